@@ -1,0 +1,73 @@
+"""Every exception the product raises on purpose; a vendor's failure is never one of them.
+
+::
+
+    VerifierError
+    ├── UsageError          what was asked cannot be done            exit 2
+    │   ├── ConfigError     config.yaml or .env                      exit 2
+    │   └── DataError       a sample or a result file                exit 2
+    ├── RunFolderError      the run folder cannot be read or locked  exit 2
+    └── StorageError        the disk refused a write                 exit 4
+
+A vendor that fails is a :class:`vendor_verifier.values.record.Failure`, a value on the line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class VerifierError(Exception):
+    """Root of the tree; ``exit_code`` is what the command line returns for it."""
+
+    exit_code = 4
+
+
+class UsageError(VerifierError):
+    """The request itself cannot be carried out."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong in a file: where it is, what was read, what was expected and how to mend it."""
+
+    message: str
+    file: Path | None = None
+    line: int | None = None
+    key: str | None = None
+
+    def __str__(self) -> str:
+        where = str(self.file) if self.file is not None else ""
+        if self.line is not None:
+            where += f":{self.line}"
+        if self.key is not None:
+            where += f": {self.key}" if where else self.key
+        return f"{where}: {self.message}" if where else self.message
+
+
+class ProblemsError(UsageError):
+    """Several problems found in one reading, reported together."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class ConfigError(ProblemsError):
+    """config.yaml or .env does not say a runnable plan."""
+
+
+class DataError(ProblemsError):
+    """A sample or result file cannot be read as what it claims to be."""
+
+
+class RunFolderError(UsageError):
+    """A run folder is missing, locked by another process, or belongs to another plan."""
+
+
+class StorageError(VerifierError):
+    """The disk refused a write; rows already written stay readable."""

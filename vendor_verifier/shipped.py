@@ -1,0 +1,14 @@
+"""Where the folders that ship beside the package lie: inside a wheel, or in a checkout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).parent
+_IN_WHEEL = _PACKAGE / "_shipped"
+
+
+def shipped(name: str) -> Path:
+    """The path of ``vendors``, ``datasets``, ``config_example.yaml`` or ``.env.example``, wherever installed."""
+    root = _IN_WHEEL if _IN_WHEEL.is_dir() else _PACKAGE.parent
+    return root / name

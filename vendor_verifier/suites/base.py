@@ -1,0 +1,42 @@
+"""What a suite is: a pure generator over a sample. The same code runs against a network, a file or a list.
+
+``play`` yields the turn to send and is sent back the final :class:`Attempt` of that turn (a failure is an attempt too);
+it may yield again, and returns the :class:`Score`. It never sees a clock, a socket or another sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from typing import Protocol
+
+from vendor_verifier.values.record import Attempt
+from vendor_verifier.values.request import Turn
+from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.score import Score
+
+Play = Generator[Turn, Attempt, Score]
+
+
+class Suite(Protocol):
+    """One evaluation. Instances are immutable; options are constructor arguments."""
+
+    @property
+    def name(self) -> str: ...
+
+    def play(self, sample: Sample) -> Play:
+        """Ask, listen, judge."""
+
+
+def replay(play: Play, answers: Iterator[Attempt]) -> Score | None:
+    """Drive a play with recorded attempts; None when the recording ends before the play does."""
+    try:
+        next(play)
+        while True:
+            attempt = next(answers, None)
+            if attempt is None:
+                play.close()
+                return None
+            play.send(attempt)
+    except StopIteration as end:
+        score: Score = end.value
+        return score

@@ -1,0 +1,1 @@
+"""What flows down the line: frozen values, standard library only, no behaviour beyond small derivations."""

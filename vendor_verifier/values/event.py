@@ -1,0 +1,117 @@
+"""What a reader hears in a vendor's answer, normalised; how it was spelled on the wire is already forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+FinishReason = Literal["tool_calls", "stop", "length", "content_filter", "error", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """A piece of the answer's text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    """A piece of the model's visible reasoning."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallDelta:
+    """A piece of a tool call as the vendor sent it; ``None`` where the vendor said nothing.
+
+    ``arguments`` is a JSON fragment to append, or a whole mapping from vendors that send objects.
+    """
+
+    index: int | None = None
+    id: str | None = None
+    name: str | None = None
+    arguments: str | Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens as the vendor reports them; ``None`` is "not reported", never zero.
+
+    ``input`` includes cached tokens and ``output`` includes reasoning tokens whatever the wire's own convention.
+    ``cost_usd`` is what the vendor says it charged.
+    """
+
+    input: int | None = None
+    output: int | None = None
+    cached: int | None = None
+    reasoning: int | None = None
+    cost_usd: float | None = None
+
+    @property
+    def total(self) -> int | None:
+        """Input plus output tokens, or ``None`` unless both were reported."""
+        return None if self.input is None or self.output is None else self.input + self.output
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The model stopped. ``raw`` is the vendor's own word, ``reason`` the field's."""
+
+    reason: FinishReason
+    raw: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StreamEnd:
+    """The protocol's end marker (``[DONE]``, ``message_stop`` …)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who says it answered; later non-empty values win. ``native_finish_reason`` is a router's upstream word."""
+
+    model: str | None = None
+    provider: str | None = None
+    fingerprint: str | None = None
+    response_id: str | None = None
+    native_finish_reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """An error inside a 200 answer. ``code`` is the vendor's, ``status`` the HTTP status it stands for if known."""
+
+    message: str
+    code: str | None = None
+    status: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Anomaly:
+    """A departure from the standard that did not stop the reading, by name (see docs/metrics.md)."""
+
+    name: str
+
+
+StreamEvent = TextDelta | ReasoningDelta | ToolCallDelta | Usage | Finish | StreamEnd | Identity | Fault | Anomaly
+
+
+@dataclass(frozen=True, slots=True)
+class SseEvent:
+    """One server-sent event: its ``event:`` name ("" when absent) and its joined ``data:`` lines."""
+
+    data: str
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A finished tool call. ``arguments`` is the JSON text exactly as received ("" when none was sent)."""
+
+    name: str
+    arguments: str
+    id: str | None = None
+    anomalies: tuple[str, ...] = field(default=())

@@ -1,0 +1,67 @@
+"""What a run is going to do: who is asked, what, how often and within which limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from vendor_verifier.values.request import Endpoint
+from vendor_verifier.values.sample import Sample
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One vendor endpoint under one unified model name: a line of the ranking.
+
+    ``label`` names it in every table and is unique under its model. ``account`` stands for (origin, key) without
+    revealing the key: entries that share it share concurrency, pauses and pacing. ``parameters`` override the
+    sample's own (``temperature``, ``max_tokens``). ``key_name`` is the variable the key came from.
+    """
+
+    model: str
+    label: str
+    vendor: str
+    endpoint: Endpoint
+    wire: str
+    account: str
+    is_baseline: bool = False
+    provider: str | None = None
+    key_name: str | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    concurrency: int | None = None
+    price: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Time limits of one attempt, in seconds."""
+
+    total_s: float = 600.0
+    connect_s: float = 10.0
+    first_token_s: float = 120.0
+    idle_s: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class RetryRules:
+    """How often and how long to try again: ``retries`` after the first attempt, no single wait above ``max_wait_s``."""
+
+    retries: int = 3
+    max_wait_s: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A whole run, decided before anything is sent. ``vendor_concurrency`` None means all vendors at once."""
+
+    entries: tuple[Entry, ...]
+    samples: tuple[Sample, ...]
+    suites: tuple[str, ...] = ("trigger",)
+    repeat: int = 1
+    seed: int = 0
+    request_concurrency: int = 5
+    vendor_concurrency: int | None = None
+    limits: Limits = field(default_factory=Limits)
+    retry: RetryRules = field(default_factory=RetryRules)
+    warnings: tuple[str, ...] = ()

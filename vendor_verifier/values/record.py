@@ -1,0 +1,134 @@
+"""What came back: attempts with their own timing, and the record that holds all of one sample's turns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from vendor_verifier.values.event import FinishReason, ToolCall, Usage
+
+RECORD_SCHEMA = 1
+
+FailureKind = Literal[
+    "dns", "connect_refused", "connection_reset", "connect", "tls", "protocol", "redirect",
+    "timeout_connect", "timeout_first_token", "timeout_idle", "timeout_total",
+    "auth", "moderation", "no_credit", "bad_request", "not_found", "too_large", "unprocessable", "http_4xx",
+    "conflict", "request_timeout", "rate_limited", "overloaded", "http_5xx",
+    "not_an_api_response", "api_error_in_200", "empty_response", "truncated", "bad_payload", "limit_exceeded",
+    "untranslatable", "skipped", "harness",
+]  # fmt: skip
+
+Phase = Literal["plan", "dns", "connect", "tls", "send", "headers", "first_token", "stream", "parse"]
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """When things happened in one attempt.
+
+    Nanoseconds on one monotonic clock, zero = the request was handed to a connected socket. ``scheduled_ns`` is
+    negative by the time the request waited for its turn; ``connect_ns`` is what a new connection took before zero
+    (``None`` on a reused one). ``first_token_ns`` is the first non-empty text, reasoning or tool-call delta,
+    ``first_answer_ns`` the first that is not reasoning. ``gaps_ns`` are the pauses between moments at which tokens
+    arrived, so their sum is last − first token. ``first_chunk_share`` is the share (0..1) of all received characters
+    that came with the first token moment. ``sent_at`` is UTC wall time, ISO 8601, a label only.
+    """
+
+    sent_at: str
+    end_ns: int
+    scheduled_ns: int | None = None
+    connect_ns: int | None = None
+    headers_ns: int | None = None
+    first_event_ns: int | None = None
+    first_token_ns: int | None = None
+    first_answer_ns: int | None = None
+    last_token_ns: int | None = None
+    gaps_ns: tuple[int, ...] = ()
+    first_chunk_share: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What the vendor said, normalised; ``finish_raw`` keeps its own word."""
+
+    text: str = ""
+    reasoning: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    finish_reason: FinishReason | None = None
+    finish_raw: str | None = None
+    usage: Usage | None = None
+    served_model: str | None = None
+    served_provider: str | None = None
+    native_finish_reason: str | None = None
+    fingerprint: str | None = None
+    request_id: str | None = None
+    streamed: bool = True
+    anomalies: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why an attempt did not succeed; a value, not an exception. ``message`` is capped and scrubbed of secrets."""
+
+    kind: FailureKind
+    phase: Phase
+    message: str
+    status: int | None = None
+    code: str | None = None
+    retry_after_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One HTTP try. A cut stream has both a (partial) response and a failure; a skipped sample has neither timing."""
+
+    number: int
+    timing: Timing | None = None
+    response: Response | None = None
+    failure: Failure | None = None
+
+    @property
+    def succeeded(self) -> bool:
+        return self.failure is None and self.response is not None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRecord:
+    """All tries of one turn, in order; the last one is the turn's outcome."""
+
+    attempts: tuple[Attempt, ...]
+
+
+RecordKey = tuple[str, str, str, str, str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Everything that happened to one (run, model, label, suite, sample, repetition); one line of records.jsonl."""
+
+    run: str
+    model: str
+    label: str
+    vendor: str
+    suite: str
+    sample: str
+    repetition: int
+    turns: tuple[TurnRecord, ...] = field(default=())
+    schema: int = RECORD_SCHEMA
+
+    @property
+    def key(self) -> RecordKey:
+        return (self.run, self.model, self.label, self.suite, self.sample, self.repetition)
+
+    @property
+    def final(self) -> Attempt | None:
+        """The last attempt of the last turn: how the sample ended."""
+        return self.turns[-1].attempts[-1] if self.turns and self.turns[-1].attempts else None
+
+    @property
+    def succeeded(self) -> bool:
+        """Every turn ended in a success."""
+        return bool(self.turns) and all(turn.attempts and turn.attempts[-1].succeeded for turn in self.turns)
+
+    @property
+    def succeeded_first_try(self) -> bool:
+        return self.succeeded and all(len(turn.attempts) == 1 for turn in self.turns)

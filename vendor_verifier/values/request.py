@@ -1,0 +1,49 @@
+"""What is asked of a vendor, before (Turn, Endpoint) and after (HttpRequest) a wire has translated it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One question in chat-completions terms.
+
+    ``messages`` and ``tools`` are chat-completions objects; ``parameters`` are the other body keys in the same
+    vocabulary (``tool_choice``, ``temperature``, ``max_tokens`` …), never ``model``, ``stream`` or ``stream_options``.
+    """
+
+    messages: tuple[Mapping[str, Any], ...]
+    tools: tuple[Mapping[str, Any], ...] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where and as whom to ask. ``key`` and ``headers`` may be secret and stay out of every ``repr``.
+
+    ``body`` is merged last into the request body (``extra_body``, a router's provider pin).
+    """
+
+    base_url: str
+    model_id: str
+    key: str | None = field(default=None, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    body: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """One POST, ready to send.
+
+    ``untranslatable`` names what of the turn this wire could not carry; a request with any is not sent and not charged
+    to the vendor. ``tool_names`` maps names as sent to names as declared where the wire's alphabet is narrower.
+    """
+
+    url: str
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes
+    untranslatable: tuple[str, ...] = ()
+    tool_names: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,51 @@
+"""A sample: one chat-completions request body with an identity; it knows nothing of vendors or files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from vendor_verifier.values.request import Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a sample came from: dataset name (no path) and 1-based physical line."""
+
+    dataset: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One thing to ask every vendor.
+
+    ``id`` is ``<16 hex digits>-<occurrence>``: a digest of the content plus which repetition of the same content this
+    is (1 = first), never a line number, so files with lost or reordered rows still join.
+    ``expected`` is what one suite understands; ``tags`` hold category, difficulty and the like and are never sent.
+    """
+
+    id: str
+    turn: Turn
+    expected: Mapping[str, Any] = field(default_factory=dict)
+    tags: Mapping[str, Any] = field(default_factory=dict)
+    source: Source | None = None
+
+
+def content_digest(turn: Turn) -> str:
+    """First 16 hex digits of SHA-256 over canonical JSON of (messages, tools, tool_choice).
+
+    Temperature, limits and everything else a vendor entry may override stay out, so that the same question asked with
+    other settings keeps its identity.
+    """
+    content = [list(turn.messages), list(turn.tools), turn.parameters.get("tool_choice")]
+    canonical = json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+
+
+def sample_id(turn: Turn, occurrence: int) -> str:
+    """The identity of the ``occurrence``-th (1-based) sample with this content."""
+    return f"{content_digest(turn)}-{occurrence}"

@@ -1,0 +1,166 @@
+"""What records are worth: a sample's score, a vendor's figures, a model's ranking and the report that holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Decision = Literal["called", "not_called", "undecided"]
+CallClass = Literal["valid", "invalid_json", "unknown_tool", "schema_mismatch", "empty_arguments", "schema_unusable"]
+Undecided = Literal["missed", "exclude"]
+SchemaPolicy = Literal["lenient", "strict"]
+
+
+@dataclass(frozen=True, slots=True)
+class CallVerdict:
+    """What one tool call's arguments are worth.
+
+    ``empty_arguments`` marks ``""`` sent to a known tool without required arguments: valid when lenient, invalid when
+    strict. ``pointer`` is the JSON pointer of the first violation inside the arguments.
+    """
+
+    tool: str
+    verdict: CallClass
+    message: str | None = None
+    pointer: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One suite's judgement of one record. ``values`` are numbers in [0, 1] or ``None`` (not measurable)."""
+
+    suite: str
+    decision: Decision = "undecided"
+    calls: tuple[CallVerdict, ...] = ()
+    values: Mapping[str, float | None] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict)
+    anomalies: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """A summary of ``n`` measured numbers; every field but ``n`` is ``None`` when nothing was measured.
+
+    Percentiles interpolate linearly between closest ranks (NumPy's default, Hyndman–Fan type 7).
+    """
+
+    n: int
+    mean: float | None = None
+    p50: float | None = None
+    p90: float | None = None
+    p95: float | None = None
+    p99: float | None = None
+    min: float | None = None
+    max: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerCounts:
+    """The confusion matrix of triggering against the baseline, and the F1 it gives.
+
+    ``dropped_baseline``: pairs whose baseline row failed or is missing; ``dropped_vendor``: pairs left out because the
+    vendor was undecided and the policy is ``exclude``; ``not_sent``: the vendor has no record (interrupted run).
+    With ``--repeat`` the counts are summed over ``pairs_of_runs`` ordered pairs and ``f1`` is the mean of their F1s.
+    """
+
+    tp: int = 0
+    fp: int = 0
+    fn: int = 0
+    tn: int = 0
+    dropped_baseline: int = 0
+    dropped_vendor: int = 0
+    not_sent: int = 0
+    precision: float | None = None
+    recall: float | None = None
+    f1: float | None = None
+    pairs_of_runs: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaCounts:
+    """Tool-call argument verdicts of one vendor.
+
+    ``classes`` counts calls per class. ``accuracy`` and ``per_response`` follow ``policy``; both policies are kept so
+    that a reader can see what the choice costs. ``per_response`` is K2-Vendor-Verifier's unit: responses whose every
+    call is valid ÷ responses with calls.
+    """
+
+    policy: SchemaPolicy
+    calls: int
+    classes: Mapping[CallClass, int]
+    accuracy: float | None
+    accuracy_lenient: float | None
+    accuracy_strict: float | None
+    per_response: float | None
+    per_response_lenient: float | None
+    per_response_strict: float | None
+    valid_lenient: int = 0
+    valid_strict: int = 0
+    responses: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class VendorScore:
+    """Everything known about one entry of one model.
+
+    ``metrics`` holds the rank metrics by their public names (``f1``, ``success_rate``, ``schema_accuracy``,
+    ``avg_tokens``, ``avg_ttft_ms``, ``tps`` and any suite score); ``measured`` says over how many records each was
+    taken. ``planned`` is what should have been sent; ``succeeded`` counts records, after retries.
+    """
+
+    label: str
+    vendor: str
+    model_id: str
+    is_baseline: bool
+    provider: str | None
+    planned: int
+    recorded: int
+    succeeded: int
+    succeeded_first_try: int
+    metrics: Mapping[str, float | None]
+    measured: Mapping[str, int]
+    distributions: Mapping[str, Distribution]
+    schema: SchemaCounts
+    trigger: TriggerCounts | None = None
+    tps_mean: float | None = None
+    tps_p50: float | None = None
+    e2e_tps: float | None = None
+    failures: Mapping[str, int] = field(default_factory=dict)
+    finish_reasons: Mapping[str, int] = field(default_factory=dict)
+    decisions: Mapping[str, int] = field(default_factory=dict)
+    anomalies: Mapping[str, int] = field(default_factory=dict)
+    served_models: Mapping[str, int] = field(default_factory=dict)
+    attempts: int = 0
+    irf: float | None = None
+    irf_metrics: int = 0
+    irf_global: float | None = None
+    ranks: Mapping[str, float] = field(default_factory=dict)
+    suites: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelScore:
+    """The vendors of one model, best IRF first."""
+
+    model: str
+    baseline: str | None
+    vendors: tuple[VendorScore, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A scored run, ready for any renderer. ``dataset`` lists the defects of the samples themselves."""
+
+    run: str
+    models: tuple[ModelScore, ...]
+    rank_metrics: tuple[str, ...]
+    k: int
+    undecided: Undecided
+    schema_policy: SchemaPolicy
+    samples: int
+    repeat: int = 1
+    complete: bool = True
+    dataset: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    manifest: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,40 @@
+"""The two roles of a protocol: a Wire asks, a Reader listens. No I/O, and no vendor's bytes can make them raise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+import msgspec
+
+from vendor_verifier.values.event import SseEvent, StreamEvent
+from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
+
+
+class Reader(Protocol):
+    """Reads one answer; fresh for each attempt, may hold state between events."""
+
+    def read(self, event: SseEvent) -> Iterable[StreamEvent]:
+        """Normalise one server-sent event. Unknown events yield nothing; unreadable ones yield an Anomaly."""
+
+    def read_body(self, body: object) -> Iterable[StreamEvent]:
+        """Normalise a whole, parsed JSON answer (a vendor that does not stream)."""
+
+
+class Wire(Protocol):
+    """One protocol. Instances are immutable; quirks are constructor arguments."""
+
+    @property
+    def name(self) -> str:
+        """What config.yaml says under ``validator:``."""
+
+    def request(self, turn: Turn, endpoint: Endpoint) -> HttpRequest:
+        """Translate a turn into one streaming POST."""
+
+    def reader(self) -> Reader:
+        """A fresh reader for one attempt."""
+
+
+def json_bytes(body: Mapping[str, Any]) -> bytes:
+    """Serialise a request body once, compactly."""
+    return msgspec.json.encode(body)

@@ -1,0 +1,247 @@
+"""OpenAI Chat Completions, as OpenAI specified it and as two dozen other hosts really send it.
+
+The reader never trusts one place for anything: usage may stand in the chunk or in its choice, reasoning under three
+names, errors in four shapes, and a tool call's index may be absent. What departs from the standard is reported as an
+:class:`Anomaly`; whether an answer is complete is decided later from ``Finish`` and ``StreamEnd``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vendor_verifier.values.event import (
+    Anomaly,
+    Fault,
+    Finish,
+    FinishReason,
+    Identity,
+    ReasoningDelta,
+    SseEvent,
+    StreamEnd,
+    StreamEvent,
+    TextDelta,
+    ToolCallDelta,
+    Usage,
+)
+from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
+from vendor_verifier.wire.base import json_bytes
+from vendor_verifier.wire.fault import read_fault
+from vendor_verifier.wire.payload import PayloadError, as_count, as_dict, as_list, as_text, parse_json
+
+FINISH_REASONS: Mapping[str, FinishReason] = {
+    "tool_calls": "tool_calls",
+    "tool_call": "tool_calls",
+    "tool_use": "tool_calls",
+    "function_call": "tool_calls",
+    "stop": "stop",
+    "eos": "stop",
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "length": "length",
+    "max_tokens": "length",
+    "content_filter": "content_filter",
+    "sensitive": "content_filter",
+    "error": "error",
+    "abort": "error",
+    "network_error": "error",
+    "insufficient_system_resource": "error",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAIChat:
+    """The wire. ``max_tokens_field`` is what the vendor calls the output budget; ``stream_usage`` off for hosts that
+    refuse ``stream_options``."""
+
+    name: str = "openai"
+    path: str = "/chat/completions"
+    max_tokens_field: str = "max_tokens"
+    stream_usage: bool = True
+
+    def request(self, turn: Turn, endpoint: Endpoint) -> HttpRequest:
+        body: dict[str, Any] = {"model": endpoint.model_id, "messages": list(turn.messages)}
+        if turn.tools:
+            body["tools"] = list(turn.tools)
+        body.update(turn.parameters)
+        if "max_tokens" in body and self.max_tokens_field != "max_tokens":
+            body[self.max_tokens_field] = body.pop("max_tokens")
+        body["stream"] = True
+        if self.stream_usage:
+            body["stream_options"] = {"include_usage": True}
+        body.update(endpoint.body)
+        headers = {"content-type": "application/json", "accept": "text/event-stream"}
+        if endpoint.key:
+            headers["authorization"] = f"Bearer {endpoint.key}"
+        headers.update(endpoint.headers)
+        return HttpRequest(join_url(endpoint.base_url, self.path), headers, json_bytes(body))
+
+    def reader(self) -> OpenAIChatReader:
+        return OpenAIChatReader()
+
+
+def join_url(base_url: str, path: str) -> str:
+    """``base_url`` plus ``path``, unless the base already is the full address."""
+    base = base_url.rstrip("/")
+    return base if base.endswith(path) else base + path
+
+
+class OpenAIChatReader:
+    """Reads one answer. State: what has been said once and need not be said again."""
+
+    def __init__(self) -> None:
+        self._identity = Identity()
+        self._said_anything = False
+
+    def read(self, event: SseEvent) -> Iterator[StreamEvent]:
+        if event.data.strip() == "[DONE]":
+            yield StreamEnd()
+            return
+        try:
+            chunk = parse_json(event.data)
+        except PayloadError:
+            if event.name == "error":
+                yield Fault(event.data)
+            else:
+                yield Anomaly("bad_event")
+            return
+        if not isinstance(chunk, dict):
+            yield Anomaly("bad_event")
+            return
+        fault = read_fault(chunk, named_error=event.name == "error")
+        if fault is not None:
+            yield fault
+            return
+        yield from self._chunk(chunk, "delta")
+
+    def read_body(self, body: object) -> Iterator[StreamEvent]:
+        if not isinstance(body, dict):
+            yield Fault("the answer is not a JSON object", code="not_an_object")
+            return
+        fault = read_fault(body)
+        if fault is not None:
+            yield fault
+            return
+        if not isinstance(body.get("choices"), list):
+            yield Fault("the answer has no choices", code="no_choices")
+            return
+        yield from self._chunk(body, "message")
+        yield StreamEnd()
+
+    def _chunk(self, chunk: dict[str, Any], part: str) -> Iterator[StreamEvent]:
+        yield from self._identify(chunk)
+        choice: dict[str, Any] = {}
+        for candidate in as_list(chunk.get("choices")):
+            if as_dict(candidate).get("index") in (0, None):
+                choice = as_dict(candidate)
+                break
+        yield from self._message(choice, part)
+        yield from self._usage(chunk, choice)
+        raw = as_text(choice.get("finish_reason"))
+        if raw:
+            native = as_text(choice.get("native_finish_reason"))
+            if native:
+                yield Identity(native_finish_reason=native)
+            yield Finish(FINISH_REASONS.get(raw.lower(), "unknown"), raw)
+
+    def _identify(self, chunk: dict[str, Any]) -> Iterator[StreamEvent]:
+        identity = Identity(
+            model=as_text(chunk.get("model")) or None,
+            provider=as_text(chunk.get("provider")) or None,
+            fingerprint=as_text(chunk.get("system_fingerprint")) or None,
+            response_id=as_text(chunk.get("id")) or None,
+        )
+        if identity != self._identity:
+            self._identity = identity
+            yield identity
+
+    def _message(self, choice: dict[str, Any], part: str) -> Iterator[StreamEvent]:
+        message = as_dict(choice.get(part))
+        if not message and part == "delta" and not self._said_anything:
+            # Some gateways put the whole message where a delta belongs.
+            message = as_dict(choice.get("message"))
+        whole = part == "message" or "delta" not in choice
+        for delta in _deltas(message, whole=whole):
+            self._said_anything = True
+            yield delta
+
+    def _usage(self, chunk: dict[str, Any], choice: dict[str, Any]) -> Iterator[StreamEvent]:
+        usage = as_dict(chunk.get("usage"))
+        if not usage:
+            usage = as_dict(choice.get("usage"))
+            if usage:
+                yield Anomaly("usage_in_choice")
+        if usage:
+            yield read_usage(usage)
+
+
+def _deltas(message: dict[str, Any], *, whole: bool) -> Iterator[StreamEvent]:
+    reasoning = _reasoning_text(message)
+    if reasoning:
+        yield ReasoningDelta(reasoning)
+    for key in ("content", "refusal"):
+        text = _content_text(message.get(key))
+        if text:
+            yield TextDelta(text)
+    for position, item in enumerate(as_list(message.get("tool_calls"))):
+        call = as_dict(item)
+        function = as_dict(call.get("function"))
+        index = position if whole else _index(call.get("index"))
+        yield ToolCallDelta(
+            index=index,
+            id=as_text(call.get("id")) or None,
+            name=as_text(function.get("name")) or None,
+            arguments=_arguments(function.get("arguments")),
+        )
+    legacy = as_dict(message.get("function_call"))
+    if legacy:
+        yield Anomaly("legacy_function_call")
+        yield ToolCallDelta(0, None, as_text(legacy.get("name")) or None, _arguments(legacy.get("arguments")))
+
+
+def _index(value: object) -> int | None:
+    """A tool-call index, also when it is sent as text; ``None`` when absent or nonsense."""
+    if isinstance(value, str) and value.lstrip("-").isdigit() and len(value) < 12:
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _arguments(value: object) -> str | Mapping[str, Any] | None:
+    return value if isinstance(value, (str, dict)) else None
+
+
+def _content_text(content: object) -> str:
+    """Text of a content field that is a string or a list of parts."""
+    if isinstance(content, str):
+        return content
+    return "".join(as_text(as_dict(part).get("text")) or "" for part in as_list(content))
+
+
+def _reasoning_text(message: dict[str, Any]) -> str:
+    """Visible reasoning under whichever of its names carries it; hosts that send two send the same text twice."""
+    for key in ("reasoning_content", "reasoning"):
+        text = _content_text(message.get(key))
+        if text:
+            return text
+    details = as_list(message.get("reasoning_details"))
+    return "".join(
+        as_text(as_dict(part).get("text")) or as_text(as_dict(part).get("summary")) or "" for part in details
+    )
+
+
+def read_usage(usage: dict[str, Any]) -> Usage:
+    """Usage in the chat-completions vocabulary and its common extensions."""
+    cached = as_count(as_dict(usage.get("prompt_tokens_details")).get("cached_tokens"))
+    if cached is None:
+        cached = as_count(usage.get("prompt_cache_hit_tokens"))
+    if cached is None:
+        cached = as_count(usage.get("cached_tokens"))
+    cost = usage.get("cost")
+    return Usage(
+        input=as_count(usage.get("prompt_tokens")),
+        output=as_count(usage.get("completion_tokens")),
+        cached=cached,
+        reasoning=as_count(as_dict(usage.get("completion_tokens_details")).get("reasoning_tokens")),
+        cost_usd=float(cost) if isinstance(cost, (int, float)) and not isinstance(cost, bool) else None,
+    )

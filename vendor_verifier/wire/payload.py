@@ -1,0 +1,85 @@
+"""JSON as vendors send it, read by RFC 8259 or not at all; never raises anything but PayloadError.
+
+Python's own reader accepts NaN and Infinity, recurses without bound and fails on long integers with an error that is
+not a JSON error; here all of these are one refusal with a reason.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, NoReturn
+
+MAX_DEPTH = 200
+
+
+class PayloadError(ValueError):
+    """The text is not JSON that anyone should act on; the message says why."""
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Parse strictly.
+
+    Raises:
+        PayloadError: not JSON, NaN or infinite, nested deeper than ``MAX_DEPTH``, or a number beyond reason.
+    """
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+    except RecursionError:
+        raise PayloadError(f"nested deeper than {MAX_DEPTH} levels") from None
+    except PayloadError:
+        raise
+    except ValueError as error:
+        raise PayloadError(str(error)[:300]) from None
+    if _too_deep(value):
+        raise PayloadError(f"nested deeper than {MAX_DEPTH} levels")
+    return value
+
+
+def _refuse_constant(word: str) -> NoReturn:
+    raise PayloadError(f"{word} is not JSON")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise PayloadError(f"number out of range: {text[:40]}")
+    return value
+
+
+def _too_deep(value: object) -> bool:
+    """Breadth-first, so that depth costs no stack."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [child for item in level for child in _children(item) if isinstance(child, (dict, list))]
+        if not level:
+            return False
+    return True
+
+
+def _children(item: object) -> list[object]:
+    if isinstance(item, dict):
+        return list(item.values())
+    return item if isinstance(item, list) else []
+
+
+def as_dict(value: object) -> dict[str, Any]:
+    """``value`` if it is a JSON object, else an empty one: null and nonsense read as absent."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: object) -> list[Any]:
+    """``value`` if it is a JSON array, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def as_text(value: object) -> str | None:
+    """``value`` if it is a string, else None."""
+    return value if isinstance(value, str) else None
+
+
+def as_count(value: object) -> int | None:
+    """``value`` if it is a non-negative whole number, else None (booleans are not numbers)."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0 or value != int(value):
+        return None
+    return int(value)

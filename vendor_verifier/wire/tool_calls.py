@@ -1,0 +1,114 @@
+"""Puts tool calls together from pieces, however a vendor numbers them; it does not judge the arguments.
+
+Theory of operation: calls are kept in the order in which they began, never in a list addressed by a vendor's index (an
+index may be missing, negative or 2·10⁹). A piece belongs to
+
+1. the call that was begun under the same index, unless the piece carries an id other than that call's: then it begins
+   a new one (hosts that send every call as index 0);
+2. without an index, the call with the same id, else a new call if it brings an id or a name that is not just a
+   repetition, else the last call.
+
+Names and ids repeated in every piece (llama-cpp-python) are not appended again; a name that really comes in fragments
+is joined. Arguments as an object are serialised and flagged.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from vendor_verifier.values.event import ToolCall, ToolCallDelta
+from vendor_verifier.wire.payload import PayloadError, parse_json
+
+MAX_CALLS = 1024
+
+
+@dataclass(slots=True)
+class _Open:
+    index: int | None
+    id: str | None = None
+    name: str = ""
+    arguments: list[str] = field(default_factory=list)
+    anomalies: dict[str, None] = field(default_factory=dict)
+
+
+class ToolCallAccumulator:
+    """Collects :class:`ToolCallDelta` pieces of one answer; :meth:`calls` gives the finished calls in order."""
+
+    def __init__(self) -> None:
+        self._open: list[_Open] = []
+        self._by_index: dict[int, _Open] = {}
+
+    def add(self, delta: ToolCallDelta) -> None:
+        call = self._target(delta)
+        if call is None:
+            return
+        if delta.id and not call.id:
+            call.id = delta.id
+        if delta.name:
+            self._add_name(call, delta.name)
+        if isinstance(delta.arguments, Mapping):
+            call.anomalies["arguments_object"] = None
+            call.arguments.append(json.dumps(delta.arguments, ensure_ascii=False))
+        elif delta.arguments:
+            call.arguments.append(delta.arguments)
+
+    def calls(self) -> tuple[ToolCall, ...]:
+        return tuple(
+            ToolCall(name=call.name, arguments="".join(call.arguments), id=call.id, anomalies=tuple(call.anomalies))
+            for call in self._open
+        )
+
+    def _target(self, delta: ToolCallDelta) -> _Open | None:
+        if delta.index is not None:
+            call = self._by_index.get(delta.index)
+            if call is None or (delta.id and call.id and delta.id != call.id):
+                anomaly = None if call is None else "index_reused"
+                return self._begin(delta, anomaly)
+            return call
+        return self._target_without_index(delta)
+
+    def _target_without_index(self, delta: ToolCallDelta) -> _Open | None:
+        last = self._open[-1] if self._open else None
+        if last is None:
+            return self._begin(delta, "index_missing")
+        if delta.id:
+            known = next((call for call in self._open if call.id == delta.id), None)
+            if known is not None:
+                return known
+            return last if last.id is None and not last.arguments else self._begin(delta, "index_missing")
+        if delta.name and last.arguments and (delta.name != last.name or _is_whole("".join(last.arguments))):
+            return self._begin(delta, "index_missing")
+        return last
+
+    def _begin(self, delta: ToolCallDelta, anomaly: str | None) -> _Open | None:
+        if len(self._open) >= MAX_CALLS:
+            return None
+        call = _Open(delta.index)
+        if anomaly:
+            call.anomalies[anomaly] = None
+        if delta.index is not None:
+            self._by_index[delta.index] = call
+            if delta.index < 0 or delta.index >= MAX_CALLS:
+                call.anomalies["index_odd"] = None
+        self._open.append(call)
+        return call
+
+    @staticmethod
+    def _add_name(call: _Open, fragment: str) -> None:
+        if call.name == fragment or (call.name and call.arguments and call.name.endswith(fragment)):
+            call.anomalies["name_repeated"] = None
+        elif not call.arguments:
+            call.name += fragment
+        else:
+            call.anomalies["name_changed"] = None
+
+
+def _is_whole(arguments: str) -> bool:
+    """The text is already a complete JSON value, so a further piece cannot belong to it."""
+    try:
+        parse_json(arguments)
+    except PayloadError:
+        return False
+    return True
