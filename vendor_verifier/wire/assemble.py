@@ -1,0 +1,206 @@
+"""Puts one answer together from the events a reader heard, and says whether it is whole; pure, no clock of its own.
+
+An answer is whole when the model gave a finish reason or the protocol its end marker. Neither means the stream was cut,
+whatever the HTTP layer thought of it: such an answer is ``truncated``, never a success.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from vendor_verifier.values.event import (
+    Anomaly,
+    Fault,
+    Finish,
+    Identity,
+    ReasoningDelta,
+    StreamEnd,
+    StreamEvent,
+    TextDelta,
+    ToolCallDelta,
+    Usage,
+)
+from vendor_verifier.values.record import Response
+from vendor_verifier.wire.markup import leaked_markup
+from vendor_verifier.wire.tool_calls import ToolCallAccumulator
+
+
+@dataclass(frozen=True, slots=True)
+class TokenMoments:
+    """When tokens arrived (ns on the exchange's clock); all None and empty for an answer without tokens."""
+
+    first_event_ns: int | None = None
+    first_token_ns: int | None = None
+    first_answer_ns: int | None = None
+    last_token_ns: int | None = None
+    gaps_ns: tuple[int, ...] = ()
+    first_chunk_share: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """An answer put together. ``fault`` is an error the vendor reported inside it; ``ended`` its end marker was seen."""
+
+    response: Response
+    fault: Fault | None = None
+    ended: bool = False
+    moments: TokenMoments = TokenMoments()
+
+    @property
+    def empty(self) -> bool:
+        """Not one token of text, reasoning or tool call."""
+        response = self.response
+        return not (response.text or response.reasoning or response.tool_calls)
+
+    @property
+    def complete(self) -> bool:
+        """The model finished or the protocol ended; anything else was cut."""
+        return self.ended or self.response.finish_reason is not None
+
+
+class Assembler:
+    """Takes events with the moment each arrived; :meth:`collected` gives the answer so far."""
+
+    def __init__(self) -> None:
+        self._text: list[str] = []
+        self._reasoning: list[str] = []
+        self._calls = ToolCallAccumulator()
+        self._usage: Usage | None = None
+        self._finish: Finish | None = None
+        self._identity = Identity()
+        self._fault: Fault | None = None
+        self._ended = False
+        self._anomalies: dict[str, None] = {}
+        self._first_event_ns: int | None = None
+        self._first_answer_ns: int | None = None
+        self._token_moments: list[int] = []
+        self._characters = 0
+        self._first_characters = 0
+
+    @property
+    def has_token(self) -> bool:
+        """A first non-empty delta has been heard."""
+        return bool(self._token_moments)
+
+    def add(self, event: StreamEvent, at_ns: int = 0) -> None:
+        """Take one event heard at ``at_ns``."""
+        if self._first_event_ns is None:
+            self._first_event_ns = at_ns
+        match event:
+            case TextDelta(text):
+                self._text.append(text)
+                self._token(at_ns, len(text), is_answer=True)
+            case ReasoningDelta(text):
+                self._reasoning.append(text)
+                self._token(at_ns, len(text), is_answer=False)
+            case ToolCallDelta():
+                self._calls.add(event)
+                self._token(at_ns, _characters_of(event), is_answer=True)
+            case Usage():
+                self._usage = _merge_usage(self._usage, event)
+            case Finish():
+                self._take_finish(event)
+            case Identity():
+                self._identity = _merge_identity(self._identity, event)
+            case Fault():
+                self._fault = self._fault or event
+            case StreamEnd():
+                self._ended = True
+            case Anomaly(name):
+                self._anomalies[name] = None
+
+    def collected(self, *, streamed: bool = True) -> Collected:
+        calls = self._calls.calls()
+        text = "".join(self._text)
+        anomalies = dict(self._anomalies)
+        for call in calls:
+            anomalies.update(dict.fromkeys(call.anomalies))
+        if leaked_markup(text):
+            anomalies["markup_in_text"] = None
+        if self._ended and self._finish is None and self._fault is None:
+            anomalies["no_finish_reason"] = None
+        response = Response(
+            text=text,
+            reasoning="".join(self._reasoning),
+            tool_calls=calls,
+            finish_reason=self._finish.reason if self._finish else None,
+            finish_raw=self._finish.raw if self._finish else None,
+            usage=self._usage,
+            served_model=self._identity.model,
+            served_provider=self._identity.provider,
+            native_finish_reason=self._identity.native_finish_reason,
+            fingerprint=self._identity.fingerprint,
+            request_id=self._identity.response_id,
+            streamed=streamed,
+            anomalies=tuple(anomalies),
+        )
+        return Collected(response, self._fault, self._ended, self._moments() if streamed else TokenMoments())
+
+    def _token(self, at_ns: int, characters: int, *, is_answer: bool) -> None:
+        moments = self._token_moments
+        if not characters:
+            return
+        if not moments or at_ns != moments[-1]:
+            moments.append(at_ns)
+        if len(moments) == 1:
+            self._first_characters += characters
+        self._characters += characters
+        if is_answer and self._first_answer_ns is None:
+            self._first_answer_ns = at_ns
+
+    def _take_finish(self, finish: Finish) -> None:
+        if self._finish is not None and self._finish != finish:
+            self._anomalies["finish_changed"] = None
+        self._finish = finish
+
+    def _moments(self) -> TokenMoments:
+        moments = self._token_moments
+        if not moments:
+            return TokenMoments(first_event_ns=self._first_event_ns)
+        return TokenMoments(
+            first_event_ns=self._first_event_ns,
+            first_token_ns=moments[0],
+            first_answer_ns=self._first_answer_ns,
+            last_token_ns=moments[-1],
+            gaps_ns=tuple(later - earlier for earlier, later in zip(moments, moments[1:], strict=False)),
+            first_chunk_share=self._first_characters / self._characters,
+        )
+
+
+def collect(events: Iterable[StreamEvent], *, streamed: bool = False) -> Collected:
+    """Put together an answer whose timing does not matter (a whole body, a recording without stamps)."""
+    assembler = Assembler()
+    for event in events:
+        assembler.add(event)
+    return assembler.collected(streamed=streamed)
+
+
+def _characters_of(delta: ToolCallDelta) -> int:
+    arguments = delta.arguments
+    size = len(arguments) if isinstance(arguments, str) else len(str(arguments)) if arguments is not None else 0
+    return size + len(delta.name or "")
+
+
+def _merge_usage(known: Usage | None, news: Usage) -> Usage:
+    """Cumulative reports: the last number wins, but a later zero never erases an earlier positive one."""
+    if known is None:
+        return news
+    return Usage(
+        input=news.input or (known.input if known.input is not None else news.input),
+        output=news.output or (known.output if known.output is not None else news.output),
+        cached=news.cached or (known.cached if known.cached is not None else news.cached),
+        reasoning=news.reasoning or (known.reasoning if known.reasoning is not None else news.reasoning),
+        cost_usd=news.cost_usd if news.cost_usd is not None else known.cost_usd,
+    )
+
+
+def _merge_identity(known: Identity, news: Identity) -> Identity:
+    return replace(
+        known,
+        model=news.model or known.model,
+        provider=news.provider or known.provider,
+        fingerprint=news.fingerprint or known.fingerprint,
+        response_id=known.response_id or news.response_id,
+        native_finish_reason=news.native_finish_reason or known.native_finish_reason,
+    )

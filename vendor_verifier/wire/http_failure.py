@@ -1,0 +1,114 @@
+"""What an HTTP status other than 200 means for a run, and how long the vendor asks us to wait; pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from vendor_verifier.values.record import Failure, FailureKind
+from vendor_verifier.wire.fault import read_fault
+from vendor_verifier.wire.payload import PayloadError, parse_json
+
+MAX_MESSAGE = 2_000
+
+_KIND_OF_STATUS: Mapping[int, FailureKind] = {
+    400: "bad_request",
+    401: "auth",
+    402: "no_credit",
+    403: "auth",
+    404: "not_found",
+    408: "request_timeout",
+    409: "conflict",
+    413: "too_large",
+    422: "unprocessable",
+    429: "rate_limited",
+    503: "overloaded",
+    529: "overloaded",
+}
+_MODERATION = re.compile(r"moderat|flagged|guardrail|content.?policy|sensitive|safety", re.IGNORECASE)
+_DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_SECONDS_PER = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+def kind_of_status(status: int, message: str = "") -> FailureKind:
+    """The failure kind of a status; a 403 that speaks of moderation is about the prompt, not the key."""
+    if status == 403 and _MODERATION.search(message):
+        return "moderation"
+    if status in _KIND_OF_STATUS:
+        return _KIND_OF_STATUS[status]
+    if 300 <= status < 400:
+        return "redirect"
+    return "http_5xx" if status >= 500 else "http_4xx"
+
+
+def http_failure(status: int, headers: Mapping[str, str], body: bytes, received_at: datetime) -> Failure:
+    """Classify a non-2xx answer. ``headers`` have lower-case names; ``received_at`` is aware UTC."""
+    message, code = _body_message(body)
+    if 300 <= status < 400:
+        message = f"redirect to {headers.get('location', '(no location)')} not followed"
+    return Failure(
+        kind=kind_of_status(status, message),
+        phase="headers",
+        message=message[:MAX_MESSAGE],
+        status=status,
+        code=code,
+        retry_after_s=retry_after_s(headers, received_at),
+    )
+
+
+def _body_message(body: bytes) -> tuple[str, str | None]:
+    text = body.decode(errors="replace").strip()
+    try:
+        parsed = parse_json(text)
+    except PayloadError:
+        return text or "(empty body)", None
+    fault = read_fault(parsed, named_error=True) if isinstance(parsed, dict) else None
+    return (fault.message, fault.code) if fault else (text, None)
+
+
+def retry_after_s(headers: Mapping[str, str], received_at: datetime) -> float | None:
+    """Seconds the vendor asks to wait, or None when it says nothing usable (negative and garbage count as nothing).
+
+    In this order: ``retry-after-ms``; ``retry-after`` in seconds or as a date, the date measured against the server's
+    own ``date`` header so that clock skew cancels; the largest ``x-ratelimit-reset*`` duration (``1s``, ``6m0s``).
+    """
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    stated = headers.get("retry-after")
+    if stated is not None:
+        seconds = _number(stated)
+        return seconds if seconds is not None else _until_date(stated, headers.get("date"), received_at)
+    resets = [_duration_s(value) for name, value in headers.items() if name.startswith("x-ratelimit-reset-")]
+    return max((reset for reset in resets if reset is not None), default=None)
+
+
+def _number(text: str | None) -> float | None:
+    if text is None or not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text.strip()):
+        return None
+    return float(text)
+
+
+def _until_date(stated: str, server_date: str | None, received_at: datetime) -> float | None:
+    target = _date(stated)
+    if target is None:
+        return None
+    now = (_date(server_date) if server_date else None) or received_at
+    return max(0.0, (target - now).total_seconds())
+
+
+def _date(text: str) -> datetime | None:
+    try:
+        date = parsedate_to_datetime(text)
+    except (TypeError, ValueError):
+        return None
+    return date if date.tzinfo is not None else date.replace(tzinfo=UTC)
+
+
+def _duration_s(text: str) -> float | None:
+    parts = _DURATION_PART.findall(text)
+    if not parts or "".join(number + unit for number, unit in parts) != text.strip():
+        return None
+    return sum(float(number) * _SECONDS_PER[unit] for number, unit in parts)
