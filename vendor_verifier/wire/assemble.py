@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from vendor_verifier.values.event import (
     Anomaly,
@@ -40,7 +41,7 @@ class TokenMoments:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """An answer put together. ``fault`` is an error the vendor reported inside it; ``ended`` its end marker was seen."""
+    """An answer put together. ``fault`` is an error reported inside it; ``ended``: the end marker was seen."""
 
     response: Response
     fault: Fault | None = None
@@ -163,7 +164,7 @@ class Assembler:
             first_token_ns=moments[0],
             first_answer_ns=self._first_answer_ns,
             last_token_ns=moments[-1],
-            gaps_ns=tuple(later - earlier for earlier, later in zip(moments, moments[1:], strict=False)),
+            gaps_ns=tuple(later - earlier for earlier, later in pairwise(moments)),
             first_chunk_share=self._first_characters / self._characters,
         )
 
