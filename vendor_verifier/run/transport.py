@@ -1,0 +1,217 @@
+"""The only sockets and the only clock that vendor traffic sees: sends one request, keeps every byte with its moment.
+
+It reads nothing but progress (for the time limits), follows no redirect, keeps no cookie, retries nothing and raises
+nothing on a vendor's behaviour: whatever stops an exchange is a :class:`Failure` in it.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from types import TracebackType
+from typing import Any
+
+import anyio
+import httpx2
+
+from vendor_verifier import __version__
+from vendor_verifier.values.exchange import Exchange
+from vendor_verifier.values.plan import Limits
+from vendor_verifier.values.record import Failure, FailureKind, Phase
+from vendor_verifier.values.request import HttpRequest
+from vendor_verifier.wire.progress import ProgressMeter
+
+MAX_ANSWER_BYTES = 32 * 1024 * 1024
+MAX_ERROR_BYTES = 64 * 1024
+_DEFAULT_HEADERS = {
+    # No compression: a compressing proxy holds tokens back until its block is full.
+    "accept-encoding": "identity",
+    "user-agent": f"agent-vendor-verifier/{__version__}",
+}
+
+
+class Transport:
+    """Sends requests. One instance serves a whole run; use as an async context manager."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._client = httpx2.AsyncClient(
+            headers=_DEFAULT_HEADERS,
+            follow_redirects=False,
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+            # The pool must never make a request wait: pacing is decided elsewhere and is not latency.
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=30.0),
+            timeout=httpx2.Timeout(None, connect=limits.connect_s),
+        )
+
+    async def __aenter__(self) -> Transport:
+        await self._client.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._client.__aexit__(kind, error, trace)
+
+    async def exchange(self, request: HttpRequest, meter: ProgressMeter, scheduled_at_ns: int) -> Exchange:
+        """Send ``request`` and collect the answer. ``scheduled_at_ns`` is when it was due (``perf_counter_ns``)."""
+        attempt = _Attempt(self._limits, meter, scheduled_at_ns)
+        try:
+            await attempt.run(self._client, request)
+        except httpx2.HTTPError as error:
+            attempt.failure = _transport_failure(error, attempt)
+        except (httpx2.InvalidURL, ValueError) as error:
+            attempt.failure = Failure("harness", "send", f"the request cannot be sent: {error}")
+        return attempt.exchange()
+
+
+class _Attempt:
+    """One exchange under way: the marks set so far, and the one deadline that applies now."""
+
+    def __init__(self, limits: Limits, meter: ProgressMeter, scheduled_at_ns: int) -> None:
+        self.status: int | None = None
+        self.headers: Mapping[str, str] = {}
+        self.chunks: list[tuple[int, bytes]] = []
+        self.failure: Failure | None = None
+        self.connecting = True
+        self._limits = limits
+        self._meter = meter
+        self._scheduled_at_ns = scheduled_at_ns
+        self._created_ns = self._zero_ns = time.perf_counter_ns()
+        self._sent_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self._connect_started_ns: int | None = None
+        self._connect_ns: int | None = None
+        self._headers_ns: int | None = None
+        self._end_ns = 0
+        self._scope = anyio.CancelScope()
+        self._deadline_kind: FailureKind = "timeout_total"
+
+    async def run(self, client: httpx2.AsyncClient, request: HttpRequest) -> None:
+        total_deadline = anyio.current_time() + self._limits.total_s
+        self._limit("timeout_first_token", self._limits.first_token_s, total_deadline)
+        built = client.build_request(
+            "POST", request.url, headers=dict(request.headers), content=request.body, extensions={"trace": self._trace}
+        )
+        with self._scope:
+            response = await client.send(built, stream=True)
+            self._headers_ns = self._now()
+            self.status = response.status_code
+            self.headers = {name.lower(): value for name, value in response.headers.items()}
+            try:
+                await self._read(response, total_deadline)
+            finally:
+                self._end_ns = self._now()
+                with anyio.CancelScope(shield=True):
+                    await response.aclose()
+        if self._scope.cancelled_caught:
+            self.failure = self._timeout()
+
+    async def _read(self, response: httpx2.Response, total_deadline: float) -> None:
+        is_success = 200 <= response.status_code < 300
+        if "text/event-stream" not in self.headers.get("content-type", ""):
+            self._meter.expect_body()
+        cap = MAX_ANSWER_BYTES if is_success else MAX_ERROR_BYTES
+        received = 0
+        async for chunk in response.aiter_bytes():
+            self.chunks.append((self._now(), chunk))
+            received += len(chunk)
+            if received > cap:
+                self._over_cap(cap, is_success=is_success)
+                return
+            if self._meter.feed(chunk) and self._meter.has_token:
+                self._limit("timeout_idle", self._limits.idle_s, total_deadline)
+
+    def _over_cap(self, cap: int, *, is_success: bool) -> None:
+        if is_success:
+            self.failure = Failure("limit_exceeded", "stream", f"the answer is larger than {cap} bytes", self.status)
+        else:
+            at_ns, chunk = self.chunks[-1]
+            self.chunks[-1] = (at_ns, chunk[:cap])
+
+    def exchange(self) -> Exchange:
+        return Exchange(
+            sent_at=self._sent_at,
+            end_ns=self._end_ns or self._now(),
+            status=self.status,
+            headers=self.headers,
+            chunks=self.chunks,
+            headers_ns=self._headers_ns,
+            scheduled_ns=self._scheduled_at_ns - self._zero_ns,
+            connect_ns=self._connect_ns,
+            failure=self.failure,
+        )
+
+    async def _trace(self, name: str, _info: Mapping[str, Any]) -> None:
+        now_ns = time.perf_counter_ns()
+        if name == "connection.connect_tcp.started":
+            self._connect_started_ns = now_ns
+        elif name.endswith("send_request_headers.started"):
+            self.connecting = False
+            self._zero_ns = now_ns
+            if self._connect_started_ns is not None:
+                self._connect_ns = now_ns - self._connect_started_ns
+
+    def _now(self) -> int:
+        return time.perf_counter_ns() - self._zero_ns
+
+    def _limit(self, kind: FailureKind, seconds: float, total_deadline: float) -> None:
+        phase_deadline = anyio.current_time() + seconds
+        self._deadline_kind = kind if phase_deadline < total_deadline else "timeout_total"
+        self._scope.deadline = min(phase_deadline, total_deadline)
+
+    def _timeout(self) -> Failure:
+        kind = self._deadline_kind
+        seconds = {
+            "timeout_first_token": self._limits.first_token_s,
+            "timeout_idle": self._limits.idle_s,
+        }.get(kind, self._limits.total_s)
+        words = {
+            "timeout_first_token": f"no token within {seconds:g} s",
+            "timeout_idle": f"no data for {seconds:g} s in the middle of the answer",
+        }.get(kind, f"not finished within {seconds:g} s")
+        phase: Phase = "stream" if self._meter.has_token else "first_token" if self._headers_ns else "headers"
+        return Failure(kind, phase, words, self.status)
+
+
+def _transport_failure(error: httpx2.HTTPError, attempt: _Attempt) -> Failure:
+    """Name what broke. The reason sits at the bottom of the exception's causes, not in its class."""
+    kind, phase = _classify(error, attempt)
+    causes = _causes(error)
+    words = next((str(cause) for cause in reversed(causes) if str(cause)), type(error).__name__)
+    return Failure(kind, phase, words[:500], attempt.status)
+
+
+def _classify(error: httpx2.HTTPError, attempt: _Attempt) -> tuple[FailureKind, Phase]:
+    causes = _causes(error)
+    if isinstance(error, httpx2.TimeoutException):
+        return "timeout_connect", "connect"
+    if any(isinstance(cause, socket.gaierror) for cause in causes):
+        return "dns", "dns"
+    if any(isinstance(cause, ssl.SSLError) for cause in causes):
+        return "tls", "tls"
+    if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
+        return "connect_refused", "connect"
+    if attempt.connecting:
+        return "connect", "connect"
+    if attempt.status is not None:
+        return "truncated", "stream"
+    if isinstance(error, httpx2.RemoteProtocolError) and "disconnected" not in str(error):
+        return "protocol", "headers"
+    return "connection_reset", "headers"
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    """The error and everything below it, exception groups included, outermost first."""
+    found: list[BaseException] = []
+    queue: list[BaseException] = [error]
+    while queue and len(found) < 20:
+        current = queue.pop(0)
+        found.append(current)
+        below = current.__cause__ or current.__context__
+        queue += [below] if below is not None else []
+        queue += list(current.exceptions) if isinstance(current, BaseExceptionGroup) else []
+    return found

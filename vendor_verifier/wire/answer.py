@@ -1,0 +1,158 @@
+"""Reads a finished exchange: bytes with time stamps in, timing, response and failure out. Pure; judges no content."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from vendor_verifier.values.event import Fault
+from vendor_verifier.values.exchange import Exchange
+from vendor_verifier.values.record import Failure, Response, Timing
+from vendor_verifier.wire.assemble import Assembler, Collected, TokenMoments
+from vendor_verifier.wire.base import Reader
+from vendor_verifier.wire.http_failure import MAX_MESSAGE, http_failure
+from vendor_verifier.wire.payload import PayloadError, parse_json
+from vendor_verifier.wire.sse import SseDecoder
+
+Classify = Callable[[int, Mapping[str, str], bytes], Failure | None]
+Outcome = tuple[Timing, Response | None, Failure | None]
+
+
+def read_answer(
+    exchange: Exchange,
+    reader: Reader,
+    *,
+    tool_names: Mapping[str, str] | None = None,
+    classify: Classify | None = None,
+) -> Outcome:
+    """Read one exchange with a fresh ``reader``.
+
+    ``tool_names`` maps names as sent to names as declared; ``classify`` is the vendor's own opinion of a non-2xx answer.
+    A cut stream gives both the partial response and the failure.
+    """
+    if exchange.status is None:
+        return _timing(exchange), None, exchange.failure or Failure("protocol", "headers", "no answer")
+    if not 200 <= exchange.status < 300:
+        return _timing(exchange), None, _refusal(exchange, classify)
+    collected, unreadable = _read_stream(exchange, reader) if _speaks_sse(exchange) else _read_body(exchange, reader)
+    response = None if collected.empty and not collected.complete else _named_back(collected.response, tool_names or {})
+    if response is not None and response.request_id is None:
+        response = replace(response, request_id=exchange.headers.get("x-request-id"))
+    failure = _judge(exchange, collected, unreadable)
+    return _timing(exchange, collected.moments), response, failure
+
+
+def _speaks_sse(exchange: Exchange) -> bool:
+    """By content type, or by the look of the first bytes: some hosts stream under the wrong type."""
+    if exchange.is_event_stream:
+        return True
+    head = exchange.chunks[0][1].lstrip()[:6] if exchange.chunks else b""
+    return head.startswith((b"data:", b"event:", b": ", b"id:"))
+
+
+def _read_stream(exchange: Exchange, reader: Reader) -> tuple[Collected, Failure | None]:
+    decoder = SseDecoder()
+    assembler = Assembler()
+    for at_ns, chunk in exchange.chunks:
+        for event in decoder.feed(chunk):
+            for heard in reader.read(event):
+                assembler.add(heard, at_ns)
+    last_ns = exchange.chunks[-1][0] if exchange.chunks else 0
+    for event in decoder.close():
+        for heard in reader.read(event):
+            assembler.add(heard, last_ns)
+    collected = assembler.collected()
+    if decoder.invalid_utf8:
+        collected = _flagged(collected, "invalid_utf8")
+    if decoder.overflow:
+        return collected, Failure("limit_exceeded", "stream", "one event of the stream is longer than any answer")
+    return collected, None
+
+
+def _read_body(exchange: Exchange, reader: Reader) -> tuple[Collected, Failure | None]:
+    body = exchange.body.strip()
+    assembler = Assembler()
+    unreadable: Failure | None = None
+    try:
+        parsed = parse_json(body) if body else None
+    except PayloadError as error:
+        excerpt = body[:200].decode(errors="replace")
+        kind_word = "an HTML page" if excerpt.lstrip().startswith("<") else "not JSON"
+        unreadable = Failure("not_an_api_response", "parse", f"{kind_word} ({error}): {excerpt}", exchange.status)
+    else:
+        for heard in reader.read_body(parsed) if body else ():
+            assembler.add(heard)
+    collected = assembler.collected(streamed=False)
+    return _flagged(collected, "not_streamed") if body and unreadable is None else collected, unreadable
+
+
+def _judge(exchange: Exchange, collected: Collected, unreadable: Failure | None) -> Failure | None:
+    """Why this 2xx answer is not a success, or None. What the transport saw comes first, unless all had been said."""
+    if collected.fault is not None:
+        return _inner_error(exchange, collected.fault)
+    if exchange.failure is not None and not (collected.complete and exchange.failure.kind == "truncated"):
+        return exchange.failure
+    if unreadable is not None:
+        return unreadable
+    if collected.response.finish_reason == "error":
+        raw = collected.response.finish_raw
+        return Failure(
+            "api_error_in_200", "stream", f"the answer ended with finish reason {raw!r}", exchange.status, raw
+        )
+    if collected.empty and collected.response.finish_reason is None:
+        return _empty(exchange, collected)
+    if not collected.complete:
+        return Failure("truncated", "stream", "the stream ended without a finish reason or end marker", exchange.status)
+    return None
+
+
+def _empty(exchange: Exchange, collected: Collected) -> Failure:
+    if "bad_event" in collected.response.anomalies:
+        return Failure("bad_payload", "parse", "no event of the stream could be read", exchange.status)
+    return Failure("empty_response", "stream", "the answer is empty", exchange.status)
+
+
+def _inner_error(exchange: Exchange, fault: Fault) -> Failure:
+    if fault.code in ("not_an_object", "no_choices"):
+        return Failure("not_an_api_response", "parse", fault.message[:MAX_MESSAGE], exchange.status)
+    return Failure("api_error_in_200", "stream", fault.message[:MAX_MESSAGE], fault.status, fault.code)
+
+
+def _refusal(exchange: Exchange, classify: Classify | None) -> Failure:
+    status = exchange.status or 0
+    own = classify(status, exchange.headers, exchange.body) if classify else None
+    return own or http_failure(status, exchange.headers, exchange.body, _received_at(exchange))
+
+
+def _received_at(exchange: Exchange) -> datetime:
+    return datetime.fromisoformat(exchange.sent_at).astimezone(UTC)
+
+
+def _named_back(response: Response, tool_names: Mapping[str, str]) -> Response:
+    if not tool_names or not response.tool_calls:
+        return response
+    calls = tuple(replace(call, name=tool_names.get(call.name, call.name)) for call in response.tool_calls)
+    return replace(response, tool_calls=calls)
+
+
+def _flagged(collected: Collected, anomaly: str) -> Collected:
+    response = replace(collected.response, anomalies=(*collected.response.anomalies, anomaly))
+    return replace(collected, response=response)
+
+
+def _timing(exchange: Exchange, moments: TokenMoments | None = None) -> Timing:
+    moments = moments or TokenMoments()
+    return Timing(
+        sent_at=exchange.sent_at,
+        end_ns=exchange.end_ns,
+        scheduled_ns=exchange.scheduled_ns,
+        connect_ns=exchange.connect_ns,
+        headers_ns=exchange.headers_ns,
+        first_event_ns=moments.first_event_ns,
+        first_token_ns=moments.first_token_ns,
+        first_answer_ns=moments.first_answer_ns,
+        last_token_ns=moments.last_token_ns,
+        gaps_ns=moments.gaps_ns,
+        first_chunk_share=moments.first_chunk_share,
+    )

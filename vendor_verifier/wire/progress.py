@@ -1,0 +1,50 @@
+"""Notices, while bytes arrive, whether an answer makes progress; it keeps nothing and times nothing.
+
+Two questions decide the time limits: has the first token come, and is this chunk more than keep-alive noise? Until the
+first token, events are really read. After it, only the shape of the bytes is looked at, because reading belongs after
+the end of the stream where it cannot delay the next time stamp: a chunk is progress if a ``data:`` field begins in it
+that is not a ping. Comments, blank lines and a field that drips in byte by byte are not.
+"""
+
+from __future__ import annotations
+
+from vendor_verifier.wire.assemble import Assembler
+from vendor_verifier.wire.base import Reader
+from vendor_verifier.wire.sse import SseDecoder
+
+_FIELD = b"data:"
+_PING = b'"ping"'
+
+
+class ProgressMeter:
+    """Fed every chunk of one answer in order. ``reader`` must be fresh and is used up."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.has_token = False
+        self._reader = reader
+        self._decoder = SseDecoder()
+        self._assembler = Assembler()
+        self._tail = b""
+        self._is_event_stream = True
+
+    def expect_body(self) -> None:
+        """The answer turned out to be a plain body: any byte that is not white space is progress and a token."""
+        self._is_event_stream = False
+
+    def feed(self, chunk: bytes) -> bool:
+        """Take a chunk; True if it is progress."""
+        if not self._is_event_stream:
+            progress = not chunk.isspace() and bool(chunk)
+            self.has_token = self.has_token or progress
+            return progress
+        if not self.has_token:
+            self._look_for_token(chunk)
+        window = self._tail + chunk
+        self._tail = window[-(len(_FIELD) - 1) :]
+        return window.count(_FIELD) > window.count(_PING)
+
+    def _look_for_token(self, chunk: bytes) -> None:
+        for event in self._decoder.feed(chunk):
+            for heard in self._reader.read(event):
+                self._assembler.add(heard)
+        self.has_token = self._assembler.has_token
