@@ -1,0 +1,92 @@
+"""How a figure is written in a table; it computes nothing and knows no output format.
+
+``None`` (never measured) and a number that is not finite are both written "–", never 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+from vendor_verifier.values.score import ModelScore, VendorScore
+
+MISSING = "–"
+BY_DEFINITION = "†"
+FEWER_METRICS = "‡"
+
+# The product page's columns after "Vendor" and "IRF Score", in its order: title and metric.
+PAGE_COLUMNS: tuple[tuple[str, str], ...] = (
+    ("Success Rate", "success_rate"),
+    ("F1 Score", "f1"),
+    ("TPS", "tps"),
+    ("Schema Accuracy", "schema_accuracy"),
+    ("TTFT (ms)", "avg_ttft_ms"),
+    ("Avg Token", "avg_tokens"),
+)
+# Names that end in a unit are quantities; every other metric is a share of 1.
+_UNITS = ("tps", "_tokens", "_ms", "_s", "_usd")
+
+
+def finite(value: float | None) -> float | None:
+    """``value`` if it is a finite number, else None."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+def rate(value: float | None) -> str:
+    """A share of 1 with four decimals; 1 and 0 only when it is exactly that."""
+    value = finite(value)
+    if value is None:
+        return MISSING
+    if value in (0, 1):
+        return str(int(value))
+    if 0.99995 <= value < 1:
+        return ">0.9999"
+    return "<0.0001" if 0 < value < 0.00005 else f"{value:.4f}"
+
+
+def fusion(value: float | None) -> str:
+    """An IRF score: always four decimals."""
+    value = finite(value)
+    return MISSING if value is None else f"{value:.4f}"
+
+
+def quantity(value: float | None) -> str:
+    """A number with a unit: four significant digits, whole from a thousand on, no trailing zeros."""
+    value = finite(value)
+    if value is None:
+        return MISSING
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def count(value: int | None) -> str:
+    return MISSING if value is None else str(value)
+
+
+def of(part: int | None, whole: int) -> str:
+    """``part of whole``; "–" when the part is not known."""
+    return MISSING if part is None else f"{part} of {whole}"
+
+
+def tally(counts: Mapping[str, int], escape: Callable[[str], str]) -> str:
+    """``word 3, other 1``: most frequent first, then by name; the words go through ``escape``."""
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{escape(word)} {number}" for word, number in ordered) or MISSING
+
+
+def metric(vendor: VendorScore, name: str) -> str:
+    """One metric of one vendor; the baseline's F1 carries its mark."""
+    value = vendor.metrics.get(name)
+    if name.endswith(_UNITS):
+        return quantity(value)
+    mark = BY_DEFINITION if name == "f1" and vendor.is_baseline and finite(value) is not None else ""
+    return rate(value) + mark
+
+
+def irf(vendor: VendorScore, model: ModelScore) -> str:
+    """The vendor's IRF, marked when it sums fewer metrics than another vendor's of the same model."""
+    mark = FEWER_METRICS if finite(vendor.irf) is not None and has_fewer_metrics(vendor, model) else ""
+    return fusion(vendor.irf) + mark
+
+
+def has_fewer_metrics(vendor: VendorScore, model: ModelScore) -> bool:
+    return vendor.irf_metrics < max(other.irf_metrics for other in model.vendors)

@@ -1,0 +1,78 @@
+"""Makes text of vendors and datasets harmless where it is shown; it never decides what is shown.
+
+Labels, model names, messages and providers are written by strangers. Each output has its own way of being taken over:
+a terminal by control characters and markup, a reader by invisible or reordering characters, a CI log by ``::`` at the
+start of a line, a page by Markdown and HTML, a spreadsheet by a formula. One function per output, all built on
+:func:`visible`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+MAX_TEXT = 300
+
+# Cc control, Cf format (bidi, zero width), Cs lone surrogate, Co private use, Cn unassigned, Zl and Zp line ends.
+_HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+# Letters, marks and symbols that draw nothing (fillers, grapheme joiner, blank Braille).
+_BLANK_CHARACTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+_WHITESPACE = re.compile(r"\s+")
+_MARKDOWN_SPECIAL = re.compile(r"([\\`*|\[\]~$])|(?<![A-Za-z0-9])(_)|(_)(?![A-Za-z0-9])")
+_LIST_NUMBER = re.compile(r"^(\d{1,9})([.)])(?=\s|$)")
+_LINE_START = "-+#=:"
+# Spreadsheets read the full-width forms of these as the same operators.
+_FORMULA_STARTS = "=+-@\uff1d\uff0b\uff0d\uff20"
+
+
+def visible(text: str, limit: int = MAX_TEXT) -> str:
+    """One line in which nothing is hidden: white space runs become one space, invisible characters their escapes.
+
+    The result encodes to UTF-8, has no line end, no control, bidi or zero-width character, no space at either end and
+    at most ``limit`` characters (a cut is shown by ``…``).
+    """
+    # Far more than can be shown need not be looked at; an escape is never shorter than its character.
+    shown = "".join(_visible_character(c) for c in _WHITESPACE.sub(" ", text[: limit * 4])).strip()
+    return shown if len(shown) <= limit and len(text) <= limit * 4 else shown[: limit - 1] + "…"
+
+
+def _visible_character(character: str) -> str:
+    if unicodedata.category(character) not in _HIDDEN_CATEGORIES and character not in _BLANK_CHARACTERS:
+        return character
+    code = ord(character)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def plain(text: str, limit: int = MAX_TEXT) -> str:
+    """Safe in a terminal and in a CI log: :func:`visible`, and no workflow command (``::`` first, ``##[`` anywhere)."""
+    shown = visible(text, limit).replace("##[", "##\\[")
+    return "\\" + shown if shown.startswith("::") else shown
+
+
+def rich_markup(text: str, limit: int = MAX_TEXT) -> str:
+    """:func:`plain` for a string that rich will read as markup: its brackets mean nothing there."""
+    from rich.markup import escape
+
+    return escape(plain(text, limit))
+
+
+def markdown(text: str, limit: int = MAX_TEXT) -> str:
+    """Safe as a Markdown table cell or list item: no markup, HTML, link, cell border or block start survives."""
+    shown = visible(text, limit).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    shown = _MARKDOWN_SPECIAL.sub(lambda match: "\\" + match.group(0), shown)
+    # GitHub makes links of bare addresses; a backslash does not stop it, an entity does.
+    shown = shown.replace("://", "&#58;//").replace("www.", "www&#46;")
+    shown = _LIST_NUMBER.sub(r"\1\\\2", shown)
+    return "\\" + shown if shown[:1] and shown[0] in _LINE_START else shown
+
+
+def csv_text(text: str) -> str:
+    """Safe as a text cell of a spreadsheet: a text that would be read as a formula gets a leading apostrophe.
+
+    Leading spaces, tabs, carriage returns and zero-width characters cannot hide the operator, because
+    :func:`visible` has already removed or spelled them out. Numbers must not pass through here.
+    """
+    shown = visible(text)
+    return "'" + shown if shown[:1] and shown[0] in _FORMULA_STARTS else shown

@@ -1,0 +1,110 @@
+"""Sentences and small derivations that several renderers share; it scores nothing and escapes by the given function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from vendor_verifier.reports import cells
+from vendor_verifier.values.score import ModelScore, Report, VendorScore
+
+Escape = Callable[[str], str]
+
+
+def place(vendor: VendorScore, model: ModelScore) -> int | None:
+    """1 = best IRF of its model; equal IRFs share the better place; None without an IRF."""
+    own = cells.finite(vendor.irf)
+    if own is None:
+        return None
+    return 1 + sum(1 for other in model.vendors if (cells.finite(other.irf) or float("-inf")) > own)
+
+
+def asked(vendor: VendorScore, report: Report) -> int:
+    """What success rates divide by: all that was planned, or what was recorded when the run was interrupted."""
+    return vendor.planned if report.complete else vendor.recorded
+
+
+def first_attempt_success_rate(vendor: VendorScore, report: Report) -> float | None:
+    """Samples that succeeded without any retry ÷ samples asked; None when none was."""
+    whole = asked(vendor, report)
+    return vendor.succeeded_first_try / whole if whole else None
+
+
+def valid_calls(vendor: VendorScore) -> int:
+    """Calls that count as valid under the policy the report was scored with."""
+    schema = vendor.schema
+    return schema.valid_strict if schema.policy == "strict" else schema.valid_lenient
+
+
+def summary(report: Report, escape: Escape) -> str:
+    """The result in one sentence."""
+    models = [model for model in report.models if model.vendors]
+    if not models:
+        return "Nothing was scored: this run holds no vendors."
+    times = "once each" if report.repeat == 1 else f"{report.repeat} times each"
+    asked_what = f"{_plural(report.samples, 'sample')}, asked {times}"
+    return f"{asked_what}: " + "; ".join(_leader(model, escape) for model in models) + "."
+
+
+def _leader(model: ModelScore, escape: Escape) -> str:
+    name = escape(model.model)
+    if len(model.vendors) == 1:
+        return f"{escape(model.vendors[0].label)} is the only vendor of {name}, so its rank says nothing"
+    leaders = [vendor for vendor in model.vendors if place(vendor, model) == 1]
+    if not leaders:
+        return f"none of the {len(model.vendors)} vendors of {name} could be ranked"
+    who = " and ".join(escape(vendor.label) for vendor in leaders)
+    verb = "leads" if len(leaders) == 1 else "share the lead of"
+    return f"{who} {verb} the {len(model.vendors)} vendors of {name} with IRF {cells.fusion(leaders[0].irf)}"
+
+
+def _plural(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def cautions(report: Report) -> list[str]:
+    """The report's warnings, led by the one it must not be read without."""
+    if report.complete:
+        return list(report.warnings)
+    incomplete = (
+        "This run is incomplete: samples that were never sent are left out of F1 and of the success rate; "
+        "finish it with --incremental."
+    )
+    return [incomplete, *report.warnings]
+
+
+def footnotes(model: ModelScore) -> list[str]:
+    """What the marks in the model's table mean, only for the marks it has."""
+    notes = []
+    if any(cells.BY_DEFINITION in cells.metric(vendor, "f1") for vendor in model.vendors):
+        notes.append(f"{cells.BY_DEFINITION} 1 by definition: the baseline is what F1 is measured against.")
+    if any(cells.FEWER_METRICS in cells.irf(vendor, model) for vendor in model.vendors):
+        notes.append(
+            f"{cells.FEWER_METRICS} Sums fewer metrics than other vendors of this model, so it is not comparable."
+        )
+    if model.baseline is None:
+        notes.append("No baseline: F1 is not measured.")
+    return notes
+
+
+def trigger_line(vendor: VendorScore) -> str | None:
+    """The confusion matrix in one line, with what was left out of it; None without one."""
+    trigger = vendor.trigger
+    if trigger is None:
+        return None
+    line = f"TP {trigger.tp} FP {trigger.fp} FN {trigger.fn} TN {trigger.tn}"
+    left_out = (
+        (trigger.dropped_baseline, "dropped (baseline undecided)"),
+        (trigger.dropped_vendor, "dropped (vendor undecided)"),
+        (trigger.not_sent, "never sent"),
+    )
+    return ", ".join([line, *(f"{number} {why}" for number, why in left_out if number)])
+
+
+def measured_line(vendor: VendorScore) -> str | None:
+    """``n of planned`` for every ranked figure that was not measured on all that was planned; None if all were."""
+    short = [
+        f"{title} {vendor.measured[name]}"
+        for title, name in cells.PAGE_COLUMNS
+        if name in vendor.measured and vendor.measured[name] != vendor.planned
+    ]
+    return f"measured, of {vendor.planned} planned: " + ", ".join(short) if short else None

@@ -1,0 +1,94 @@
+"""report.md: the page's ranking per model, then everything needed to doubt it. GitHub Markdown without raw HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from vendor_verifier.reports import facts
+from vendor_verifier.reports import markdown_tables as tables
+from vendor_verifier.reports.escape import markdown
+from vendor_verifier.values.score import ModelScore, Report
+
+_MAX_LISTED = 200
+
+
+def render(report: Report) -> str:
+    """The whole page, ending in one newline."""
+    lines = [f"# Vendor verification: {tables.label(report.run)}", "", facts.summary(report, tables.label)]
+    lines += _section("## Warnings", _bullets(facts.cautions(report)))
+    for model in report.models:
+        lines += _model(model, report)
+    lines += _section("## Defects of the samples themselves", _bullets(report.dataset))
+    lines += _section("## How to read this", _bullets(_reading(report), escape=False))
+    return "\n".join(lines) + "\n"
+
+
+def _section(title: str, body: Sequence[str], note: str | None = None) -> list[str]:
+    """A titled block with blank lines around its parts; nothing at all without a body."""
+    if not body:
+        return []
+    return ["", title, "", *([note, ""] if note else []), *body]
+
+
+def _bullets(texts: Iterable[str], *, escape: bool = True) -> list[str]:
+    texts = list(texts)
+    lines = [f"- {markdown(text) if escape else text}" for text in texts[:_MAX_LISTED]]
+    if len(texts) > _MAX_LISTED:
+        lines.append(f"- and {len(texts) - _MAX_LISTED} more, in scores.json")
+    return lines
+
+
+def _model(model: ModelScore, report: Report) -> list[str]:
+    if not model.vendors:
+        return _section(f"## {tables.label(model.model)}", ["No vendors."])
+    notes = facts.footnotes(model)
+    lines = _section(f"## {tables.label(model.model)}", tables.ranking(model), _baseline(model))
+    # A paragraph each: a line break in Markdown would need trailing spaces that editors strip.
+    lines += [line for note in notes for line in ("", note)]
+    lines += _section("### Ranks behind the IRF", tables.ranks(model, report))
+    lines += _section("### How much was measured", tables.measured(model, report))
+    lines += _section("### Triggering against the baseline", tables.triggering(model), _trigger_note(report))
+    lines += _section("### Tool-call arguments", tables.arguments(model), _schema_note(report))
+    lines += _section("### Speed", tables.speed(model))
+    lines += _section("### Distributions", tables.distributions(model))
+    lines += _section("### Other scores", tables.other_scores(model, report))
+    lines += _section("### Failures and anomalies", tables.behaviour(model))
+    lines += _section("### Who answered", tables.identity(model))
+    return lines
+
+
+def _baseline(model: ModelScore) -> str:
+    return f"Baseline: {tables.label(model.baseline)}." if model.baseline is not None else "Baseline: none."
+
+
+def _trigger_note(report: Report) -> str:
+    how = "counts against it as a miss" if report.undecided == "missed" else "drops the pair"
+    note = f"A failed, truncated or otherwise undecided answer of the vendor {how} (`--undecided {report.undecided}`)."
+    if report.repeat > 1:
+        note += " Counts are summed over all ordered pairs (baseline run, vendor run); F1 is the mean of their F1s."
+    return note
+
+
+def _schema_note(report: Report) -> str:
+    return f"The ranking uses the {report.schema_policy} policy, per call."
+
+
+def _reading(report: Report) -> list[str]:
+    """Formulas in the words of docs/metrics.md; nothing here comes from a vendor."""
+    names = ", ".join(f"`{name}`" for name in report.rank_metrics if name.isidentifier())
+    return [
+        f"**IRF** = Σ over the metrics a vendor has of 1 ÷ (rank + {report.k}). Rank 1 is best, tied vendors share the "
+        f"average rank. Ranked here: {names or 'nothing'}. Compare IRFs only within one model and one run: they depend "
+        "on who else was measured.",
+        "**Success rate** = succeeded ÷ planned, after retries; the first-attempt rate counts no retried sample.",
+        "**F1** = 2·P·R ÷ (P + R), P = TP ÷ (TP + FP), R = TP ÷ (TP + FN); positive = a complete tool call. It "
+        "measures agreement with the baseline about *when* to call, and a rerun of the baseline itself would not "
+        "reach 1.",
+        "**Schema accuracy** = valid calls ÷ calls. Lenient reads empty arguments as `{}`; strict does not.",
+        "**Avg tokens** = mean of input + output tokens over answers that reported usage. Vendors count with their own "
+        "tokenizers, and less is ranked better even when a vendor under-reports.",
+        "**TTFT** = request sent → first non-empty text, reasoning or tool-call piece, successful attempts only.",
+        "**TPS** = Σ (output tokens − those of the first chunk) ÷ Σ (last − first token time). Answers that came in "
+        "one piece or were buffered are not measured.",
+        "“–” was never measured. It is not zero and is not ranked.",
+    ]

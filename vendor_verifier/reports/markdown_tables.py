@@ -1,0 +1,191 @@
+"""The Markdown tables of one model; which tables a report has and in what order is markdown.py's business."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import get_args
+
+from vendor_verifier.reports import cells, facts
+from vendor_verifier.reports.escape import markdown
+from vendor_verifier.values.score import CallClass, Distribution, ModelScore, Report, VendorScore
+
+MAX_LABEL = 80
+
+# Distributions in reading order with their titles; others follow under their own names.
+_DISTRIBUTION_TITLES = {
+    "ttft_ms": "TTFT (ms)",
+    "first_answer_ms": "First answer (ms)",
+    "tps": "TPS",
+    "e2e_tps": "End-to-end TPS",
+    "e2e_ms": "End to end (ms)",
+    "total_tokens": "Tokens",
+}
+_PERCENTILES = ("mean", "p50", "p90", "p95", "p99", "min", "max")
+
+
+def label(text: str) -> str:
+    """A vendor's label or another short name, as a cell."""
+    return markdown(text, MAX_LABEL)
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """A GitHub table. Cells must already be safe."""
+    lines = [header, *rows]
+    drawn = ["| " + " | ".join(line) + " |" for line in lines]
+    return [drawn[0], "|" + "---|" * len(header), *drawn[1:]]
+
+
+def ranking(model: ModelScore) -> list[str]:
+    """The product page's table."""
+    header = ["Vendor", "IRF Score", *(title for title, _ in cells.PAGE_COLUMNS)]
+    rows = [
+        [label(vendor.label), cells.irf(vendor, model), *(cells.metric(vendor, name) for _, name in cells.PAGE_COLUMNS)]
+        for vendor in model.vendors
+    ]
+    return table(header, rows)
+
+
+def ranks(model: ModelScore, report: Report) -> list[str]:
+    """Where the IRF comes from: the rank per metric and how many metrics were used."""
+    header = ["Vendor", *map(label, report.rank_metrics), "Metrics used", "Global IRF"]
+    rows = [
+        [
+            label(vendor.label),
+            *(cells.quantity(vendor.ranks.get(name)) for name in report.rank_metrics),
+            cells.of(vendor.irf_metrics, len(report.rank_metrics)),
+            cells.fusion(vendor.irf_global),
+        ]
+        for vendor in model.vendors
+    ]
+    return table(header, rows)
+
+
+def measured(model: ModelScore, report: Report) -> list[str]:
+    """Over how many of the planned samples each figure was taken."""
+    header = ["Vendor", "Succeeded", "First attempt", "First-attempt rate", "Attempts"]
+    names = [(title, name) for title, name in cells.PAGE_COLUMNS if name != "success_rate"]
+    rows = [
+        [
+            label(vendor.label),
+            cells.of(vendor.succeeded, vendor.planned),
+            cells.of(vendor.succeeded_first_try, vendor.planned),
+            cells.rate(facts.first_attempt_success_rate(vendor, report)),
+            str(vendor.attempts),
+            *(cells.of(vendor.measured.get(name), vendor.planned) for _, name in names),
+        ]
+        for vendor in model.vendors
+    ]
+    return table([*header, *(title for title, _ in names)], rows)
+
+
+def triggering(model: ModelScore) -> list[str]:
+    """The confusion matrix behind F1; empty when no vendor has one."""
+    header = [
+        *("Vendor", "TP", "FP", "FN", "TN", "Precision", "Recall"),
+        *("Baseline undecided", "Vendor undecided", "Never sent", "Pairs of runs"),
+    ]
+    rows = []
+    for vendor in model.vendors:
+        found = vendor.trigger
+        if found is None:
+            continue
+        counts = (found.tp, found.fp, found.fn, found.tn)
+        left_out = (found.dropped_baseline, found.dropped_vendor, found.not_sent, found.pairs_of_runs)
+        rates = (cells.rate(found.precision), cells.rate(found.recall))
+        rows.append([label(vendor.label), *map(str, counts), *rates, *map(str, left_out)])
+    return table(header, rows) if rows else []
+
+
+def arguments(model: ModelScore) -> list[str]:
+    """Tool-call arguments by class, and the accuracy under both policies and in both units."""
+    classes = get_args(CallClass)
+    header = [
+        *("Vendor", "Calls", *classes, "Lenient", "Strict"),
+        *("Responses with calls", "Lenient per response", "Strict per response"),
+    ]
+    rows = []
+    for vendor in model.vendors:
+        schema = vendor.schema
+        row = [label(vendor.label), str(schema.calls), *(str(schema.classes.get(name, 0)) for name in classes)]
+        row += [cells.rate(schema.accuracy_lenient), cells.rate(schema.accuracy_strict), str(schema.responses)]
+        row += [cells.rate(schema.per_response_lenient), cells.rate(schema.per_response_strict)]
+        rows.append(row)
+    return table(header, rows)
+
+
+def speed(model: ModelScore) -> list[str]:
+    """The three averages of decoding speed beside each other."""
+    header = ["Vendor", "TPS (ratio of sums)", "Mean of requests", "Median of requests", "End-to-end TPS"]
+    rows = [
+        [
+            label(vendor.label),
+            cells.metric(vendor, "tps"),
+            *map(cells.quantity, (vendor.tps_mean, vendor.tps_p50, vendor.e2e_tps)),
+        ]
+        for vendor in model.vendors
+    ]
+    return table(header, rows)
+
+
+def distributions(model: ModelScore) -> list[str]:
+    """Percentiles of everything that was measured per request, metric by metric; empty when nothing was."""
+    known = set[str]().union(*(vendor.distributions for vendor in model.vendors))
+    names = [name for name in _DISTRIBUTION_TITLES if name in known] + sorted(known - set(_DISTRIBUTION_TITLES))
+    rows = [
+        [
+            _DISTRIBUTION_TITLES.get(name) or label(name),
+            label(vendor.label),
+            *_spread(vendor.distributions[name], vendor),
+        ]
+        for name in names
+        for vendor in model.vendors
+        if name in vendor.distributions
+    ]
+    return table(["Metric", "Vendor", "Measured", *_PERCENTILES], rows) if rows else []
+
+
+def _spread(spread: Distribution, vendor: VendorScore) -> list[str]:
+    return [cells.of(spread.n, vendor.planned), *(cells.quantity(getattr(spread, name)) for name in _PERCENTILES)]
+
+
+def other_scores(model: ModelScore, report: Report) -> list[str]:
+    """Scores of suites that do not rank; empty when there are none."""
+    shown = {name for _, name in cells.PAGE_COLUMNS}
+    names = sorted(set[str]().union(*(vendor.metrics for vendor in model.vendors)) - shown)
+    if not names:
+        return []
+    ranked = [f"{label(name)} (ranked)" if name in report.rank_metrics else label(name) for name in names]
+    rows = [[label(vendor.label), *(cells.metric(vendor, name) for name in names)] for vendor in model.vendors]
+    return table(["Vendor", *ranked], rows)
+
+
+def behaviour(model: ModelScore) -> list[str]:
+    """What went wrong and what was odd, in words and numbers."""
+    header = ["Vendor", "Failures", "Anomalies", "Finish reasons", "Decisions"]
+    rows = [
+        [
+            label(vendor.label),
+            *(
+                cells.tally(found, label)
+                for found in (vendor.failures, vendor.anomalies, vendor.finish_reasons, vendor.decisions)
+            ),
+        ]
+        for vendor in model.vendors
+    ]
+    return table(header, rows)
+
+
+def identity(model: ModelScore) -> list[str]:
+    """Who was asked for and who says it answered."""
+    header = ["Vendor", "Vendor name", "Provider", "Model asked for", "Model served (answers)"]
+    rows = [
+        [
+            label(vendor.label),
+            label(vendor.vendor),
+            label(vendor.provider) if vendor.provider else cells.MISSING,
+            label(vendor.model_id),
+            cells.tally(vendor.served_models, label),
+        ]
+        for vendor in model.vendors
+    ]
+    return table(header, rows)

@@ -1,0 +1,88 @@
+"""ranking.csv: one row per (model, vendor), numbers as numbers, empty where nothing was measured; never a formula."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable
+
+from vendor_verifier.reports import cells, facts
+from vendor_verifier.reports.escape import csv_text
+from vendor_verifier.values.score import ModelScore, Report, VendorScore
+
+Cell = str | int | float | bool | None
+
+
+def render(report: Report) -> str:
+    """UTF-8-encodable CSV (RFC 4180 quoting, LF line ends) with a header row."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    rows = [_row(vendor, model, report) for model in report.models for vendor in model.vendors]
+    writer.writerow([csv_text(name) for name in _header(report)])
+    writer.writerows([_cell(value) for value in row] for row in rows)
+    return out.getvalue()
+
+
+def _cell(value: Cell) -> str:
+    if value is None or (isinstance(value, float) and cells.finite(value) is None):
+        return ""
+    if isinstance(value, str):
+        return csv_text(value)
+    return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
+def _other_metrics(report: Report) -> list[str]:
+    """Metrics that are shown but do not rank, over all vendors, so that every row has the same columns."""
+    names: set[str] = set()
+    for model in report.models:
+        names.update(*(vendor.metrics for vendor in model.vendors))
+    return sorted(names - set(report.rank_metrics))
+
+
+def _header(report: Report) -> list[str]:
+    return [
+        *("model", "place", "label", "vendor", "provider", "model_id", "is_baseline"),
+        *("irf", "irf_metrics", "irf_global"),
+        *report.rank_metrics,
+        *_other_metrics(report),
+        *_prefixed("rank", report.rank_metrics),
+        *_prefixed("measured", report.rank_metrics),
+        *("planned", "recorded", "succeeded", "succeeded_first_try", "attempts"),
+        *("tp", "fp", "fn", "tn", "dropped_baseline", "dropped_vendor", "not_sent", "precision", "recall"),
+        *("calls", "valid_calls", "schema_accuracy_lenient", "schema_accuracy_strict"),
+        *("tps_mean", "tps_p50", "e2e_tps"),
+    ]
+
+
+def _prefixed(prefix: str, names: Iterable[str]) -> list[str]:
+    return [f"{prefix}_{name}" for name in names]
+
+
+def _row(vendor: VendorScore, model: ModelScore, report: Report) -> list[Cell]:
+    schema = vendor.schema
+    return [
+        model.model,
+        facts.place(vendor, model),
+        *(vendor.label, vendor.vendor, vendor.provider, vendor.model_id, vendor.is_baseline),
+        *(vendor.irf, vendor.irf_metrics, vendor.irf_global),
+        *(vendor.metrics.get(name) for name in report.rank_metrics),
+        *(vendor.metrics.get(name) for name in _other_metrics(report)),
+        *(vendor.ranks.get(name) for name in report.rank_metrics),
+        *(vendor.measured.get(name) for name in report.rank_metrics),
+        *(vendor.planned, vendor.recorded, vendor.succeeded, vendor.succeeded_first_try, vendor.attempts),
+        *_trigger(vendor),
+        *(schema.calls, facts.valid_calls(vendor), schema.accuracy_lenient, schema.accuracy_strict),
+        *(vendor.tps_mean, vendor.tps_p50, vendor.e2e_tps),
+    ]
+
+
+def _trigger(vendor: VendorScore) -> list[Cell]:
+    counts = vendor.trigger
+    if counts is None:
+        return [None] * 9
+    cells_: list[Cell] = [counts.tp, counts.fp, counts.fn, counts.tn]
+    return [
+        *cells_,
+        *(counts.dropped_baseline, counts.dropped_vendor, counts.not_sent),
+        *(counts.precision, counts.recall),
+    ]

@@ -1,0 +1,133 @@
+"""scores.json: the whole report as data, in a stable key order; what was not measured is null, and NaN cannot occur.
+
+``schema`` counts up when a key changes its meaning or goes; new keys may appear under the same number.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, get_args
+
+from vendor_verifier.reports import cells, facts
+from vendor_verifier.values.score import CallClass, ModelScore, Report, SchemaCounts, VendorScore
+
+SCORES_SCHEMA = 1
+_TRIGGER_COUNTS = ("tp", "fp", "fn", "tn", "dropped_baseline", "dropped_vendor", "not_sent", "pairs_of_runs")
+
+
+def render(report: Report) -> str:
+    """ASCII JSON with two-space indentation and a final newline."""
+    return json.dumps(scores(report), indent=2, allow_nan=False, ensure_ascii=True) + "\n"
+
+
+def scores(report: Report) -> dict[str, Any]:
+    """The document as plain dicts, lists, strings, finite numbers and None."""
+    document = {
+        "schema": SCORES_SCHEMA,
+        "run": report.run,
+        "models": {model.model: _model(model, report) for model in report.models},
+        "settings": {
+            "undecided": report.undecided,
+            "schema_policy": report.schema_policy,
+            "k": report.k,
+            "rank_metrics": report.rank_metrics,
+            "repeat": report.repeat,
+            "samples": report.samples,
+        },
+        "dataset": report.dataset,
+        "warnings": report.warnings,
+        "complete": report.complete,
+    }
+    cleaned: dict[str, Any] = _clean(document)
+    return cleaned
+
+
+def _model(model: ModelScore, report: Report) -> dict[str, Any]:
+    vendors = {vendor.label: _vendor(vendor, model, report) for vendor in model.vendors}
+    return {"baseline": model.baseline, "vendors": vendors}
+
+
+def _vendor(vendor: VendorScore, model: ModelScore, report: Report) -> dict[str, Any]:
+    names = [*report.rank_metrics, *sorted(set(vendor.metrics) - set(report.rank_metrics))]
+    facts_ = _vendor_facts(vendor, model, report)
+    # A suite may call a score whatever it likes; it must not replace a fact.
+    metrics = {(f"metric_{name}" if name in facts_ else name): vendor.metrics.get(name) for name in names}
+    return metrics | facts_
+
+
+def _vendor_facts(vendor: VendorScore, model: ModelScore, report: Report) -> dict[str, Any]:
+    trigger = vendor.trigger
+    return {
+        "irf": vendor.irf,
+        "irf_metrics": vendor.irf_metrics,
+        "irf_global": vendor.irf_global,
+        "place": facts.place(vendor, model),
+        "ranks": _ordered(vendor.ranks, report.rank_metrics),
+        "counts": _counts(vendor),
+        "measured": _ordered(vendor.measured, report.rank_metrics),
+        "precision": trigger.precision if trigger else None,
+        "recall": trigger.recall if trigger else None,
+        "first_attempt_success_rate": facts.first_attempt_success_rate(vendor, report),
+        "tps_mean": vendor.tps_mean,
+        "tps_p50": vendor.tps_p50,
+        "e2e_tps": vendor.e2e_tps,
+        "schema": _schema(vendor.schema),
+        "distributions": {name: asdict(vendor.distributions[name]) for name in sorted(vendor.distributions)},
+        "decisions": _sorted(vendor.decisions),
+        "finish_reasons": _sorted(vendor.finish_reasons),
+        "failures": _sorted(vendor.failures),
+        "anomalies": _sorted(vendor.anomalies),
+        "served_models": _sorted(vendor.served_models),
+        "is_baseline": vendor.is_baseline,
+        "vendor": vendor.vendor,
+        "model_id": vendor.model_id,
+        "provider": vendor.provider,
+        "suites": _sorted(vendor.suites),
+    }
+
+
+def _counts(vendor: VendorScore) -> dict[str, int | None]:
+    trigger = {name: getattr(vendor.trigger, name) if vendor.trigger else None for name in _TRIGGER_COUNTS}
+    return trigger | {
+        "planned": vendor.planned,
+        "recorded": vendor.recorded,
+        "succeeded": vendor.succeeded,
+        "succeeded_first_try": vendor.succeeded_first_try,
+        "failed": vendor.recorded - vendor.succeeded,
+        "attempts": vendor.attempts,
+        "responses_with_calls": vendor.schema.responses,
+        "calls": vendor.schema.calls,
+        "valid_calls": facts.valid_calls(vendor),
+    }
+
+
+def _schema(schema: SchemaCounts) -> dict[str, Any]:
+    return {
+        "policy": schema.policy,
+        "accuracy": {"lenient": schema.accuracy_lenient, "strict": schema.accuracy_strict},
+        "per_response": {"lenient": schema.per_response_lenient, "strict": schema.per_response_strict},
+        "valid_calls": {"lenient": schema.valid_lenient, "strict": schema.valid_strict},
+        "calls": schema.calls,
+        "responses_with_calls": schema.responses,
+        "classes": {name: schema.classes.get(name, 0) for name in get_args(CallClass)},
+    }
+
+
+def _sorted(counts: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: counts[name] for name in sorted(counts)}
+
+
+def _ordered(values: Mapping[str, Any], first: tuple[str, ...]) -> dict[str, Any]:
+    names = [*(name for name in first if name in values), *sorted(set(values) - set(first))]
+    return {name: values[name] for name in names}
+
+
+def _clean(value: Any) -> Any:
+    """Mappings and sequences of any kind as dicts and lists; numbers that are not finite as None."""
+    if isinstance(value, Mapping):
+        return {str(key): _clean(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_clean(item) for item in value]
+    return cells.finite(value) if isinstance(value, float) else value

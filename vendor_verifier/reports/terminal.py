@@ -1,0 +1,108 @@
+"""The ranking on a screen: a rich table per model, or plain lines where nobody draws tables. It never prints.
+
+Colour, width and whether there is a terminal at all are the caller's console's business (``NO_COLOR`` included).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from vendor_verifier.reports import cells, facts
+from vendor_verifier.reports.escape import plain
+from vendor_verifier.values.score import ModelScore, Report, VendorScore
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+_MAX_LABEL = 60
+_LABEL_WIDTH = 28
+# Narrower titles than the page's, so that a table with six-digit figures fits in 100 columns.
+_COLUMNS = (
+    ("Success", "success_rate"),
+    ("F1", "f1"),
+    ("TPS", "tps"),
+    ("Schema", "schema_accuracy"),
+    ("TTFT ms", "avg_ttft_ms"),
+    ("Avg token", "avg_tokens"),
+)
+
+
+def render(report: Report) -> RenderableType:
+    """Everything as one renderable: summary, warnings, then per model a table and its notes."""
+    from rich.console import Group
+    from rich.text import Text
+
+    parts: list[RenderableType] = [Text(facts.summary(report, _label))]
+    parts += [Text(f"warning: {plain(text)}", style="yellow") for text in facts.cautions(report)]
+    for model in report.models:
+        parts += [Text(), Text(_title(model), style="bold")]
+        if model.vendors:
+            parts.append(_table(model))
+        parts += [Text(f"  {note}", style="dim") for note in _notes(model)]
+    return Group(*parts)
+
+
+def plain_lines(report: Report) -> list[str]:
+    """The same as text without colour or box, one line per vendor with named figures; no line ends inside."""
+    lines = [facts.summary(report, _label)]
+    lines += [f"warning: {plain(text)}" for text in facts.cautions(report)]
+    for model in report.models:
+        lines.append(_title(model))
+        for vendor in model.vendors:
+            lines.append(f"  {_vendor_line(vendor, model)}")
+        lines += [f"  {note}" for note in _notes(model)]
+    return lines
+
+
+def _label(text: str) -> str:
+    return plain(text, _MAX_LABEL)
+
+
+def _title(model: ModelScore) -> str:
+    baseline = f"baseline {_label(model.baseline)}" if model.baseline is not None else "no baseline"
+    return f"model {_label(model.model)}, {baseline}"
+
+
+def _table(model: ModelScore) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    drawn.add_column("#", justify="right", no_wrap=True)
+    drawn.add_column("Vendor", max_width=_LABEL_WIDTH, overflow="fold")
+    for title in ("IRF", "Done", *(title for title, _ in _COLUMNS)):
+        drawn.add_column(title, justify="right", no_wrap=True)
+    for vendor in model.vendors:
+        place = facts.place(vendor, model)
+        # Text, not str: brackets in a label are not rich markup.
+        row = [Text(cells.count(place)), Text(_label(vendor.label)), *map(Text, _figures(vendor, model))]
+        drawn.add_row(*row, style="bold" if place == 1 else None)
+    return drawn
+
+
+def _figures(vendor: VendorScore, model: ModelScore) -> list[str]:
+    done = f"{vendor.succeeded}/{vendor.planned}"
+    return [cells.irf(vendor, model), done, *(cells.metric(vendor, name) for _, name in _COLUMNS)]
+
+
+def _vendor_line(vendor: VendorScore, model: ModelScore) -> str:
+    titles = ("IRF", "succeeded", *(title for title, _ in _COLUMNS))
+    figures = "; ".join(f"{title} {figure}" for title, figure in zip(titles, _figures(vendor, model), strict=True))
+    return f"{cells.count(facts.place(vendor, model))}. {_label(vendor.label)}: {figures}"
+
+
+def _notes(model: ModelScore) -> list[str]:
+    """What a reader must know about single figures: marks, pairs left out, short measurements, failures."""
+    notes = facts.footnotes(model)
+    for vendor in model.vendors:
+        told = [facts.trigger_line(vendor) if not vendor.is_baseline else None, facts.measured_line(vendor)]
+        if vendor.failures:
+            told.append(f"failures: {cells.tally(vendor.failures, _label)}")
+        if vendor.anomalies:
+            told.append(f"anomalies: {cells.tally(vendor.anomalies, _label)}")
+        said = [line for line in told if line]
+        if said:
+            notes.append(f"{_label(vendor.label)}: " + "; ".join(said))
+    return notes
