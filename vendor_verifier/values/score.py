@@ -61,7 +61,8 @@ class TriggerCounts:
 
     ``dropped_baseline``: pairs whose baseline row failed or is missing; ``dropped_vendor``: pairs left out because the
     vendor was undecided and the policy is ``exclude``; ``not_sent``: the vendor has no record (interrupted run).
-    With ``--repeat`` the counts are summed over ``pairs_of_runs`` ordered pairs and ``f1`` is the mean of their F1s.
+    ``failed_as_missed``: those among ``fn`` that are no answer but a failure (policy ``missed``), whatever the baseline
+    decided, so ``tp + fn`` is the number of the baseline's calls only where it is zero. With ``--repeat`` the counts are summed over ``pairs_of_runs`` ordered pairs and ``f1`` is the mean of their F1s.
     """
 
     tp: int = 0
@@ -75,6 +76,7 @@ class TriggerCounts:
     recall: float | None = None
     f1: float | None = None
     pairs_of_runs: int = 1
+    failed_as_missed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,9 @@ class SchemaCounts:
     """Tool-call argument verdicts of one vendor.
 
     ``classes`` counts calls per class. ``accuracy`` and ``per_response`` follow ``policy``; both policies are kept so
-    that a reader can see what the choice costs. ``per_response`` is K2-Vendor-Verifier's unit: responses whose every
+    that a reader can see what the choice costs. ``strict`` is K2-Vendor-Verifier's convention and divides by all
+    ``calls``: it charges ``empty_arguments`` and ``schema_unusable`` to the vendor. ``lenient`` charges neither: the
+    first is valid, the second is left out of numerator and denominator. ``per_response`` is K2-Vendor-Verifier's unit: responses whose every
     call is valid ÷ responses with calls.
     """
 
@@ -101,12 +105,25 @@ class SchemaCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class EntryInfo:
+    """What scoring needs to know of an entry: a line of the ranking without its endpoint, key or limits."""
+
+    model: str
+    label: str
+    vendor: str
+    model_id: str
+    provider: str | None = None
+    is_baseline: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class VendorScore:
     """Everything known about one entry of one model.
 
     ``metrics`` holds the rank metrics by their public names (``f1``, ``success_rate``, ``schema_accuracy``,
     ``avg_tokens``, ``avg_ttft_ms``, ``tps`` and any suite score); ``measured`` says over how many records each was
-    taken. ``planned`` is what should have been sent; ``succeeded`` counts records, after retries.
+    taken (``f1``: pairs; ``schema_accuracy``: responses; ``tps``: requests). ``planned`` is what should have been sent;
+    ``succeeded`` counts records, after retries.
     """
 
     label: str

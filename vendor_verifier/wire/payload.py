@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 MAX_DEPTH = 200
@@ -17,14 +18,16 @@ class PayloadError(ValueError):
     """The text is not JSON that anyone should act on; the message says why."""
 
 
-def parse_json(text: str | bytes) -> Any:
-    """Parse strictly.
+def parse_json(text: str | bytes, *, object_pairs_hook: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
+    """Parse strictly. ``object_pairs_hook`` is the standard library's: it sees every object with its repeated keys.
 
     Raises:
         PayloadError: not JSON, NaN or infinite, nested deeper than ``MAX_DEPTH``, or a number beyond reason.
     """
     try:
-        value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+        value = json.loads(
+            text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=object_pairs_hook
+        )
     except RecursionError:
         raise PayloadError(f"nested deeper than {MAX_DEPTH} levels") from None
     except PayloadError:
