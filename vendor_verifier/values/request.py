@@ -40,6 +40,8 @@ class HttpRequest:
 
     ``untranslatable`` names what of the turn this wire could not carry; a request with any is not sent and not charged
     to the vendor. ``tool_names`` maps names as sent to names as declared where the wire's alphabet is narrower.
+    ``rewritten`` names what is sent in other words than the turn's (``schema:oneOf``, ``dropped:seed``), evidence for
+    the report and no reason not to send.
     """
 
     url: str
@@ -47,3 +49,4 @@ class HttpRequest:
     body: bytes
     untranslatable: tuple[str, ...] = ()
     tool_names: Mapping[str, str] = field(default_factory=dict)
+    rewritten: tuple[str, ...] = ()
