@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Protocol
 
 from vendor_verifier.values.event import FinishReason, ToolCall, Usage
 
@@ -132,3 +132,15 @@ class Record:
     @property
     def succeeded_first_try(self) -> bool:
         return self.succeeded and all(len(turn.attempts) == 1 for turn in self.turns)
+
+
+class Outcome(Protocol):
+    """Anything that knows how it ended: a record, or the few facts kept of one."""
+
+    @property
+    def succeeded(self) -> bool: ...
+
+
+def supersedes(new: Outcome, old: Outcome) -> bool:
+    """Whether ``new`` replaces ``old`` under the same key: a success supersedes a failure, else the first stands."""
+    return new.succeeded and not old.succeeded

@@ -62,7 +62,8 @@ class TriggerCounts:
     ``dropped_baseline``: pairs whose baseline row failed or is missing; ``dropped_vendor``: pairs left out because the
     vendor was undecided and the policy is ``exclude``; ``not_sent``: the vendor has no record (interrupted run).
     ``failed_as_missed``: those among ``fn`` that are no answer but a failure (policy ``missed``), whatever the baseline
-    decided, so ``tp + fn`` is the number of the baseline's calls only where it is zero. With ``--repeat`` the counts are summed over ``pairs_of_runs`` ordered pairs and ``f1`` is the mean of their F1s.
+    decided, so ``tp + fn`` is the number of the baseline's calls only where it is zero. With ``--repeat`` the counts are
+    summed over ``pairs_of_runs`` ordered pairs and ``f1`` is the mean of their F1s.
     """
 
     tp: int = 0
@@ -86,8 +87,8 @@ class SchemaCounts:
     ``classes`` counts calls per class. ``accuracy`` and ``per_response`` follow ``policy``; both policies are kept so
     that a reader can see what the choice costs. ``strict`` is K2-Vendor-Verifier's convention and divides by all
     ``calls``: it charges ``empty_arguments`` and ``schema_unusable`` to the vendor. ``lenient`` charges neither: the
-    first is valid, the second is left out of numerator and denominator. ``per_response`` is K2-Vendor-Verifier's unit: responses whose every
-    call is valid ÷ responses with calls.
+    first is valid, the second is left out of numerator and denominator. ``per_response`` is K2-Vendor-Verifier's unit:
+    responses whose every call is valid ÷ responses with calls.
     """
 
     policy: SchemaPolicy

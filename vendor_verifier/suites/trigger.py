@@ -1,0 +1,117 @@
+"""The suite ``trigger``: does the model call a tool, and do the arguments fit? One turn; it compares with nobody.
+
+Outcome of a sample:
+
+- ``called``: a complete call in an answer that was not cut, whatever the finish reason says;
+- ``not_called``: none, and the model ended by itself (stop, content filter, an unknown or no reason);
+- ``undecided``: a failure, a cut stream, or an answer that hit the length limit before a call was complete.
+
+Where finish reason and content disagree the content decides and the disagreement is kept as an anomaly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from vendor_verifier.suites.base import Play
+from vendor_verifier.suites.schema import ArgumentChecker
+from vendor_verifier.values.event import ToolCall
+from vendor_verifier.values.record import Attempt, Response
+from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.score import Decision, Score
+from vendor_verifier.wire.payload import PayloadError, parse_json
+
+# How models write a tool call when their host's parser let it through as text.
+TOOL_MARKUP = (
+    "<tool_call", "<|tool_call", "<｜tool", "<function=", "<function_call", "<invoke ", "[TOOL_CALLS]",
+    "<|python_tag|>", ":tool_call>",
+)  # fmt: skip
+
+
+def fresh_checker(sample: Sample) -> ArgumentChecker:
+    """A checker for this sample alone."""
+    return ArgumentChecker(sample.turn.tools)
+
+
+class KeptCheckers:
+    """Checkers by sample id, for callers that judge the same samples many times."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, ArgumentChecker] = {}
+
+    def __call__(self, sample: Sample) -> ArgumentChecker:
+        checker = self._kept.get(sample.id)
+        if checker is None:
+            checker = self._kept[sample.id] = fresh_checker(sample)
+        return checker
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerSuite:
+    """Sends the sample as it is. ``checkers`` finds the argument checker of a sample (:class:`KeptCheckers` reuses)."""
+
+    name: str = "trigger"
+    checkers: Callable[[Sample], ArgumentChecker] = fresh_checker
+
+    def play(self, sample: Sample) -> Play:
+        """Ask once, judge the answer."""
+        attempt = yield sample.turn
+        return self.judge(sample, attempt)
+
+    def judge(self, sample: Sample, attempt: Attempt) -> Score:
+        """The score of one final attempt. Calls of an answer that did not succeed are not judged."""
+        response = attempt.response
+        if response is None or not attempt.succeeded:
+            return Score(self.name)
+        calls, anomalies = _complete_calls(response)
+        decision = decide(response, calls)
+        checker = self.checkers(sample)
+        return Score(
+            self.name,
+            decision,
+            tuple(checker.check(call) for call in calls),
+            anomalies=(*anomalies, *_disagreements(response, calls)),
+        )
+
+
+def decide(response: Response, calls: tuple[ToolCall, ...]) -> Decision:
+    """The outcome of a successful answer with these complete calls."""
+    if calls:
+        return "called"
+    return "undecided" if response.finish_reason in ("length", "error") else "not_called"
+
+
+def _complete_calls(response: Response) -> tuple[tuple[ToolCall, ...], tuple[str, ...]]:
+    """The calls that count, and what was noticed while leaving others out.
+
+    Pieces with neither name nor arguments are no calls. At the length limit only the last call can be unfinished, and
+    is, unless its arguments are whole JSON: the limit cut it, not the model.
+    """
+    calls = [call for call in response.tool_calls if call.name or call.arguments.strip()]
+    anomalies = ["phantom_call"] if len(calls) < len(response.tool_calls) else []
+    if response.finish_reason == "length" and calls and not _is_json(calls[-1].arguments):
+        calls.pop()
+        anomalies.append("call_cut_by_length")
+    return tuple(calls), tuple(anomalies)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        parse_json(text)
+    except PayloadError:
+        return False
+    return True
+
+
+def _disagreements(response: Response, calls: tuple[ToolCall, ...]) -> tuple[str, ...]:
+    found = []
+    if calls and response.finish_reason != "tool_calls":
+        found.append("calls_but_other_finish")
+    if not calls and response.finish_reason == "tool_calls":
+        found.append("tool_calls_finish_without_call")
+    if not calls and any(mark in response.text for mark in TOOL_MARKUP):
+        found.append("tool_markup_in_text")
+    if not calls and response.reasoning and not response.text.strip():
+        found.append("reasoning_only")
+    return tuple(found)
