@@ -1,0 +1,108 @@
+"""Plays one sample of one suite against one vendor: turns, attempts, record. It decides neither when nor how often."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import anyio
+
+from vendor_verifier.run.pacing import Limiter
+from vendor_verifier.run.retry import STOPS_VENDOR, attempt_until_done
+from vendor_verifier.run.transport import Transport
+from vendor_verifier.suites.base import Play
+from vendor_verifier.values.plan import Entry, RetryRules
+from vendor_verifier.values.record import Attempt, Failure, TurnRecord
+from vendor_verifier.values.request import HttpRequest, Turn
+from vendor_verifier.vendor import Vendor
+from vendor_verifier.wire.answer import read_answer
+from vendor_verifier.wire.base import Wire
+from vendor_verifier.wire.progress import ProgressMeter
+
+
+class RunClosed(Exception):
+    """The run takes nothing new; the sample stays unrecorded and is due on resume."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Everything needed to talk to one entry."""
+
+    entry: Entry
+    vendor: Vendor
+    wire: Wire
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """Sends turns for one run. ``rng`` only spreads waits."""
+
+    transport: Transport
+    limiter: Limiter
+    retry: RetryRules
+    rng: random.Random
+    clock_ns: Callable[[], int] = time.perf_counter_ns
+
+    async def play(self, play: Play, line: Line) -> tuple[TurnRecord, ...]:
+        """Run one play to its end.
+
+        Raises:
+            RunClosed: the limiter gave no more leave before the play was over.
+        """
+        turns: list[TurnRecord] = []
+        try:
+            turn = next(play)
+            while True:
+                record = await self._send(turn, line)
+                turns.append(record)
+                turn = play.send(record.attempts[-1])
+        except StopIteration:
+            return tuple(turns)
+        finally:
+            play.close()
+
+    async def _send(self, turn: Turn, line: Line) -> TurnRecord:
+        entry = line.entry
+        request = line.wire.request(_with_parameters(turn, entry), entry.endpoint)
+        if request.untranslatable:
+            failure = Failure(
+                "untranslatable", "plan", "not expressible on this wire: " + ", ".join(request.untranslatable)
+            )
+            return TurnRecord((Attempt(1, failure=failure),))
+        scheduled_ns = self.clock_ns()
+
+        async def once(number: int) -> Attempt:
+            return await self._attempt(number, request, line, scheduled_ns if number == 1 else self.clock_ns())
+
+        attempts = await attempt_until_done(
+            once, self.retry, self.rng, anyio.sleep, lambda _failure, seconds: self.limiter.pause(entry, seconds)
+        )
+        return TurnRecord(attempts)
+
+    async def _attempt(self, number: int, request: HttpRequest, line: Line, scheduled_ns: int) -> Attempt:
+        entry = line.entry
+        leave = await self.limiter.acquire(entry)
+        if leave == "closed":
+            raise RunClosed
+        if leave == "stopped":
+            return Attempt(number, failure=Failure("skipped", "plan", "the vendor was stopped earlier in this run"))
+        try:
+            meter = ProgressMeter(line.wire.reader())
+            exchange = await self.transport.exchange(request, meter, scheduled_ns)
+        finally:
+            self.limiter.release(entry)
+        timing, response, failure = read_answer(
+            exchange, line.wire.reader(), tool_names=request.tool_names, classify=line.vendor.classify
+        )
+        if failure is not None and failure.kind in STOPS_VENDOR:
+            self.limiter.stop(entry, failure.message)
+        return Attempt(number, timing, response, failure)
+
+
+def _with_parameters(turn: Turn, entry: Entry) -> Turn:
+    """The turn with the entry's own temperature, limits and the like over the sample's."""
+    if not entry.parameters:
+        return turn
+    return Turn(turn.messages, turn.tools, {**turn.parameters, **entry.parameters})

@@ -1,0 +1,115 @@
+"""The engine: one function that runs a shard of work. It does not know whether it is alone, one of several or remote.
+
+A shard is a block of samples × all entries × repetitions. Entries run side by side on the same samples in an order
+shuffled by seed, so that the time of day is the same for every vendor.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import anyio
+
+from vendor_verifier.run.drive import Driver, Line, RunClosed
+from vendor_verifier.suites.base import Suite
+from vendor_verifier.values.record import Record
+from vendor_verifier.values.sample import Sample
+
+Emit = Callable[[Sequence[Record]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkItem:
+    """One record still to be made."""
+
+    line: Line
+    suite: Suite
+    sample: Sample
+    repetition: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """A block of work in the order in which it should begin."""
+
+    number: int
+    items: tuple[WorkItem, ...]
+
+
+def cut_shards(items: Sequence[WorkItem], block: int, seed: int) -> Iterator[Shard]:
+    """Shuffle samples by ``seed``, cut them into blocks of ``block``, and interleave the vendors inside each.
+
+    Within a block each sample's items stand together, vendors in random order: whoever is asked first is chance.
+    """
+    rng = random.Random(seed)  # noqa: S311 an order, not a secret
+    by_sample: dict[str, list[WorkItem]] = {}
+    for item in items:
+        by_sample.setdefault(item.sample.id, []).append(item)
+    order = sorted(by_sample)
+    rng.shuffle(order)
+    for number, start in enumerate(range(0, len(order), block)):
+        block_items: list[WorkItem] = []
+        for sample_id in order[start : start + block]:
+            group = by_sample[sample_id]
+            rng.shuffle(group)
+            block_items += group
+        yield Shard(number, tuple(block_items))
+
+
+class VendorSlots:
+    """At most ``limit`` entries have requests in flight at any moment; None lets all of them."""
+
+    def __init__(self, limit: int | None, entries: int) -> None:
+        self._slots = anyio.Semaphore(limit) if limit is not None and limit < entries else None
+
+    async def __aenter__(self) -> None:
+        if self._slots is not None:
+            await self._slots.acquire()
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._slots is not None:
+            self._slots.release()
+
+
+async def run_shard(shard: Shard, driver: Driver, run: str, emit: Emit, slots: VendorSlots) -> None:
+    """Make every record of the shard; each is emitted the moment it is finished."""
+    async with anyio.create_task_group() as group:
+        for items in _by_entry(shard, rotation=shard.number).values():
+            group.start_soon(_run_entry, items, driver, run, emit, slots)
+
+
+async def _run_entry(items: Sequence[WorkItem], driver: Driver, run: str, emit: Emit, slots: VendorSlots) -> None:
+    async with slots, anyio.create_task_group() as group:
+        for item in items:
+            group.start_soon(_run_item, item, driver, run, emit)
+
+
+async def _run_item(item: WorkItem, driver: Driver, run: str, emit: Emit) -> None:
+    entry = item.line.entry
+    try:
+        turns = await driver.play(item.suite.play(item.sample), item.line)
+    except RunClosed:
+        return
+    record = Record(
+        run=run,
+        model=entry.model,
+        label=entry.label,
+        vendor=entry.vendor,
+        suite=item.suite.name,
+        sample=item.sample.id,
+        repetition=item.repetition,
+        turns=turns,
+    )
+    emit((record,))
+
+
+def _by_entry(shard: Shard, rotation: int) -> Mapping[tuple[str, str], list[WorkItem]]:
+    """Items per entry, the first entry another one in each shard."""
+    groups: dict[tuple[str, str], list[WorkItem]] = {}
+    for item in shard.items:
+        groups.setdefault((item.line.entry.model, item.line.entry.label), []).append(item)
+    keys = list(groups)
+    turn = rotation % len(keys) if keys else 0
+    return {key: groups[key] for key in keys[turn:] + keys[:turn]}

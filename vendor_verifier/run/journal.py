@@ -1,0 +1,107 @@
+"""The append-only journal of a run: a record is on disk the moment it is finished, and nothing ever changes it again.
+
+One line is one ``write`` to a descriptor opened for appending, so a crash can lose at most the line being written.
+A torn last line is moved to ``records.jsonl.corrupt`` when the journal is next opened. A lock beside it keeps a second
+writer out; it names who holds it.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Sequence
+from types import TracebackType
+
+import filelock
+
+from vendor_verifier.errors import RunFolderError, StorageError
+from vendor_verifier.scrub import Scrubber
+from vendor_verifier.store import FILE_MODE, RunFolder, encode_record
+from vendor_verifier.values.record import Record
+
+_SYNC_EVERY_S = 1.0
+
+
+class Journal:
+    """The one writer of a run folder's records. Use as a context manager."""
+
+    def __init__(self, folder: RunFolder, scrubber: Scrubber) -> None:
+        self.written = 0
+        self.repaired_line: int | None = None
+        self._folder = folder
+        self._scrubber = scrubber
+        self._lock = filelock.FileLock(folder.path / ".lock", timeout=0, mode=FILE_MODE)
+        self._descriptor = -1
+        self._synced_at = 0.0
+
+    def __enter__(self) -> Journal:
+        owner = self._folder.path / ".lock-owner"
+        try:
+            self._lock.acquire()
+        except filelock.Timeout:
+            holder = owner.read_text(encoding="utf-8").strip() if owner.exists() else "another process"
+            raise RunFolderError(f"{self._folder.path} is being written by {holder}; choose another folder") from None
+        try:
+            self._folder.write(owner.name, f"process {os.getpid()} on {socket.gethostname()}\n")
+            self.repaired_line = self._repair()
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+            self._descriptor = os.open(self._folder.records_file, flags, FILE_MODE)
+        except OSError as error:
+            self._lock.release()
+            raise StorageError(f"cannot open {self._folder.records_file}: {error}") from error
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._sync()
+        finally:
+            os.close(self._descriptor)
+            (self._folder.path / ".lock-owner").unlink(missing_ok=True)
+            self._lock.release()
+
+    def append(self, records: Sequence[Record]) -> None:
+        """Write finished records.
+
+        Raises:
+            StorageError: the disk refused; what was written before stays readable.
+        """
+        for record in records:
+            self._write(self._scrubber.bytes(encode_record(record)))
+            self.written += 1
+        now = time.monotonic()
+        if now - self._synced_at >= _SYNC_EVERY_S:
+            self._synced_at = now
+            self._sync()
+
+    def _write(self, line: bytes) -> None:
+        written = 0
+        while written < len(line):
+            try:
+                written += os.write(self._descriptor, line[written:])
+            except OSError as error:
+                raise StorageError(
+                    f"cannot write {self._folder.records_file}: {error}; {self.written} records just written are safe"
+                ) from error
+
+    def _sync(self) -> None:
+        try:
+            os.fsync(self._descriptor)
+        except OSError as error:
+            raise StorageError(f"cannot write {self._folder.records_file}: {error}") from error
+
+    def _repair(self) -> int | None:
+        """Move a torn last line out of the way; its 1-based number, or None when there was none."""
+        path = self._folder.records_file
+        if not path.exists():
+            return None
+        content = path.read_bytes()
+        if not content or content.endswith(b"\n"):
+            return None
+        keep = content.rfind(b"\n") + 1
+        with (path.with_name(path.name + ".corrupt")).open("ab") as aside:
+            aside.write(content[keep:] + b"\n")
+        os.truncate(path, keep)
+        return content.count(b"\n") + 1

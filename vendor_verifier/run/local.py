@@ -1,0 +1,93 @@
+"""Runs a plan in this process: cuts it into shards, keeps a few under way, writes records, and stops when told to."""
+
+from __future__ import annotations
+
+import random
+import signal
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import anyio
+
+from vendor_verifier.run.drive import Driver
+from vendor_verifier.run.engine import Emit, Shard, VendorSlots, WorkItem, cut_shards, run_shard
+from vendor_verifier.run.pacing import LocalLimiter
+from vendor_verifier.run.transport import Transport
+from vendor_verifier.values.plan import Entry, Plan
+
+BLOCK = 25
+_MIN_SHARDS_IN_FLIGHT = 2
+_GRACE_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """How a run ended: the signal that ended it, if any, and the accounts that were stopped with the reason."""
+
+    signal_number: int | None
+    stopped: Mapping[str, str]
+
+
+async def run_local(plan: Plan, items: Sequence[WorkItem], run: str, emit: Emit) -> RunEnd:
+    """Send every item. A first SIGINT or SIGTERM stops new requests and waits a little; a second ends at once."""
+    entries = plan.entries
+    limiter = LocalLimiter(entries, plan.request_concurrency)
+    slots = VendorSlots(plan.vendor_concurrency, len(entries))
+    rng = random.Random(plan.seed)  # noqa: S311 spreads waits, keeps no secret
+    shards = cut_shards(items, BLOCK, plan.seed)
+    async with Transport(plan.limits) as transport, _interruptible(limiter.close) as interruption:
+        driver = Driver(transport, limiter, plan.retry, rng)
+        await _run_shards(shards, _shards_in_flight(entries, plan), driver, run, emit, slots)
+    return RunEnd(interruption.signal_number, dict(limiter.stopped))
+
+
+async def _run_shards(
+    shards: Iterable[Shard], in_flight: int, driver: Driver, run: str, emit: Emit, slots: VendorSlots
+) -> None:
+    """Keep at most ``in_flight`` shards under way, so that no vendor runs far ahead of another in time."""
+    window = anyio.Semaphore(in_flight)
+
+    async def one(shard: Shard) -> None:
+        try:
+            await run_shard(shard, driver, run, emit, slots)
+        finally:
+            window.release()
+
+    async with anyio.create_task_group() as group:
+        for shard in shards:
+            await window.acquire()
+            group.start_soon(one, shard)
+
+
+def _shards_in_flight(entries: Sequence[Entry], plan: Plan) -> int:
+    """Enough blocks to keep the most concurrent entry busy while its slowest block finishes."""
+    most = max((entry.concurrency or plan.request_concurrency for entry in entries), default=1)
+    return max(_MIN_SHARDS_IN_FLIGHT, 1 + -(-2 * most // (BLOCK * plan.repeat * len(plan.suites))))
+
+
+@dataclass(slots=True)
+class _Interruption:
+    signal_number: int | None = None
+
+
+@asynccontextmanager
+async def _interruptible(close: Callable[[], None]) -> AsyncIterator[_Interruption]:
+    """Run the body under signal handling; on the first signal ``close()`` and a grace period, on the second the end."""
+    interruption = _Interruption()
+    with anyio.CancelScope() as body:
+        async with anyio.create_task_group() as group:
+            group.start_soon(_watch_signals, interruption, close, body)
+            yield interruption
+            group.cancel_scope.cancel()
+
+
+async def _watch_signals(interruption: _Interruption, close: Callable[[], None], body: anyio.CancelScope) -> None:
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async for number in signals:
+            if interruption.signal_number is not None:
+                body.cancel()
+                return
+            interruption.signal_number = int(number)
+            close()
+            body.deadline = anyio.current_time() + _GRACE_S

@@ -1,0 +1,108 @@
+"""Decides when a request may be sent: how many are in flight per account, pauses, and vendors that are finished.
+
+It knows accounts (origin and key), not protocols. One process, several processes and a cluster differ in who stands
+behind :class:`Limiter`; the engine asks it before every attempt and does not know which it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, Protocol
+
+import anyio
+
+from vendor_verifier.values.plan import Entry
+
+# go: send now and release afterwards; stopped: this account is finished; closed: the run takes nothing new.
+Leave = Literal["go", "stopped", "closed"]
+
+
+class Limiter(Protocol):
+    """Who may send, and when."""
+
+    async def acquire(self, entry: Entry) -> Leave:
+        """Wait for this entry's turn. Only "go" must be followed by :meth:`release`."""
+
+    def release(self, entry: Entry) -> None:
+        """The attempt is over."""
+
+    def pause(self, entry: Entry, seconds: float) -> None:
+        """Hold back everything on this entry's account for that long."""
+
+    def stop(self, entry: Entry, reason: str) -> None:
+        """Send nothing more on this entry's account."""
+
+
+class LocalLimiter:
+    """The limiter of a run in one process."""
+
+    def __init__(self, entries: Sequence[Entry], request_concurrency: int) -> None:
+        self._gates = {account: _Gate(limit) for account, limit in _limits(entries, request_concurrency).items()}
+        self._closed = False
+        self.stopped: dict[str, str] = {}
+
+    async def acquire(self, entry: Entry) -> Leave:
+        gate = self._gates[entry.account]
+        await gate.places.acquire()
+        leave: Leave = "closed"
+        try:
+            if not self._refusal(entry):
+                await gate.wait_for_pause()
+            leave = self._refusal(entry) or "go"
+        finally:
+            if leave != "go":
+                gate.places.release()
+        return leave
+
+    def release(self, entry: Entry) -> None:
+        self._gates[entry.account].places.release()
+
+    def pause(self, entry: Entry, seconds: float) -> None:
+        gate = self._gates[entry.account]
+        gate.paused_until = max(gate.paused_until, anyio.current_time() + seconds)
+
+    def stop(self, entry: Entry, reason: str) -> None:
+        self.stopped.setdefault(entry.account, reason)
+        self._gates[entry.account].wake()
+
+    def close(self) -> None:
+        """Give no more leave to anyone; requests in flight go on."""
+        self._closed = True
+        for gate in self._gates.values():
+            gate.wake()
+
+    def _refusal(self, entry: Entry) -> Literal["stopped", "closed"] | None:
+        if self._closed:
+            return "closed"
+        return "stopped" if entry.account in self.stopped else None
+
+
+class _Gate:
+    """One account's places and pause."""
+
+    def __init__(self, limit: int) -> None:
+        self.places = anyio.Semaphore(limit, fast_acquire=True)
+        self.paused_until = 0.0
+        self._woken: anyio.Event | None = None
+
+    async def wait_for_pause(self) -> None:
+        while (seconds := self.paused_until - anyio.current_time()) > 0:
+            self._woken = self._woken or anyio.Event()
+            with anyio.move_on_after(seconds):
+                await self._woken.wait()
+                return
+
+    def wake(self) -> None:
+        """End a pause for good: there is nothing left to wait for."""
+        self.paused_until = 0.0
+        if self._woken is not None:
+            self._woken.set()
+
+
+def _limits(entries: Sequence[Entry], request_concurrency: int) -> Mapping[str, int]:
+    """Places per account. Entries that share an account keep the smallest promise any of them made."""
+    limits: dict[str, int] = {}
+    for entry in entries:
+        own = entry.concurrency or request_concurrency
+        limits[entry.account] = min(own, limits.get(entry.account, own))
+    return limits

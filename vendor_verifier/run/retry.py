@@ -1,0 +1,103 @@
+"""When to try again and how long to wait first; it sends nothing and sleeps only through what it is given.
+
+Every attempt is recorded with its own timing; waits lie between attempts, never inside one. An attempt that already
+delivered a token is not repeated: the vendor has begun to answer, and what it answered is the finding.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Awaitable, Callable
+
+import tenacity
+
+from vendor_verifier.values.plan import RetryRules
+from vendor_verifier.values.record import Attempt, Failure, FailureKind
+
+# Failures of the way there, or of a vendor that says "later".
+_ALWAYS: frozenset[FailureKind] = frozenset(
+    {
+        "dns", "connect", "connect_refused", "connection_reset", "protocol", "timeout_connect",
+        "request_timeout", "conflict", "rate_limited", "overloaded", "http_5xx",
+    }
+)  # fmt: skip
+# Failures inside an answer, worth another try only while nothing had been said.
+_BEFORE_FIRST_TOKEN: frozenset[FailureKind] = frozenset({"truncated", "timeout_first_token", "timeout_idle"})
+# Failures that are likely to repeat: one more try settles it.
+_ONCE: frozenset[FailureKind] = frozenset({"empty_response", "bad_payload"})
+_RETRYABLE_STATUS = frozenset({408, 409, 429})
+# These make every further request pointless.
+STOPS_VENDOR: frozenset[FailureKind] = frozenset({"auth", "no_credit"})
+# These mean "not so fast": the wait is for the whole account, not for one request.
+PAUSES_ACCOUNT: frozenset[FailureKind] = frozenset({"rate_limited", "overloaded"})
+
+_FIRST_WAIT_S = 0.5
+_LONGEST_OWN_WAIT_S = 8.0
+
+
+def should_retry(attempt: Attempt) -> bool:
+    """Whether this attempt's failure is worth another try."""
+    failure = attempt.failure
+    if failure is None:
+        return False
+    if failure.kind in _ALWAYS:
+        return True
+    if failure.kind in _ONCE:
+        return attempt.number == 1
+    if failure.kind in _BEFORE_FIRST_TOKEN:
+        return attempt.timing is None or attempt.timing.first_token_ns is None
+    if failure.kind == "api_error_in_200":
+        return failure.status is not None and (failure.status in _RETRYABLE_STATUS or failure.status >= 500)
+    return False
+
+
+def wait_s(failure: Failure | None, attempt_number: int, rules: RetryRules, rng: random.Random) -> float:
+    """Seconds before the next attempt.
+
+    What the vendor asked for, capped at ``rules.max_wait_s``; else 0.5 s doubling per attempt up to 8 s, less up to a
+    quarter at random so that a crowd does not come back as one.
+    """
+    if failure is not None and failure.retry_after_s is not None:
+        return min(failure.retry_after_s, rules.max_wait_s)
+    doubled: float = _FIRST_WAIT_S * 2.0 ** min(attempt_number - 1, 10)
+    return min(doubled, _LONGEST_OWN_WAIT_S, rules.max_wait_s) * (1 - 0.25 * rng.random())
+
+
+async def attempt_until_done(
+    send: Callable[[int], Awaitable[Attempt]],
+    rules: RetryRules,
+    rng: random.Random,
+    sleep: Callable[[float], Awaitable[None]],
+    pause: Callable[[Failure, float], None],
+) -> tuple[Attempt, ...]:
+    """Call ``send(attempt_number)`` until it succeeds, fails for good, or the tries are used up.
+
+    ``pause`` is told of failures that should hold back the whole account, with the seconds to wait.
+    """
+    attempts: list[Attempt] = []
+
+    async def once() -> Attempt:
+        attempt = await send(len(attempts) + 1)
+        attempts.append(attempt)
+        return attempt
+
+    def wait(_state: tenacity.RetryCallState) -> float:
+        last = attempts[-1]
+        seconds = wait_s(last.failure, last.number, rules, rng)
+        if last.failure is not None and _holds_back(last.failure):
+            pause(last.failure, seconds)
+        return seconds
+
+    retrying = tenacity.AsyncRetrying(
+        retry=tenacity.retry_if_result(should_retry),
+        stop=tenacity.stop_after_attempt(rules.retries + 1),
+        wait=wait,
+        sleep=sleep,
+        retry_error_callback=lambda _state: attempts[-1],
+    )
+    await retrying(once)
+    return tuple(attempts)
+
+
+def _holds_back(failure: Failure) -> bool:
+    return failure.kind in PAUSES_ACCOUNT or failure.retry_after_s is not None

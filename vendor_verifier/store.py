@@ -1,0 +1,158 @@
+"""What a run leaves on disk, and the only place that turns records and samples into JSON and back.
+
+::
+
+    runs/<timestamp>/
+    ├── manifest.json    what was asked of whom, with which settings and versions; no secret
+    ├── samples.jsonl    the samples as sent, with identities, so that the run can be scored anywhere
+    ├── records.jsonl    one line per finished sample, append-only: the hand-over between run and score
+    ├── scores.json      written by score
+    ├── ranking.csv
+    └── report.md
+
+Every record line carries ``schema``; an older one is read by the reader of its version.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from vendor_verifier.errors import RunFolderError, StorageError
+from vendor_verifier.values.record import RECORD_SCHEMA, Record
+from vendor_verifier.values.sample import Sample
+
+FOLDER_MODE = 0o700
+FILE_MODE = 0o600
+
+_decode_record = msgspec.json.Decoder(Record).decode
+_decode_sample = msgspec.json.Decoder(Sample).decode
+_RECORD_READERS: Mapping[int, Callable[[bytes], Record]] = {1: _decode_record}
+
+
+class _Version(msgspec.Struct):
+    schema: int
+
+
+_decode_version = msgspec.json.Decoder(_Version).decode
+
+
+class UnreadableLine(ValueError):
+    """A stored line is not a record; the message says why."""
+
+
+def encode_record(record: Record) -> bytes:
+    """One line, newline included, UTF-8."""
+    return msgspec.json.encode(record) + b"\n"
+
+
+def decode_record(line: bytes) -> Record:
+    """Read one stored line.
+
+    Raises:
+        UnreadableLine: not JSON, not a record, or of a schema version this program does not know.
+    """
+    try:
+        version = _decode_version(line).schema
+        reader = _RECORD_READERS.get(version)
+        if reader is None:
+            raise UnreadableLine(f"record schema {version} is newer than this program ({RECORD_SCHEMA})")
+        return reader(line)
+    except msgspec.MsgspecError as error:
+        raise UnreadableLine(str(error)) from None
+    except UnicodeDecodeError as error:
+        raise UnreadableLine(str(error)) from None
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    """Paths and small files of one run."""
+
+    path: Path
+
+    @property
+    def manifest_file(self) -> Path:
+        return self.path / "manifest.json"
+
+    @property
+    def samples_file(self) -> Path:
+        return self.path / "samples.jsonl"
+
+    @property
+    def records_file(self) -> Path:
+        return self.path / "records.jsonl"
+
+    def create(self) -> None:
+        try:
+            self.path.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageError(f"cannot create the run folder {self.path}: {error}") from error
+
+    def write_manifest(self, manifest: Mapping[str, Any]) -> None:
+        self.write(self.manifest_file.name, json.dumps(manifest, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+    def read_manifest(self) -> dict[str, Any]:
+        """The manifest.
+
+        Raises:
+            RunFolderError: there is none, or it cannot be read.
+        """
+        try:
+            manifest = json.loads(self.manifest_file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise RunFolderError(f"{self.path} is not a run folder: it holds no manifest.json") from None
+        except (OSError, ValueError) as error:
+            raise RunFolderError(f"{self.manifest_file} cannot be read: {error}") from None
+        if not isinstance(manifest, dict):
+            raise RunFolderError(f"{self.manifest_file} is not a JSON object")
+        return manifest
+
+    def write_samples(self, samples: Sequence[Sample]) -> None:
+        self.write(self.samples_file.name, b"".join(msgspec.json.encode(sample) + b"\n" for sample in samples))
+
+    def read_samples(self) -> tuple[Sample, ...]:
+        try:
+            lines = self.samples_file.read_bytes().splitlines()
+            return tuple(_decode_sample(line) for line in lines)
+        except (OSError, msgspec.MsgspecError) as error:
+            raise RunFolderError(f"{self.samples_file} cannot be read: {error}") from None
+
+    def read_records(self, on_bad_line: Callable[[int, str], None]) -> Iterator[Record]:
+        """Every readable record in file order; unreadable lines are reported by number and reason, never hidden."""
+        try:
+            source = self.records_file.open("rb")
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise RunFolderError(f"{self.records_file} cannot be read: {error}") from None
+        with source:
+            for number, line in enumerate(source, start=1):
+                try:
+                    yield decode_record(line)
+                except UnreadableLine as error:
+                    on_bad_line(number, str(error))
+
+    def write(self, name: str, content: str | bytes) -> Path:
+        """Replace a file of the folder in one step: readers see the old content or the new, never half of it.
+
+        Raises:
+            StorageError: the disk refused.
+        """
+        target = self.path / name
+        draft = target.with_name(f".{name}.{os.getpid()}.draft")
+        data = content.encode("utf-8", errors="backslashreplace") if isinstance(content, str) else content
+        try:
+            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE)
+            with os.fdopen(descriptor, "wb") as out:
+                out.write(data)
+            draft.replace(target)
+        except OSError as error:
+            draft.unlink(missing_ok=True)
+            raise StorageError(f"cannot write {target}: {error}") from error
+        return target
