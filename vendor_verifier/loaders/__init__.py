@@ -1,0 +1,10 @@
+"""One data-set line format a file → samples; pure. A new format is a module and a line in ``LOADERS``."""
+
+from __future__ import annotations
+
+from vendor_verifier.loaders.base import LoadedSamples, Loader
+from vendor_verifier.loaders.chat_requests import read_samples
+
+LOADERS: tuple[Loader, ...] = (Loader("chat_requests", read_samples),)
+
+__all__ = ["LOADERS", "LoadedSamples", "Loader", "read_samples"]

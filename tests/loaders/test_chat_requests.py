@@ -1,0 +1,222 @@
+"""Sample files: what is read, what is refused, and in which words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vendor_verifier.errors import DataError
+from vendor_verifier.loaders import LOADERS, LoadedSamples, read_samples
+from vendor_verifier.values.sample import sample_id
+from vendor_verifier.wire.base import json_bytes
+
+FILE = Path("samples.jsonl")
+LLMVV = Path(__file__).parents[2].parent / "shared" / "data" / "llmvv" / "samples.jsonl"
+USER = {"role": "user", "content": "Hi"}
+TOOL = {"type": "function", "function": {"name": "a", "parameters": {}}}
+
+
+def line(**body: Any) -> bytes:
+    return json.dumps({"messages": [USER], **body}).encode() + b"\n"
+
+
+def read(*lines: bytes, skip_bad: bool = False) -> LoadedSamples:
+    return read_samples(lines, dataset="mine", file=FILE, skip_bad=skip_bad)
+
+
+def refusal(*lines: bytes) -> list[str]:
+    with pytest.raises(DataError) as caught:
+        read(*lines)
+    return [str(problem) for problem in caught.value.problems]
+
+
+def test_body_is_split_into_what_is_asked_and_what_is_not() -> None:
+    """Messages, tools and parameters are kept; the run's own keys and nulls go."""
+    [sample] = read(
+        line(tools=[TOOL], model="m", stream=True, stream_options={}, temperature=0.6, tool_choice="auto", seed=None)
+    ).samples
+    assert sample.turn.messages == (USER,)
+    assert sample.turn.tools == (TOOL,)
+    assert sample.turn.parameters == {"temperature": 0.6, "tool_choice": "auto"}
+    assert sample.source is not None
+    assert (sample.source.dataset, sample.source.line) == ("mine", 1)
+
+
+def test_input_role_becomes_system_and_nothing_else_of_a_message_changes() -> None:
+    """`_input` is another project's word for system; null content and odd keys pass untouched."""
+    odd = {"role": "assistant", "content": None, "tool_calls": [{"id": "read:0"}], "reasoning": "…"}
+    [sample] = read(line(messages=[{"role": "_input", "content": "S"}, odd])).samples
+    assert sample.turn.messages == ({"role": "system", "content": "S"}, odd)
+    assert sample.id == read(line(messages=[{"role": "system", "content": "S"}, odd])).samples[0].id
+
+
+def test_control_keys_become_tags_and_are_never_parameters() -> None:
+    """A MiniMax row's keys describe it; those that state the answer are also what is expected."""
+    controls = {"check_type": ["tool_calls"], "expected_tool_call": False, "scenario_check": {"x": 1}, "id": 7}
+    [sample] = read(line(**controls, tags={"category": "c", "language": "en"}, language="fr")).samples
+    assert sample.turn.parameters == {}
+    assert sample.tags == {**controls, "category": "c", "language": "fr"}
+    assert sample.expected == {"expected_tool_call": False, "scenario_check": {"x": 1}}
+
+
+def test_messages_and_tools_as_json_text_are_read() -> None:
+    """EvalScope rows carry both lists as text and mean the same question."""
+    packed = line(messages=json.dumps([USER]), tools=json.dumps([TOOL]), should_call_tool=True)
+    [sample] = read(packed).samples
+    assert sample.id == read(line(tools=[TOOL])).samples[0].id
+    assert sample.expected == {"should_call_tool": True}
+
+
+def test_request_inside_a_row_is_read() -> None:
+    """Kimi rows put the body under `request` and their own keys outside it."""
+    row = {"id": "case-1", "description": "d", "request": json.loads(line(top_p=1)), "expected_prompt_tokens": 99}
+    [sample] = read(json.dumps(row).encode()).samples
+    assert sample.turn.parameters == {"top_p": 1}
+    assert sample.tags == {"id": "case-1", "description": "d", "expected_prompt_tokens": 99}
+
+
+def test_repeated_content_is_told_apart_by_occurrence() -> None:
+    """The same question twice is two samples, whatever their parameters; other questions do not shift them."""
+    loaded = read(line(temperature=0), line(tools=[TOOL]), line(temperature=1))
+    digest = loaded.samples[0].id.partition("-")[0]
+    assert [sample.id for sample in loaded.samples] == [f"{digest}-1", loaded.samples[1].id, f"{digest}-2"]
+    assert "1 samples repeat" in loaded.defects[0]
+    assert "(lines 3)" in loaded.defects[0]
+
+
+def test_blank_lines_bom_and_crlf_are_tolerated_and_lines_counted() -> None:
+    """Line numbers are those an editor shows."""
+    loaded = read(b"\xef\xbb\xbf" + line().replace(b"\n", b"\r\n"), b"\r\n", b"  \n", line())
+    assert [sample.source.line for sample in loaded.samples if sample.source] == [1, 4]
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        (b'{"messages": [}', "column 15"),
+        (b"[1]", "expected a JSON object, read an array"),
+        (b'{"messages": NaN}', "NaN is not JSON"),
+        (b'{"a": 1, "a": 2}', "occurs twice"),
+        (b'{"a": ' + b"[" * 500 + b"]" * 500 + b"}", "nested deeper"),
+        (b'{"a": "\\ud83d"}', "half a character"),
+        (b'{"messages": "[{\\"role\\": \\"u\\", \\"content\\": \\"\\\\ud83d\\"}]"}', "half a character"),
+        (b"\xff\xfe{\x00", "UTF-16"),
+        (b'{"a": "\xe9"}', "byte 0xe9 at position 8"),
+        (b"{}", "no `messages`"),
+        (b'{"prompt": "x"}', "rewritten as messages"),
+        (b'{"messages": {}}', "expected an array of messages, read an object"),
+        (b'{"messages": []}', "at least one message"),
+        (b'{"messages": ["x"]}', "messages[1]: expected an object"),
+        (b'{"messages": [{"content": "x"}]}', "expected a `role`"),
+        (b'{"messages": [{"role": "user"}], "tools": {}}', "put it in brackets"),
+        (b'{"messages": "[{"}', "not JSON"),
+        (b'{"request": {}, "response": {}}', "`import`"),
+        (b'"' + b"x" * (16 * 2**20) + b'"', "longer than 16 MB"),
+    ],
+)
+def test_bad_line_is_named_with_file_line_and_cause(bad: bytes, said: str) -> None:
+    """Every refusal says where, what was read and what to do."""
+    [message] = refusal(line(), bad, line(tools=[TOOL]))
+    assert message.startswith("samples.jsonl:2: ")
+    assert said in message
+
+
+def test_all_bad_lines_are_reported_at_once_and_a_flood_is_counted() -> None:
+    """Twenty are shown, the others counted."""
+    assert len(refusal(b"x", line(), b"y")) == 2
+    messages = refusal(*[b"x"] * 50)
+    assert len(messages) == 21
+    assert "30 more" in messages[-1]
+
+
+def test_skip_bad_keeps_the_good_and_counts_the_bad() -> None:
+    """At the user's wish a bad line costs only itself; physical line numbers stay."""
+    loaded = read(b"x", line(), b"{}", skip_bad=True)
+    assert [sample.source.line for sample in loaded.samples if sample.source] == [2]
+    assert [problem.line for problem in loaded.skipped] == [1, 3]
+
+
+def test_file_without_a_sample_is_refused_even_when_skipping() -> None:
+    """There is nothing to run."""
+    for lines in ((), (b"\n",), (b"x",)):
+        with pytest.raises(DataError, match="no usable sample"):
+            read(*lines, skip_bad=True)
+
+
+def test_defects_of_tools_and_keys_are_reported_and_the_sample_kept() -> None:
+    """What the data set has wrong is said, with its line, and is nobody else's fault."""
+    nested = line(tools=[TOOL, TOOL, "x", {"type": "web"}])[:-2] + b', "metadata": {"k": 1, "k": 2}}'
+    loaded = read(nested)
+    assert loaded.samples[0].turn.tools == (TOOL, TOOL, {"type": "web"})
+    text = "\n".join(loaded.defects)
+    for said in ("'a' is declared twice", "tool 3 is not an object but a string", "tool 4 has no name", "key 'k'"):
+        assert said in text
+    assert all(defect.startswith("line 1: ") for defect in loaded.defects)
+
+
+def test_real_set_loads_with_its_known_peculiarities() -> None:
+    """512 real samples: 13 repeats, a tool name declared twice in four rows."""
+    if not LLMVV.exists():
+        pytest.skip("the shared data sets are not beside this checkout")
+    with LLMVV.open("rb") as lines:
+        loaded = read_samples(lines, dataset="llmvv", file=LLMVV)
+    assert len(loaded.samples) == len({sample.id for sample in loaded.samples}) == 512
+    assert [defect.split(":")[0] for defect in loaded.defects[:-1]] == ["line 72", "line 168", "line 328", "line 380"]
+    assert loaded.defects[-1].startswith("13 samples")
+
+
+def test_loaders_are_listed() -> None:
+    """The explicit tuple names every format once."""
+    assert [loader.name for loader in LOADERS] == ["chat_requests"]
+    assert LOADERS[0].read is read_samples
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=5,
+)
+keys = st.sampled_from(["messages", "tools", "request", "tags", "model", "tool_choice", "expected_x"]) | st.text(
+    max_size=8
+)
+one_message = st.fixed_dictionaries({"role": st.sampled_from(["user", "_input"]), "content": json_values})
+messages = st.lists(one_message, max_size=2)
+questions = st.lists(one_message, min_size=1, max_size=2)
+rows = st.dictionaries(keys, json_values | messages | messages.map(json.dumps), max_size=6)
+
+
+@given(
+    st.lists(
+        st.binary(max_size=60) | json_values.map(json.dumps).map(str.encode) | rows.map(json.dumps).map(str.encode)
+    )
+)
+def test_any_bytes_give_samples_or_a_data_error(lines: list[bytes]) -> None:
+    """No content of a file can make reading fail in another way."""
+    for skip_bad in (False, True):
+        try:
+            loaded = read(*lines, skip_bad=skip_bad)
+        except DataError:
+            continue
+        assert len({sample.id for sample in loaded.samples}) == len(loaded.samples) > 0
+
+
+@given(st.lists(st.fixed_dictionaries({"messages": questions}, optional={"tools": json_values, "x": json_values})))
+def test_accepted_rows_keep_their_id_when_written_and_read_again(bodies: list[dict[str, Any]]) -> None:
+    """A sample's id follows from its turn alone, and what was read can be sent."""
+    try:
+        loaded = read(*[json.dumps(body).encode() for body in bodies], skip_bad=True)
+    except DataError:
+        return
+    written = [
+        json_bytes({"messages": list(s.turn.messages), "tools": list(s.turn.tools), **s.turn.parameters})
+        for s in loaded.samples
+    ]
+    again = read(*written)
+    assert [sample.id for sample in again.samples] == [sample.id for sample in loaded.samples]
+    for sample in again.samples:
+        assert sample.id == sample_id(sample.turn, int(sample.id.partition("-")[2]))

@@ -1,0 +1,56 @@
+"""What a loader gives back and how it complains; it reads no format and opens no file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from vendor_verifier.errors import DataError, Problem
+from vendor_verifier.values.sample import Sample
+
+MAX_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedSamples:
+    """The usable samples of one file, in its order.
+
+    ``skipped`` are the lines left out at the user's wish; ``defects`` are sentences about what the data set itself has
+    wrong or peculiar, for the report: never a vendor's fault.
+    """
+
+    samples: tuple[Sample, ...]
+    skipped: tuple[Problem, ...] = ()
+    defects: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Loader:
+    """A line format by name. ``read`` takes ``(lines, *, dataset, file, skip_bad=False)``."""
+
+    name: str
+    read: Callable[..., LoadedSamples]
+
+
+def data_error(problems: Sequence[Problem]) -> DataError:
+    """All problems as one error: the first ``MAX_SHOWN`` in full, the others counted."""
+    shown = list(problems[:MAX_SHOWN])
+    hidden = len(problems) - len(shown)
+    if hidden > 0:
+        shown.append(Problem(f"and {hidden} more problem{'s' if hidden > 1 else ''} like these", shown[-1].file))
+    return DataError(shown)
+
+
+def kind_of(value: object) -> str:
+    """What a JSON value is, in words for an error message."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    names = {dict: "an object", list: "an array", str: "a string", int: "a number", float: "a number"}
+    return names.get(type(value), type(value).__name__)
+
+
+def shortened(text: str, limit: int = 60) -> str:
+    """``text`` in quotes, cut so that a message stays one line."""
+    return repr(text if len(text) <= limit else text[: limit - 1] + "…")
