@@ -62,8 +62,8 @@ class TriggerCounts:
     ``dropped_baseline``: pairs whose baseline row failed or is missing; ``dropped_vendor``: pairs left out because the
     vendor was undecided and the policy is ``exclude``; ``not_sent``: the vendor has no record (interrupted run).
     ``failed_as_missed``: those among ``fn`` that are no answer but a failure (policy ``missed``), whatever the baseline
-    decided, so ``tp + fn`` is the number of the baseline's calls only where it is zero. With ``--repeat`` the counts are
-    summed over ``pairs_of_runs`` ordered pairs and ``f1`` is the mean of their F1s.
+    decided, so ``tp + fn`` is the number of the baseline's calls only where it is zero. With ``--repeat`` the counts
+    are summed over ``pairs_of_runs`` ordered pairs and ``f1`` is the mean of their F1s.
     """
 
     tp: int = 0

@@ -1,0 +1,74 @@
+"""Inverse rank fusion: one score from several metrics' ranks; it knows ranks only, not how far apart vendors are.
+
+Per metric rank 1 = best; vendors with exactly equal values share the average of their ranks; a vendor without a value
+is not ranked on it. IRF = Σ over the vendor's metrics of 1 ÷ (rank + k), k = 5: with six metrics it lies in (0, 1] and
+is 1 only for a vendor that is first everywhere. This is the "fusion score" of agent-vendor-verifier's page, a kin of
+reciprocal rank fusion (Cormack, Clarke, Büttcher, SIGIR 2009).
+
+Limits: 0.9995 against 1.0 costs as much as 0.5 against 1.0; the score depends on who else takes part; a vendor that
+lacks a metric sums fewer terms, so show how many it had.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import TypeVar
+
+from vendor_verifier.metrics import FIGURES
+from vendor_verifier.metrics.base import Direction
+
+K = 5
+RANK_METRICS: tuple[str, ...] = tuple(figure.name for figure in FIGURES)
+DIRECTIONS: Mapping[str, Direction] = {figure.name: figure.direction for figure in FIGURES}
+
+Name = TypeVar("Name", bound=Hashable)
+
+
+def irf(
+    metrics: Mapping[Name, Mapping[str, float | None]],
+    k: int = K,
+    directions: Mapping[str, Direction] | None = None,
+) -> dict[Name, float]:
+    """IRF of every vendor from vendor → metric → value.
+
+    ``None``, NaN and absent values are not ranked; a vendor with no value at all scores 0.0. Metrics without a
+    direction here or in ``DIRECTIONS`` are taken as higher-is-better.
+    """
+    return {
+        vendor: math.fsum(1.0 / (rank + k) for rank in by_metric.values())
+        for vendor, by_metric in ranks(metrics, directions).items()
+    }
+
+
+def ranks(
+    metrics: Mapping[Name, Mapping[str, float | None]], directions: Mapping[str, Direction] | None = None
+) -> dict[Name, dict[str, float]]:
+    """Vendor → metric → rank (1 = best, ties averaged), for the metrics the vendor was measured on."""
+    known: dict[str, Direction] = {**DIRECTIONS, **(directions or {})}
+    ranked: dict[Name, dict[str, float]] = {vendor: {} for vendor in metrics}
+    for metric in dict.fromkeys(name for values in metrics.values() for name in values):
+        measured = dict(_measured(metrics, metric))
+        rank_of = average_ranks(list(measured.values()), known.get(metric, "higher"))
+        for vendor, value in measured.items():
+            ranked[vendor][metric] = rank_of[value]
+    return ranked
+
+
+def average_ranks(values: Sequence[float], direction: Direction) -> dict[float, float]:
+    """Value → rank; n equal values take n consecutive ranks and share their mean."""
+    tally = Counter(values)
+    found: dict[float, float] = {}
+    before = 0
+    for value in sorted(tally, reverse=direction == "higher"):
+        found[value] = before + (tally[value] + 1) / 2
+        before += tally[value]
+    return found
+
+
+def _measured(metrics: Mapping[Name, Mapping[str, float | None]], metric: str) -> Iterator[tuple[Name, float]]:
+    for vendor, values in metrics.items():
+        value = values.get(metric)
+        if value is not None and not math.isnan(value):
+            yield vendor, value

@@ -1,0 +1,73 @@
+"""schema_accuracy = valid calls ÷ calls, under two policies and in two units; it judges no argument itself.
+
+lenient: (valid + empty_arguments) ÷ (calls − schema_unusable). A ``""`` for a tool without required arguments means
+``{}``, and a schema that cannot judge is the dataset's defect.
+strict: valid ÷ calls, as K2-Vendor-Verifier's result files count: both of these are charged to the vendor.
+per response (K2-Vendor-Verifier's unit): responses whose every counted call is valid ÷ responses with a counted call.
+0 ÷ 0 is ``None``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from vendor_verifier.values.score import CallClass, SchemaCounts, SchemaPolicy
+
+_VALID: dict[SchemaPolicy, frozenset[CallClass]] = {
+    "lenient": frozenset({"valid", "empty_arguments"}),
+    "strict": frozenset({"valid"}),
+}
+_NOT_COUNTED: dict[SchemaPolicy, frozenset[CallClass]] = {
+    "lenient": frozenset({"schema_unusable"}),
+    "strict": frozenset(),
+}
+
+
+def response_validity(classes: Sequence[CallClass], policy: SchemaPolicy) -> bool | None:
+    """Whether every counted call of one response is valid; ``None`` when no call counts."""
+    counted = [verdict for verdict in classes if verdict not in _NOT_COUNTED[policy]]
+    return all(verdict in _VALID[policy] for verdict in counted) if counted else None
+
+
+def schema_counts(responses: Iterable[Sequence[CallClass]], policy: SchemaPolicy) -> SchemaCounts:
+    """Counts over responses, each given as the classes of its calls; responses without calls change nothing."""
+    classes: Counter[CallClass] = Counter()
+    with_calls = 0
+    verdicts: dict[SchemaPolicy, list[bool]] = {"lenient": [], "strict": []}
+    for calls in responses:
+        classes.update(calls)
+        with_calls += bool(calls)
+        for each, found in verdicts.items():
+            valid = response_validity(calls, each)
+            if valid is not None:
+                found.append(valid)
+    accuracy = {each: _accuracy(classes, each) for each in verdicts}
+    per_response = {each: _share(sum(found), len(found)) for each, found in verdicts.items()}
+    return SchemaCounts(
+        policy=policy,
+        calls=classes.total(),
+        classes=dict(sorted(classes.items())),
+        accuracy=accuracy[policy],
+        accuracy_lenient=accuracy["lenient"],
+        accuracy_strict=accuracy["strict"],
+        per_response=per_response[policy],
+        per_response_lenient=per_response["lenient"],
+        per_response_strict=per_response["strict"],
+        valid_lenient=_count(classes, _VALID["lenient"]),
+        valid_strict=_count(classes, _VALID["strict"]),
+        responses=with_calls,
+    )
+
+
+def _accuracy(classes: Counter[CallClass], policy: SchemaPolicy) -> float | None:
+    counted = classes.total() - _count(classes, _NOT_COUNTED[policy])
+    return _share(_count(classes, _VALID[policy]), counted)
+
+
+def _count(classes: Counter[CallClass], wanted: frozenset[CallClass]) -> int:
+    return sum(classes[each] for each in wanted)
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None

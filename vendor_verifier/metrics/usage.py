@@ -1,0 +1,35 @@
+"""Usage that can be believed: a zero where something was certainly sent or received reads as "not reported".
+
+Hosts without token counting send zeros; taken at their word they would win every comparison of cost.
+"""
+
+from __future__ import annotations
+
+from vendor_verifier.values.event import Usage
+from vendor_verifier.values.record import Attempt, Response
+
+NOTHING_REPORTED = Usage()
+
+
+def reported_usage(attempt: Attempt) -> Usage:
+    """The attempt's usage with impossible zeros taken as absent; all ``None`` when there was none."""
+    response = attempt.response
+    if response is None or response.usage is None:
+        return NOTHING_REPORTED
+    usage = response.usage
+    output = None if usage.output == 0 and said_something(response) else usage.output
+    return Usage(usage.input or None, output, usage.cached, usage.reasoning, usage.cost_usd)
+
+
+def zero_usage(attempt: Attempt) -> bool:
+    """Whether a count was refused because it was an impossible zero."""
+    usage = None if attempt.response is None else attempt.response.usage
+    if usage is None:
+        return False
+    believed = reported_usage(attempt)
+    return (believed.input, believed.output) != (usage.input, usage.output)
+
+
+def said_something(response: Response) -> bool:
+    """Whether the answer holds anything that costs output tokens."""
+    return bool(response.text or response.reasoning or response.tool_calls)
