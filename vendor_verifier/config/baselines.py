@@ -1,0 +1,25 @@
+"""Finds each model's baseline: the marked entry, else the one the table of makers names; it guesses no further."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from vendor_verifier.models import series_of
+from vendor_verifier.values.plan import Entry
+
+
+def default_baseline(model: str, entries: Iterable[Entry]) -> Entry | None:
+    """The entry that is the model's own maker: its vendor first, then the maker pinned behind a router."""
+    series = series_of(model)
+    if series is None:
+        return None
+    candidates = list(entries)
+    for maker in series.makers:
+        for entry in candidates:
+            if entry.vendor.casefold() == maker and entry.provider is None:
+                return entry
+    for pin in series.pins:
+        for entry in candidates:
+            if entry.provider is not None and entry.provider.casefold().split("/")[0] == pin:
+                return entry
+    return None

@@ -1,0 +1,97 @@
+"""Where an entry's key and secret headers come from; it refuses any that stand in config.yaml itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from vendor_verifier.config.findings import Findings
+from vendor_verifier.config.nodes import Path
+from vendor_verifier.config.secret_text import (
+    abbreviated,
+    is_placeholder,
+    looks_secret,
+    names_a_secret,
+    reference,
+    references,
+    shown,
+)
+from vendor_verifier.config.shape import VendorEntry
+
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_TRANSPORT_HEADERS = frozenset(
+    {"host", "content-length", "content-type", "transfer-encoding", "connection", "accept-encoding"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class KeySource:
+    """The variable a key is in. ``explicit``: the config names it, so it must be there even for a local vendor."""
+
+    name: str
+    path: Path
+    explicit: bool
+
+
+def key_source(path: Path, entry: VendorEntry, usual: str, findings: Findings) -> KeySource | None:
+    """Which variable holds the key of ``entry``: the one it names, else ``usual``; ``None`` when refused."""
+    literal = entry.api_key if entry.api_key is not None and not is_placeholder(entry.api_key) else None
+    named = entry.api_key_env
+    if literal is None and named is None:
+        return KeySource(usual, path, explicit=False)
+    where = (*path, "api_key" if literal is not None else "api_key_env")
+    if literal is not None and named is not None:
+        findings.problem((*path, "api_key_env"), "give either `api_key: ${NAME}` or `api_key_env: NAME`, not both")
+        return None
+    if literal is not None:
+        name = reference(literal)
+        if name is None:
+            findings.problem(where, _refused(literal, usual))
+            return None
+        return KeySource(name, where, explicit=True)
+    assert named is not None
+    if looks_secret(named):
+        findings.problem(where, f"expected the name of a variable, this is a key: {_refused(named, usual)}")
+        return None
+    if "$" in named or not named.isprintable() or named != named.strip():
+        findings.problem(where, "expected the bare name of a variable, without `${}` and spaces, such as MY_KEY")
+        return None
+    return KeySource(named, where, explicit=True)
+
+
+def _refused(literal: str, usual: str) -> str:
+    if literal.startswith("$"):
+        return "a variable is written `${NAME}`, with braces and nothing around or inside"
+    return (
+        f"a key ({abbreviated(literal)}) may not stand in this file, where it gets shared and committed; "
+        f"write `{usual}=<the key>` in .env and delete this line, or name another variable: `api_key: ${{NAME}}`"
+    )
+
+
+def check_headers(path: Path, headers: Mapping[str, str], findings: Findings) -> None:
+    """Header names that HTTP allows and the transport does not own; values without literal secrets."""
+    for name, text in headers.items():
+        where = (*path, name)
+        if _HEADER_NAME.fullmatch(name) is None:
+            findings.problem(where, "not a header name; use letters, digits and dashes")
+        elif name.lower() in _TRANSPORT_HEADERS:
+            findings.problem(where, "this header is set by the transport; remove it")
+        elif "${" in text and text.count("${") != len(references(text)):
+            findings.problem(where, "a variable is written `${NAME}`, with both braces")
+        elif not text.isprintable() or not text.isascii():
+            findings.problem(where, "a header value is one line of ASCII text")
+        elif _holds_literal(name, text):
+            message = f"a literal secret ({abbreviated(text)}) is refused; put it in .env and write `{_example(name)}`"
+            findings.problem(where, message)
+
+
+def _holds_literal(name: str, text: str) -> bool:
+    if looks_secret(text):
+        return True
+    return names_a_secret(name) and not references(text) and not is_placeholder(text)
+
+
+def _example(name: str) -> str:
+    value = "Bearer ${MY_KEY}" if name.lower() == "authorization" else "${MY_KEY}"
+    return f"{shown(name).strip('`')}: {value}"

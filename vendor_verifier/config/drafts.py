@@ -1,0 +1,200 @@
+"""From the checked file to drafts: entries that are complete but for their key. It reads no variable and no file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from vendor_verifier.config.address import Address, AddressError, read_address
+from vendor_verifier.config.credentials import KeySource, check_headers, key_source
+from vendor_verifier.config.findings import Findings, listed, nearest
+from vendor_verifier.config.nodes import Path, Table, walk
+from vendor_verifier.config.secret_text import has_known_form, looks_secret, names_a_secret, shown
+from vendor_verifier.config.shape import RESERVED, ModelSection, Settings, VendorEntry, check_shape, quoted_raw
+from vendor_verifier.registry import WIRES, Registry
+
+OWN_BODY_KEYS = ("model", "messages", "tools")
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """One vendor entry with its defaults applied, checked, its key not yet looked up."""
+
+    path: Path
+    model: str
+    vendor: str
+    label: str
+    model_id: str
+    address: Address
+    wire: str
+    key: KeySource
+    provider: str | None
+    is_baseline: bool
+    parameters: Mapping[str, Any]
+    body: Mapping[str, Any]
+    headers: Mapping[str, tuple[Path, str]] = field(repr=False)
+    concurrency: int | None = None
+    price: Mapping[str, Any] | None = None
+
+
+def read_drafts(root: Table, defaults: Settings, registry: Registry, findings: Findings) -> list[Draft]:
+    """Every usable entry of the file, in its order; what is not usable is in the findings."""
+    _refuse_literal_secrets(root, findings)
+    _check_settings(("defaults",), defaults, findings)
+    drafts: list[Draft] = []
+    for model in root.items:
+        if model in RESERVED:
+            continue
+        if not model.isprintable() or model != model.strip() or len(model) > 100:
+            findings.problem((model,), "a model name is one short line of text")
+        section = check_shape(ModelSection, (model,), findings)
+        entries = list(_entries(model, section, findings)) if section else []
+        _one_baseline(entries, findings)
+        _distinct_labels(entries, findings)
+        found = (_draft(model, path, entry, defaults, registry, findings) for path, entry in entries)
+        drafts += [draft for draft in found if draft is not None]
+    return drafts
+
+
+def merge(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """``over`` laid on ``under``: mappings are merged all the way down, everything else is replaced."""
+    merged = dict(under)
+    for key, value in over.items():
+        below = merged.get(key)
+        merged[key] = merge(below, value) if isinstance(below, Mapping) and isinstance(value, Mapping) else value
+    return merged
+
+
+def label_of(entry: VendorEntry) -> str:
+    """The given label, else the vendor's name with the pinned provider behind it."""
+    slug = _slug(entry)
+    return entry.label or (f"{entry.name} ({slug})" if slug else entry.name)
+
+
+def _slug(entry: VendorEntry) -> str | None:
+    return entry.provider.strip().rstrip("/") if entry.provider else None
+
+
+def _entries(model: str, section: ModelSection, findings: Findings) -> Iterator[tuple[Path, VendorEntry]]:
+    for position in range(len(section.vendors)):
+        path: Path = (model, "vendors", position)
+        entry = check_shape(VendorEntry, path, findings)
+        if entry is not None:
+            yield path, entry
+
+
+def _one_baseline(entries: Iterable[tuple[Path, VendorEntry]], findings: Findings) -> None:
+    marked = [path for path, entry in entries if entry.is_baseline]
+    for path in marked[1:]:
+        first = findings.line((*marked[0], "is_baseline"))
+        findings.problem((*path, "is_baseline"), f"a second baseline, the first is on line {first}; keep one of them")
+
+
+def _distinct_labels(entries: Iterable[tuple[Path, VendorEntry]], findings: Findings) -> None:
+    seen: dict[str, Path] = {}
+    for path, entry in entries:
+        label = label_of(entry)
+        if label in seen:
+            first = findings.line(seen[label])
+            message = f"{shown(label)} already names the entry on line {first}; give one of them another `label:`"
+            findings.problem((*path, "label") if entry.label else path, message)
+        seen.setdefault(label, path)
+
+
+def _draft(
+    model: str, path: Path, entry: VendorEntry, defaults: Settings, registry: Registry, findings: Findings
+) -> Draft | None:
+    for name in ("name", "model_id", "provider", "label"):
+        text = getattr(entry, name)
+        if text is not None and (not text.isprintable() or text != text.strip()):
+            findings.problem((*path, name), "holds a control character, a line break or space at an end; remove it")
+    _check_settings(path, entry, findings)
+    merged = _under_defaults(entry, defaults)
+    plugin = registry.vendor(entry.name)
+    address = _address(path, entry, merged, registry, findings)
+    key = key_source(path, entry, plugin.key_name or entry.name, findings)
+    wire = merged.get("validator") or plugin.wire.name
+    slug = _slug(entry)
+    if slug == "":
+        findings.problem((*path, "provider"), "names no provider; write its slug, for example `minimax`")
+    if address is None or key is None:
+        return None
+    pin = {"provider": {"only": [slug], "allow_fallbacks": False, "require_parameters": True}} if slug else {}
+    return Draft(
+        path=path,
+        model=model,
+        vendor=entry.name,
+        label=label_of(entry),
+        model_id=entry.model_id,
+        address=address,
+        wire=wire,
+        key=key,
+        provider=slug,
+        is_baseline=bool(entry.is_baseline),
+        parameters={name: merged[name] for name in ("temperature", "max_tokens") if name in merged},
+        body=merge(pin, merged.get("extra_body", {})),
+        headers=_headers(("defaults",), defaults) | _headers(path, entry),
+        concurrency=merged.get("concurrency"),
+        price=merged.get("price"),
+    )
+
+
+def _under_defaults(entry: VendorEntry, defaults: Settings) -> dict[str, Any]:
+    """The entry's settings with ``defaults`` below them: mappings are merged, single values replaced."""
+    return merge(_settings(defaults), _settings(entry))
+
+
+def _settings(source: Settings) -> dict[str, Any]:
+    """What is set; ``extra_body`` as it was written, a null inside it is meant."""
+    values = {
+        name: value for name, value in source.model_dump(exclude_none=True).items() if name in Settings.model_fields
+    }
+    return values | ({"extra_body": source.extra_body} if source.extra_body is not None else {})
+
+
+def _headers(path: Path, settings: Settings) -> dict[str, tuple[Path, str]]:
+    """Header name in lower case → (where it stands, its text with references)."""
+    headers = settings.extra_headers or {}
+    return {name.lower(): ((*path, "extra_headers", name), text) for name, text in headers.items()}
+
+
+def _check_settings(path: Path, settings: Settings, findings: Findings) -> None:
+    """What pydantic cannot know: wires, headers, and body keys that would change the question."""
+    if settings.validator is not None and settings.validator not in WIRES:
+        near = nearest(settings.validator, WIRES) or f"; known are {listed(WIRES)}"
+        findings.problem((*path, "validator"), f"unknown validator {shown(settings.validator)}{near}")
+    for key in OWN_BODY_KEYS:
+        if key in (settings.extra_body or {}):
+            message = "would change the question itself, which must be the same for every vendor; remove it"
+            findings.problem((*path, "extra_body", key), message)
+    check_headers((*path, "extra_headers"), settings.extra_headers or {}, findings)
+
+
+def _address(
+    path: Path, entry: VendorEntry, merged: Mapping[str, Any], registry: Registry, findings: Findings
+) -> Address | None:
+    url = entry.url or registry.vendor(entry.name).base_url
+    if url is None:
+        known = entry.name in registry.vendors
+        reason = "its address is not public" if known else f"not a known vendor{nearest(entry.name, registry.vendors)}"
+        findings.problem(path, f"no url for {shown(entry.name)}: {reason}; add `url: https://…`")
+        return None
+    try:
+        return read_address(url, allow_http=bool(merged.get("allow_http")))
+    except AddressError as error:
+        findings.problem((*path, "url"), str(error))
+        return None
+
+
+def _refuse_literal_secrets(root: Table, findings: Findings) -> None:
+    """Keys anywhere but in ``api_key`` and headers, which have their own rules and messages."""
+    for path, scalar in walk(root):
+        name = str(path[-1]) if path else ""
+        if scalar.kind != "text" or name in ("api_key", "api_key_env") or "extra_headers" in path:
+            continue
+        if has_known_form(scalar.raw) or (names_a_secret(name) and looks_secret(scalar.raw)):
+            message = (
+                f"looks like a key ({quoted_raw(scalar, (*path, 'api_key'))}); keys belong in .env, never in this file"
+            )
+            findings.problem(path, message)
