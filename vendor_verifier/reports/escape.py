@@ -19,6 +19,7 @@ _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _BLANK_CHARACTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 _WHITESPACE = re.compile(r"\s+")
 _MARKDOWN_SPECIAL = re.compile(r"([\\`*|\[\]~$])|(?<![A-Za-z0-9])(_)|(_)(?![A-Za-z0-9])")
+_NO_COMMAND = re.compile(r":(?=:)|##(?=\[)")
 _LIST_NUMBER = re.compile(r"^(\d{1,9})([.)])(?=\s|$)")
 _LINE_START = "-+#=:"
 # Spreadsheets read the full-width forms of these as the same operators.
@@ -46,9 +47,11 @@ def _visible_character(character: str) -> str:
 
 
 def plain(text: str, limit: int = MAX_TEXT) -> str:
-    """Safe in a terminal and in a CI log: :func:`visible`, and no workflow command (``::`` first, ``##[`` anywhere)."""
-    shown = visible(text, limit).replace("##[", "##\\[")
-    return "\\" + shown if shown.startswith("::") else shown
+    """Safe in a terminal and in a CI log: :func:`visible`, and neither ``::`` nor ``##[`` (workflow commands).
+
+    Both are broken up anywhere, not only at the start, because a terminal may wrap the text at any place.
+    """
+    return _NO_COMMAND.sub(r"\g<0>\\", visible(text, limit))
 
 
 def rich_markup(text: str, limit: int = MAX_TEXT) -> str:
@@ -62,6 +65,7 @@ def markdown(text: str, limit: int = MAX_TEXT) -> str:
     """Safe as a Markdown table cell or list item: no markup, HTML, link, cell border or block start survives."""
     shown = visible(text, limit).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     shown = _MARKDOWN_SPECIAL.sub(lambda match: "\\" + match.group(0), shown)
+    shown = _NO_COMMAND.sub(r"\g<0>\\", shown)
     # GitHub makes links of bare addresses; a backslash does not stop it, an entity does.
     shown = shown.replace("://", "&#58;//").replace("www.", "www&#46;")
     shown = _LIST_NUMBER.sub(r"\1\\\2", shown)

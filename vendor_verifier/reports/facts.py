@@ -52,9 +52,16 @@ def _leader(model: ModelScore, escape: Escape) -> str:
     leaders = [vendor for vendor in model.vendors if place(vendor, model) == 1]
     if not leaders:
         return f"none of the {len(model.vendors)} vendors of {name} could be ranked"
-    who = " and ".join(escape(vendor.label) for vendor in leaders)
+    who = _listed([escape(vendor.label) for vendor in leaders])
     verb = "leads" if len(leaders) == 1 else "share the lead of"
     return f"{who} {verb} the {len(model.vendors)} vendors of {name} with IRF {cells.fusion(leaders[0].irf)}"
+
+
+def _listed(names: list[str], most: int = 3) -> str:
+    """``a``, ``a and b``, ``a, b and c``, ``a, b, c and 4 more``."""
+    if len(names) > most:
+        names = [*names[:most], f"{len(names) - most} more"]
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
 def _plural(number: int, noun: str) -> str:

@@ -31,6 +31,7 @@ _COLUMNS = (
 def render(report: Report) -> RenderableType:
     """Everything as one renderable: summary, warnings, then per model a table and its notes."""
     from rich.console import Group
+    from rich.padding import Padding
     from rich.text import Text
 
     parts: list[RenderableType] = [Text(facts.summary(report, _label))]
@@ -39,7 +40,7 @@ def render(report: Report) -> RenderableType:
         parts += [Text(), Text(_title(model), style="bold")]
         if model.vendors:
             parts.append(_table(model))
-        parts += [Text(f"  {note}", style="dim") for note in _notes(model)]
+        parts += [Padding(Text(note, style="dim"), (0, 0, 0, 2)) for note in _notes(model)]
     return Group(*parts)
 
 

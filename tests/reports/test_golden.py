@@ -1,0 +1,44 @@
+"""Every file format against a golden file. Regenerate after a wanted change, then read the difference:
+
+``UPDATE_GOLDEN=1 .venv/bin/pytest tests/reports/test_golden.py && git diff tests/reports/golden``
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from vendor_verifier.reports import REPORTS, ReportFormat
+from vendor_verifier.reports.terminal import plain_lines
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def agree(file_name: str, text: str) -> None:
+    """Compare with, or under UPDATE_GOLDEN replace, one golden file."""
+    path = GOLDEN / file_name
+    if os.environ.get("UPDATE_GOLDEN") == "1":
+        path.write_bytes(text.encode())
+    assert path.read_bytes().decode() == text
+
+
+@pytest.mark.parametrize("case", ["full", "empty", "single"])
+@pytest.mark.parametrize("form", REPORTS, ids=lambda form: form.name)
+def test_files_are_byte_for_byte_the_golden_ones(reports: ModuleType, form: ReportFormat, case: str) -> None:
+    """A renderer's output changes only when somebody means it to."""
+    agree(f"{case}.{form.file_name}", form.render(getattr(reports, case)()))
+
+
+@pytest.mark.parametrize("case", ["full", "empty", "single"])
+def test_plain_lines_are_the_golden_ones(reports: ModuleType, case: str) -> None:
+    """The text for pipes and CI logs changes only when somebody means it to."""
+    agree(f"{case}.plain.txt", "\n".join(plain_lines(getattr(reports, case)())) + "\n")
+
+
+def test_formats_have_distinct_names_and_files() -> None:
+    """A format can be asked for by name, and no two write the same file."""
+    assert [form.file_name for form in REPORTS] == ["scores.json", "ranking.csv", "report.md"]
+    assert len({form.name for form in REPORTS}) == len(REPORTS)

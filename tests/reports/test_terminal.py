@@ -1,0 +1,78 @@
+"""The terminal table: width, colour and hostile text."""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import replace
+from types import ModuleType
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from vendor_verifier.reports import terminal
+from vendor_verifier.values.score import Report
+
+
+def drawn(report: Report, width: int = 100, **options: bool) -> str:
+    """What a console of ``width`` columns would show."""
+    out = io.StringIO()
+    Console(file=out, width=width, **options).print(terminal.render(report))  # type: ignore[arg-type]
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("case", ["full", "empty", "single"])
+def test_fits_in_100_columns(reports: ModuleType, case: str) -> None:
+    """No line is wider than the screen the product promises to fit."""
+    assert max(cell_len(line) for line in drawn(getattr(reports, case)()).splitlines()) <= 100
+
+
+def test_figures_are_never_cut(reports: ModuleType) -> None:
+    """In 100 columns every figure and title of the widest table is whole; only labels fold."""
+    big = reports.vendor("2000 samples and a long name", planned=2000, succeeded=1999, irf=1.0)
+    report = reports.full()
+    model = replace(report.models[0], vendors=(big, *report.models[0].vendors))
+    text = drawn(replace(report, models=(model,)))
+    for figure in (
+        "0.8690",
+        "1999/2000",
+        "10/10",
+        "0.8427",
+        "92.81",
+        "0.9985",
+        "777.2",
+        "1816",
+        ">0.9999",
+        "12346",
+        "Avg token",
+    ):
+        assert figure in text
+    assert "…" not in text
+
+
+def test_no_terminal_no_escape_codes(reports: ModuleType) -> None:
+    """Without a terminal nothing but text comes out; a vendor's escape codes never do."""
+    assert "\x1b" not in drawn(reports.full())
+    coloured = drawn(reports.full(), force_terminal=True, no_color=True)
+    assert not re.search(r"\x1b\](8|0)|\x1b\[2J", coloured)
+
+
+def test_markup_in_labels_is_text(reports: ModuleType) -> None:
+    """Brackets in a model's name are shown, not obeyed."""
+    assert "[link=https://evil.example]click[/link] [red]" in drawn(reports.full(), width=200)
+
+
+def test_plain_lines_are_single_lines_without_orders(reports: ModuleType) -> None:
+    """Each entry is one line, and none starts a workflow command."""
+    for line in terminal.plain_lines(reports.full()):
+        assert len(line.splitlines()) == 1
+        assert "::" not in line
+
+
+def test_notes_tell_what_is_behind_a_figure(reports: ModuleType) -> None:
+    """Short measurements, pairs left out and failures are named beside the table."""
+    text = "\n".join(terminal.plain_lines(reports.full()))
+    assert "measured, of 10 planned: TPS 0, Schema Accuracy 0, TTFT (ms) 0, Avg Token 0" in text
+    assert "TP 0 FP 0 FN 6 TN 4" in text
+    assert "failures: http_5xx 4, timeout_total 4, auth 2" in text
