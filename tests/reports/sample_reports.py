@@ -81,7 +81,7 @@ def dead() -> VendorScore:
         measured=dict.fromkeys(RANK_METRICS, 0) | {"success_rate": 10, "f1": 10},
         distributions={"ttft_ms": Distribution(0)},
         schema=NO_CALLS,
-        trigger=TriggerCounts(0, 0, 6, 4, recall=0.0, f1=0.0),
+        trigger=TriggerCounts(0, 0, 10, 0, recall=0.0, f1=0.0, failed_as_missed=10),
         tps_mean=None,
         tps_p50=None,
         e2e_tps=None,

@@ -52,3 +52,4 @@ def test_marks(reports: ModuleType) -> None:
     assert cells.metric(by_label["twin a"], "f1") == "0.8427"
     assert cells.irf(reports.dead(), model) == "0.2000‡"
     assert cells.irf(by_label["twin a"], model) == "0.8690"
+    assert cells.irf(reports.vendor("never measured", irf=0.0, irf_metrics=0), model) == "–"

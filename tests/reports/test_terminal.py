@@ -74,5 +74,5 @@ def test_notes_tell_what_is_behind_a_figure(reports: ModuleType) -> None:
     """Short measurements, pairs left out and failures are named beside the table."""
     text = "\n".join(terminal.plain_lines(reports.full()))
     assert "measured, of 10 planned: TPS 0, Schema Accuracy 0, TTFT (ms) 0, Avg Token 0" in text
-    assert "TP 0 FP 0 FN 6 TN 4" in text
+    assert "TP 0 FP 0 FN 10 TN 0, 10 of FN by failure" in text
     assert "failures: http_5xx 4, timeout_total 4, auth 2" in text

@@ -83,10 +83,11 @@ def metric(vendor: VendorScore, name: str) -> str:
 
 
 def irf(vendor: VendorScore, model: ModelScore) -> str:
-    """The vendor's IRF, marked when it sums fewer metrics than another vendor's of the same model."""
-    mark = FEWER_METRICS if finite(vendor.irf) is not None and has_fewer_metrics(vendor, model) else ""
-    return fusion(vendor.irf) + mark
+    """The vendor's IRF, marked when it sums fewer metrics than another vendor's of the same model.
 
-
-def has_fewer_metrics(vendor: VendorScore, model: ModelScore) -> bool:
-    return vendor.irf_metrics < max(other.irf_metrics for other in model.vendors)
+    A sum over no metric is no score.
+    """
+    if finite(vendor.irf) is None or not vendor.irf_metrics:
+        return MISSING
+    most = max(other.irf_metrics for other in model.vendors)
+    return fusion(vendor.irf) + (FEWER_METRICS if vendor.irf_metrics < most else "")

@@ -11,9 +11,9 @@ Escape = Callable[[str], str]
 
 
 def place(vendor: VendorScore, model: ModelScore) -> int | None:
-    """1 = best IRF of its model; equal IRFs share the better place; None without an IRF."""
+    """1 = best IRF of its model; equal IRFs share the better place; None for a vendor that was ranked on nothing."""
     own = cells.finite(vendor.irf)
-    if own is None:
+    if own is None or not vendor.irf_metrics:
         return None
     return 1 + sum(1 for other in model.vendors if (cells.finite(other.irf) or float("-inf")) > own)
 
@@ -100,6 +100,7 @@ def trigger_line(vendor: VendorScore) -> str | None:
         return None
     line = f"TP {trigger.tp} FP {trigger.fp} FN {trigger.fn} TN {trigger.tn}"
     left_out = (
+        (trigger.failed_as_missed, "of FN by failure"),
         (trigger.dropped_baseline, "dropped (baseline undecided)"),
         (trigger.dropped_vendor, "dropped (vendor undecided)"),
         (trigger.not_sent, "never sent"),

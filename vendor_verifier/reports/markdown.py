@@ -63,7 +63,8 @@ def _baseline(model: ModelScore) -> str:
 
 def _trigger_note(report: Report) -> str:
     how = "counts against it as a miss" if report.undecided == "missed" else "drops the pair"
-    note = f"A failed, truncated or otherwise undecided answer of the vendor {how} (`--undecided {report.undecided}`)."
+    note = f"A failed, truncated or otherwise undecided answer of the vendor {how} (`--undecided {report.undecided}`). "
+    note += "A pair whose baseline is undecided or missing is dropped."
     if report.repeat > 1:
         note += " Counts are summed over all ordered pairs (baseline run, vendor run); F1 is the mean of their F1s."
     return note
@@ -84,7 +85,8 @@ def _reading(report: Report) -> list[str]:
         "**F1** = 2·P·R ÷ (P + R), P = TP ÷ (TP + FP), R = TP ÷ (TP + FN); positive = a complete tool call. It "
         "measures agreement with the baseline about *when* to call, and a rerun of the baseline itself would not "
         "reach 1.",
-        "**Schema accuracy** = valid calls ÷ calls. Lenient reads empty arguments as `{}`; strict does not.",
+        "**Schema accuracy** = valid calls ÷ calls. Lenient reads empty arguments as `{}` and leaves out calls "
+        "whose schema is itself unusable; strict charges both to the vendor.",
         "**Avg tokens** = mean of input + output tokens over answers that reported usage. Vendors count with their own "
         "tokenizers, and less is ranked better even when a vendor under-reports.",
         "**TTFT** = request sent → first non-empty text, reasoning or tool-call piece, successful attempts only.",

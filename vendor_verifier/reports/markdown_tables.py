@@ -19,6 +19,8 @@ _DISTRIBUTION_TITLES = {
     "e2e_tps": "End-to-end TPS",
     "e2e_ms": "End to end (ms)",
     "total_tokens": "Tokens",
+    "input_tokens": "Input tokens",
+    "output_tokens": "Output tokens",
 }
 _PERCENTILES = ("mean", "p50", "p90", "p95", "p99", "min", "max")
 
@@ -81,15 +83,15 @@ def measured(model: ModelScore, report: Report) -> list[str]:
 def triggering(model: ModelScore) -> list[str]:
     """The confusion matrix behind F1; empty when no vendor has one."""
     header = [
-        *("Vendor", "TP", "FP", "FN", "TN", "Precision", "Recall"),
-        *("Baseline undecided", "Vendor undecided", "Never sent", "Pairs of runs"),
+        *("Vendor", "TP", "FP", "FN", "TN", "FN by failure", "Precision", "Recall"),
+        *("Dropped: baseline undecided", "Dropped: vendor undecided", "Never sent", "Pairs of runs"),
     ]
     rows = []
     for vendor in model.vendors:
         found = vendor.trigger
         if found is None:
             continue
-        counts = (found.tp, found.fp, found.fn, found.tn)
+        counts = (found.tp, found.fp, found.fn, found.tn, found.failed_as_missed)
         left_out = (found.dropped_baseline, found.dropped_vendor, found.not_sent, found.pairs_of_runs)
         rates = (cells.rate(found.precision), cells.rate(found.recall))
         rows.append([label(vendor.label), *map(str, counts), *rates, *map(str, left_out)])

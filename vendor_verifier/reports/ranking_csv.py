@@ -10,6 +10,10 @@ from vendor_verifier.reports import cells, facts
 from vendor_verifier.reports.escape import csv_text
 from vendor_verifier.values.score import ModelScore, Report, VendorScore
 
+_TRIGGER_FIELDS = (
+    *("tp", "fp", "fn", "tn", "failed_as_missed"),
+    *("dropped_baseline", "dropped_vendor", "not_sent", "precision", "recall"),
+)
 Cell = str | int | float | bool | None
 
 
@@ -48,7 +52,7 @@ def _header(report: Report) -> list[str]:
         *_prefixed("rank", report.rank_metrics),
         *_prefixed("measured", report.rank_metrics),
         *("planned", "recorded", "succeeded", "succeeded_first_try", "attempts"),
-        *("tp", "fp", "fn", "tn", "dropped_baseline", "dropped_vendor", "not_sent", "precision", "recall"),
+        *_TRIGGER_FIELDS,
         *("calls", "valid_calls", "schema_accuracy_lenient", "schema_accuracy_strict"),
         *("tps_mean", "tps_p50", "e2e_tps"),
     ]
@@ -77,12 +81,4 @@ def _row(vendor: VendorScore, model: ModelScore, report: Report) -> list[Cell]:
 
 
 def _trigger(vendor: VendorScore) -> list[Cell]:
-    counts = vendor.trigger
-    if counts is None:
-        return [None] * 9
-    cells_: list[Cell] = [counts.tp, counts.fp, counts.fn, counts.tn]
-    return [
-        *cells_,
-        *(counts.dropped_baseline, counts.dropped_vendor, counts.not_sent),
-        *(counts.precision, counts.recall),
-    ]
+    return [getattr(vendor.trigger, name) if vendor.trigger else None for name in _TRIGGER_FIELDS]

@@ -14,7 +14,10 @@ from vendor_verifier.reports import cells, facts
 from vendor_verifier.values.score import CallClass, ModelScore, Report, SchemaCounts, VendorScore
 
 SCORES_SCHEMA = 1
-_TRIGGER_COUNTS = ("tp", "fp", "fn", "tn", "dropped_baseline", "dropped_vendor", "not_sent", "pairs_of_runs")
+_TRIGGER_COUNTS = (
+    *("tp", "fp", "fn", "tn", "failed_as_missed"),
+    *("dropped_baseline", "dropped_vendor", "not_sent", "pairs_of_runs"),
+)
 
 
 def render(report: Report) -> str:
