@@ -96,7 +96,21 @@ class Anomaly:
     name: str
 
 
-StreamEvent = TextDelta | ReasoningDelta | ToolCallDelta | Usage | Finish | StreamEnd | Identity | Fault | Anomaly
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What raw text turned out to be once it was whole (raw completions, where the markup is the protocol).
+
+    Replaces all text and reasoning heard so far and adds calls. It brings no tokens: those were heard as deltas.
+    """
+
+    text: str
+    reasoning: str = ""
+    tool_calls: tuple[ToolCallDelta, ...] = ()
+
+
+StreamEvent = (
+    TextDelta | ReasoningDelta | ToolCallDelta | Usage | Finish | StreamEnd | Identity | Fault | Anomaly | Parsed
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,13 @@
 
 An answer is whole when the model gave a finish reason or the protocol its end marker. Neither means the stream was cut,
 whatever the HTTP layer thought of it: such an answer is ``truncated``, never a success.
+
+Every text that leaves here can be written as UTF-8: lone surrogates become U+FFFD with the anomaly ``lone_surrogate``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -15,6 +17,7 @@ from vendor_verifier.values.event import (
     Fault,
     Finish,
     Identity,
+    Parsed,
     ReasoningDelta,
     StreamEnd,
     StreamEvent,
@@ -25,6 +28,10 @@ from vendor_verifier.values.event import (
 from vendor_verifier.values.record import Response
 from vendor_verifier.wire.markup import leaked_markup
 from vendor_verifier.wire.tool_calls import ToolCallAccumulator
+from vendor_verifier.wire.writable import replacements, writable
+
+# More characters than one decoding step yields: arriving all at one moment, they were held back.
+BUFFERED_CHARACTERS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +105,8 @@ class Assembler:
             case ToolCallDelta():
                 self._calls.add(event)
                 self._token(at_ns, _characters_of(event), is_answer=True)
+            case Parsed():
+                self._take_parsed(event)
             case Usage():
                 self._usage = _merge_usage(self._usage, event)
             case Finish():
@@ -112,19 +121,11 @@ class Assembler:
                 self._anomalies[name] = None
 
     def collected(self, *, streamed: bool = True) -> Collected:
-        calls = self._calls.calls()
-        text = "".join(self._text)
-        anomalies = dict(self._anomalies)
-        for call in calls:
-            anomalies.update(dict.fromkeys(call.anomalies))
-        if leaked_markup(text):
-            anomalies["markup_in_text"] = None
-        if self._ended and self._finish is None and self._fault is None:
-            anomalies["no_finish_reason"] = None
+        """The answer so far. ``streamed`` False: no token moments, as they would be the body's."""
         response = Response(
-            text=text,
+            text="".join(self._text),
             reasoning="".join(self._reasoning),
-            tool_calls=calls,
+            tool_calls=self._calls.calls(),
             finish_reason=self._finish.reason if self._finish else None,
             finish_raw=self._finish.raw if self._finish else None,
             usage=self._usage,
@@ -134,9 +135,37 @@ class Assembler:
             fingerprint=self._identity.fingerprint,
             request_id=self._identity.response_id,
             streamed=streamed,
-            anomalies=tuple(anomalies),
         )
-        return Collected(response, self._fault, self._ended, self._moments() if streamed else TokenMoments())
+        written = writable(response)
+        anomalies = dict.fromkeys([*self._anomalies, *self._noticed(response, written)])
+        return Collected(
+            replace(written, anomalies=tuple(anomalies)),
+            self._fault,
+            self._ended,
+            self._moments() if streamed else TokenMoments(),
+        )
+
+    def _noticed(self, response: Response, written: Response) -> Iterator[str]:
+        """Anomalies that only the whole answer shows."""
+        for call in response.tool_calls:
+            yield from call.anomalies
+        is_complete = self._ended or self._finish is not None
+        if is_complete and leaked_markup(response.text):
+            yield "markup_in_text"
+        if self._ended and self._finish is None and self._fault is None:
+            yield "no_finish_reason"
+        if self._usage is not None and self._usage.output == 0 and self._characters:
+            yield "usage_zero"
+        if response.streamed and len(self._token_moments) == 1 and self._characters >= BUFFERED_CHARACTERS:
+            yield "buffered"
+        if replacements(written) > replacements(response):
+            yield "lone_surrogate"
+
+    def _take_parsed(self, parsed: Parsed) -> None:
+        self._text = [parsed.text]
+        self._reasoning = [parsed.reasoning]
+        for delta in parsed.tool_calls:
+            self._calls.add(delta)
 
     def _token(self, at_ns: int, characters: int, *, is_answer: bool) -> None:
         moments = self._token_moments
@@ -192,7 +221,7 @@ def _merge_usage(known: Usage | None, news: Usage) -> Usage:
         output=news.output or (known.output if known.output is not None else news.output),
         cached=news.cached or (known.cached if known.cached is not None else news.cached),
         reasoning=news.reasoning or (known.reasoning if known.reasoning is not None else news.reasoning),
-        cost_usd=news.cost_usd if news.cost_usd is not None else known.cost_usd,
+        cost_usd=news.cost_usd or (known.cost_usd if known.cost_usd is not None else news.cost_usd),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
@@ -36,5 +37,8 @@ class Wire(Protocol):
 
 
 def json_bytes(body: Mapping[str, Any]) -> bytes:
-    """Serialise a request body once, compactly."""
-    return msgspec.json.encode(body)
+    """Serialise a request body once, compactly; a lone surrogate in a sample stays the escape it was."""
+    try:
+        return msgspec.json.encode(body)
+    except UnicodeEncodeError:
+        return json.dumps(body, ensure_ascii=True, separators=(",", ":")).encode()

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from vendor_verifier.values.event import Fault
-from vendor_verifier.wire.payload import as_count, as_dict, as_text
+from vendor_verifier.wire.payload import as_count, as_dict, as_text, well_formed
+
+MAX_MESSAGE = 2_000
 
 # Words and numbers in error bodies → the HTTP status they stand for.
 _STATUS_OF_CODE: Mapping[str, int] = {
@@ -56,15 +58,21 @@ def read_fault(body: Mapping[str, Any], *, named_error: bool = False) -> Fault |
     if isinstance(error, dict) and error:
         return _fault(error)
     if isinstance(error, str) and error:
-        return Fault(error, status=status_of(error))
+        return _named(error, status=status_of(error))
+    if error:
+        return _named(f"error: {str(error)[:500]}", status=status_of(error))
     if body.get("object") == "error" or body.get("type") == "error" or named_error:
         return _fault(body)
     base = as_dict(body.get("base_resp"))
     code = as_count(base.get("status_code"))
     if code:
         message = as_text(base.get("status_msg")) or "base_resp error"
-        return Fault(message, code=str(code), status=_STATUS_OF_BASE_RESP.get(code, 500))
+        return _named(message, code=str(code), status=_STATUS_OF_BASE_RESP.get(code, 500))
     return None
+
+
+def _named(message: str, code: str | None = None, status: int | None = None) -> Fault:
+    return Fault(well_formed(message[:MAX_MESSAGE]), code=well_formed(code[:100]) if code else code, status=status)
 
 
 def _fault(error: Mapping[str, Any]) -> Fault:
@@ -72,7 +80,7 @@ def _fault(error: Mapping[str, Any]) -> Fault:
     status = next((found for found in map(status_of, words) if found is not None), None)
     code = next((str(word) for word in words if isinstance(word, (str, int)) and word not in ("", "error")), None)
     message = as_text(error.get("message")) or as_text(error.get("detail")) or str(dict(error))[:500]
-    return Fault(message, code=code, status=status)
+    return _named(message, code=code, status=status)
 
 
 def status_of(code: object) -> int | None:

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from vendor_verifier.values.record import Failure, FailureKind
-from vendor_verifier.wire.fault import read_fault
+from vendor_verifier.wire.fault import MAX_MESSAGE, read_fault
 from vendor_verifier.wire.payload import PayloadError, parse_json
 
-MAX_MESSAGE = 2_000
+__all__ = ["MAX_MESSAGE", "http_failure", "kind_of_status", "retry_after_s"]
 
 _KIND_OF_STATUS: Mapping[int, FailureKind] = {
     400: "bad_request",
@@ -29,6 +29,8 @@ _KIND_OF_STATUS: Mapping[int, FailureKind] = {
 }
 _MODERATION = re.compile(r"moderat|flagged|guardrail|content.?policy|sensitive|safety", re.IGNORECASE)
 _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_RESET = "x-ratelimit-reset-"
+_REMAINING = "x-ratelimit-remaining-"
 _SECONDS_PER = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -72,7 +74,8 @@ def retry_after_s(headers: Mapping[str, str], received_at: datetime) -> float | 
     """Seconds the vendor asks to wait, or None when it says nothing usable (negative and garbage count as nothing).
 
     In this order: ``retry-after-ms``; ``retry-after`` in seconds or as a date, the date measured against the server's
-    own ``date`` header so that clock skew cancels; the largest ``x-ratelimit-reset*`` duration (``1s``, ``6m0s``).
+    own ``date`` header so that clock skew cancels; the largest ``x-ratelimit-reset-*`` duration (``1s``, ``6m0s``) of a
+    budget that is not known to have anything left.
     """
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
@@ -80,8 +83,15 @@ def retry_after_s(headers: Mapping[str, str], received_at: datetime) -> float | 
     stated = headers.get("retry-after")
     if stated is not None:
         seconds = _number(stated)
-        return seconds if seconds is not None else _until_date(stated, headers.get("date"), received_at)
-    resets = [_duration_s(value) for name, value in headers.items() if name.startswith("x-ratelimit-reset-")]
+        if seconds is None:
+            seconds = _until_date(stated, headers.get("date"), received_at)
+        if seconds is not None:
+            return seconds
+    resets = [
+        _duration_s(value)
+        for name, value in headers.items()
+        if name.startswith(_RESET) and not _number(headers.get(_REMAINING + name.removeprefix(_RESET)))
+    ]
     return max((reset for reset in resets if reset is not None), default=None)
 
 
@@ -102,7 +112,7 @@ def _until_date(stated: str, server_date: str | None, received_at: datetime) -> 
 def _date(text: str) -> datetime | None:
     try:
         date = parsedate_to_datetime(text)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return date if date.tzinfo is not None else date.replace(tzinfo=UTC)
 

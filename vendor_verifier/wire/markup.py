@@ -12,6 +12,8 @@ _LEAKS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("minimax", re.compile(r"</?minimax:tool_call>|<invoke name=")),
     ("llama", re.compile(r"<\|python_tag\|>|<function=[\w.-]+>")),
     ("mistral", re.compile(r"\[TOOL_CALLS\]")),
+    ("harmony", re.compile(r"<\|(?:channel|message|call|constrain)\|>")),
+    ("seed", re.compile(r"</?seed:tool_call>")),
     ("thinking", re.compile(r"</?think>")),
 )
 

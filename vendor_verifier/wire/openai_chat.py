@@ -7,6 +7,8 @@ names, errors in four shapes, and a tool call's index may be absent. What depart
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +30,7 @@ from vendor_verifier.values.event import (
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.base import json_bytes
 from vendor_verifier.wire.fault import read_fault
-from vendor_verifier.wire.payload import PayloadError, as_count, as_dict, as_list, as_text, parse_json
+from vendor_verifier.wire.payload import PayloadError, as_amount, as_count, as_dict, as_list, as_text, parse_json
 
 FINISH_REASONS: Mapping[str, FinishReason] = {
     "tool_calls": "tool_calls",
@@ -37,10 +39,12 @@ FINISH_REASONS: Mapping[str, FinishReason] = {
     "function_call": "tool_calls",
     "stop": "stop",
     "eos": "stop",
+    "eos_token": "stop",
     "end_turn": "stop",
     "stop_sequence": "stop",
     "length": "length",
     "max_tokens": "length",
+    "model_length": "length",
     "content_filter": "content_filter",
     "sensitive": "content_filter",
     "error": "error",
@@ -82,9 +86,10 @@ class OpenAIChat:
 
 
 def join_url(base_url: str, path: str) -> str:
-    """``base_url`` plus ``path``, unless the base already is the full address."""
-    base = base_url.rstrip("/")
-    return base if base.endswith(path) else base + path
+    """``base_url`` plus ``path``, unless the base already is the full address; a query stays at the end."""
+    base, question, query = base_url.partition("?")
+    base = base.rstrip("/")
+    return (base if base.endswith(path) else base + path) + question + query
 
 
 class OpenAIChatReader:
@@ -95,8 +100,10 @@ class OpenAIChatReader:
         self._said_anything = False
 
     def read(self, event: SseEvent) -> Iterator[StreamEvent]:
-        if event.data.strip() == "[DONE]":
+        data = event.data.strip()
+        if data == "[DONE]":
             yield StreamEnd()
+        if data in ("[DONE]", ""):
             return
         try:
             chunk = parse_json(event.data)
@@ -124,19 +131,18 @@ class OpenAIChatReader:
             yield fault
             return
         if not isinstance(body.get("choices"), list):
-            yield Fault("the answer has no choices", code="no_choices")
+            yield Fault(as_text(body.get("message")) or "the answer has no choices", code="no_choices")
             return
         yield from self._chunk(body, "message")
         yield StreamEnd()
 
     def _chunk(self, chunk: dict[str, Any], part: str) -> Iterator[StreamEvent]:
         yield from self._identify(chunk)
-        choice: dict[str, Any] = {}
-        for candidate in as_list(chunk.get("choices")):
-            if as_dict(candidate).get("index") in (0, None):
-                choice = as_dict(candidate)
-                break
+        choice = next((as_dict(one) for one in as_list(chunk.get("choices")) if _is_first(as_dict(one))), {})
+        fault = read_fault({"error": choice.get("error")})
         yield from self._message(choice, part)
+        if fault is not None:
+            yield fault
         yield from self._usage(chunk, choice)
         raw = as_text(choice.get("finish_reason"))
         if raw:
@@ -158,10 +164,11 @@ class OpenAIChatReader:
 
     def _message(self, choice: dict[str, Any], part: str) -> Iterator[StreamEvent]:
         message = as_dict(choice.get(part))
-        if not message and part == "delta" and not self._said_anything:
+        whole = part == "message"
+        if not message and not whole and not self._said_anything:
             # Some gateways put the whole message where a delta belongs.
             message = as_dict(choice.get("message"))
-        whole = part == "message" or "delta" not in choice
+            whole = True
         for delta in _deltas(message, whole=whole):
             self._said_anything = True
             yield delta
@@ -184,9 +191,10 @@ def _deltas(message: dict[str, Any], *, whole: bool) -> Iterator[StreamEvent]:
         text = _content_text(message.get(key))
         if text:
             yield TextDelta(text)
-    for position, item in enumerate(as_list(message.get("tool_calls"))):
+    calls = message.get("tool_calls")
+    for position, item in enumerate([calls] if isinstance(calls, dict) else as_list(calls)):
         call = as_dict(item)
-        function = as_dict(call.get("function"))
+        function = as_dict(call.get("function")) or call
         index = position if whole else _index(call.get("index"))
         yield ToolCallDelta(
             index=index,
@@ -200,15 +208,24 @@ def _deltas(message: dict[str, Any], *, whole: bool) -> Iterator[StreamEvent]:
         yield ToolCallDelta(0, None, as_text(legacy.get("name")) or None, _arguments(legacy.get("arguments")))
 
 
+def _is_first(choice: dict[str, Any]) -> bool:
+    """The choice we asked for; only a real, positive index says that it is another one."""
+    index = choice.get("index")
+    return not isinstance(index, int) or index <= 0
+
+
 def _index(value: object) -> int | None:
     """A tool-call index, also when it is sent as text; ``None`` when absent or nonsense."""
-    if isinstance(value, str) and value.lstrip("-").isdigit() and len(value) < 12:
-        return int(value)
+    if isinstance(value, str):
+        return int(value) if re.fullmatch(r"-?[0-9]{1,10}", value) else None
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _arguments(value: object) -> str | Mapping[str, Any] | None:
-    return value if isinstance(value, (str, dict)) else None
+    """Arguments as text or an object; a list, number or boolean is kept as its JSON text, to be judged as sent."""
+    if value is None or isinstance(value, (str, dict)):
+        return value
+    return json.dumps(value)
 
 
 def _content_text(content: object) -> str:
@@ -237,11 +254,10 @@ def read_usage(usage: dict[str, Any]) -> Usage:
         cached = as_count(usage.get("prompt_cache_hit_tokens"))
     if cached is None:
         cached = as_count(usage.get("cached_tokens"))
-    cost = usage.get("cost")
     return Usage(
         input=as_count(usage.get("prompt_tokens")),
         output=as_count(usage.get("completion_tokens")),
         cached=cached,
         reasoning=as_count(as_dict(usage.get("completion_tokens_details")).get("reasoning_tokens")),
-        cost_usd=float(cost) if isinstance(cost, (int, float)) and not isinstance(cost, bool) else None,
+        cost_usd=as_amount(usage.get("cost")),
     )

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 MAX_DEPTH = 200
+MAX_COUNT = 2**53
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class PayloadError(ValueError):
@@ -82,7 +85,25 @@ def as_text(value: object) -> str | None:
 
 
 def as_count(value: object) -> int | None:
-    """``value`` if it is a non-negative whole number, else None (booleans are not numbers)."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0 or value != int(value):
+    """``value`` if it is a whole number from 0 to ``MAX_COUNT``, else None (booleans are not numbers)."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= MAX_COUNT:
         return None
-    return int(value)
+    return int(value) if value == int(value) else None
+
+
+def as_amount(value: object) -> float | None:
+    """``value`` as a float if it is a number from 0 to ``MAX_COUNT``, else None."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= MAX_COUNT:
+        return None
+    return float(value)
+
+
+def well_formed(text: str) -> str:
+    """``text`` without lone surrogates, which JSON can spell but UTF-8 cannot write.
+
+    Halves that stand next to each other (a pair split over two pieces of a stream) become their character, single ones
+    U+FFFD.
+    """
+    if _SURROGATE.search(text) is None:
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

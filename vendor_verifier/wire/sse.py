@@ -2,8 +2,9 @@
 
 Theory of operation: bytes are buffered until a line end (LF, CR or CRLF; nothing else, so U+2028 and NEL inside data
 survive). A line is a field of the event under construction; an empty line dispatches it. A CR at the very end of the
-buffer waits for the next byte, since it may be half of a CRLF. At the end of the stream an unterminated event is
-dispatched too, because real servers forget the last blank line and usage would be lost with it.
+buffer ends its line at once, so that nothing waits for a byte that may come much later; if that byte is an LF it was
+the other half of a CRLF and is dropped. At the end of the stream an unterminated event is dispatched too, because real
+servers forget the last blank line and usage would be lost with it.
 
 Bounds: a line longer than ``max_line`` bytes, or an event longer than that in all, stops the decoder for good
 (``overflow``), so that a hostile stream costs bounded memory. Bytes that are not UTF-8 are replaced by U+FFFD and
@@ -12,12 +13,14 @@ noted in ``invalid_utf8``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from vendor_verifier.values.event import SseEvent
 
 MAX_LINE_BYTES = 8 * 1024 * 1024
 _BOM = b"\xef\xbb\xbf"
+_LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
 class SseDecoder:
@@ -30,18 +33,21 @@ class SseDecoder:
         self._buffer = bytearray()
         self._scanned = 0
         self._at_start = True
-        self._data: list[bytes] = []
-        self._data_size = 0
+        self._after_cr = False
+        self._data: bytearray | None = None
         self._name = b""
 
     def feed(self, chunk: bytes) -> Iterator[SseEvent]:
         """Yield the events that ``chunk`` completes."""
         if self.overflow:
             return
+        if self._after_cr and chunk:
+            chunk = chunk.removeprefix(b"\n")
+            self._after_cr = False
         self._buffer += chunk
         if not self._strip_bom(final=False):
             return
-        yield from self._lines(final=False)
+        yield from self._lines()
         if len(self._buffer) > self._max_line:
             self._stop()
 
@@ -50,7 +56,7 @@ class SseDecoder:
         if self.overflow:
             return
         self._strip_bom(final=True)
-        yield from self._lines(final=True)
+        yield from self._lines()
         if self._buffer:
             yield from self._field(bytes(self._buffer))
             self._buffer.clear()
@@ -67,31 +73,24 @@ class SseDecoder:
             del self._buffer[: len(_BOM)]
         return True
 
-    def _lines(self, *, final: bool) -> Iterator[SseEvent]:
+    def _lines(self) -> Iterator[SseEvent]:
         start = 0
         buffer = self._buffer
-        scan = self._scanned
         while True:
-            line_feed = buffer.find(b"\n", scan)
-            carriage = buffer.find(b"\r", scan, line_feed if line_feed >= 0 else len(buffer))
-            end = carriage if carriage >= 0 else line_feed
-            if end < 0:
+            line_end = _LINE_END.search(buffer, max(start, self._scanned))
+            if line_end is None:
                 break
-            width = 1
-            if carriage >= 0:
-                if end + 1 == len(buffer) and not final:
-                    break
-                width = 2 if buffer[end + 1 : end + 2] == b"\n" else 1
-            if end - start > self._max_line:
+            line = bytes(buffer[start : line_end.start()])
+            start = line_end.end()
+            self._after_cr = start == len(buffer) and buffer.endswith(b"\r")
+            if len(line) > self._max_line:
                 self._stop()
                 return
-            yield from self._field(bytes(buffer[start:end]))
+            yield from self._field(line)
             if self.overflow:
                 return
-            start = scan = end + width
         del buffer[:start]
-        # A trailing CR is looked at again; everything else before the end holds no line end.
-        self._scanned = len(buffer) - 1 if buffer.endswith(b"\r") else len(buffer)
+        self._scanned = len(buffer)
 
     def _field(self, line: bytes) -> Iterator[SseEvent]:
         if not line:
@@ -100,18 +99,20 @@ class SseDecoder:
         name, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if name == b"data":
-            self._data.append(value)
-            self._data_size += len(value) + 1
-            if self._data_size > self._max_line:
+            if self._data is None:
+                self._data = bytearray(value)
+            else:
+                self._data += b"\n" + value
+            if len(self._data) > self._max_line:
                 self._stop()
         elif name == b"event":
             self._name = value
 
     def _dispatch(self) -> Iterator[SseEvent]:
         data, name = self._data, self._name
-        self._data, self._data_size, self._name = [], 0, b""
-        if data:
-            yield SseEvent(self._text(b"\n".join(data)), self._text(name))
+        self._data, self._name = None, b""
+        if data is not None:
+            yield SseEvent(self._text(bytes(data)), self._text(name))
 
     def _text(self, raw: bytes) -> str:
         try:
@@ -123,4 +124,4 @@ class SseDecoder:
     def _stop(self) -> None:
         self.overflow = True
         self._buffer.clear()
-        self._data.clear()
+        self._data = None

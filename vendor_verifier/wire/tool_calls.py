@@ -3,13 +3,17 @@
 Theory of operation: calls are kept in the order in which they began, never in a list addressed by a vendor's index (an
 index may be missing, negative or 2·10⁹). A piece belongs to
 
-1. the call that was begun under the same index, unless the piece carries an id other than that call's: then it begins
-   a new one (hosts that send every call as index 0);
+1. the call that was begun under the same index, unless the piece starts another call there: it carries a different id,
+   or, where the host sends no ids, a name and arguments of its own after the first call's are complete (hosts that send
+   every call as index 0). A different id without a name in the middle of the arguments is a host that makes up a new id
+   for every piece;
 2. without an index, the call with the same id, else a new call if it brings an id or a name that is not just a
    repetition, else the last call.
 
-Names and ids repeated in every piece (llama-cpp-python) are not appended again; a name that really comes in fragments
-is joined. Arguments as an object are serialised and flagged.
+A piece that says nothing begins no call. Names and ids repeated in every piece (llama-cpp-python) are not appended
+again; a name that really comes in fragments is joined. Arguments as an object are serialised and flagged.
+
+Bounds: at most ``MAX_CALLS`` calls, and ``MAX_PARSED`` characters parsed to find out where a call ends.
 """
 
 from __future__ import annotations
@@ -22,11 +26,11 @@ from vendor_verifier.values.event import ToolCall, ToolCallDelta
 from vendor_verifier.wire.payload import PayloadError, parse_json
 
 MAX_CALLS = 1024
+MAX_PARSED = 32 * 1024 * 1024
 
 
 @dataclass(slots=True)
 class _Open:
-    index: int | None
     id: str | None = None
     name: str = ""
     arguments: list[str] = field(default_factory=list)
@@ -39,6 +43,7 @@ class ToolCallAccumulator:
     def __init__(self) -> None:
         self._open: list[_Open] = []
         self._by_index: dict[int, _Open] = {}
+        self._parsed = 0
 
     def add(self, delta: ToolCallDelta) -> None:
         call = self._target(delta)
@@ -61,31 +66,55 @@ class ToolCallAccumulator:
         )
 
     def _target(self, delta: ToolCallDelta) -> _Open | None:
-        if delta.index is not None:
-            call = self._by_index.get(delta.index)
-            if call is None or (delta.id and call.id and delta.id != call.id):
-                anomaly = None if call is None else "index_reused"
-                return self._begin(delta, anomaly)
-            return call
-        return self._target_without_index(delta)
+        if delta.index is None:
+            return self._target_without_index(delta)
+        call = self._by_index.get(delta.index)
+        if call is None:
+            return self._begin(delta, None)
+        if delta.id and call.id and delta.id != call.id:
+            if delta.name or not delta.arguments or not call.arguments or self._is_whole(call):
+                return self._begin(delta, "index_reused")
+            call.anomalies["id_changed"] = None
+        elif not (delta.id or call.id) and self._starts_over(call, delta):
+            return self._begin(delta, "index_reused")
+        return call
 
     def _target_without_index(self, delta: ToolCallDelta) -> _Open | None:
         last = self._open[-1] if self._open else None
         if last is None:
             return self._begin(delta, "index_missing")
         if delta.id:
-            known = next((call for call in self._open if call.id == delta.id), None)
+            known = next((call for call in reversed(self._open) if call.id == delta.id), None)
             if known is not None:
-                return known
-            return last if last.id is None and not last.arguments else self._begin(delta, "index_missing")
-        if delta.name and last.arguments and (delta.name != last.name or _is_whole("".join(last.arguments))):
+                return self._begin(delta, "id_reused") if self._starts_over(known, delta) else known
+            is_late_id = last.id is None and not last.arguments and delta.name in (None, last.name)
+            return last if is_late_id else self._begin(delta, "index_missing")
+        if delta.name and last.arguments and (delta.name != last.name or self._starts_over(last, delta)):
             return self._begin(delta, "index_missing")
         return last
 
+    def _starts_over(self, call: _Open, delta: ToolCallDelta) -> bool:
+        """The piece is a call of its own: a name, and arguments that begin where the call's have already ended."""
+        arguments = delta.arguments
+        begins = isinstance(arguments, Mapping) or (arguments or "").lstrip().startswith("{")
+        return bool(delta.name) and begins and self._is_whole(call)
+
+    def _is_whole(self, call: _Open) -> bool:
+        """The call's arguments are a complete JSON object."""
+        if not call.arguments or not call.arguments[-1].rstrip().endswith("}") or self._parsed > MAX_PARSED:
+            return False
+        arguments = "".join(call.arguments)
+        self._parsed += len(arguments)
+        try:
+            parse_json(arguments)
+        except PayloadError:
+            return False
+        return True
+
     def _begin(self, delta: ToolCallDelta, anomaly: str | None) -> _Open | None:
-        if len(self._open) >= MAX_CALLS:
+        if len(self._open) >= MAX_CALLS or not (delta.id or delta.name or delta.arguments):
             return None
-        call = _Open(delta.index)
+        call = _Open()
         if anomaly:
             call.anomalies[anomaly] = None
         if delta.index is not None:
@@ -103,12 +132,3 @@ class ToolCallAccumulator:
             call.name += fragment
         else:
             call.anomalies["name_changed"] = None
-
-
-def _is_whole(arguments: str) -> bool:
-    """The text is already a complete JSON value, so a further piece cannot belong to it."""
-    try:
-        parse_json(arguments)
-    except PayloadError:
-        return False
-    return True

@@ -1,0 +1,176 @@
+"""JSON by RFC 8259: what Python's reader would let through or die of is one refusal here."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vendor_verifier.wire.payload import (
+    MAX_COUNT,
+    MAX_DEPTH,
+    PayloadError,
+    as_amount,
+    as_count,
+    as_dict,
+    as_list,
+    as_text,
+    parse_json,
+    well_formed,
+)
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**60), 2**60)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "NaN",
+        "[Infinity]",
+        '{"a": -Infinity}',
+        "1e999",
+        "-1e999",
+        "1" * 10_000,
+        "",
+        " ",
+        "{",
+        '{"a":1}{"b":2}',
+        '{"a":1} trailing',
+        "```json\n{}\n```",
+        "{'a': 1}",
+        '{"a": 1,}',
+        '"\n"',
+        "\ufeff{}",
+        b"\xff\xfe\xfd",
+        b'{"a": "\xff"}',
+    ],
+)
+def test_refused(text: str | bytes) -> None:
+    """NaN, infinities, endless numbers, trailing text, fences and bad bytes are all PayloadError."""
+    with pytest.raises(PayloadError):
+        parse_json(text)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, "[" * 300 + "]" * 300])
+def test_depth_is_refused(text: str) -> None:
+    """A hundred thousand levels, or three hundred, are a refusal, not a RecursionError."""
+    with pytest.raises(PayloadError):
+        parse_json(text)
+
+
+def test_depth_limit_is_exact() -> None:
+    """The deepest allowed value is read, one level more is not."""
+    assert parse_json("[" * MAX_DEPTH + "]" * MAX_DEPTH) is not None
+    with pytest.raises(PayloadError, match="nested deeper"):
+        parse_json("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1))
+
+
+def test_lone_surrogate_and_duplicate_keys_are_read() -> None:
+    """JSON may spell a lone surrogate and repeat a key; the last one counts."""
+    assert parse_json('{"a": "\\ud800", "a": "\\udfff"}') == {"a": "\udfff"}
+
+
+def test_blank_lines_before_a_body_are_skipped() -> None:
+    """White space in front of a whole body (a keep-alive of some hosts) is no part of it."""
+    assert parse_json("\n\n\r\n {}\n") == {}
+
+
+@given(JSON)
+def test_what_json_writes_is_read(value: object) -> None:
+    """Every finite JSON value survives the trip, as text and as bytes."""
+    text = json.dumps(value)
+    assert parse_json(text) == parse_json(text.encode()) == value
+
+
+def is_refused_by_the_standard_library(text: str | bytes) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return True
+    return False
+
+
+@given(st.text() | st.binary())
+def test_only_payload_errors(text: str | bytes) -> None:
+    """Whatever comes, a value or a PayloadError goes out, and nothing is read that the standard library refuses."""
+    try:
+        parse_json(text)
+    except PayloadError:
+        refused = True
+    else:
+        refused = False
+    assert refused or not is_refused_by_the_standard_library(text)
+
+
+@given(JSON | st.floats() | st.integers())
+def test_reading_as_a_kind_never_raises(value: object) -> None:
+    """Each reader gives its kind or nothing, for any value at all."""
+    assert isinstance(as_dict(value), dict)
+    assert isinstance(as_list(value), list)
+    assert as_text(value) is None or isinstance(value, str)
+    count = as_count(value)
+    assert count is None or (count == value and 0 <= count <= MAX_COUNT)
+    amount = as_amount(value)
+    assert amount is None or 0 <= amount <= MAX_COUNT
+
+
+@pytest.mark.parametrize(
+    ("value", "count"),
+    [
+        (0, 0),
+        (-0.0, 0),
+        (7, 7),
+        (7.0, 7),
+        (7.5, None),
+        (-1, None),
+        (True, None),
+        ("7", None),
+        (None, None),
+        (10**400, None),
+        (float("inf"), None),
+        (float("nan"), None),
+    ],
+)
+def test_counts(value: object, count: int | None) -> None:
+    """A count is a whole number in range; zero is a count, absence is not."""
+    assert as_count(value) == count
+
+
+@pytest.mark.parametrize(("value", "amount"), [(0, 0.0), (0.25, 0.25), (-1, None), (10**400, None), ("1", None)])
+def test_amounts(value: object, amount: float | None) -> None:
+    """An amount is a non-negative number that fits a float."""
+    assert as_amount(value) == amount
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("plain 😀", "plain 😀"),
+        ("\ud800", "\ufffd"),
+        ("a\ud83d\ude00b", "a😀b"),
+        ("\ude00\ud83d", "\ufffd\ufffd"),
+        ("a\ud800b", "a\ufffdb"),
+    ],
+)
+def test_well_formed(text: str, expected: str) -> None:
+    """Split pairs are joined, lone halves replaced, everything else left alone."""
+    assert well_formed(text) == expected
+
+
+@given(st.text(alphabet=st.characters(codec=None)))
+def test_well_formed_text_can_be_written(text: str) -> None:
+    """The result is always UTF-8, and text that already was stays the same."""
+    result = well_formed(text)
+    result.encode()
+    if not any("\ud800" <= character <= "\udfff" for character in text):
+        assert result == text

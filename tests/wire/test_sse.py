@@ -1,0 +1,223 @@
+"""Server-sent events: the decoder gives the same events whatever the chunking, line ends and oddities of the sender."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vendor_verifier.values.event import SseEvent
+from vendor_verifier.wire.sse import MAX_LINE_BYTES, SseDecoder
+
+CAPTURES = sorted((Path(__file__).parent / "captures").glob("*.stream.txt"))
+
+
+def decoded(chunks: Iterable[bytes], max_line: int = MAX_LINE_BYTES) -> tuple[list[SseEvent], SseDecoder]:
+    decoder = SseDecoder(max_line)
+    events = [event for chunk in chunks for event in decoder.feed(chunk)]
+    return [*events, *decoder.close()], decoder
+
+
+def events_of(*chunks: bytes) -> list[SseEvent]:
+    return decoded(chunks)[0]
+
+
+def data_of(*chunks: bytes) -> list[str]:
+    return [event.data for event in events_of(*chunks)]
+
+
+def bytewise(body: bytes) -> list[bytes]:
+    return [body[at : at + 1] for at in range(len(body))]
+
+
+def cut(body: bytes, places: Iterable[int]) -> list[bytes]:
+    edges = [0, *sorted({place % (len(body) + 1) for place in places}), len(body)]
+    return [body[start:end] for start, end in pairwise(edges)]
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"], ids=["LF", "CRLF", "CR"])
+def test_line_ends(end: bytes) -> None:
+    """LF, CRLF and CR all end lines and events."""
+    body = end.join([b"data: 1", b"", b"event: x", b"data: 2", b"", b""])
+    assert events_of(body) == [SseEvent("1"), SseEvent("2", "x")]
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"], ids=["LF", "CRLF", "CR"])
+def test_event_is_given_as_soon_as_its_blank_line_is_there(end: bytes) -> None:
+    """No event waits for a byte after its blank line, so its time stamp is its own."""
+    decoder = SseDecoder()
+    assert list(decoder.feed(b"data: 1" + end + end)) == [SseEvent("1")]
+
+
+def test_crlf_cut_in_two_is_one_line_end() -> None:
+    """A CR at the end of a chunk and an LF at the start of the next end one line, not two."""
+    assert events_of(b"data: 1\r", b"\ndata: 2\r", b"\n\r", b"\n") == [SseEvent("1\n2")]
+
+
+@pytest.mark.parametrize("mark", ["\u2028", "\u2029", "\u0085", "\f", "\v", "\x1c", "\x1d", "\x1e"])
+def test_unicode_line_separators_are_data(mark: str) -> None:
+    """U+2028, U+2029, NEL, FF, VT and the information separators do not end a line."""
+    assert data_of(f"data: a{mark}b\n\n".encode()) == [f"a{mark}b"]
+
+
+def test_byte_order_mark_is_dropped() -> None:
+    """A BOM before the first event does not cost that event, whole or byte by byte."""
+    body = b"\xef\xbb\xbfdata: 1\n\ndata: 2\n\n"
+    assert data_of(body) == data_of(*bytewise(body)) == ["1", "2"]
+
+
+def test_byte_order_mark_later_is_data() -> None:
+    """Only the first three bytes of the stream can be a BOM."""
+    assert data_of("data: \ufeff1\n\n".encode()) == ["\ufeff1"]
+
+
+@pytest.mark.parametrize("body", [b"", b"\xef", b"\xef\xbb", b"\xef\xbb\xbf", b"\n\n\n", b"\r", b":"])
+def test_streams_without_events(body: bytes) -> None:
+    """Nothing, part of a BOM, a BOM, blank lines and a bare comment are no events."""
+    assert events_of(body) == events_of(*bytewise(body)) == []
+
+
+def test_comments_are_skipped() -> None:
+    """Keep-alive comments are neither events nor part of one."""
+    body = b": OPENROUTER PROCESSING\n\n: keep-alive\n\ndata: 1\n: inside\ndata: 2\n\n"
+    assert data_of(body) == ["1\n2"]
+
+
+def test_id_retry_and_unknown_fields_are_skipped() -> None:
+    """Fields other than data and event do not matter."""
+    assert events_of(b"id: 7\nretry: 10\nfoo: bar\nfoo\ndata: 1\n\n") == [SseEvent("1")]
+
+
+def test_data_lines_are_joined() -> None:
+    """Several data lines make one event, joined by line feeds; an empty one counts."""
+    assert data_of(b"data: {\ndata:\ndata: }\n\n") == ["{\n\n}"]
+
+
+@pytest.mark.parametrize(
+    ("line", "data"),
+    [(b"data:x", "x"), (b"data: x", "x"), (b"data:  x", " x"), (b"data", ""), (b"data:", ""), (b"data: a: b", "a: b")],
+)
+def test_one_space_after_the_colon_is_optional(line: bytes, data: str) -> None:
+    """At most one space is taken off, none is needed, and a field may be empty."""
+    assert data_of(line + b"\n\n") == [data]
+
+
+def test_event_without_data_is_no_event() -> None:
+    """A name alone dispatches nothing and does not stick to the next event."""
+    assert events_of(b"event: ping\n\ndata: 1\n\n") == [SseEvent("1")]
+
+
+@pytest.mark.parametrize("tail", [b"data: 2", b"data: 2\n", b"data: 2\r", b"data: 2\r\n"])
+def test_last_event_without_blank_line(tail: bytes) -> None:
+    """An event that the end of the stream cuts off before its blank line is given anyway."""
+    assert data_of(b"data: 1\n\n" + tail) == ["1", "2"]
+
+
+def test_utf8_split_over_chunks() -> None:
+    """A character cut in the middle is put together again."""
+    body = "data: naïve 東京 😀\n\n".encode()
+    events, decoder = decoded(bytewise(body))
+    assert [event.data for event in events] == ["naïve 東京 😀"]
+    assert not decoder.invalid_utf8
+
+
+@pytest.mark.parametrize("bad", [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf8\x88\x80\x80\x80"])
+def test_invalid_utf8_is_replaced_and_noted(bad: bytes) -> None:
+    """Bytes that are not UTF-8 become U+FFFD and set the flag."""
+    events, decoder = decoded([b"data: a" + bad + b"b\n\n"])
+    assert events[0].data.startswith("a\ufffd")
+    assert events[0].data.endswith("b")
+    assert decoder.invalid_utf8
+
+
+def test_one_line_beyond_the_cap_stops_the_decoder() -> None:
+    """A line above the limit ends the reading with the flag set; events before it stay, later ones are not given."""
+    events, decoder = decoded([b"data: 1\n\n", b"data: " + b"x" * 100, b"\n\ndata: 2\n\n"], max_line=64)
+    assert [event.data for event in events] == ["1"]
+    assert decoder.overflow
+
+
+def test_an_event_of_many_lines_beyond_the_cap_stops_the_decoder() -> None:
+    """The limit holds for the whole event too."""
+    events, decoder = decoded([b"data: 12345678\n" * 20 + b"\n"], max_line=64)
+    assert events == []
+    assert decoder.overflow
+
+
+def test_the_cap_is_eight_mebibytes_and_the_buffer_is_given_back() -> None:
+    """A hostile 16 MiB line stops at 8 MiB and nothing of it is kept."""
+    decoder = SseDecoder()
+    for _ in range(16):
+        assert list(decoder.feed(b"x" * 1024 * 1024)) == []
+    assert decoder.overflow
+    assert not decoder._buffer
+    assert MAX_LINE_BYTES == 8 * 1024 * 1024
+
+
+def test_a_line_of_just_the_cap_passes() -> None:
+    """The limit itself is allowed, in one chunk and byte by byte, with every line end."""
+    for end in (b"\n", b"\r\n", b"\r"):
+        body = b"data: " + b"x" * 58 + end + end
+        for chunks in ([body], bytewise(body)):
+            events, decoder = decoded(chunks, max_line=64)
+            assert [event.data for event in events] == ["x" * 58]
+            assert not decoder.overflow
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r"], ids=["LF", "CR"])
+def test_a_flood_of_line_ends_costs_linear_time(end: bytes) -> None:
+    """A million blank lines in one chunk take about a second at the very most, not minutes."""
+    start = time.perf_counter()
+    assert events_of(end * 1_000_000) == []
+    assert time.perf_counter() - start < 8
+
+
+FRAGMENTS = [
+    b"data: ",
+    b"data",
+    b"event: x",
+    b": c",
+    b"\n",
+    b"\n\n",
+    b"\r\n",
+    b"\r",
+    b"{}",
+    "é\u2028".encode(),
+    b"\xff",
+]
+
+
+@given(st.lists(st.sampled_from(FRAGMENTS), max_size=30).map(b"".join), st.lists(st.integers(0, 400), max_size=12))
+def test_any_chunking_gives_the_same_events(body: bytes, places: list[int]) -> None:
+    """Whole, byte by byte and cut anywhere: the same events, the same flags."""
+    whole, whole_decoder = decoded([body])
+    for chunks in (bytewise(body), cut(body, places)):
+        events, decoder = decoded(chunks)
+        assert events == whole
+        assert decoder.invalid_utf8 == whole_decoder.invalid_utf8
+
+
+@given(st.binary(max_size=200), st.lists(st.integers(0, 200), max_size=8), st.integers(1, 40))
+def test_arbitrary_bytes_never_raise_and_overflow_alike(body: bytes, places: list[int], max_line: int) -> None:
+    """Any bytes are decoded without an exception, and the cap strikes at the same place in any chunking."""
+    whole, whole_decoder = decoded([body], max_line)
+    events, decoder = decoded(cut(body, places), max_line)
+    assert events == whole
+    assert decoder.overflow == whole_decoder.overflow
+
+
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
+def test_captures_byte_by_byte(path: Path) -> None:
+    """Recorded streams give the same events whole and byte by byte, and CRLF instead of LF changes nothing."""
+    body = path.read_bytes().partition(b"\r\n\r\n")[2]
+    whole = events_of(body)
+    assert len(whole) >= 1
+    assert events_of(*bytewise(body)) == whole
+    assert events_of(body.replace(b"\n", b"\r\n")) == whole
+    assert events_of(body.replace(b"\n", b"\r")) == whole
+    assert events_of(b"\xef\xbb\xbf" + body.rstrip(b"\n")) == whole
