@@ -1,0 +1,131 @@
+"""One row of another verifier's results → a question and how the vendor answered it; it never sees a second row.
+
+K2-Vendor-Verifier, MiniMax-Provider-Verifier, their forks and the published ``agent-vendor-verifier`` write the same
+row; every field but ``request`` may be missing. What those tools are known to get wrong is not taken over: their
+``finish_reason`` and ``tool_calls_valid`` are ignored (the stored response is read again), a TTFT of 0 is "not
+measured", and in streamed rows a served model equal to the requested one is only an echo, hence ``None``. What cannot
+be mended: durations include the tool's own hidden retries, and streams that died unfinished were filed as ``stop``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from vendor_verifier.loaders.base import kind_of
+from vendor_verifier.loaders.request_row import UnusableRequest, control_tags, read_question
+from vendor_verifier.loaders.result_failures import guess_failure, scrubbed
+from vendor_verifier.values.exchange import Exchange
+from vendor_verifier.values.record import Attempt, Failure, Response, Timing
+from vendor_verifier.values.request import Turn
+from vendor_verifier.values.sample import content_digest
+from vendor_verifier.wire.answer import read_answer
+from vendor_verifier.wire.base import json_bytes
+from vendor_verifier.wire.openai_chat import OpenAIChatReader
+from vendor_verifier.wire.payload import as_count, as_dict, as_list, as_text
+
+# Row keys that hold bookkeeping of the tool, not words about the sample.
+_BOOKKEEPING = frozenset({"data_index", "hash", "id", "source"})
+
+
+@dataclass(frozen=True, slots=True)
+class ResultRow:
+    """One row. ``index`` is its ``data_index`` (the sample's line in the tool's input), ``None`` when not stated."""
+
+    line: int
+    index: int | None
+    digest: str
+    turn: Turn
+    attempt: Attempt
+    model_id: str | None = None
+    provider: str | None = None
+    tags: Mapping[str, Any] = field(default_factory=dict)
+
+
+def read_result(row: Mapping[str, Any], line: int) -> ResultRow:
+    """Read one row.
+
+    Raises:
+        UnusableRequest: no usable ``request``, neither status nor response, or a raw completion.
+    """
+    request = row.get("request")
+    if not isinstance(request, dict):
+        hint = "; this is a file of samples, pass it as the test file" if "messages" in row else ""
+        raise UnusableRequest(f"expected the request body as an object, read {kind_of(request)}{hint}", "request")
+    try:
+        question = read_question(request)
+    except UnusableRequest as reason:
+        raise UnusableRequest(str(reason), f"request.{reason.key}" if reason.key else "request") from None
+    streamed = request.get("stream") is True
+    said = {key: value for key, value in control_tags(row).items() if key not in _BOOKKEEPING}
+    return ResultRow(
+        line=line,
+        index=as_count(row.get("data_index")),
+        digest=content_digest(question.turn),
+        turn=question.turn,
+        attempt=_attempt(row, streamed=streamed, asked_model=as_text(request.get("model"))),
+        model_id=as_text(request.get("model")) or None,
+        provider=_pinned_provider(request) or _pinned_provider(as_dict(row.get("extra_body"))),
+        tags={**question.tags, **said},
+    )
+
+
+def _attempt(row: Mapping[str, Any], *, streamed: bool, asked_model: str | None) -> Attempt:
+    status, response = row.get("status"), row.get("response")
+    if status is None and not isinstance(response, dict):
+        raise UnusableRequest("the row has neither a status nor a response; was the file cut?", "response")
+    timing = _timing(row)
+    has_answer = isinstance(response, dict) and isinstance(response.get("choices"), list)
+    if status not in (None, "success") or (status is None and not has_answer):
+        return Attempt(1, timing, failure=guess_failure(response))
+    answer, failure = _answer(response, streamed=streamed, asked_model=asked_model)
+    return Attempt(1, timing, answer, failure)
+
+
+def _answer(body: object, *, streamed: bool, asked_model: str | None) -> tuple[Response | None, Failure | None]:
+    """A stored body, read and judged by the code that reads live answers."""
+    first = as_dict(next(iter(as_list(as_dict(body).get("choices"))), None))
+    if "text" in first and "message" not in first:
+        raise UnusableRequest("a raw completion; whether it calls a tool cannot be told", "response")
+    exchange = Exchange(
+        sent_at="", end_ns=0, status=200, chunks=[(0, json_bytes(body) if isinstance(body, dict) else b"null")]
+    )
+    _, response, failure = read_answer(exchange, OpenAIChatReader())
+    if failure is not None:
+        failure = replace(failure, message=scrubbed(failure.message))
+    if response is None:
+        return None, failure
+    served = None if streamed and response.served_model == asked_model else response.served_model
+    # The tool stored whole bodies whatever the vendor sent, so this says nothing about the vendor.
+    anomalies = tuple(name for name in response.anomalies if name != "not_streamed")
+    return replace(response, streamed=streamed, served_model=served, anomalies=anomalies), failure
+
+
+def _timing(row: Mapping[str, Any]) -> Timing | None:
+    duration_ms = _positive(row.get("duration_ms"))
+    if duration_ms is None:
+        return None
+    ttft_ms = _positive(row.get("ttft_ms"))
+    ttft_ns = round(ttft_ms * 1e6) if ttft_ms is not None and ttft_ms <= duration_ms else None
+    return Timing(
+        sent_at=as_text(row.get("last_run_at")) or "",
+        end_ns=round(duration_ms * 1e6),
+        first_event_ns=ttft_ns,
+        first_token_ns=ttft_ns,
+    )
+
+
+def _positive(value: object) -> float | None:
+    """A number of ms above zero, the tools' zero being "not measured"; beyond ten years it is not a measurement."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 3.2e11 or math.isnan(value):
+        return None
+    return float(value)
+
+
+def _pinned_provider(body: Mapping[str, Any]) -> str | None:
+    """The upstream a router was told to use: first of ``provider.only`` or ``provider.order``."""
+    provider = as_dict(body.get("provider"))
+    names = as_list(provider.get("only")) or as_list(provider.get("order"))
+    return as_text(names[0]) if names else None

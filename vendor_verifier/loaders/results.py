@@ -1,0 +1,230 @@
+"""Result files of other verifiers → samples and records that score like our own; it opens no file, judges no answer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from vendor_verifier.errors import DataError, Problem
+from vendor_verifier.loaders.base import LoadedSamples, data_error, shortened
+from vendor_verifier.loaders.json_lines import read_rows
+from vendor_verifier.loaders.occurrences import Occurrences, Place
+from vendor_verifier.loaders.request_row import EXPECTED_KEYS, UnusableRequest
+from vendor_verifier.loaders.result_rows import ResultRow, read_result
+from vendor_verifier.values.record import Record, TurnRecord, supersedes
+from vendor_verifier.values.request import Turn
+from vendor_verifier.values.sample import Sample, Source
+from vendor_verifier.values.score import EntryInfo
+
+SUITE = "trigger"
+FIRST_REPETITION = 0
+_Key = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """A run made of other people's files. ``samples`` are all that should have been asked of everybody."""
+
+    samples: tuple[Sample, ...]
+    records: tuple[Record, ...]
+    entries: tuple[EntryInfo, ...]
+    warnings: tuple[str, ...]
+
+
+def import_results(
+    files: Mapping[str, Iterable[bytes]],
+    *,
+    model: str,
+    baseline: str | None,
+    run: str,
+    samples: LoadedSamples | None = None,
+    paths: Mapping[str, Path] | None = None,
+    skip_bad: bool = False,
+) -> Imported:
+    """Join result files into one run.
+
+    Rows join by content and occurrence, never by position; of two rows of one file for the same sample the success
+    counts, else the first. Planned is what ``samples`` hold, or the union of what the files asked.
+
+    Args:
+        files: label → physical lines of its result file.
+        model: the unified model name under which the labels compete.
+        baseline: one of the labels, or None.
+        run: the run's name in every record.
+        samples: the test file the results were made from, if at hand.
+        paths: label → what messages call its file; the label itself by default.
+        skip_bad: turn unusable rows into warnings.
+
+    Raises:
+        DataError: unusable rows (all of them, over all files), an unknown baseline, a file without rows, or one that
+            shares no question with ``samples``.
+    """
+    if baseline is not None and baseline not in files:
+        raise DataError([Problem(f"the baseline {baseline!r} is none of the files: {', '.join(files)}")])
+    named = {label: (paths or {}).get(label, Path(label)) for label in files}
+    # The baseline goes first: where files word a question with other parameters, its wording is kept.
+    first = sorted(files, key=lambda label: label != baseline)
+    rows, problems = _read_files({label: files[label] for label in first}, named)
+    if problems and not skip_bad:
+        raise data_error(problems)
+    empty = [Problem("no usable row of results in this file", named[label]) for label in files if not rows[label]]
+    if empty:
+        raise data_error([*empty, *problems])
+    warnings = [f"left out: {problem}" for problem in problems] + _different_files(rows)
+    placed = _placed(rows, samples)
+    planned = _known(samples) if samples is not None else _union(placed.values())
+    records: list[Record] = []
+    for label in files:
+        made, remarks = _records(placed[label], planned, model=model, label=label, run=run, file=named[label])
+        records += made
+        warnings += remarks
+    entries = tuple(_entry(rows[label], model, label, is_baseline=label == baseline) for label in files)
+    warnings.append(
+        "imported durations include whatever retries the other tool hid, and its streams have no token times"
+    )
+    return Imported(tuple(planned.values()), tuple(records), entries, tuple(warnings))
+
+
+def _read_files(
+    files: Mapping[str, Iterable[bytes]], named: Mapping[str, Path]
+) -> tuple[dict[str, list[ResultRow]], list[Problem]]:
+    rows: dict[str, list[ResultRow]] = {}
+    problems: list[Problem] = []
+    turns: dict[str, Turn] = {}
+    for label, lines in files.items():
+        kept = rows[label] = []
+        for row in read_rows(lines, named[label]):
+            if isinstance(row, Problem):
+                problems.append(row)
+                continue
+            try:
+                result = read_result(row.fields, row.line)
+            except UnusableRequest as reason:
+                problems.append(Problem(str(reason), named[label], row.line, reason.key))
+            else:
+                # One copy of a question, however many rows answer it: prompts are most of a file.
+                kept.append(replace(result, turn=turns.setdefault(result.digest, result.turn)))
+    return rows, problems
+
+
+def _placed(
+    rows: Mapping[str, Sequence[ResultRow]], samples: LoadedSamples | None
+) -> dict[str, list[tuple[_Key, ResultRow]]]:
+    """Every row with the (content, occurrence) it answers, file by file."""
+    places: dict[str, list[Place]] = {
+        label: [(row.digest, row.index, row.line) for row in of_label] for label, of_label in rows.items()
+    }
+    numbering = Occurrences((place for of_label in places.values() for place in of_label), _sample_lines(samples))
+    return {
+        label: [
+            ((row.digest, number), row) for row, number in zip(of_label, numbering.of_file(places[label]), strict=True)
+        ]
+        for label, of_label in rows.items()
+    }
+
+
+def _sample_lines(samples: LoadedSamples | None) -> dict[str, list[int]]:
+    lines: dict[str, list[int]] = {}
+    for sample in samples.samples if samples is not None else ():
+        if sample.source is not None:
+            lines.setdefault(sample.id.rpartition("-")[0], []).append(sample.source.line)
+    return lines
+
+
+def _key_of(sample: Sample) -> _Key:
+    content, _, number = sample.id.rpartition("-")
+    return content, int(number)
+
+
+def _known(samples: LoadedSamples) -> dict[_Key, Sample]:
+    return {_key_of(sample): sample for sample in samples.samples}
+
+
+def _union(files: Iterable[Sequence[tuple[_Key, ResultRow]]]) -> dict[_Key, Sample]:
+    """Everything that any file asked, in the order of the lines it came from."""
+    asked: dict[_Key, ResultRow] = {}
+    for placed in files:
+        for key, row in placed:
+            asked.setdefault(key, row)
+    in_order = sorted(asked, key=lambda key: (_place(asked[key]), key))
+    return {key: _sample(key, asked[key]) for key in in_order}
+
+
+def _sample(key: _Key, row: ResultRow) -> Sample:
+    expected = {name: value for name, value in row.tags.items() if name in EXPECTED_KEYS or name.startswith("expected")}
+    source = Source("imported results", _place(row))
+    return Sample(f"{key[0]}-{key[1]}", row.turn, expected, row.tags, source)
+
+
+def _place(row: ResultRow) -> int:
+    """The line its sample stood on, as far as anybody said."""
+    return row.line if row.index is None else row.index
+
+
+def _records(
+    placed: Sequence[tuple[_Key, ResultRow]],
+    planned: Mapping[_Key, Sample],
+    *,
+    model: str,
+    label: str,
+    run: str,
+    file: Path,
+) -> tuple[list[Record], list[str]]:
+    kept: dict[_Key, Record] = {}
+    unplanned: list[int] = []
+    repeated = 0
+    for key, row in placed:
+        sample = planned.get(key)
+        if sample is None:
+            unplanned.append(row.line)
+            continue
+        turns = (TurnRecord((row.attempt,)),)
+        record = Record(run, model, label, label, SUITE, sample.id, FIRST_REPETITION, turns)
+        repeated += key in kept
+        if key not in kept or supersedes(record, kept[key]):
+            kept[key] = record
+    if not kept:
+        raise DataError([Problem("not one of its questions is in the test file; is it the file that was used?", file)])
+    remarks = []
+    if unplanned:
+        remarks.append(f"{label}: {len(unplanned)} rows left out, not in the test file (first: line {unplanned[0]})")
+    if repeated:
+        remarks.append(f"{label}: {repeated} rows for a sample that already had one; a success counts, else the first")
+    return [kept[key] for key in planned if key in kept], remarks
+
+
+def _entry(rows: Sequence[ResultRow], model: str, label: str, *, is_baseline: bool) -> EntryInfo:
+    model_ids = Counter(row.model_id for row in rows if row.model_id)
+    providers = Counter(row.provider for row in rows if row.provider)
+    return EntryInfo(
+        model=model,
+        label=label,
+        vendor=label,
+        model_id=model_ids.most_common(1)[0][0] if model_ids else model,
+        provider=providers.most_common(1)[0][0] if providers else None,
+        is_baseline=is_baseline,
+    )
+
+
+def _different_files(rows: Mapping[str, Sequence[ResultRow]]) -> list[str]:
+    """Warnings about files that seem to come from different samples or settings."""
+    warnings: list[str] = []
+    content_of: dict[int, str] = {}
+    conflicts: dict[int, None] = {}
+    for label, of_label in rows.items():
+        for row in of_label:
+            if row.index is not None and content_of.setdefault(row.index, row.digest) != row.digest:
+                conflicts[row.index] = None
+        model_ids = sorted({row.model_id for row in of_label if row.model_id})
+        if len(model_ids) > 1:
+            warnings.append(
+                f"{label}: asked for several models: {', '.join(shortened(name) for name in model_ids[:5])}"
+            )
+    if conflicts:
+        warnings.append(
+            f"{len(conflicts)} values of data_index stand for different questions (first: {min(conflicts)}); "
+            "the files were made from different samples and join only where the questions agree"
+        )
+    return warnings
