@@ -101,3 +101,13 @@ def baseline_counts(samples: Iterable[str], baseline: Sequence[Run]) -> TriggerC
 
 def _ratio(part: int, whole: int) -> float | None:
     return part / whole if whole else None
+
+
+def paired(samples: Iterable[str], baseline: Sequence[Run], vendor: Sequence[Run], undecided: Undecided) -> int:
+    """How many of the vendor's planned answers entered the comparison with at least one baseline run."""
+    left_out = ("dropped_baseline", "dropped_vendor", "not_sent")
+    return sum(
+        any(cell(expected.get(sample), got.get(sample), undecided) not in left_out for expected in baseline)
+        for sample in samples
+        for got in vendor
+    )

@@ -1,4 +1,4 @@
-"""input_tokens = prompt tokens as the vendor reports them, cached ones included, summed over turns; it estimates nothing.
+"""input_tokens = prompt tokens as the vendor reports them (cached ones included), summed over turns; never estimated.
 
 A zero that cannot be true counts as not reported (see :mod:`vendor_verifier.metrics.usage`).
 """

@@ -1,4 +1,4 @@
-"""output_tokens = generated tokens as the vendor reports them, reasoning included, summed over turns; it estimates nothing.
+"""output_tokens = generated tokens as the vendor reports them (with reasoning), summed over turns; never estimated.
 
 A zero that cannot be true counts as not reported (see :mod:`vendor_verifier.metrics.usage`).
 """

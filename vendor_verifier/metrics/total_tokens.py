@@ -1,4 +1,4 @@
-"""total_tokens = input + output tokens as the vendor reports them, summed over turns; it estimates nothing.
+"""total_tokens = input + output tokens as the vendor reports them, summed over turns; never estimated.
 
 A zero that cannot be true counts as not reported (see :mod:`vendor_verifier.metrics.usage`).
 """

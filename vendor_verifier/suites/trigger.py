@@ -22,12 +22,6 @@ from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import Decision, Score
 from vendor_verifier.wire.payload import PayloadError, parse_json
 
-# How models write a tool call when their host's parser let it through as text.
-TOOL_MARKUP = (
-    "<tool_call", "<|tool_call", "<｜tool", "<function=", "<function_call", "<invoke ", "[TOOL_CALLS]",
-    "<|python_tag|>", ":tool_call>",
-)  # fmt: skip
-
 
 def fresh_checker(sample: Sample) -> ArgumentChecker:
     """A checker for this sample alone."""
@@ -110,8 +104,6 @@ def _disagreements(response: Response, calls: tuple[ToolCall, ...]) -> tuple[str
         found.append("calls_but_other_finish")
     if not calls and response.finish_reason == "tool_calls":
         found.append("tool_calls_finish_without_call")
-    if not calls and any(mark in response.text for mark in TOOL_MARKUP):
-        found.append("tool_markup_in_text")
     if not calls and response.reasoning and not response.text.strip():
         found.append("reasoning_only")
     return tuple(found)

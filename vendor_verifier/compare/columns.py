@@ -1,0 +1,90 @@
+"""One entry's facts as columns: counts, sums and distributions over them; it knows no other entry."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from operator import attrgetter
+
+from vendor_verifier.compare.facts import Facts
+from vendor_verifier.metrics import METRICS
+from vendor_verifier.metrics.distribution import distribution
+from vendor_verifier.metrics.schema_accuracy import response_validity, schema_counts
+from vendor_verifier.metrics.tps import pooled_tps
+from vendor_verifier.values.record import supersedes
+from vendor_verifier.values.score import Decision, Distribution, SchemaCounts, SchemaPolicy
+
+_COLUMN = {metric.name: position for position, metric in enumerate(METRICS)}
+
+
+@dataclass(slots=True)
+class Columns:
+    """Facts of one entry by (sample, repetition)."""
+
+    rows: dict[tuple[str, int], Facts] = field(default_factory=dict)
+
+    def add(self, sample: str, repetition: int, facts: Facts) -> None:
+        """Keep ``facts`` unless what is known under the key stands."""
+        known = self.rows.get((sample, repetition))
+        if known is None or supersedes(facts, known):
+            self.rows[sample, repetition] = facts
+
+    def run(self, repetition: int, missing: Iterable[str] = ()) -> dict[str, Decision]:
+        """Decisions of one repetition by sample id, without what is not charged.
+
+        Samples in ``missing`` that have no record count as undecided: in a complete run a lost row is a failure.
+        """
+        decided: dict[str, Decision] = {
+            sample: facts.decision
+            for (sample, number), facts in self.rows.items()
+            if number == repetition and facts.charged
+        }
+        lost = [sample for sample in missing if (sample, repetition) not in self.rows]
+        return {**decided, **dict.fromkeys(lost, "undecided")}
+
+    def values(self, metric: str) -> list[float]:
+        """What was measured of one of ``METRICS``."""
+        column = (facts.values[_COLUMN[metric]] for facts in self.rows.values())
+        return [value for value in column if value is not None]
+
+    def distributions(self) -> dict[str, Distribution]:
+        """All of ``METRICS`` but ``success``, whose share is the success rate."""
+        return {metric.name: distribution(self.values(metric.name)) for metric in METRICS if metric.name != "success"}
+
+    def tally(self, fact: str) -> dict[str, int]:
+        """How often each value of a text column occurs, most frequent first."""
+        return _by_frequency(filter(None, map(attrgetter(fact), self.rows.values())))
+
+    def anomalies(self) -> dict[str, int]:
+        """In how many records each anomaly was noticed."""
+        return _by_frequency(name for facts in self.rows.values() for name in facts.anomalies)
+
+    def schema(self, policy: SchemaPolicy) -> SchemaCounts:
+        return schema_counts((facts.classes for facts in self.rows.values()), policy)
+
+    def judged_responses(self, policy: SchemaPolicy) -> int:
+        """Responses with at least one call that counts under ``policy``."""
+        return sum(response_validity(facts.classes, policy) is not None for facts in self.rows.values())
+
+    def tps(self) -> float | None:
+        """Σ tokens ÷ Σ decoding seconds."""
+        return pooled_tps(facts.decoding for facts in self.rows.values() if facts.decoding is not None)
+
+    def e2e_tps(self) -> float | None:
+        """Σ tokens ÷ Σ seconds from sending to the last token."""
+        return pooled_tps(facts.delivery for facts in self.rows.values() if facts.delivery is not None)
+
+    def count(self, fact: str) -> int:
+        """The sum of a number or truth column."""
+        return sum(map(attrgetter(fact), self.rows.values()))
+
+    def asked(self, planned: int, *, complete: bool) -> int:
+        """What success is divided by: all that was planned, or recorded if the run was interrupted; charged only."""
+        whole = planned if complete and self.rows else len(self.rows)
+        return whole - (len(self.rows) - self.count("charged"))
+
+
+def _by_frequency(words: Iterable[str] | Iterator[str]) -> dict[str, int]:
+    counts: Mapping[str, int] = Counter(words)
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))

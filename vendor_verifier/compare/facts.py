@@ -1,0 +1,97 @@
+"""The few facts of one record that scoring needs, so that records can be let go; it sums up nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from vendor_verifier.metrics import METRICS
+from vendor_verifier.metrics.base import answers
+from vendor_verifier.metrics.decoding import Decoding, buffered
+from vendor_verifier.metrics.e2e_tps import record_delivery
+from vendor_verifier.metrics.tps import record_decoding
+from vendor_verifier.metrics.usage import zero_usage
+from vendor_verifier.suites.base import Suite, replay
+from vendor_verifier.values.record import Attempt, Record
+from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.score import CallClass, Decision, Score
+
+# Failures that are ours: nothing was asked of the vendor, so nothing is held against it.
+NOT_CHARGED = frozenset({"untranslatable", "harness"})
+# Refusals that a sample with a broken tool schema brings upon itself.
+_REFUSALS = frozenset({"bad_request", "unprocessable"})
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """One record as a row of columns. ``values`` are in the order of ``METRICS``; ``classes`` one per judged call."""
+
+    succeeded: bool
+    succeeded_first_try: bool
+    attempts: int
+    decision: Decision
+    classes: tuple[CallClass, ...]
+    values: tuple[float | None, ...]
+    decoding: Decoding | None
+    delivery: Decoding | None
+    failure: str | None
+    finish_reason: str | None
+    served_model: str | None
+    anomalies: tuple[str, ...]
+
+    @property
+    def charged(self) -> bool:
+        """Whether the outcome says anything about the vendor."""
+        return self.failure not in NOT_CHARGED
+
+
+def facts_of(record: Record, suite: Suite, sample: Sample, *, defective: bool = False) -> Facts:
+    """Re-play ``sample`` with the recorded answers and keep the outcome.
+
+    ``defective``: a schema of the sample's own tools is unusable, which explains a refusal.
+    """
+    score = _score(record, suite, sample)
+    final = record.final
+    failed = None if record.succeeded or final is None else final.failure
+    kind = None if failed is None else failed.kind
+    answered = None if final is None else final.response
+    anomalies = dict.fromkeys([*score.anomalies, *_anomalies(record)])
+    if defective and kind in _REFUSALS:
+        anomalies["refused_defective_sample"] = None
+    return Facts(
+        succeeded=record.succeeded,
+        succeeded_first_try=record.succeeded_first_try,
+        attempts=sum(len(turn.attempts) for turn in record.turns),
+        decision=score.decision,
+        classes=tuple(call.verdict for call in score.calls),
+        values=tuple(metric.measure(record) for metric in METRICS),
+        decoding=record_decoding(record),
+        delivery=record_delivery(record),
+        failure=None if record.succeeded else kind or "harness",
+        finish_reason=answered.finish_reason or "none" if answered is not None and record.succeeded else None,
+        served_model=None if answered is None else answered.served_model,
+        anomalies=tuple(anomalies),
+    )
+
+
+def _score(record: Record, suite: Suite, sample: Sample) -> Score:
+    """An unfinished recording decides nothing."""
+    finals = (turn.attempts[-1] for turn in record.turns if turn.attempts)
+    return replay(suite.play(sample), finals) or Score(suite.name)
+
+
+def _anomalies(record: Record) -> Iterator[str]:
+    for attempt in _finals(record):
+        if attempt.response is not None:
+            yield from attempt.response.anomalies
+            for call in attempt.response.tool_calls:
+                yield from call.anomalies
+    for attempt in answers(record):
+        if buffered(attempt):
+            yield "buffered"
+        if zero_usage(attempt):
+            yield "usage_zero"
+
+
+def _finals(record: Record) -> list[Attempt]:
+    return [turn.attempts[-1] for turn in record.turns if turn.attempts]

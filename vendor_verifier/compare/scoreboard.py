@@ -1,0 +1,246 @@
+"""Scores a whole run: records in, report out; pure, streaming, and it renders nothing.
+
+Rules that decide what a number is taken over:
+
+- A record counts if the plan holds its model, label, suite and sample, and its repetition is below ``repeat``; others
+  are ignored with a warning. Of two records under one key ``values.record.supersedes`` says which stands.
+- Success rate = succeeded ÷ planned when the run is complete, so a lost row is a failure. When it was interrupted the
+  samples never sent are left out (planned − recorded says how many): a stop at half time is not 50 % failure. Records
+  that failed before anything was asked (``untranslatable``, ``harness``) are left out in both cases.
+- F1 follows the same rule: a planned sample without a record is undecided in a complete run and ``not_sent`` in an
+  interrupted one (see :mod:`vendor_verifier.compare.trigger_f1`).
+- An entry without any record was not measured: everything about it is ``None``, nothing is 0.
+- Averages are over the successes that measured; ``measured`` says over how many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from vendor_verifier.compare.columns import Columns
+from vendor_verifier.compare.facts import facts_of
+from vendor_verifier.compare.ranking import RANK_METRICS, K, irf, ranks
+from vendor_verifier.compare.trigger_f1 import Run, baseline_counts, paired, trigger_counts
+from vendor_verifier.suites.schema import dataset_defects
+from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
+from vendor_verifier.values.record import Record
+from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.score import (
+    EntryInfo,
+    ModelScore,
+    Report,
+    SchemaPolicy,
+    TriggerCounts,
+    Undecided,
+    VendorScore,
+)
+
+EntryKey = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Board:
+    """The plan and what was heard of it."""
+
+    entries: Sequence[EntryInfo]
+    samples: tuple[str, ...]
+    repeat: int
+    complete: bool
+    undecided: Undecided
+    schema_policy: SchemaPolicy
+    rank_metrics: tuple[str, ...]
+    k: int
+    columns: Mapping[EntryKey, Columns] = field(default_factory=dict)
+
+    def runs(self, entry: EntryInfo) -> list[Run]:
+        """Decisions of the entry, one mapping per repetition."""
+        columns = self.columns[entry.model, entry.label]
+        missing = self.samples if self.complete and columns.rows else ()
+        return [columns.run(number, missing) for number in range(self.repeat)]
+
+
+def score_run(
+    entries: Sequence[EntryInfo],
+    samples: Sequence[Sample],
+    records: Iterable[Record],
+    *,
+    repeat: int,
+    undecided: Undecided = "missed",
+    schema_policy: SchemaPolicy = "lenient",
+    rank_metrics: Sequence[str] = RANK_METRICS,
+    k: int = K,
+    run: str,
+    complete: bool,
+    warnings: Sequence[str] = (),
+    manifest: Mapping[str, Any] | None = None,
+) -> Report:
+    """Score every entry of the plan over ``records``, which are read once and not kept.
+
+    ``samples`` × ``repeat`` is what was planned for each entry; repetitions are numbered from 0. ``complete`` is False
+    when the run was interrupted. Models stand in the order of ``entries``, vendors by IRF, best first.
+    """
+    board = _Board(
+        entries=entries,
+        samples=tuple(sample.id for sample in samples),
+        repeat=repeat,
+        complete=complete,
+        undecided=undecided,
+        schema_policy=schema_policy,
+        rank_metrics=tuple(rank_metrics),
+        k=k,
+        columns={(entry.model, entry.label): Columns() for entry in entries},
+    )
+    defects = {sample.id: dataset_defects(sample) for sample in samples}
+    ignored = _collect(board, {sample.id: sample for sample in samples}, defects, records)
+    baselines, doubts = _baselines(entries)
+    scores = _ranked(board, [(entry.model, _vendor(board, entry, baselines.get(entry.model))) for entry in entries])
+    return Report(
+        run=run,
+        models=tuple(_model(model, baselines.get(model), scores) for model in _models(entries)),
+        rank_metrics=board.rank_metrics,
+        k=k,
+        undecided=undecided,
+        schema_policy=schema_policy,
+        samples=len(samples),
+        repeat=repeat,
+        complete=complete,
+        dataset=tuple(f"{_where(sample)}: {defect}" for sample in samples for defect in defects[sample.id]),
+        warnings=(*warnings, *doubts, *([f"{ignored} records are outside the plan and ignored"] if ignored else [])),
+        manifest=manifest or {},
+    )
+
+
+def _collect(
+    board: _Board, samples: Mapping[str, Sample], defects: Mapping[str, tuple[str, ...]], records: Iterable[Record]
+) -> int:
+    """Fill the board's columns; the number of records that do not belong to the plan."""
+    suite = TriggerSuite(checkers=KeptCheckers())
+    ignored = 0
+    for record in records:
+        columns = board.columns.get((record.model, record.label))
+        sample = samples.get(record.sample)
+        in_plan = record.suite == suite.name and 0 <= record.repetition < board.repeat
+        if columns is None or sample is None or not in_plan:
+            ignored += 1
+            continue
+        defective = bool(defects[sample.id])
+        columns.add(record.sample, record.repetition, facts_of(record, suite, sample, defective=defective))
+    return ignored
+
+
+def _baselines(entries: Sequence[EntryInfo]) -> tuple[dict[str, EntryInfo], list[str]]:
+    """The baseline of each model that has one, and what is doubtful about them."""
+    found: dict[str, EntryInfo] = {}
+    doubts = []
+    for entry in entries:
+        if entry.is_baseline and entry.model in found:
+            first = found[entry.model].label
+            doubts.append(f"{entry.model}: both {first} and {entry.label} are baselines; {first} is used")
+        elif entry.is_baseline:
+            found[entry.model] = entry
+    return found, doubts
+
+
+def _vendor(board: _Board, entry: EntryInfo, baseline: EntryInfo | None) -> VendorScore:
+    """Everything about one entry but its ranks."""
+    columns = board.columns[entry.model, entry.label]
+    planned = len(board.samples) * board.repeat
+    asked = columns.asked(planned, complete=board.complete)
+    schema = columns.schema(board.schema_policy)
+    distributions = columns.distributions()
+    trigger, pairs = _trigger(board, entry, baseline)
+    metrics = {
+        "f1": None if trigger is None else trigger.f1,
+        "success_rate": columns.count("succeeded") / asked if asked else None,
+        "schema_accuracy": schema.accuracy,
+        "avg_tokens": distributions["total_tokens"].mean,
+        "avg_ttft_ms": distributions["ttft_ms"].mean,
+        "tps": columns.tps(),
+    }
+    measured = {
+        "f1": pairs,
+        "success_rate": asked,
+        "schema_accuracy": columns.judged_responses(board.schema_policy),
+        "avg_tokens": distributions["total_tokens"].n,
+        "avg_ttft_ms": distributions["ttft_ms"].n,
+        "tps": distributions["tps"].n,
+    }
+    return VendorScore(
+        label=entry.label,
+        vendor=entry.vendor,
+        model_id=entry.model_id,
+        is_baseline=entry is baseline,
+        provider=entry.provider,
+        planned=planned,
+        recorded=len(columns.rows),
+        succeeded=columns.count("succeeded"),
+        succeeded_first_try=columns.count("succeeded_first_try"),
+        metrics=metrics,
+        measured=measured,
+        distributions=distributions,
+        schema=schema,
+        trigger=trigger,
+        tps_mean=distributions["tps"].mean,
+        tps_p50=distributions["tps"].p50,
+        e2e_tps=columns.e2e_tps(),
+        failures=columns.tally("failure"),
+        finish_reasons=columns.tally("finish_reason"),
+        decisions=columns.tally("decision"),
+        anomalies=columns.anomalies(),
+        served_models=columns.tally("served_model"),
+        attempts=columns.count("attempts"),
+    )
+
+
+def _trigger(board: _Board, entry: EntryInfo, baseline: EntryInfo | None) -> tuple[TriggerCounts | None, int]:
+    """The comparison with the baseline, and how many of the entry's records took part in it."""
+    if baseline is None:
+        return None, 0
+    own, expected = board.runs(entry), board.runs(baseline)
+    if entry is baseline:
+        counts = baseline_counts(board.samples, own)
+        return counts, counts.tp + counts.tn
+    counts = trigger_counts(board.samples, expected, own, board.undecided)
+    return counts, paired(board.samples, expected, own, board.undecided)
+
+
+def _ranked(board: _Board, scores: Sequence[tuple[str, VendorScore]]) -> list[tuple[str, VendorScore]]:
+    """The same scores with ranks and IRF, within each model and over all (model, vendor) pairs."""
+    figures = {
+        (model, score.label): {name: score.metrics.get(name) for name in board.rank_metrics} for model, score in scores
+    }
+    overall = irf(figures, board.k)
+    ranked = []
+    for model, score in scores:
+        rivals = {label: values for (other, label), values in figures.items() if other == model}
+        own_ranks = ranks(rivals)[score.label]
+        ranked.append(
+            (
+                model,
+                replace(
+                    score,
+                    irf=irf(rivals, board.k)[score.label] if own_ranks else None,
+                    irf_metrics=len(own_ranks),
+                    irf_global=overall[model, score.label] if own_ranks else None,
+                    ranks=own_ranks,
+                ),
+            )
+        )
+    return ranked
+
+
+def _model(model: str, baseline: EntryInfo | None, scores: Sequence[tuple[str, VendorScore]]) -> ModelScore:
+    own = [score for name, score in scores if name == model]
+    own.sort(key=lambda score: -1.0 if score.irf is None else score.irf, reverse=True)
+    return ModelScore(model, None if baseline is None else baseline.label, tuple(own))
+
+
+def _models(entries: Sequence[EntryInfo]) -> list[str]:
+    return list(dict.fromkeys(entry.model for entry in entries))
+
+
+def _where(sample: Sample) -> str:
+    source = sample.source
+    return f"sample {sample.id}" if source is None else f"{source.dataset} line {source.line}"
