@@ -1,0 +1,82 @@
+"""Who the simulated vendors are: one frozen description each, no behaviour of their own.
+
+Rates are shares of 0..1 of the questions (or calls, where said) that show the trait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Persona:
+    """One way of being a vendor; the defaults are those of an honest one.
+
+    ``miss_rate``: calls not made; ``false_rate``: calls made where none was due; ``flip_rate``: decision reversed;
+    ``break_rate``: of calls, arguments or name spoilt; ``leak_rate``: of calling answers, markup in text instead of
+    calls; ``cut_rate``: answers cut off; ``burst_rate``: questions refused at first; ``refusal``: status given to
+    everything. ``mind`` and ``served_model`` name the model that really answers, where it is not the one asked for.
+    Times are drawn per question: first token within ``first_token_s``, then ``tokens_per_s``.
+    """
+
+    name: str
+    description: str
+    first_token_s: tuple[float, float] = (0.015, 0.030)
+    tokens_per_s: float = 1500.0
+    miss_rate: float = 0.0
+    false_rate: float = 0.0
+    flip_rate: float = 0.0
+    break_rate: float = 0.0
+    leak_rate: float = 0.0
+    cut_rate: float = 0.0
+    burst_rate: float = 0.0
+    refusal: int | None = None
+    buffers: bool = False
+    prompt_factor: float = 1.0
+    prompt_extra: int = 0
+    mind: str = ""
+    served_model: str | None = None
+    fingerprint: str | None = "fp_5a11e7c0de"
+    answer_prefix: str = "chatcmpl-"
+    call_prefix: str = "call_"
+
+
+_ALL = (
+    Persona("faithful", "serves the model it sells, quickly and in full"),
+    Persona(
+        "quantised",
+        "misses about 12 % of the calls, makes a few that are not due, spoils about 8 % of them",
+        tokens_per_s=2200.0,
+        miss_rate=0.12,
+        false_rate=0.06,
+        break_rate=0.08,
+    ),
+    Persona(
+        "padded",
+        "bills 35 % more prompt tokens than were sent, and 120 on top of each request",
+        prompt_factor=1.35,
+        prompt_extra=120,
+    ),
+    Persona("slow", "the right answers, late and slowly", first_token_s=(0.060, 0.090), tokens_per_s=500.0),
+    Persona("bursty", "refuses a fifth of the requests at first: 429 with a retry hint, 503, 500", burst_rate=0.20),
+    Persona("cutter", "cuts about 10 % of its answers off in the middle: ended early, closed or reset", cut_rate=0.10),
+    Persona("buffering", "waits until all is generated, then sends the whole stream at once", buffers=True),
+    Persona("text-leaker", "writes half of its tool calls into the text, as raw markup", leak_rate=0.5),
+    Persona(
+        "substitute",
+        "answers with another model under another name: 15 % of the trigger decisions differ",
+        first_token_s=(0.012, 0.022),
+        tokens_per_s=2600.0,
+        flip_rate=0.15,
+        mind="mini",
+        served_model="simulated-mini-8b",
+        fingerprint="fp_0ddba11b0b",
+        answer_prefix="gen-",
+        call_prefix="chatcmpl-tool-",
+    ),
+    Persona("down", "answers 500 to everything", refusal=500),
+    Persona("locked", "answers 401 to everything: no key is good enough", refusal=401),
+)
+
+PERSONAS: Mapping[str, Persona] = {persona.name: persona for persona in _ALL}
