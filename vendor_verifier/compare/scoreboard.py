@@ -23,7 +23,7 @@ from vendor_verifier.compare.columns import Columns
 from vendor_verifier.compare.facts import facts_of
 from vendor_verifier.compare.ranking import RANK_METRICS, K, irf, ranks
 from vendor_verifier.compare.trigger_f1 import Run, baseline_counts, paired, trigger_counts
-from vendor_verifier.suites.schema import dataset_defects
+from vendor_verifier.suites.schema import dataset_defects, schema_defects
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.sample import Sample
@@ -72,28 +72,34 @@ def score_run(
     rank_metrics: Sequence[str] = RANK_METRICS,
     k: int = K,
     run: str,
-    complete: bool,
+    complete: bool | None = None,
     warnings: Sequence[str] = (),
+    dataset: Sequence[str] | None = None,
     manifest: Mapping[str, Any] | None = None,
 ) -> Report:
     """Score every entry of the plan over ``records``, which are read once and not kept.
 
-    ``samples`` × ``repeat`` is what was planned for each entry; repetitions are numbered from 0. ``complete`` is False
-    when the run was interrupted. Models stand in the order of ``entries``, vendors by IRF, best first.
+    ``samples`` × ``repeat`` is what was planned for each entry; repetitions are numbered from 0. ``complete`` says that
+    nothing more is coming, so that a missing record is a lost one (True for imported files), or that the run was
+    interrupted (False); ``None`` looks whether any record is missing and then takes the run for interrupted.
+    ``dataset`` are defects that reading the samples found; without them the declarations are looked through here.
+    Unusable schemas are added either way. Models stand in the order of ``entries``, vendors by IRF, best first.
     """
     board = _Board(
         entries=entries,
         samples=tuple(sample.id for sample in samples),
         repeat=repeat,
-        complete=complete,
+        complete=bool(complete),
         undecided=undecided,
         schema_policy=schema_policy,
         rank_metrics=tuple(rank_metrics),
         k=k,
         columns={(entry.model, entry.label): Columns() for entry in entries},
     )
-    defects = {sample.id: dataset_defects(sample) for sample in samples}
-    ignored = _collect(board, {sample.id: sample for sample in samples}, defects, records)
+    ignored = _collect(board, samples, records)
+    if complete is None:
+        planned = len(samples) * repeat
+        board = replace(board, complete=all(len(columns.rows) == planned for columns in board.columns.values()))
     baselines, doubts = _baselines(entries)
     scores = _ranked(board, [(entry.model, _vendor(board, entry, baselines.get(entry.model))) for entry in entries])
     return Report(
@@ -105,17 +111,17 @@ def score_run(
         schema_policy=schema_policy,
         samples=len(samples),
         repeat=repeat,
-        complete=complete,
-        dataset=tuple(f"{_where(sample)}: {defect}" for sample in samples for defect in defects[sample.id]),
+        complete=board.complete,
+        dataset=_dataset(samples, dataset),
         warnings=(*warnings, *doubts, *([f"{ignored} records are outside the plan and ignored"] if ignored else [])),
         manifest=manifest or {},
     )
 
 
-def _collect(
-    board: _Board, samples: Mapping[str, Sample], defects: Mapping[str, tuple[str, ...]], records: Iterable[Record]
-) -> int:
+def _collect(board: _Board, planned: Sequence[Sample], records: Iterable[Record]) -> int:
     """Fill the board's columns; the number of records that do not belong to the plan."""
+    samples = {sample.id: sample for sample in planned}
+    defective = {sample.id for sample in planned if schema_defects(sample)}
     suite = TriggerSuite(checkers=KeptCheckers())
     ignored = 0
     for record in records:
@@ -125,8 +131,8 @@ def _collect(
         if columns is None or sample is None or not in_plan:
             ignored += 1
             continue
-        defective = bool(defects[sample.id])
-        columns.add(record.sample, record.repetition, facts_of(record, suite, sample, defective=defective))
+        facts = facts_of(record, suite, sample, defective=sample.id in defective)
+        columns.add(record.sample, record.repetition, facts)
     return ignored
 
 
@@ -239,6 +245,12 @@ def _model(model: str, baseline: EntryInfo | None, scores: Sequence[tuple[str, V
 
 def _models(entries: Sequence[EntryInfo]) -> list[str]:
     return list(dict.fromkeys(entry.model for entry in entries))
+
+
+def _dataset(samples: Sequence[Sample], known: Sequence[str] | None) -> tuple[str, ...]:
+    """Defects already known, or else those of the declarations; then unusable schemas."""
+    look = dataset_defects if known is None else schema_defects
+    return (*(known or ()), *(f"{_where(sample)}: {defect}" for sample in samples for defect in look(sample)))
 
 
 def _where(sample: Sample) -> str:

@@ -110,16 +110,19 @@ def _pointer(path: Sequence[str | int]) -> str:
 
 
 def dataset_defects(sample: Sample) -> tuple[str, ...]:
-    """What is wrong with the sample's own tools, in words: names declared twice, schemas that cannot be used."""
+    """What is wrong with the sample's own tools, in words: no or repeated names, schemas that cannot be used."""
     declared = [name for name, _ in _declarations(sample.turn.tools)]
-    once = list(dict.fromkeys(declared))
-    checker = ArgumentChecker(sample.turn.tools)
     twice = [
-        f"tool {name!r} is declared {declared.count(name)} times; the first definition is used"
-        for name in once
+        f"tool {name!r} is declared {declared.count(name)} times; the first definition counts"
+        for name in dict.fromkeys(declared)
         if declared.count(name) > 1
     ]
-    reasons = [(name, checker.unusable(name)) for name in once]
-    unusable = [f"the schema of tool {name!r} is unusable: {reason}" for name, reason in reasons if reason]
     nameless = len(sample.turn.tools) - len(declared)
-    return (*twice, *unusable, *([f"{nameless} tools have no name"] if nameless else []))
+    return (*twice, *([f"{nameless} tools have no name"] if nameless else []), *schema_defects(sample))
+
+
+def schema_defects(sample: Sample) -> tuple[str, ...]:
+    """Which of the sample's tool schemas cannot be used, and why; calls of those tools are nobody's fault."""
+    checker = ArgumentChecker(sample.turn.tools)
+    reasons = {name: checker.unusable(name) for name, _ in _declarations(sample.turn.tools)}
+    return tuple(f"the schema of tool {name!r} is unusable: {reason}" for name, reason in reasons.items() if reason)
