@@ -131,12 +131,25 @@ def test_tied_vendors_share_the_place(reports: ModuleType) -> None:
     assert [facts.place(vendor, model) for vendor in model.vendors] == [1, 1, 3, None]
 
 
-@pytest.mark.parametrize(("complete", "expected"), [(True, 0.5), (False, 0.625)])
-def test_first_attempt_rate_uses_the_denominator_of_the_success_rate(
-    reports: ModuleType, complete: bool, expected: float
-) -> None:
-    """Samples never sent in an interrupted run count neither for nor against."""
-    vendor = reports.vendor("v", planned=10, recorded=8, succeeded_first_try=5)
-    report = replace(reports.single(), complete=complete)
-    assert facts.first_attempt_success_rate(vendor, report) == expected
-    assert facts.first_attempt_success_rate(replace(vendor, planned=0, recorded=0), report) is None
+def test_first_attempt_rate_uses_the_denominator_of_the_success_rate(reports: ModuleType) -> None:
+    """What the success rate leaves out (never sent, not charged) the first-attempt rate leaves out too."""
+    vendor = reports.vendor("v", planned=10, measured={"success_rate": 8}, succeeded_first_try=5)
+    assert facts.first_attempt_success_rate(vendor) == 0.625
+    assert facts.first_attempt_success_rate(replace(vendor, measured={"success_rate": 0})) is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "served", "told"),
+    [
+        ("acme/Model-1", "model-1", False),
+        ("model-1", "acme/model-1-20250101", False),
+        ("acme/model-1-20250101", "model-1", False),
+        ("acme/model-1", "cheap-substitute", True),
+        ("acme/model-1", "", True),
+    ],
+)
+def test_another_served_model_is_told(reports: ModuleType, asked: str, served: str, told: bool) -> None:
+    """A vendor that answers under another model's name does not do so unseen."""
+    line = facts.served_line(reports.vendor("v", model_id=asked, served_models={served: 3}), str)
+    assert (line is not None) == told
+    assert line is None or line == f"asked for {asked}, answered as {served} 3"

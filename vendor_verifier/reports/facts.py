@@ -18,14 +18,9 @@ def place(vendor: VendorScore, model: ModelScore) -> int | None:
     return 1 + sum(1 for other in model.vendors if (cells.finite(other.irf) or float("-inf")) > own)
 
 
-def asked(vendor: VendorScore, report: Report) -> int:
-    """What success rates divide by: all that was planned, or what was recorded when the run was interrupted."""
-    return vendor.planned if report.complete else vendor.recorded
-
-
-def first_attempt_success_rate(vendor: VendorScore, report: Report) -> float | None:
-    """Samples that succeeded without any retry ÷ samples asked; None when none was."""
-    whole = asked(vendor, report)
+def first_attempt_success_rate(vendor: VendorScore) -> float | None:
+    """Samples that succeeded without any retry ÷ what the success rate divides by; None when that is nothing."""
+    whole = vendor.measured.get("success_rate")
     return vendor.succeeded_first_try / whole if whole else None
 
 
@@ -116,3 +111,22 @@ def measured_line(vendor: VendorScore) -> str | None:
         if name in vendor.measured and vendor.measured[name] != vendor.planned
     ]
     return f"measured, of {vendor.planned} planned: " + ", ".join(short) if short else None
+
+
+def served_line(vendor: VendorScore, escape: Escape) -> str | None:
+    """The models that say they answered, when one of them goes by another name than the one asked for.
+
+    Names are compared without a leading ``org/``, and one may continue the other (dated releases). It is a fact to look
+    at, not a verdict.
+    """
+    asked = _bare(vendor.model_id)
+    others = {name: n for name, n in vendor.served_models.items() if not _same_model(asked, _bare(name))}
+    return f"asked for {escape(vendor.model_id)}, answered as {cells.tally(others, escape)}" if others else None
+
+
+def _bare(model: str) -> str:
+    return model.rpartition("/")[2].casefold()
+
+
+def _same_model(asked: str, served: str) -> bool:
+    return served.startswith(asked) or (bool(served) and asked.startswith(served))

@@ -10,6 +10,7 @@ from vendor_verifier.reports.escape import markdown
 from vendor_verifier.values.score import ModelScore, Report
 
 _MAX_LISTED = 200
+_MEASURED_NOTE = "Each metric: how many of the planned samples it was taken over."
 
 
 def render(report: Report) -> str:
@@ -46,7 +47,7 @@ def _model(model: ModelScore, report: Report) -> list[str]:
     # A paragraph each: a line break in Markdown would need trailing spaces that editors strip.
     lines += [line for note in notes for line in ("", note)]
     lines += _section("### Ranks behind the IRF", tables.ranks(model, report))
-    lines += _section("### How much was measured", tables.measured(model, report))
+    lines += _section("### How much was measured", tables.measured(model), _MEASURED_NOTE)
     lines += _section("### Triggering against the baseline", tables.triggering(model), _trigger_note(report))
     lines += _section("### Tool-call arguments", tables.arguments(model), _schema_note(report))
     lines += _section("### Speed", tables.speed(model))

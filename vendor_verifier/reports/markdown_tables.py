@@ -62,22 +62,21 @@ def ranks(model: ModelScore, report: Report) -> list[str]:
     return table(header, rows)
 
 
-def measured(model: ModelScore, report: Report) -> list[str]:
+def measured(model: ModelScore) -> list[str]:
     """Over how many of the planned samples each figure was taken."""
     header = ["Vendor", "Succeeded", "First attempt", "First-attempt rate", "Attempts"]
-    names = [(title, name) for title, name in cells.PAGE_COLUMNS if name != "success_rate"]
     rows = [
         [
             label(vendor.label),
             cells.of(vendor.succeeded, vendor.planned),
             cells.of(vendor.succeeded_first_try, vendor.planned),
-            cells.rate(facts.first_attempt_success_rate(vendor, report)),
+            cells.rate(facts.first_attempt_success_rate(vendor)),
             str(vendor.attempts),
-            *(cells.of(vendor.measured.get(name), vendor.planned) for _, name in names),
+            *(cells.of(vendor.measured.get(name), vendor.planned) for _, name in cells.PAGE_COLUMNS),
         ]
         for vendor in model.vendors
     ]
-    return table([*header, *(title for title, _ in names)], rows)
+    return table([*header, *(title for title, _ in cells.PAGE_COLUMNS)], rows)
 
 
 def triggering(model: ModelScore) -> list[str]:

@@ -72,7 +72,7 @@ def _vendor_facts(vendor: VendorScore, model: ModelScore, report: Report) -> dic
         "measured": _ordered(vendor.measured, report.rank_metrics),
         "precision": trigger.precision if trigger else None,
         "recall": trigger.recall if trigger else None,
-        "first_attempt_success_rate": facts.first_attempt_success_rate(vendor, report),
+        "first_attempt_success_rate": facts.first_attempt_success_rate(vendor),
         "tps_mean": vendor.tps_mean,
         "tps_p50": vendor.tps_p50,
         "e2e_tps": vendor.e2e_tps,

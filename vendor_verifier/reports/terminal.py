@@ -98,7 +98,11 @@ def _notes(model: ModelScore) -> list[str]:
     """What a reader must know about single figures: marks, pairs left out, short measurements, failures."""
     notes = facts.footnotes(model)
     for vendor in model.vendors:
-        told = [facts.trigger_line(vendor) if not vendor.is_baseline else None, facts.measured_line(vendor)]
+        told = [
+            facts.trigger_line(vendor) if not vendor.is_baseline else None,
+            facts.measured_line(vendor),
+            facts.served_line(vendor, _label),
+        ]
         if vendor.failures:
             told.append(f"failures: {cells.tally(vendor.failures, _label)}")
         if vendor.anomalies:
