@@ -85,8 +85,8 @@ def test_repeated_content_is_told_apart_by_occurrence() -> None:
     loaded = read(line(temperature=0), line(tools=[TOOL]), line(temperature=1))
     digest = loaded.samples[0].id.partition("-")[0]
     assert [sample.id for sample in loaded.samples] == [f"{digest}-1", loaded.samples[1].id, f"{digest}-2"]
-    assert "1 samples repeat" in loaded.defects[0]
-    assert "(lines 3)" in loaded.defects[0]
+    assert "1 sample repeats" in loaded.defects[0]
+    assert "(line 3)" in loaded.defects[0]
 
 
 def test_blank_lines_bom_and_crlf_are_tolerated_and_lines_counted() -> None:

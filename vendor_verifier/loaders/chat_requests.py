@@ -81,4 +81,5 @@ def _repetitions(lines_of: Mapping[str, Sequence[int]]) -> list[str]:
     if not repeats:
         return []
     shown = ", ".join(map(str, repeats[:20])) + (", …" if len(repeats) > 20 else "")
-    return [f"{len(repeats)} samples repeat an earlier one word for word and are told apart by number (lines {shown})"]
+    count = "1 sample repeats" if len(repeats) == 1 else f"{len(repeats)} samples repeat"
+    return [f"{count} an earlier one word for word; equal ones are told apart by number (line {shown})"]
