@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+SIMULATED_MODEL = "simulated-model"
+
 
 @dataclass(frozen=True, slots=True)
 class ModelSeries:
@@ -39,7 +41,7 @@ SERIES: tuple[ModelSeries, ...] = (
     ModelSeries("GLM", "glm-", ("glm-4.7",), ("bigmodel", "zai", "z.ai"), ("z-ai", "z.ai")),
     ModelSeries("MiniMax", "minimax-", ("minimax-m2.5", "minimax-m2"), ("minimax",), ("minimax",)),
     ModelSeries("Kimi", "kimi-", ("kimi-k2.5", "kimi-k2"), ("moonshot",), ("moonshotai", "moonshot")),
-    ModelSeries("Simulated", "simulated-", ("simulated-model",)),
+    ModelSeries("Simulated", "simulated-", (SIMULATED_MODEL,)),
 )
 
 

@@ -1,0 +1,14 @@
+"""The exit codes, which scripts rely on."""
+
+EXIT_OK = 0
+EXIT_THRESHOLD = 1
+EXIT_USAGE = 2
+EXIT_INCOMPLETE = 3
+EXIT_INTERNAL = 4
+SIGNAL_BASE = 128
+
+TABLE = (
+    "Exit codes: 0 done · 1 a stated threshold missed · 2 usage, configuration or data · "
+    "3 run incomplete (a vendor stopped, or more than half of its samples failed) · 4 internal or disk · "
+    "130/143 interrupted"
+)

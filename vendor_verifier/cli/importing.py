@@ -1,0 +1,62 @@
+"""The command ``import``: other people's result files into a run of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from vendor_verifier.cli.console import print_report, say
+from vendor_verifier.cli.exit_codes import EXIT_OK
+from vendor_verifier.cli.options import JUDGE, OUTPUT, WHAT, flag, option
+from vendor_verifier.errors import Problem, ProblemsError
+from vendor_verifier.pipeline.importing import import_run
+from vendor_verifier.pipeline.request import ScoreRequest
+from vendor_verifier.values.score import SchemaPolicy, Undecided
+
+
+def import_command(
+    *results: Annotated[str, Parameter(help="More result files, each label=file (.gz too).")],
+    baseline: Annotated[str | None, option("The baseline's results, label=file.", WHAT)] = None,
+    model: Annotated[str, option("Unified model name of the run.", WHAT)],
+    output_dir: Annotated[Path, option("Run folder to make.", OUTPUT, "--output-dir", "-o")],
+    test_file_path: Annotated[Path | None, option("The samples that were asked. [default: what was]", WHAT)] = None,
+    skip_bad_rows: Annotated[bool, flag("Leave out unusable rows, and say so.", WHAT)] = False,
+    undecided: Annotated[Undecided, option("As in run.", JUDGE)] = "missed",
+    schema: Annotated[SchemaPolicy, option("As in run.", JUDGE)] = "lenient",
+    json: Annotated[bool, flag("Print scores.json instead of tables.", OUTPUT)] = False,
+) -> int:
+    """Turn result files of K2-Vendor-Verifier, MiniMax-Provider-Verifier or the published package into a run."""
+    files = _labelled([*([baseline] if baseline else []), *results])
+    report = import_run(
+        files,
+        baseline=next(iter(files)) if baseline else None,
+        model=model,
+        output_dir=output_dir,
+        test_file=test_file_path,
+        skip_bad=skip_bad_rows,
+        score=ScoreRequest(undecided, schema),
+    )
+    print_report(report, as_json=json)
+    say(f"records, scores and report: {output_dir}/")
+    return EXIT_OK
+
+
+def _labelled(words: Iterable[str]) -> dict[str, Path]:
+    files: dict[str, Path] = {}
+    problems: list[Problem] = []
+    for word in words:
+        label, equals, path = word.partition("=")
+        if not (label and equals and path):
+            problems.append(Problem(f"read {word!r}; expected label=file, such as novita=results.jsonl"))
+        elif label in files:
+            problems.append(Problem(f"the label {label!r} is given twice; every file needs its own"))
+        else:
+            files[label] = Path(path)
+    if not files and not problems:
+        problems.append(Problem("no result file given; expected label=file, such as novita=results.jsonl"))
+    if problems:
+        raise ProblemsError(problems)
+    return files

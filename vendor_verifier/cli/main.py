@@ -1,0 +1,83 @@
+"""The command line: arguments to pipeline to exit code. Commands live one a file; here they are only named."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from cyclopts import App, CycloptsError
+
+from vendor_verifier import __version__
+from vendor_verifier.cli import exit_codes
+from vendor_verifier.cli.console import say
+from vendor_verifier.cli.run import run_command
+from vendor_verifier.errors import VerifierError
+
+_HELP = "Verify that the vendors of an LLM really serve the model they sell. Without a command: run."
+_EXAMPLES = f"""\
+Examples:
+
+    agent-vendor-verifier demo
+
+    agent-vendor-verifier --test-file-path samples.jsonl --vendor-concurrency 5
+
+    agent-vendor-verifier run --model kimi-k2.5 -n 100 -o runs/kimi && agent-vendor-verifier report runs/kimi
+
+{exit_codes.TABLE}
+"""
+
+
+_COMMANDS = {
+    "run": ("vendor_verifier.cli.run:run_command", "Ask every vendor, score the answers, rank (the default)."),
+    "demo": ("vendor_verifier.cli.run:demo_command", "The same on simulated vendors: no key, no network."),
+    "score": ("vendor_verifier.cli.stored:score_command", "Score a stored run again."),
+    "report": ("vendor_verifier.cli.stored:report_command", "Render a stored run in other formats."),
+    "import": ("vendor_verifier.cli.importing:import_command", "Turn other people's result files into a run."),
+    "simulate": ("vendor_verifier.cli.simulate:simulate_command", "Serve the simulated vendors on loopback."),
+    "vendors": ("vendor_verifier.cli.vendors:vendors_command", "List the vendor plugins found."),
+}
+
+
+def build_app() -> App:
+    """The commands. Their modules are imported only when they are asked for, so that help is quick."""
+    app = App(
+        name="agent-vendor-verifier",
+        help=_HELP,
+        help_epilogue=_EXAMPLES,
+        version=__version__,
+        help_format="plaintext",
+        help_formatter="plain",
+        result_action="return_value",
+    )
+    app.default(run_command)
+    for name, (target, words) in _COMMANDS.items():
+        app.command(target, name=name, help=words)
+    return app
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit with its code."""
+    sys.exit(run_app(sys.argv[1:] if arguments is None else list(arguments)))
+
+
+def run_app(arguments: Sequence[str]) -> int:
+    """Run one command; errors the user can mend are one clear message, never a traceback."""
+    try:
+        result: Any = build_app()(arguments, exit_on_error=False, print_error=True)
+    except CycloptsError:
+        return exit_codes.EXIT_USAGE
+    except VerifierError as error:
+        say(f"error: {error}")
+        return error.exit_code
+    except KeyboardInterrupt:
+        return exit_codes.SIGNAL_BASE + 2
+    except BrokenPipeError:
+        # The reader of our output went away (`| head`); there is nobody left to tell.
+        sys.stderr.close()
+        return exit_codes.EXIT_OK
+    return int(result or 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""Runs the main job for the command line: plan, send, score, print, and an exit code that says how it went."""
+
+from __future__ import annotations
+
+import sys
+
+from vendor_verifier.cli.console import print_report, say
+from vendor_verifier.cli.exit_codes import EXIT_INCOMPLETE, EXIT_OK, SIGNAL_BASE
+from vendor_verifier.cli.options import RunOptions
+from vendor_verifier.cli.progress import progress
+from vendor_verifier.config import read_environment
+from vendor_verifier.pipeline.planning import Prepared, prepare
+from vendor_verifier.pipeline.running import RunOutcome, run, unfinished_vendors
+from vendor_verifier.reports.escape import plain
+
+
+def run_main_job(options: RunOptions) -> int:
+    """Do what the flags say."""
+    request = options.request()
+    prepared = prepare(request, read_environment(), require_keys=not options.dry_run)
+    for warning in prepared.plan.warnings:
+        say(f"warning: {plain(warning)}")
+    if options.dry_run:
+        _print_plan(prepared)
+        return EXIT_OK
+    with progress(quiet=options.quiet, verbose=options.verbose) as watcher:
+        outcome = run(request, prepared, on_start=watcher.started, on_record=watcher.finished)
+    print_report(outcome.report, as_json=options.json)
+    if not options.quiet:
+        say(f"records, scores and report: {outcome.folder.path}/")
+    return _exit_code(outcome)
+
+
+def _print_plan(prepared: Prepared) -> None:
+    plan = prepared.plan
+    each = len(plan.samples) * plan.repeat * len(plan.suites)
+    lines = [f"{len(plan.samples)} samples of {prepared.dataset.name}, asked {plan.repeat} time(s)"]
+    for entry in plan.entries:
+        words = [
+            f"{entry.model} / {entry.label}",
+            f"{each} requests to {entry.endpoint.base_url}",
+            f"model {entry.endpoint.model_id}",
+            f"key {'from ' + entry.key_name if entry.key_name else 'none'}",
+            f"{entry.concurrency or plan.request_concurrency} at a time",
+        ]
+        words += ["baseline"] if entry.is_baseline else []
+        lines.append("  " + plain("; ".join(words)))
+    lines.append(f"{each * len(plan.entries)} requests in all, retries not counted; nothing was sent")
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+def _exit_code(outcome: RunOutcome) -> int:
+    if outcome.signal_number is not None:
+        return SIGNAL_BASE + outcome.signal_number
+    unfinished = unfinished_vendors(outcome)
+    for words in unfinished:
+        say(f"incomplete: {plain(words)}")
+    return EXIT_INCOMPLETE if unfinished else EXIT_OK

@@ -1,0 +1,131 @@
+"""The flags of the main job, in the field's spelling; what they mean together is the pipeline's business."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Group, Parameter
+from cyclopts.validators import Number
+
+from vendor_verifier.errors import Problem, ProblemsError
+from vendor_verifier.pipeline.request import RunRequest, ScoreRequest
+from vendor_verifier.values.plan import Limits, RetryRules
+from vendor_verifier.values.score import SchemaPolicy, Undecided
+
+WHAT = Group("What to ask whom", sort_key=1)
+PACE = Group("Pace and patience", sort_key=2)
+MODEL = Group("Model settings (over config and samples)", sort_key=3)
+JUDGE = Group("Judgement", sort_key=4)
+OUTPUT = Group("Output", sort_key=5)
+
+_AT_LEAST_1 = Number(gte=1)
+_AT_LEAST_0 = Number(gte=0)
+_POSITIVE = Number(gt=0)
+
+
+def many(help_text: str, group: Group, *names: str) -> Parameter:
+    """A repeatable option."""
+    return Parameter(
+        name=names or None, group=group, help=help_text, negative=(), consume_multiple=False, show_default=False
+    )
+
+
+def flag(help_text: str, group: Group, *names: str) -> Parameter:
+    """A switch without a ``--no-`` twin."""
+    return Parameter(name=names or None, group=group, help=help_text, negative=(), show_default=False)
+
+
+def option(help_text: str, group: Group, *names: str, check: Number | None = None) -> Parameter:
+    return Parameter(name=names or None, group=group, help=help_text, validator=check)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """Everything ``run`` takes."""
+
+    test_file_path: Annotated[Path | None, option("Samples, JSONL or .gz. [default: shipped]", WHAT)] = None
+    config_file_path: Annotated[Path, option("Models and vendors.", WHAT)] = Path("config.yaml")
+    env_file: Annotated[Path | None, option("API keys. [default: .env beside the config]", WHAT)] = None
+    model: Annotated[tuple[str, ...], many("Only this model (repeatable).", WHAT)] = ()
+    vendor: Annotated[tuple[str, ...], many("Only this vendor or label (repeatable).", WHAT)] = ()
+    limit: Annotated[int | None, option("Only the first N samples.", WHAT, "--limit", "-n", check=_AT_LEAST_1)] = None
+    repeat: Annotated[int, option("Ask everything N times.", WHAT, check=_AT_LEAST_1)] = 1
+    seed: Annotated[int, option("Order of asking, simulated answers.", WHAT)] = 0
+    skip_bad_samples: Annotated[bool, flag("Leave out unreadable lines, and say so.", WHAT)] = False
+    vendor_path: Annotated[tuple[Path, ...], many("Folder with vendor plugins (repeatable).", WHAT)] = ()
+    incremental: Annotated[bool, flag("Resume the -o or latest run: only missing or failed.", WHAT)] = False
+    dry_run: Annotated[bool, flag("Show what would be sent; send nothing.", WHAT)] = False
+
+    vendor_concurrency: Annotated[
+        int | None, option("Vendors with requests in flight at once. [default: all]", PACE, check=_AT_LEAST_1)
+    ] = None
+    request_concurrency: Annotated[int, option("Requests in flight per account.", PACE, check=_AT_LEAST_1)] = 5
+    retries: Annotated[int, option("Further attempts after a failure.", PACE, check=_AT_LEAST_0)] = 3
+    timeout: Annotated[float, option("Seconds, a whole attempt.", PACE, check=_POSITIVE)] = 600
+    connect_timeout: Annotated[float, option("Seconds to connect.", PACE, check=_POSITIVE)] = 10
+    first_token_timeout: Annotated[float, option("Seconds to the first token.", PACE, check=_POSITIVE)] = 120
+    idle_timeout: Annotated[float, option("Seconds without data in an answer.", PACE, check=_POSITIVE)] = 60
+
+    temperature: Annotated[float | None, option("0 to 2.", MODEL, check=Number(gte=0, lte=2))] = None
+    max_tokens: Annotated[int | None, option("Output tokens at the most.", MODEL, check=_AT_LEAST_1)] = None
+    extra_body: Annotated[str | None, option("JSON object merged into every body.", MODEL)] = None
+
+    undecided: Annotated[Undecided, option("A vendor's failure in F1: a miss, or left out.", JUDGE)] = "missed"
+    schema: Annotated[SchemaPolicy, option('"" as arguments: lenient {}, strict invalid.', JUDGE)] = "lenient"
+
+    output_dir: Annotated[
+        Path | None, option("Run folder. [default: runs/<timestamp>]", OUTPUT, "--output-dir", "-o")
+    ] = None
+    quiet: Annotated[bool, flag("No progress on stderr.", OUTPUT, "--quiet", "-q")] = False
+    verbose: Annotated[bool, flag("Every failure on stderr as it happens.", OUTPUT, "--verbose", "-v")] = False
+    json: Annotated[bool, flag("Print scores.json instead of tables.", OUTPUT)] = False
+
+    def request(self) -> RunRequest:
+        """The same as a request to the pipeline.
+
+        Raises:
+            ProblemsError: ``--extra-body`` is not a JSON object.
+        """
+        return RunRequest(
+            config_file=self.config_file_path,
+            test_file=self.test_file_path,
+            env_file=self.env_file,
+            vendor_paths=self.vendor_path,
+            models=self.model,
+            vendors=self.vendor,
+            overrides=self._overrides(),
+            vendor_concurrency=self.vendor_concurrency,
+            request_concurrency=self.request_concurrency,
+            retry=RetryRules(retries=self.retries),
+            limits=Limits(self.timeout, self.connect_timeout, self.first_token_timeout, self.idle_timeout),
+            repeat=self.repeat,
+            limit=self.limit,
+            seed=self.seed,
+            output_dir=self.output_dir,
+            incremental=self.incremental,
+            skip_bad_samples=self.skip_bad_samples,
+            score=ScoreRequest(self.undecided, self.schema),
+        )
+
+    def _overrides(self) -> Mapping[str, Any]:
+        stated = {
+            "temperature": self.temperature,
+            "max_tokens": self.max_tokens,
+            "extra_body": _json_object(self.extra_body) if self.extra_body is not None else None,
+        }
+        return {name: value for name, value in stated.items() if value is not None}
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise ProblemsError([Problem(f"not JSON ({error}); write an object in quotes", key="--extra-body")]) from None
+    if not isinstance(value, dict):
+        raise ProblemsError([Problem(f"read {text[:40]!r}, expected a JSON object", key="--extra-body")])
+    return value

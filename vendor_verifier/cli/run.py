@@ -1,0 +1,47 @@
+"""The commands ``run`` and ``demo``. What they need is imported when they are called, so that help stays quick."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+from vendor_verifier.cli.exit_codes import EXIT_INCOMPLETE, EXIT_OK
+from vendor_verifier.cli.options import OUTPUT, RunOptions, flag, option
+from vendor_verifier.models import SIMULATED_MODEL
+from vendor_verifier.shipped import shipped
+
+_NO_OPTIONS = RunOptions()
+
+
+def run_command(options: RunOptions = _NO_OPTIONS) -> int:
+    """Send every sample to every configured vendor, score the answers, rank the vendors."""
+    from vendor_verifier.cli.main_job import run_main_job
+
+    return run_main_job(options)
+
+
+def demo_command(
+    *,
+    limit: Annotated[int | None, option("Only the first N samples.", OUTPUT, "--limit", "-n")] = None,
+    seed: Annotated[int, option("Another seed, other answers.", OUTPUT)] = 0,
+    output_dir: Annotated[
+        Path | None, option("Run folder. [default: runs/<timestamp>]", OUTPUT, "--output-dir", "-o")
+    ] = None,
+    quiet: Annotated[bool, flag("No progress on stderr.", OUTPUT, "--quiet", "-q")] = False,
+    json: Annotated[bool, flag("Print scores.json instead of tables.", OUTPUT)] = False,
+) -> int:
+    """The main job on built-in simulated vendors: no key, no network, under half a minute."""
+    options = replace(
+        _NO_OPTIONS,
+        config_file_path=shipped("config_example.yaml"),
+        model=(SIMULATED_MODEL,),
+        limit=limit,
+        seed=seed,
+        output_dir=output_dir,
+        quiet=quiet,
+        json=json,
+    )
+    run_code = run_command(options)
+    # One of the simulated vendors is meant to be bad enough to make a run incomplete; the demonstration is not.
+    return EXIT_OK if run_code == EXIT_INCOMPLETE else run_code

@@ -1,0 +1,73 @@
+"""Commands over stored runs: score again, render again. Nothing here sends anything."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from vendor_verifier.cli.console import print_report, say
+from vendor_verifier.cli.exit_codes import EXIT_OK
+from vendor_verifier.cli.options import JUDGE, OUTPUT, flag, option
+from vendor_verifier.errors import Problem, ProblemsError
+from vendor_verifier.pipeline.request import ScoreRequest
+from vendor_verifier.pipeline.scoring import score_folder, write_reports
+from vendor_verifier.reports import REPORTS
+from vendor_verifier.store import RunFolder
+from vendor_verifier.values.score import SchemaPolicy, Undecided
+
+
+def score_command(
+    run: Annotated[Path, Parameter(help="A run folder.")],
+    /,
+    *,
+    undecided: Annotated[Undecided | None, option("As in run. [default: the run's own]", JUDGE)] = None,
+    schema: Annotated[SchemaPolicy | None, option("As in run. [default: the run's own]", JUDGE)] = None,
+    json: Annotated[bool, flag("Print scores.json instead of tables.", OUTPUT)] = False,
+) -> int:
+    """Score a stored run again and rewrite its report files."""
+    folder = RunFolder(run)
+    stored = ScoreRequest(**folder.read_manifest().get("score", {}))
+    report = score_folder(folder, ScoreRequest(undecided or stored.undecided, schema or stored.schema_policy))
+    write_reports(folder, report)
+    print_report(report, as_json=json)
+    return EXIT_OK
+
+
+def report_command(
+    run: Annotated[Path, Parameter(help="A run folder.")],
+    /,
+    *,
+    format: Annotated[
+        str, option("Formats, comma-separated: terminal, json, csv, md.", OUTPUT, "--format")
+    ] = "terminal",
+    output_dir: Annotated[
+        Path | None,
+        option("Folder to write to. [default: a single file format to stdout]", OUTPUT, "--output-dir", "-o"),
+    ] = None,
+) -> int:
+    """Render a stored run in other formats; it is not run again."""
+    report = score_folder(RunFolder(run))
+    wanted = _formats(format)
+    if output_dir is not None:
+        target = RunFolder(output_dir)
+        target.create()
+        for path in write_reports(target, report, wanted):
+            say(str(path))
+    for name in wanted:
+        if name == "terminal":
+            print_report(report, as_json=False)
+        elif output_dir is None:
+            sys.stdout.write(next(form for form in REPORTS if form.name == name).render(report))
+    return EXIT_OK
+
+
+def _formats(text: str) -> list[str]:
+    known = ["terminal", *(form.name for form in REPORTS)]
+    wanted = [word.strip() for word in text.split(",") if word.strip()]
+    unknown = [word for word in wanted if word not in known]
+    if unknown or not wanted:
+        raise ProblemsError([Problem(f"read {text!r}; expected some of {', '.join(known)}", key="--format")])
+    return wanted

@@ -1,0 +1,41 @@
+"""Lists the vendor plugins that were found, and those that could not be used."""
+
+from __future__ import annotations
+
+import json as json_module
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from vendor_verifier.cli.exit_codes import EXIT_OK
+from vendor_verifier.cli.options import OUTPUT, flag, many
+from vendor_verifier.registry import find_vendors
+from vendor_verifier.reports.escape import plain
+
+
+def vendors_command(
+    *,
+    vendor_path: Annotated[tuple[Path, ...], many("Folder with vendor plugins (repeatable).", OUTPUT)] = (),
+    json: Annotated[bool, flag("Print JSON.", OUTPUT)] = False,
+) -> int:
+    """List vendor plugins: name, wire, key variable, address, file."""
+    registry = find_vendors(vendor_path)
+    rows = [
+        {
+            "name": found.vendor.name,
+            "wire": found.vendor.wire.name,
+            "key": found.vendor.key_name or found.vendor.name,
+            "base_url": found.vendor.base_url,
+            "source": found.source,
+        }
+        for _, found in sorted(registry.vendors.items())
+    ]
+    broken = [{"source": plugin.source, "error": plugin.error} for plugin in registry.broken]
+    if json:
+        sys.stdout.write(json_module.dumps({"vendors": rows, "broken": broken}, indent=2) + "\n")
+        return EXIT_OK
+    for row in rows:
+        sys.stdout.write(plain("  ".join(str(value or "(url in config)") for value in row.values())) + "\n")
+    for plugin in broken:
+        sys.stdout.write(plain(f"cannot be used: {plugin['source']}: {plugin['error']}") + "\n")
+    return EXIT_OK

@@ -1,0 +1,136 @@
+"""The manifest of a run: what was asked of whom, with which settings and versions; it never holds a secret."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from vendor_verifier import __version__
+from vendor_verifier.config import describe
+from vendor_verifier.errors import RunFolderError
+from vendor_verifier.pipeline.planning import Prepared
+from vendor_verifier.pipeline.request import ScoreRequest
+from vendor_verifier.store import RunFolder
+from vendor_verifier.values.plan import Plan
+from vendor_verifier.values.score import EntryInfo
+
+MANIFEST_SCHEMA = 1
+_PACKAGES = ("httpx2", "anyio", "jsonschema-rs", "msgspec", "tenacity")
+
+
+def new_manifest(run: str, prepared: Prepared, score: ScoreRequest) -> dict[str, Any]:
+    """The manifest of a run that begins now."""
+    plan = prepared.plan
+    return {
+        "schema": MANIFEST_SCHEMA,
+        "run": run,
+        "tool": {"name": "agent-vendor-verifier", "version": __version__},
+        "python": platform.python_version(),
+        "platform": platform.platform(terse=True),
+        "packages": _versions(),
+        "created_at": now_text(),
+        "finished_at": None,
+        "status": "running",
+        "entries": describe(plan.entries),
+        "samples": {
+            "file": prepared.dataset.name,
+            "sha256": prepared.dataset.sha256,
+            "count": len(plan.samples),
+            "skipped": list(prepared.dataset.skipped),
+            "defects": list(prepared.dataset.defects),
+        },
+        "settings": _settings(plan),
+        "score": asdict(score),
+        "identity": identity(plan),
+        "warnings": list(plan.warnings),
+        "stopped": {},
+    }
+
+
+def identity(plan: Plan) -> dict[str, Any]:
+    """What must be the same for records of two sittings to belong to one run; pace and patience may differ."""
+    ids = "\n".join(sample.id for sample in plan.samples)
+    asked = (
+        "model",
+        "label",
+        "vendor",
+        "model_id",
+        "url",
+        "wire",
+        "provider",
+        "parameters",
+        "extra_body",
+        "is_baseline",
+    )
+    return {
+        "entries": [{key: entry[key] for key in asked} for entry in describe(plan.entries)],
+        "samples": hashlib.sha256(ids.encode()).hexdigest(),
+        "suites": list(plan.suites),
+        "repeat": plan.repeat,
+    }
+
+
+def refuse_other_plan(folder: RunFolder, stored: Mapping[str, Any], plan: Plan) -> None:
+    """Raise RunFolderError naming what differs between a stored run and the plan that would continue it."""
+    before, now = stored.get("identity"), identity(plan)
+    if before == now:
+        return
+    differing = [key for key in now if not isinstance(before, dict) or before.get(key) != now[key]]
+    raise RunFolderError(
+        f"{folder.path} was made with other {', '.join(differing)}; "
+        "resume with the same configuration, samples and --repeat, or start a new run with another --output-dir"
+    )
+
+
+def entry_infos(manifest: Mapping[str, Any]) -> tuple[EntryInfo, ...]:
+    """The lines of the ranking, from a stored manifest.
+
+    Raises:
+        RunFolderError: the manifest does not describe its entries.
+    """
+    try:
+        return tuple(
+            EntryInfo(
+                model=entry["model"],
+                label=entry["label"],
+                vendor=entry["vendor"],
+                model_id=entry["model_id"],
+                provider=entry.get("provider"),
+                is_baseline=bool(entry.get("is_baseline")),
+            )
+            for entry in manifest["entries"]
+        )
+    except (KeyError, TypeError) as error:
+        raise RunFolderError(f"the manifest's entries are damaged: {error!r}") from None
+
+
+def now_text() -> str:
+    """UTC wall time, a label."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _settings(plan: Plan) -> dict[str, Any]:
+    return {
+        "suites": list(plan.suites),
+        "repeat": plan.repeat,
+        "seed": plan.seed,
+        "request_concurrency": plan.request_concurrency,
+        "vendor_concurrency": plan.vendor_concurrency,
+        "limits": asdict(plan.limits),
+        "retry": asdict(plan.retry),
+    }
+
+
+def _versions() -> dict[str, str | None]:
+    found: dict[str, str | None] = {}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = None
+    return found

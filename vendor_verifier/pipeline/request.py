@@ -1,0 +1,44 @@
+"""What the user asked for, as values; nothing has been read or checked against a file yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from vendor_verifier.values.plan import Limits, RetryRules
+from vendor_verifier.values.score import SchemaPolicy, Undecided
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRequest:
+    """How records are to be judged."""
+
+    undecided: Undecided = "missed"
+    schema_policy: SchemaPolicy = "lenient"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """One call of the main job. ``test_file`` None means the shipped samples, ``env_file`` None the ``.env`` beside the
+    config, ``output_dir`` None a new folder under ``runs/`` (or, when resuming, the latest one)."""
+
+    config_file: Path
+    test_file: Path | None = None
+    env_file: Path | None = None
+    vendor_paths: tuple[Path, ...] = ()
+    models: tuple[str, ...] = ()
+    vendors: tuple[str, ...] = ()
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    vendor_concurrency: int | None = None
+    request_concurrency: int = 5
+    retry: RetryRules = field(default_factory=RetryRules)
+    limits: Limits = field(default_factory=Limits)
+    repeat: int = 1
+    limit: int | None = None
+    seed: int = 0
+    output_dir: Path | None = None
+    incremental: bool = False
+    skip_bad_samples: bool = False
+    score: ScoreRequest = field(default_factory=ScoreRequest)

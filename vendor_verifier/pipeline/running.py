@@ -1,0 +1,188 @@
+"""The main job: plan → records → scores → files, with resume. It wires; it neither sends nor judges itself."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NoReturn
+
+import anyio
+
+from vendor_verifier.errors import RunFolderError, VerifierError
+from vendor_verifier.pipeline.manifest import new_manifest, now_text, refuse_other_plan
+from vendor_verifier.pipeline.planning import Prepared
+from vendor_verifier.pipeline.request import RunRequest
+from vendor_verifier.pipeline.scoring import score_folder, write_reports
+from vendor_verifier.pipeline.simulation import with_simulated_vendors
+from vendor_verifier.registry import WIRES, Registry
+from vendor_verifier.run.drive import Line
+from vendor_verifier.run.engine import WorkItem
+from vendor_verifier.run.journal import Journal
+from vendor_verifier.run.local import RunEnd, run_local
+from vendor_verifier.scrub import Scrubber
+from vendor_verifier.store import RunFolder
+from vendor_verifier.suites import SUITES
+from vendor_verifier.suites.base import Suite
+from vendor_verifier.values.plan import Entry, Plan
+from vendor_verifier.values.record import Record, RecordKey
+from vendor_verifier.values.score import Report
+
+RUNS = Path("runs")
+OnRecord = Callable[[Record], None]
+OnStart = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class RunOutcome:
+    """A finished sitting: where it lies, what it is worth, and the signal that ended it, if any."""
+
+    folder: RunFolder
+    report: Report
+    signal_number: int | None = None
+
+
+def run(
+    request: RunRequest,
+    prepared: Prepared,
+    *,
+    on_start: OnStart = lambda _due, _done: None,
+    on_record: OnRecord = lambda _record: None,
+) -> RunOutcome:
+    """Run, or with ``request.incremental`` go on with, a plan, and score it.
+
+    ``on_start`` is told how many records are due and how many were there already, ``on_record`` of every new one.
+
+    Raises:
+        RunFolderError: the folder is locked, no run, or of another plan.
+        StorageError: the disk refused a write; every record written before stays.
+    """
+    folder, manifest = _open_folder(request, prepared)
+    scrubber = Scrubber(prepared.configuration.secrets)
+    with Journal(folder, scrubber) as journal:
+        warnings = list(manifest["warnings"])
+        if journal.repaired_line is not None:
+            warnings.append(f"records.jsonl: line {journal.repaired_line} was torn and moved to records.jsonl.corrupt")
+        done = _succeeded(folder, warnings)
+        manifest["warnings"] = list(dict.fromkeys(warnings))
+        folder.write_manifest(manifest)
+        with with_simulated_vendors(prepared.plan.entries, prepared.plan.seed) as entries:
+            plan = replace(prepared.plan, entries=entries)
+            items = [item for item in _items(plan, prepared.registry) if _key(manifest["run"], item) not in done]
+            on_start(len(items), len(done))
+            end = _send(plan, items, manifest["run"], journal, on_record)
+        manifest |= _ending(end, prepared.plan, scrubber)
+        folder.write_manifest(manifest)
+    report = score_folder(folder)
+    write_reports(folder, report)
+    return RunOutcome(folder, report, end.signal_number)
+
+
+def _open_folder(request: RunRequest, prepared: Prepared) -> tuple[RunFolder, dict[str, Any]]:
+    """A new folder with its manifest, or the one to go on with."""
+    if request.incremental:
+        folder = RunFolder(request.output_dir or latest_run(RUNS))
+        manifest = folder.read_manifest()
+        refuse_other_plan(folder, manifest, prepared.plan)
+        return folder, manifest | {"status": "running"}
+    folder = RunFolder(request.output_dir or RUNS / datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ"))
+    if folder.manifest_file.exists():
+        raise RunFolderError(f"{folder.path} already holds a run; add --incremental to go on with it, or name another")
+    folder.create()
+    folder.write_samples(prepared.plan.samples)
+    run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
+    return folder, new_manifest(run_id, prepared, request.score)
+
+
+def latest_run(runs: Path) -> Path:
+    """The run folder begun last.
+
+    Raises:
+        RunFolderError: there is none.
+    """
+    folders = sorted(runs.glob("*/manifest.json")) if runs.is_dir() else []
+    if not folders:
+        raise RunFolderError(f"there is no run under {runs}/ to go on with")
+    return max(folders, key=lambda path: path.parent.stat().st_ctime).parent
+
+
+def _succeeded(folder: RunFolder, warnings: list[str]) -> set[RecordKey]:
+    """Keys that need not be asked again: what failed or is missing will be."""
+
+    def bad_line(number: int, reason: str) -> None:
+        warnings.append(f"records.jsonl:{number}: not a record ({reason}); its sample is sent again")
+
+    return {record.key for record in folder.read_records(bad_line) if record.succeeded}
+
+
+def _items(plan: Plan, registry: Registry) -> Iterator[WorkItem]:
+    suites: Sequence[Suite] = [suite for suite in SUITES if suite.name in plan.suites]
+    lines = [_line(entry, registry) for entry in plan.entries]
+    for sample in plan.samples:
+        for suite in suites:
+            for repetition in range(plan.repeat):
+                for line in lines:
+                    yield WorkItem(line, suite, sample, repetition)
+
+
+def _line(entry: Entry, registry: Registry) -> Line:
+    vendor = registry.vendor(entry.vendor)
+    # A vendor's own wire carries its quirks; the plain one serves when the config chose another protocol.
+    wire = vendor.wire if vendor.wire.name == entry.wire else WIRES[entry.wire]
+    return Line(entry, vendor, wire)
+
+
+def _key(run_id: str, item: WorkItem) -> RecordKey:
+    entry = item.line.entry
+    return (run_id, entry.model, entry.label, item.suite.name, item.sample.id, item.repetition)
+
+
+def _send(plan: Plan, items: Sequence[WorkItem], run_id: str, journal: Journal, on_record: OnRecord) -> RunEnd:
+    def emit(records: Sequence[Record]) -> None:
+        journal.append(records)
+        for record in records:
+            on_record(record)
+
+    with _only_error():
+        return anyio.run(run_local, plan, items, run_id, emit)
+
+
+@contextmanager
+def _only_error() -> Iterator[None]:
+    """Task groups wrap what went wrong; the user is told the first thing that did."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        _raise_first(group)
+
+
+def _raise_first(group: BaseExceptionGroup[BaseException]) -> NoReturn:
+    known = group.subgroup(VerifierError)
+    first: BaseException = known or group
+    while isinstance(first, BaseExceptionGroup):
+        first = first.exceptions[0]
+    raise first
+
+
+def _ending(end: RunEnd, plan: Plan, scrubber: Scrubber) -> dict[str, Any]:
+    labels = {entry.account: f"{entry.model}: {entry.label}" for entry in plan.entries}
+    return {
+        "status": "interrupted" if end.signal_number is not None else "finished",
+        "finished_at": now_text(),
+        "stopped": {labels[account]: scrubber.text(reason) for account, reason in end.stopped.items()},
+    }
+
+
+def unfinished_vendors(outcome: RunOutcome) -> list[str]:
+    """Vendors that were stopped, or of whose planned samples more than half failed, each in one sentence."""
+    stopped = outcome.folder.read_manifest().get("stopped", {})
+    words = [f"{label} was stopped: {reason}" for label, reason in stopped.items()]
+    for model in outcome.report.models:
+        for vendor in model.vendors:
+            name = f"{model.model}: {vendor.label}"
+            if name not in stopped and 2 * vendor.succeeded < vendor.planned:
+                words.append(f"{name} answered {vendor.succeeded} of {vendor.planned}")
+    return words

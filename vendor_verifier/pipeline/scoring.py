@@ -1,0 +1,57 @@
+"""Scores a stored run and writes what can be read of it; it never touches a network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from vendor_verifier.compare.scoreboard import score_run
+from vendor_verifier.pipeline.manifest import entry_infos
+from vendor_verifier.pipeline.request import ScoreRequest
+from vendor_verifier.reports import REPORTS
+from vendor_verifier.store import RunFolder
+from vendor_verifier.values.score import Report
+
+# A run that was killed still says "running": whether it is complete is then seen from its records.
+_COMPLETE = {"finished": True, "imported": True, "interrupted": False}
+
+
+def score_folder(folder: RunFolder, request: ScoreRequest | None = None) -> Report:
+    """Score the records of a run, as its manifest says or as ``request`` says instead.
+
+    Raises:
+        RunFolderError: not a readable run folder.
+    """
+    manifest = folder.read_manifest()
+    chosen = request or ScoreRequest(**manifest.get("score", {}))
+    warnings: list[str] = list(manifest.get("warnings", ()))
+    warnings += [f"{label} was stopped: {reason}" for label, reason in manifest.get("stopped", {}).items()]
+    dataset = manifest.get("samples", {})
+    warnings += [f"sample left out: {skipped}" for skipped in dataset.get("skipped", ())]
+    unreadable: list[str] = []
+
+    def bad_line(number: int, reason: str) -> None:
+        unreadable.append(f"records.jsonl:{number} cannot be read and is not scored: {reason}")
+
+    report = score_run(
+        entry_infos(manifest),
+        folder.read_samples(),
+        folder.read_records(bad_line),
+        repeat=int(manifest["settings"]["repeat"]),
+        undecided=chosen.undecided,
+        schema_policy=chosen.schema_policy,
+        run=str(manifest["run"]),
+        complete=_COMPLETE.get(manifest.get("status", "")),
+        warnings=warnings,
+        dataset=tuple(dataset.get("defects", ())),
+        manifest=manifest,
+    )
+    # Records are read while scoring, so what cannot be read is only known now.
+    return replace(report, warnings=(*report.warnings, *unreadable)) if unreadable else report
+
+
+def write_reports(folder: RunFolder, report: Report, formats: Iterable[str] | None = None) -> list[Path]:
+    """Write the chosen formats (default: all) into the run folder; the paths written."""
+    chosen = set(formats) if formats is not None else {form.name for form in REPORTS}
+    return [folder.write(form.file_name, form.render(report)) for form in REPORTS if form.name in chosen]

@@ -1,0 +1,47 @@
+"""Starts the simulated vendors in a process of their own, so that serving does not disturb what is being timed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from vendor_verifier.errors import VerifierError
+from vendor_verifier.values.plan import Entry
+
+SCHEME = "sim://"
+READY_PREFIX = "simulated vendors at "
+
+
+@contextmanager
+def with_simulated_vendors(entries: Sequence[Entry], seed: int) -> Iterator[tuple[Entry, ...]]:
+    """Entries with every ``sim://persona`` address replaced by a real loopback one; none started if none is needed."""
+    if not any(entry.endpoint.base_url.startswith(SCHEME) for entry in entries):
+        yield tuple(entries)
+        return
+    # The same interpreter and our own command; nothing of it comes from outside.
+    command = [sys.executable, "-m", "vendor_verifier.cli.main", "simulate", "--port", "0", "--seed", str(seed)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True) as process:  # noqa: S603
+        try:
+            base = _address(process)
+            yield tuple(_resolved(entry, base) for entry in entries)
+        finally:
+            process.terminate()
+            process.wait(timeout=10)
+
+
+def _address(process: subprocess.Popen[str]) -> str:
+    line = process.stdout.readline() if process.stdout else ""
+    if not line.startswith(READY_PREFIX):
+        raise VerifierError(f"the simulated vendors did not start: {line.strip() or 'no answer'}")
+    return line.removeprefix(READY_PREFIX).strip()
+
+
+def _resolved(entry: Entry, base: str) -> Entry:
+    url = entry.endpoint.base_url
+    if not url.startswith(SCHEME):
+        return entry
+    persona = url.removeprefix(SCHEME).strip("/")
+    return replace(entry, endpoint=replace(entry.endpoint, base_url=f"{base}/{persona}/v1"))
