@@ -9,11 +9,12 @@ from typing import Any
 from vendor_verifier.config.address import Address, AddressError, read_address
 from vendor_verifier.config.credentials import KeySource, check_headers, key_source
 from vendor_verifier.config.findings import Findings, listed, nearest
-from vendor_verifier.config.nodes import Path, Table, walk
+from vendor_verifier.config.nodes import Listing, Path, Table, find, walk
 from vendor_verifier.config.secret_text import has_known_form, looks_secret, names_a_secret, shown
 from vendor_verifier.config.shape import RESERVED, ModelSection, Settings, VendorEntry, check_shape, quoted_raw
 from vendor_verifier.registry import WIRES, Registry
 
+_KEY_SETTINGS = (("api_key",), ("api_key_env",), ("extra_headers",))
 OWN_BODY_KEYS = ("model", "messages", "tools")
 
 
@@ -38,6 +39,15 @@ class Draft:
     price: Mapping[str, Any] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """An entry as the file has it; ``bad`` fields did not fit and are left out, so that the others can be checked."""
+
+    path: Path
+    entry: VendorEntry
+    bad: frozenset[str]
+
+
 def read_drafts(root: Table, defaults: Settings, registry: Registry, findings: Findings) -> list[Draft]:
     """Every usable entry of the file, in its order; what is not usable is in the findings."""
     _refuse_literal_secrets(root, findings)
@@ -48,11 +58,11 @@ def read_drafts(root: Table, defaults: Settings, registry: Registry, findings: F
             continue
         if not model.isprintable() or model != model.strip() or len(model) > 100:
             findings.problem((model,), "a model name is one short line of text")
-        section = check_shape(ModelSection, (model,), findings)
-        entries = list(_entries(model, section, findings)) if section else []
+        check_shape(ModelSection, (model,), findings)
+        entries = list(_entries(model, root, findings))
         _one_baseline(entries, findings)
         _distinct_labels(entries, findings)
-        found = (_draft(model, path, entry, defaults, registry, findings) for path, entry in entries)
+        found = (_draft(model, written, defaults, registry, findings) for written in entries)
         drafts += [draft for draft in found if draft is not None]
     return drafts
 
@@ -76,35 +86,37 @@ def _slug(entry: VendorEntry) -> str | None:
     return entry.provider.strip().rstrip("/") if entry.provider else None
 
 
-def _entries(model: str, section: ModelSection, findings: Findings) -> Iterator[tuple[Path, VendorEntry]]:
-    for position in range(len(section.vendors)):
+def _entries(model: str, root: Table, findings: Findings) -> Iterator[_Written]:
+    listing = find(root, (model, "vendors"))
+    for position in range(len(listing.items) if isinstance(listing, Listing) else 0):
         path: Path = (model, "vendors", position)
-        entry = check_shape(VendorEntry, path, findings)
+        entry, bad = check_shape(VendorEntry, path, findings, {"model_id": "unread"})
         if entry is not None:
-            yield path, entry
+            yield _Written(path, entry, bad)
 
 
-def _one_baseline(entries: Iterable[tuple[Path, VendorEntry]], findings: Findings) -> None:
-    marked = [path for path, entry in entries if entry.is_baseline]
+def _one_baseline(entries: Iterable[_Written], findings: Findings) -> None:
+    marked = [written.path for written in entries if written.entry.is_baseline]
     for path in marked[1:]:
         first = findings.line((*marked[0], "is_baseline"))
         findings.problem((*path, "is_baseline"), f"a second baseline, the first is on line {first}; keep one of them")
 
 
-def _distinct_labels(entries: Iterable[tuple[Path, VendorEntry]], findings: Findings) -> None:
+def _distinct_labels(entries: Iterable[_Written], findings: Findings) -> None:
     seen: dict[str, Path] = {}
-    for path, entry in entries:
-        label = label_of(entry)
+    for written in entries:
+        if written.bad & {"label", "provider"}:
+            continue
+        label = label_of(written.entry)
         if label in seen:
             first = findings.line(seen[label])
             message = f"{shown(label)} already names the entry on line {first}; give one of them another `label:`"
-            findings.problem((*path, "label") if entry.label else path, message)
-        seen.setdefault(label, path)
+            findings.problem((*written.path, "label") if written.entry.label else written.path, message)
+        seen.setdefault(label, written.path)
 
 
-def _draft(
-    model: str, path: Path, entry: VendorEntry, defaults: Settings, registry: Registry, findings: Findings
-) -> Draft | None:
+def _draft(model: str, written: _Written, defaults: Settings, registry: Registry, findings: Findings) -> Draft | None:
+    path, entry = written.path, written.entry
     for name in ("name", "model_id", "provider", "label"):
         text = getattr(entry, name)
         if text is not None and (not text.isprintable() or text != text.strip()):
@@ -112,13 +124,13 @@ def _draft(
     _check_settings(path, entry, findings)
     merged = _under_defaults(entry, defaults)
     plugin = registry.vendor(entry.name)
-    address = _address(path, entry, merged, registry, findings)
+    address = _address(path, entry, merged, registry, findings) if "url" not in written.bad else None
     key = key_source(path, entry, plugin.key_name or entry.name, findings)
     wire = merged.get("validator") or plugin.wire.name
     slug = _slug(entry)
     if slug == "":
         findings.problem((*path, "provider"), "names no provider; write its slug, for example `minimax`")
-    if address is None or key is None:
+    if address is None or key is None or written.bad & {"api_key", "api_key_env"}:
         return None
     pin = {"provider": {"only": [slug], "allow_fallbacks": False, "require_parameters": True}} if slug else {}
     return Draft(
@@ -191,7 +203,8 @@ def _refuse_literal_secrets(root: Table, findings: Findings) -> None:
     """Keys anywhere but in ``api_key`` and headers, which have their own rules and messages."""
     for path, scalar in walk(root):
         name = str(path[-1]) if path else ""
-        if scalar.kind != "text" or name in ("api_key", "api_key_env") or "extra_headers" in path:
+        setting = path[1:] if path[:1] == ("defaults",) else path[3:]
+        if scalar.kind != "text" or setting[:1] in _KEY_SETTINGS:
             continue
         if has_known_form(scalar.raw) or (names_a_secret(name) and looks_secret(scalar.raw)):
             message = (

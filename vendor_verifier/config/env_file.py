@@ -86,7 +86,8 @@ def _parse(text: str) -> tuple[dict[str, str], list[int]]:
     for binding in parse_stream(io.StringIO(text)):
         if binding.error:
             skipped = binding.original.string
-            bad_lines.append(binding.original.line + len(skipped) - len(skipped.lstrip("\n")))
+            blank = skipped[: len(skipped) - len(skipped.lstrip())]
+            bad_lines.append(binding.original.line + blank.count("\n"))
         elif binding.key is not None and binding.value is not None:
             values[binding.key] = binding.value
     return values, bad_lines

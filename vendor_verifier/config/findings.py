@@ -8,30 +8,35 @@ from pathlib import Path
 
 from vendor_verifier.config.nodes import Flaw, Node, Table, line_of
 from vendor_verifier.config.nodes import Path as KeyPath
-from vendor_verifier.config.secret_text import shown
+from vendor_verifier.config.secret_text import abbreviated, holds_secret, shown
 from vendor_verifier.errors import ConfigError, Problem
 
 
 class Findings:
-    """Problems and warnings of one file; the first problem at a place stands, later ones there are its consequences."""
+    """Problems and warnings of one file; what the YAML reader refused is not judged again."""
 
     def __init__(self, file: Path, root: Node | None = None) -> None:
         self.file = file
         self.root: Node = root if root is not None else Table(1, {}, {})
         self.warnings: list[str] = []
-        self._problems: dict[tuple[int | None, str | None], Problem] = {}
+        self._problems: dict[Problem, None] = {}
         self._elsewhere: list[Problem] = []
+        self._flawed: set[KeyPath] = set()
 
     def problem(self, path: KeyPath, message: str, *, line: int | None = None) -> None:
         """Something that must be mended, at the key ``path``."""
+        if path in self._flawed:
+            return
         at = line if line is not None else line_of(self.root, path)
-        problem = Problem(message, self.file, at, key_text(path) or None)
-        self._problems.setdefault((problem.line, problem.key), problem)
+        self._problems.setdefault(Problem(message, self.file, at, key_text(path) or None))
 
     def flaw(self, flaw: Flaw) -> None:
         """Something the YAML reader refused."""
-        subject = shown(flaw.subject) if flaw.subject else ""
-        self.problem(flaw.path, f"read {subject}: {flaw.message}" if subject else flaw.message, line=flaw.line)
+        show = abbreviated if holds_secret(flaw.path) else shown
+        subject = f"read {show(flaw.subject)}: " if flaw.subject else ""
+        self._problems.setdefault(Problem(subject + flaw.message, self.file, flaw.line, key_text(flaw.path) or None))
+        if flaw.subject:
+            self._flawed.add(flaw.path)
 
     def add(self, problems: Iterable[Problem]) -> None:
         """Problems of another file or of the command line."""
@@ -43,7 +48,7 @@ class Findings:
 
     def stop_on_problems(self) -> None:
         """Raise ConfigError with every problem, in the order of the file, if there is any."""
-        problems = sorted(self._problems.values(), key=lambda problem: problem.line or 0) + self._elsewhere
+        problems = sorted(self._problems, key=lambda problem: problem.line or 0) + self._elsewhere
         if problems:
             raise ConfigError(problems)
 
@@ -69,9 +74,9 @@ def nearest(word: str, known: Iterable[str]) -> str:
     names = list(known)
     folded = {name.casefold(): name for name in names}
     close = difflib.get_close_matches(word[:100].casefold(), folded, n=1, cutoff=0.6)
-    return f" (did you mean `{folded[close[0]]}`?)" if close else ""
+    return f" (did you mean {shown(folded[close[0]])}?)" if close else ""
 
 
 def listed(names: Iterable[str]) -> str:
     """Names as a message lists them."""
-    return ", ".join(f"`{name}`" for name in names)
+    return ", ".join(shown(name) for name in names)

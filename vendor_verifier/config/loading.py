@@ -13,7 +13,7 @@ from vendor_verifier.config.entries import build_entries
 from vendor_verifier.config.env_file import read_limited, read_variables
 from vendor_verifier.config.findings import Findings, listed, nearest
 from vendor_verifier.config.nodes import Listing, Scalar, Table, plain
-from vendor_verifier.config.secret_text import has_known_form, printable, shown
+from vendor_verifier.config.secret_text import has_known_form, shown
 from vendor_verifier.config.shape import RESERVED, Settings, check_overrides, check_shape, describe_node
 from vendor_verifier.config.yaml_source import SourceError, parse
 from vendor_verifier.errors import ConfigError, Problem
@@ -65,7 +65,9 @@ def load_config(
     findings, root = _open(config_path)
     defaults = _defaults(root, findings)
     suites, gates = _suites(root, findings), _gates(root, findings)
-    findings.add(_override_problems(wanted))
+    refused = _override_problems(wanted)
+    findings.add(Problem(text, key="--" + name.replace("_", "-")) for name, text in refused.items())
+    wanted = {name: value for name, value in wanted.items() if name not in refused}
     drafts = read_drafts(root, defaults, registry, findings)
     selected = _select(drafts, root, models, vendors, findings)
     variables = read_variables(config_path, env_file, environ)
@@ -103,7 +105,7 @@ def _open(path: Path) -> tuple[Findings, Table]:
 def _defaults(root: Table, findings: Findings) -> Settings:
     if _is_absent(root, "defaults"):
         return Settings()
-    return check_shape(Settings, ("defaults",), findings) or Settings()
+    return check_shape(Settings, ("defaults",), findings)[0] or Settings()
 
 
 def _is_absent(root: Table, key: str) -> bool:
@@ -140,7 +142,7 @@ def _gates(root: Table, findings: Findings) -> tuple[str, ...]:
     return tuple(gate.raw for gate in gates if isinstance(gate, Scalar))
 
 
-def _override_problems(overrides: Mapping[str, Any]) -> list[Problem]:
+def _override_problems(overrides: Mapping[str, Any]) -> dict[str, str]:
     unknown = set(overrides) - set(_OVERRIDES)
     if unknown:
         raise TypeError(f"not an override: {', '.join(sorted(unknown))}")
@@ -151,7 +153,7 @@ def _override_problems(overrides: Mapping[str, Any]) -> list[Problem]:
             messages["extra_body"] = f"{listed(OWN_BODY_KEYS)} are the question itself and cannot be replaced"
         if has_known_form(str(body)):
             messages["extra_body"] = "holds what looks like a key; keys belong in .env"
-    return [Problem(text, key="--" + name.replace("_", "-")) for name, text in messages.items()]
+    return messages
 
 
 def _select(
@@ -171,9 +173,7 @@ def _select(
 def _unmatched(flag: str, words: Sequence[str], present: Iterable[str]) -> list[Problem]:
     names = list(present)
     return [
-        Problem(
-            f"{shown(word)} matches nothing{nearest(word, names)}; there is {listed(map(printable, names))}", key=flag
-        )
+        Problem(f"{shown(word)} matches nothing{nearest(word, names)}; there is {listed(names)}", key=flag)
         for word in words
         if word not in names
     ]

@@ -55,6 +55,12 @@ def names_a_secret(name: str) -> bool:
     return _SECRET_NAME.search(name) is not None
 
 
+def holds_secret(path: tuple[str | int, ...]) -> bool:
+    """Whether a key may stand at this place of the config."""
+    names = [step for step in path if isinstance(step, str)]
+    return any(name in ("extra_headers", "api_key_env") or names_a_secret(name) for name in names)
+
+
 def abbreviated(secret: str) -> str:
     """A secret as a message may show it: its first three characters, or none of a short one."""
     return f"`{printable(secret[:3])}…`" if len(secret) > 8 else "(not shown)"

@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 
 from vendor_verifier.config.findings import Findings, listed, nearest
 from vendor_verifier.config.nodes import Listing, Node, Path, Scalar, Table, find, plain
-from vendor_verifier.config.secret_text import abbreviated, names_a_secret, shown
+from vendor_verifier.config.secret_text import abbreviated, holds_secret, shown
 
 Shape = TypeVar("Shape", bound=BaseModel)
 RESERVED = ("defaults", "suites", "gates")
@@ -89,26 +89,51 @@ _FIELD_SETS: tuple[tuple[type[BaseModel], str], ...] = (
 )
 
 
-def check_shape(kind: type[Shape], path: Path, findings: Findings) -> Shape | None:
-    """The part of the file at ``path`` as ``kind``, or ``None`` with the findings added."""
+def check_shape(
+    kind: type[Shape], path: Path, findings: Findings, stand_ins: Mapping[str, Any] | None = None
+) -> tuple[Shape | None, frozenset[str]]:
+    """The part of the file at ``path`` as ``kind``, and the names of its fields that did not fit and are left out.
+
+    ``stand_ins`` replace required fields that do not fit, so that the rest can still be checked. ``None`` when nothing
+    remains to go on with. What did not fit is in the findings.
+    """
     node = find(findings.root, path)
+    content = plain(node) if node is not None else None
+    misfits = _misfits(kind, content)
+    for details in misfits:
+        where = (*path, *details["loc"])
+        findings.problem(where, _message(kind, details, find(findings.root, where), where))
+    bad = frozenset(str(details["loc"][0]) if details["loc"] else "" for details in misfits)
+    if not bad:
+        return kind.model_validate(content), bad
+    if not isinstance(content, dict):
+        return None, bad
+    rest = {**_without(content, misfits), **{name: value for name, value in (stand_ins or {}).items() if name in bad}}
+    return (None if _misfits(kind, rest) else kind.model_validate(rest)), bad
+
+
+def _misfits(kind: type[BaseModel], content: Any) -> list[ErrorDetails]:
     try:
-        return kind.model_validate(plain(node) if node is not None else None)
+        kind.model_validate(content)
     except ValidationError as error:
-        for details in error.errors(include_url=False, include_input=False, include_context=True):
-            where = (*path, *details["loc"])
-            findings.problem(where, _message(kind, details, find(findings.root, where), where))
-        return None
+        return error.errors(include_url=False, include_input=False, include_context=True)
+    return []
+
+
+def _without(content: Mapping[str, Any], misfits: list[ErrorDetails]) -> dict[str, Any]:
+    """``content`` without what did not fit; of headers only the bad ones go, the others may hold secrets to refuse."""
+    bad = {details["loc"] for details in misfits}
+    kept = {name: value for name, value in content.items() if not any(loc[:1] == (name,) for loc in bad)}
+    headers = content.get("extra_headers")
+    if isinstance(headers, dict):
+        kept["extra_headers"] = {name: value for name, value in headers.items() if ("extra_headers", name) not in bad}
+    return kept
 
 
 def check_overrides(overrides: Mapping[str, Any]) -> Mapping[str, str]:
     """What is wrong with settings from the command line: name → message."""
-    try:
-        Settings.model_validate(dict(overrides))
-    except ValidationError as error:
-        details = error.errors(include_url=False, include_input=False, include_context=True)
-        return {str(item["loc"][0]): f"expected {_expected(item)}" for item in details}
-    return {}
+    misfits = _misfits(Settings, dict(overrides))
+    return {str(details["loc"][0]): f"expected {_expected(details)}" for details in misfits}
 
 
 def _message(kind: type[BaseModel], details: ErrorDetails, node: Node | None, path: Path) -> str:
@@ -140,10 +165,11 @@ def _expected(details: ErrorDetails) -> str:
     context = details.get("ctx", {})
     bounds = {"greater_than_equal": ("ge", "at least"), "less_than_equal": ("le", "at most"),
               "greater_than": ("gt", "more than")}  # fmt: skip
+    if details["loc"][-1:] == ("temperature",):
+        return "a number from 0 to 2"
     if details["type"] in bounds:
         key, words = bounds[details["type"]]
-        limits = " (0 to 2)" if details["loc"][-1] == "temperature" else ""
-        return f"{words} {context[key]:g}{limits}"
+        return f"{words} {context[key]:g}"
     if details["type"] == "string_too_long":
         return f"at most {context['max_length']} characters"
     if details["type"] in ("string_too_short", "too_short"):
@@ -169,9 +195,3 @@ def describe_node(node: Node | None, path: Path) -> str:
 def quoted_raw(node: Scalar, path: Path) -> str:
     """A value as written in the file; where a key may stand, three characters of it at most."""
     return abbreviated(node.raw) if holds_secret(path) else shown(node.raw)
-
-
-def holds_secret(path: Path) -> bool:
-    """Whether a key may stand at this place of the file."""
-    return any(isinstance(step, str) and (step == "extra_headers" or names_a_secret(step) or step == "api_key_env")
-               for step in path)  # fmt: skip

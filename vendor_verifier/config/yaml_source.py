@@ -20,6 +20,7 @@ MAX_DEPTH = 40
 MAX_NODES = 50_000
 
 _TAG = "tag:yaml.org,2002:"
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 _LEADING_ZERO = re.compile(r"[-+]?0[0-9_]+")
 _YAML_1_2_FLOAT = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+")
 
@@ -54,7 +55,7 @@ class _LineLoader(yaml.SafeLoader):
                     "an alias (`*name`) without its anchor (`&name`); quote a value that starts with *", line
                 )
         elif getattr(event, "tag", None) is not None:
-            self.tagged.append((line, str(event.tag)))
+            self.tagged.append((line, str(event.tag).replace(_TAG, "!!")))
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise SourceError(f"nested more than {MAX_DEPTH} levels deep", line)
@@ -73,7 +74,8 @@ def parse(text: str) -> tuple[Node | None, tuple[Flaw, ...]]:
         raise SourceError(_syntax_message(error), mark.line + 1 if mark else None) from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
-        raise SourceError(f"a character that YAML does not allow (U+{ord(str(error.character)):04X})", line) from None
+        code = error.character if isinstance(error.character, int) else ord(error.character)
+        raise SourceError(f"a character that YAML does not allow (U+{code:04X}); remove it", line) from None
     if root is None:
         return None, ()
     builder = _Builder()
@@ -84,10 +86,10 @@ def parse(text: str) -> tuple[Node | None, tuple[Flaw, ...]]:
 
 
 def _syntax_message(error: yaml.MarkedYAMLError) -> str:
-    """What the parser says, without the pieces of text it quotes: they may be a key."""
-    problem = re.sub(r"(['\"]).{4,}\1", "…", error.problem or "it cannot be parsed", flags=re.DOTALL)
-    context = re.sub(r"(['\"]).{4,}\1", "…", error.context or "", flags=re.DOTALL)
-    return f"not valid YAML: {context + ': ' if context else ''}{problem}"
+    """What the parser says, without the longer pieces of text it quotes: they may be a key."""
+    said = ": ".join(part for part in (error.context, error.problem) if part) or "it cannot be parsed"
+    brief = _QUOTED.sub(lambda match: match[0] if len(match[0]) < 6 or match[0][1] == "<" else "…", said)
+    return f"not valid YAML: {brief}"
 
 
 class _Builder:
@@ -162,11 +164,11 @@ def _scalar(node: yaml.ScalarNode, line: int) -> Scalar:
     if tag == "bool":
         return Scalar(line, raw, raw.lower() in ("yes", "true", "on"), "true/false")
     if tag == "timestamp":
-        return Scalar(line, raw, raw, "misread", "YAML reads this as a date")
+        return Scalar(line, raw, raw, "misread", "YAML reads this as a date; quote it")
     if _LEADING_ZERO.fullmatch(raw):
-        return Scalar(line, raw, raw, "misread", "YAML reads a leading zero as an octal number")
+        return Scalar(line, raw, raw, "misread", "YAML reads a leading zero as octal; quote it, or drop the zero")
     if tag in ("int", "float") and ":" in raw:
-        return Scalar(line, raw, raw, "misread", "YAML reads this as a base-60 number")
+        return Scalar(line, raw, raw, "misread", "YAML reads this as a base-60 number; quote it")
     if tag in ("int", "float") or _YAML_1_2_FLOAT.fullmatch(raw):
         return _number(raw, line, whole=tag == "int")
     return Scalar(line, raw, raw, "text")
@@ -177,7 +179,7 @@ def _number(raw: str, line: int, *, whole: bool) -> Scalar:
     try:
         value: int | float = int(digits, 0) if whole else float(re.sub(r"\.(?=inf|nan)", "", digits.lower()))
     except ValueError:
-        return Scalar(line, raw, raw, "misread", "this looks like a number and is none")
+        return Scalar(line, raw, raw, "misread", "this looks like a number and is none; quote it")
     if not math.isfinite(value) if isinstance(value, float) else abs(value) > 2**63:
-        return Scalar(line, raw, raw, "misread", "this number is out of range")
+        return Scalar(line, raw, raw, "misread", "no number that can be sent; quote it if text is meant")
     return Scalar(line, raw, value, "number")

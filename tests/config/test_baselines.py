@@ -1,0 +1,63 @@
+"""Whom the others are compared with, and what is said when nobody is."""
+
+from __future__ import annotations
+
+import pytest
+
+KEYS = "deepseek=k-deepseek\nsiliconflow=k-silicon\nopenrouter=k-router\nmoonshot=k-moon\n"
+
+
+def entries(model: str, *lines: str) -> str:
+    return f"{model}:\n  vendors:\n" + "".join(f"    - {{model_id: m, {line}}}\n" for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("model", "lines", "expected"),
+    [
+        ("deepseek-v3.2", ("name: siliconflow", "name: deepseek"), "deepseek"),
+        ("deepseek-v3.2", ("name: siliconflow", "name: openrouter, provider: deepseek"), "openrouter (deepseek)"),
+        ("deepseek-v3.2", ("name: openrouter, provider: deepseek", "name: deepseek"), "deepseek"),
+        ("kimi-k2", ("name: siliconflow", "name: openrouter, provider: moonshotai/"), "openrouter (moonshotai)"),
+        ("deepseek-v3.2", ("name: siliconflow, is_baseline: true", "name: deepseek"), "siliconflow"),
+    ],
+)
+def test_the_maker_is_the_default(load, model, lines, expected):
+    """Without a mark the model's maker is the baseline, directly or pinned behind a router; a mark always wins."""
+    configuration = load(entries(model, *lines), KEYS)
+    assert [entry.label for entry in configuration.entries if entry.is_baseline] == [expected]
+
+
+def test_a_model_without_baseline_is_a_warning(load):
+    """One vendor alone is a fine run: no baseline, said so."""
+    configuration = load(entries("deepseek-v3.2", "name: siliconflow"), KEYS)
+    assert not any(entry.is_baseline for entry in configuration.entries)
+    assert any("deepseek-v3.2: no baseline" in warning for warning in configuration.warnings)
+
+
+def test_filtering_out_the_marked_baseline_chooses_no_other(load):
+    """A filter never replaces the baseline that the file marks by the maker."""
+    config = entries("deepseek-v3.2", "name: siliconflow, is_baseline: true", "name: deepseek")
+    configuration = load(config, KEYS, vendors=["deepseek"])
+    assert not configuration.entries[0].is_baseline
+
+
+def test_two_baselines_are_refused(refusals):
+    """The second mark is the error, and the first is pointed at."""
+    config = entries("deepseek-v3.2", "name: siliconflow, is_baseline: true", "name: deepseek, is_baseline: true")
+    (problem,) = refusals(config, KEYS)
+    assert (problem.line, problem.key) == (4, "deepseek-v3.2.vendors[1].is_baseline")
+    assert "line 3" in problem.message
+
+
+def test_strange_models_and_unpinned_routers_warn(load):
+    """A name outside the table and a router without a pin may be meant: a warning each, with the nearest name."""
+    warnings = load(entries("deepsek-v3.2", "name: openrouter, is_baseline: true"), KEYS).warnings
+    assert any("did you mean `deepseek-v3.2`?" in warning for warning in warnings)
+    assert any("vendors[0]" in warning and "router" in warning for warning in warnings)
+
+
+def test_a_pin_on_another_vendor_is_kept_and_warned_about(load):
+    """``provider`` goes out as it is to vendors that are no router, with a warning that they may not read it."""
+    configuration = load(entries("deepseek-v3.2", "name: deepseek, provider: x, is_baseline: true"), KEYS)
+    assert configuration.entries[0].endpoint.body["provider"]["only"] == ["x"]
+    assert any("only OpenRouter" in warning for warning in configuration.warnings)

@@ -1,0 +1,65 @@
+"""The shipped example is what demo and newcomers rely on."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from vendor_verifier.config import load_config
+from vendor_verifier.errors import ConfigError
+from vendor_verifier.models import SERIES, known_models, series_of
+from vendor_verifier.shipped import shipped
+
+CONFIG = shipped("config_example.yaml")
+
+
+def test_the_simulated_section_needs_nothing(registry):
+    """Filtered to the simulated model the example loads without a key: a baseline, its twin, eight others."""
+    configuration = load_config(CONFIG, env_file=None, environ={}, registry=registry, models=["simulated-model"])
+    assert [entry.label for entry in configuration.entries if entry.is_baseline] == ["official"]
+    personas = [entry.endpoint.base_url.removeprefix("sim://") for entry in configuration.entries]
+    assert personas == ["faithful", "faithful", "quantised", "padded", "slow", "bursty", "cutter", "buffering",
+                        "text-leaker", "substitute"]  # fmt: skip
+
+
+def test_the_whole_example_loads_once_keys_are_given(registry):
+    """With every variable of .env.example filled in, the whole example loads without a warning about its content."""
+    names = re.findall(r"^(?:# )?([\w.]+)=\S*xxxx$", shipped(".env.example").read_text(encoding="utf-8"), re.MULTILINE)
+    configuration = load_config(
+        CONFIG, env_file=None, environ={name: f"value-{name}" for name in names}, registry=registry
+    )
+    assert {entry.model for entry in configuration.entries} <= set(known_models())
+    assert [text for text in configuration.warnings if str(CONFIG) in text] == []
+    for model in {entry.model for entry in configuration.entries}:
+        assert sum(entry.is_baseline for entry in configuration.entries if entry.model == model) == 1
+
+
+def test_the_example_env_file_holds_placeholders_only(registry):
+    """A .env.example copied without filling it in leads to the message which keys are missing."""
+    with pytest.raises(ConfigError) as caught:
+        load_config(CONFIG, env_file=shipped(".env.example"), environ={}, registry=registry)
+    assert all("holds only a placeholder" in problem.message for problem in caught.value.problems)
+
+
+def test_the_commented_parts_of_the_example_are_valid(registry, tmp_path):
+    """Uncommenting the optional parts gives a configuration, so the comments cannot rot."""
+    text = CONFIG.read_text(encoding="utf-8")
+    body = text[text.index("defaults:\n") :]
+    body = re.sub(r"^(\s*)# (?=( *)(?:[\w.-]+:(?: |$)|- name:|- \"))", r"\1", body, flags=re.MULTILINE)
+    body = body.replace("https://<address from the reseller>/v1", "https://reseller.example/v1")
+    path = tmp_path / "config.yaml"
+    path.write_text(body, encoding="utf-8")
+    configuration = load_config(path, env_file=None, environ={}, registry=registry, require_keys=False)
+    assert {"claude-sonnet-4.5", "gemini-2.5-flash", "qwen3-coder"} <= {entry.model for entry in configuration.entries}
+    assert configuration.gates
+    assert configuration.entries[0].price == {"input": 0.3, "output": 1.2, "currency": "CNY", "rate": 0.14}
+
+
+def test_every_known_model_belongs_to_its_series():
+    """The table is consistent: each name is found in the series that lists it, and names are unique."""
+    for series in SERIES:
+        for name in series.names:
+            assert series_of(name) is series
+    assert len(set(known_models())) == len(known_models())
+    assert series_of("somebody-elses-model") is None

@@ -1,0 +1,203 @@
+"""What a good configuration becomes."""
+
+from __future__ import annotations
+
+import pytest
+
+from vendor_verifier.config import describe
+
+PAGE = """\
+minimax-m2.5:
+  vendors:
+    - name: openrouter
+      model_id: minimax/minimax-m2.5
+      api_key: xxxxxx
+      provider: minimax/
+      url: https://openrouter.ai/api/v1
+      validator: openai
+      is_baseline: true
+    - name: siliconflow
+      model_id: MiniMaxAI/MiniMax-M2.5
+"""
+KEYS = "openrouter=sk-or-v1-0123456789abcdef\nsiliconflow=sk-abcdef0123456789\n"
+
+
+def test_the_pages_example_loads(load):
+    """The example of the product's page means what the page says, its placeholder key counting as absent."""
+    configuration = load(PAGE, KEYS)
+    first, second = configuration.entries
+    assert (first.label, second.label) == ("openrouter (minimax)", "siliconflow")
+    assert first.endpoint.key == "sk-or-v1-0123456789abcdef"
+    assert first.endpoint.body == {
+        "provider": {"only": ["minimax"], "allow_fallbacks": False, "require_parameters": True}
+    }
+    assert (first.provider, first.is_baseline, first.wire, first.key_name) == ("minimax", True, "openai", "openrouter")
+    assert second.endpoint.base_url == "https://api.siliconflow.cn/v1"
+    assert second.endpoint.body == {}
+    assert configuration.warnings == ()
+
+
+def test_no_secret_in_any_repr_or_description(load):
+    """Keys and headers with variables are in ``secrets`` and in nothing that is printed or written."""
+    config = PAGE + "      extra_headers:\n        X-Team: team ${TEAM}\n"
+    configuration = load(config, KEYS + "TEAM=canary-value\n")
+    assert configuration.secrets == {
+        "sk-or-v1-0123456789abcdef",
+        "sk-abcdef0123456789",
+        "team canary-value",
+        "canary-value",
+    }
+    assert configuration.entries[1].endpoint.headers == {"x-team": "team canary-value"}
+    written = repr(configuration) + repr(describe(configuration.entries))
+    assert not [secret for secret in configuration.secrets if secret in written]
+    assert describe(configuration.entries)[1]["extra_headers"] == ["x-team"]
+
+
+def test_defaults_lie_under_every_entry(load):
+    """A default reaches each entry, an entry's own value wins, and mappings merge key by key."""
+    configuration = load(
+        """\
+defaults:
+  temperature: 0.5
+  max_tokens: 100
+  concurrency: 3
+  extra_body: {top_p: 0.9, nested: {a: 1, b: null}}
+  extra_headers: {X-One: "1", x-two: "2"}
+  price: {input: 1, currency: CNY, rate: 0.14}
+m:
+  vendors:
+    - {name: plain, model_id: a, url: "http://127.0.0.1:1"}
+    - name: own
+      model_id: a
+      url: http://127.0.0.1:1
+      temperature: 1
+      concurrency: 7
+      extra_body: {nested: {b: 2}}
+      extra_headers: {x-one: "one"}
+      price: {input: 2.5}
+"""
+    )
+    plain, own = configuration.entries
+    assert plain.parameters == {"temperature": 0.5, "max_tokens": 100}
+    assert plain.endpoint.body == {"top_p": 0.9, "nested": {"a": 1, "b": None}}
+    assert own.parameters == {"temperature": 1, "max_tokens": 100}
+    assert own.endpoint.body == {"top_p": 0.9, "nested": {"a": 1, "b": 2}}
+    assert own.endpoint.headers == {"x-one": "one", "x-two": "2"}
+    assert own.price == {"input": 2.5, "currency": "CNY", "rate": 0.14}
+    assert (plain.concurrency, own.concurrency) == (3, 7)
+    assert configuration.defaults["max_tokens"] == 100
+
+
+def test_the_command_line_wins(load):
+    """Overrides beat the entry, its extra_body included, and a given extra_body is merged over the provider pin."""
+    config = PAGE + "      temperature: 0.1\n      extra_body: {temperature: 0.2, top_k: 5}\n"
+    overrides = {"temperature": 1.5, "max_tokens": None, "extra_body": {"provider": {"sort": "price"}}}
+    first, second = load(config, KEYS, overrides=overrides).entries
+    assert second.parameters == {"temperature": 1.5}
+    assert second.endpoint.body == {"top_k": 5, "provider": {"sort": "price"}}
+    assert first.endpoint.body["provider"]["only"] == ["minimax"]
+    assert first.endpoint.body["provider"]["sort"] == "price"
+
+
+def test_wrong_overrides_are_named_by_their_flag(refusals):
+    """A bad setting from the command line is reported like one of the file, under its flag."""
+    overrides = {"temperature": 3, "max_tokens": 0, "extra_body": {"model": "other"}}
+    problems = refusals(PAGE, KEYS, overrides=overrides)
+    assert {problem.key for problem in problems} == {"--temperature", "--max-tokens", "--extra-body"}
+
+
+def test_an_override_nobody_knows_is_a_bug(load):
+    """A misspelt override is the caller's mistake, not the user's."""
+    with pytest.raises(TypeError, match="tempreature"):
+        load(PAGE, KEYS, overrides={"tempreature": 1})
+
+
+def test_filters_come_before_keys(load):
+    """Entries that are filtered out need no key."""
+    configuration = load(PAGE, "siliconflow=sk-abcdef0123456789\n", vendors=["siliconflow"])
+    assert [entry.label for entry in configuration.entries] == ["siliconflow"]
+    assert any("baseline is filtered out" in warning for warning in configuration.warnings)
+    by_label = load(PAGE, KEYS, models=["minimax-m2.5"], vendors=["openrouter (minimax)"])
+    assert [entry.vendor for entry in by_label.entries] == ["openrouter"]
+
+
+def test_a_filter_that_matches_nothing_lists_what_there_is(refusals):
+    """A misspelt filter is an error with the nearest name and the list, never an empty run."""
+    (model,) = refusals(PAGE, KEYS, models=["minimax-m2"])
+    assert model.key == "--model"
+    assert "did you mean `minimax-m2.5`?" in model.message
+    (vendor,) = refusals(PAGE, KEYS, vendors=["novita"])
+    assert vendor.key == "--vendor"
+    assert "`siliconflow`" in vendor.message
+
+
+def test_accounts_are_equal_only_for_equal_origin_and_key(load):
+    """Entries on one account share its digest whatever the path; another key or port is another account."""
+    config = """\
+m:
+  vendors:
+    - {name: a, model_id: x, url: "https://API.example.com/v1", api_key_env: K1}
+    - {name: b, model_id: x, url: "https://api.example.com:443/v2/", api_key: "${K1}"}
+    - {name: c, model_id: x, url: "https://api.example.com/v1", api_key_env: K2}
+    - {name: d, model_id: x, url: "https://api.example.com:8443/v1", api_key_env: K1}
+"""
+    accounts = [entry.account for entry in load(config, "K1=first-key\nK2=second-key\n").entries]
+    assert accounts[0] == accounts[1]
+    assert len(set(accounts)) == 3
+    assert all(len(account) == 12 for account in accounts)
+
+
+def test_two_entries_of_one_vendor_need_labels_or_providers(load, refusals):
+    """Different providers or labels tell entries of one vendor apart; without either the second is refused."""
+    twice = PAGE + "    - {name: siliconflow, model_id: other}\n"
+    (problem,) = refusals(twice, KEYS)
+    assert problem.line == 12
+    assert "entry on line 10" in problem.message
+    pinned = PAGE.replace("name: siliconflow", "name: openrouter\n      provider: deepinfra/fp8")
+    assert [entry.label for entry in load(pinned, KEYS).entries][1] == "openrouter (deepinfra/fp8)"
+    assert len(load(twice.replace("model_id: other", "model_id: other, label: group B"), KEYS).entries) == 3
+
+
+def test_simulated_vendors_keep_their_address_and_need_no_key(load):
+    """``sim://persona`` stays as written, with one account a persona and no key even when one is set."""
+    config = """\
+simulated-model:
+  vendors:
+    - {name: simulated, label: a, model_id: m, url: "sim://faithful", is_baseline: true}
+    - {name: simulated, label: b, model_id: m, url: "sim://faithful"}
+    - {name: simulated, label: c, model_id: m, url: "sim://slow"}
+"""
+    configuration = load(config, "simulated=never-sent-anywhere\n")
+    assert [entry.endpoint.base_url for entry in configuration.entries][::2] == ["sim://faithful", "sim://slow"]
+    assert [entry.endpoint.key for entry in configuration.entries] == [None] * 3
+    first, second, third = (entry.account for entry in configuration.entries)
+    assert first == second != third
+    assert configuration.warnings == ()
+
+
+def test_merge_keys_are_understood(load):
+    """``<<: *anchor`` brings in what the entry does not say itself."""
+    config = """\
+m:
+  vendors:
+    - &base {name: a, model_id: x, url: "http://localhost:1", temperature: 0.3}
+    - <<: *base
+      name: b
+"""
+    assert [(e.label, e.parameters) for e in load(config).entries] == [
+        ("a", {"temperature": 0.3}),
+        ("b", {"temperature": 0.3}),
+    ]
+
+
+def test_gates_and_suites_pass_through(load):
+    """The reserved keys are kept for those who judge them; empty ones are as absent."""
+    configuration = load('gates:\n  - "f1 >= 0.9"\nsuites:\n  trigger: {a: 1}\ndefaults:\n' + PAGE, KEYS)
+    assert configuration.gates == ("f1 >= 0.9",)
+    assert configuration.suites == {"trigger": {"a": 1}}
+    assert configuration.defaults == {}
+
+
+def test_without_required_keys_a_plan_is_possible(load):
+    """``require_keys=False`` (a dry run) loads what has no key yet."""
+    assert [entry.endpoint.key for entry in load(PAGE, require_keys=False).entries] == [None, None]

@@ -1,0 +1,202 @@
+"""Where keys come from, and that none stands in a config or in a message."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vendor_verifier.config import read_environment
+from vendor_verifier.config.secret_text import is_placeholder, looks_secret, shown
+
+CANARY = "sk-CANARY0123456789abcdefghij"
+URL = 'url: "https://h/v1"'
+
+
+def entry(line: str, name: str = "a") -> str:
+    return f'm:\n  vendors:\n    - {{name: "{name}", model_id: m, {URL}, {line}}}\n'
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"api_key: {CANARY}",
+        "api_key: CANARYnotlookinglikeakey",
+        "api_key: 01234CANARY",
+        f'api_key: "${{{CANARY}"',
+        f"api_key_env: {CANARY}",
+        f"label: {CANARY}",
+        f"model_id: {CANARY}",
+        f"validator: {CANARY}",
+        f"temperature: {CANARY}",
+        f"{CANARY}: 1",
+        f"provider: [{CANARY}]",
+        f"extra_body: {{auth: {{api_key: {CANARY}}}}}",
+        f"extra_headers: {{Authorization: Bearer {CANARY}}}",
+        "extra_headers: {X-Api-Key: CANARY}",
+        f"extra_headers: {{X-Other: {CANARY}}}",
+        "extra_headers: {X-Other: 0x0CA9A4}",
+        f"price: {CANARY}",
+        f"price: {{currency: {CANARY}}}",
+        f"label: !{CANARY} x",
+        f"label: *{CANARY}",
+        f"label: [{CANARY}",
+        f'url: "https://{CANARY}@h/v1"',
+        f'url: "https://h/v1?key={CANARY}"',
+    ],
+)
+def test_a_literal_secret_is_refused_and_never_echoed(refusals, line):
+    """Wherever a key is put, the config is refused and no message shows more than its first three characters."""
+    problems = refusals(entry(line), "a=present-and-fine\n")
+    text = "\n".join(map(str, problems))
+    assert "CANARY" not in text
+    assert "0x0C" not in text
+
+
+def test_the_refusal_says_how_to_mend_it(refusals):
+    """The message for a key in the config names the variable, the file and both spellings."""
+    (problem,) = refusals(entry(f"api_key: {CANARY}"))
+    assert problem.key == "m.vendors[0].api_key"
+    assert re.search(r"\(`sk-…`\).*`a=<the key>` in \.env.*`api_key: \$\{NAME\}`", problem.message)
+
+
+@pytest.mark.parametrize(
+    "placeholder",
+    [
+        "",
+        "xxxxxx",
+        "sk-xxxx",
+        "sk-or-v1-xxxx",
+        "your-key-here",
+        "<your key>",
+        "YOUR_API_KEY",
+        "...",
+        "changeme",
+        "****",
+    ],
+)
+def test_placeholders_count_as_absent(load, refusals, placeholder):
+    """A placeholder in config.yaml falls back to the vendor's variable; one in .env is as good as none."""
+    assert is_placeholder(placeholder)
+    config = entry(f'api_key: "{placeholder}"')
+    assert load(config, "a=real-key\n").entries[0].endpoint.key == "real-key"
+    (problem,) = refusals(config, f'a="{placeholder}"\n')
+    assert "`a` holds only a placeholder" in problem.message
+
+
+def test_names_like_domains_work_everywhere(load):
+    """``429.icu`` and ``z.ai`` are names of keys in .env and in the environment."""
+    for name in ("429.icu", "z.ai", "moonshot ai"):
+        config = entry("is_baseline: true", name)
+        quoted = f"'{name}'" if " " in name else name
+        assert load(config, f"{quoted}=from-file\n").entries[0].endpoint.key == "from-file"
+        assert load(config, "", environ={name: "from-environment"}).entries[0].endpoint.key == "from-environment"
+
+
+def test_the_environment_wins_unless_it_is_empty(load):
+    """A variable of the process beats the file's; an empty or placeholder one does not hide it."""
+    config = entry("is_baseline: true")
+    assert load(config, "a=file-key\n", environ={"a": "env-key"}).entries[0].endpoint.key == "env-key"
+    assert load(config, "a=file-key\n", environ={"a": ""}).entries[0].endpoint.key == "file-key"
+
+
+def test_values_in_env_are_not_interpolated(load):
+    """A key that contains ``${…}`` is taken as it is, and export and comments are understood."""
+    text = 'export a="x${HOME}y"  # comment\nHOME=elsewhere\n'
+    assert load(entry("is_baseline: true"), text).entries[0].endpoint.key == "x${HOME}y"
+
+
+def test_a_missing_key_names_variable_and_file_once(refusals, tmp_path):
+    """One problem for a variable however many entries need it, with the file to write it to."""
+    config = entry("label: one") + f"    - {{name: a, model_id: m, {URL}}}\n    - {{name: b, model_id: m, {URL}}}\n"
+    first, second = refusals(config, "A=other-case\n")
+    assert re.search(r"no value for `a` \(did you mean `A`\?\); set it in .*\.env as `a=<the key>`", first.message)
+    assert "2 entries need it" in first.message
+    assert str(tmp_path / ".env") in first.message
+    assert (first.line, second.line) == (3, 5)
+
+
+@pytest.mark.parametrize("value", ["two words", "line\nbreak", "naïve-key"])
+def test_a_key_that_cannot_be_sent_is_refused_unseen(refusals, value):
+    """A key with blanks, breaks or foreign letters cannot be a header: refused without showing it."""
+    (problem,) = refusals(entry("is_baseline: true"), "", environ={"a": value})
+    assert "is no key" in problem.message
+    assert value not in problem.message
+
+
+def test_a_header_cannot_be_split_by_its_variable(refusals):
+    """A line break in a variable never reaches a header."""
+    (problem,) = refusals(entry('extra_headers: {X-A: "${T}"}'), "a=key\n", environ={"T": "x\r\nEvil: 1"})
+    assert problem.key == "m.vendors[0].extra_headers.X-A"
+    assert "Evil" not in problem.message
+
+
+def test_a_missing_header_variable_is_a_problem_at_the_header(refusals):
+    """``${NAME}`` in a header without a value is reported where the header stands."""
+    (problem,) = refusals(entry('extra_headers: {X-A: "${T}"}'), "a=key\n")
+    assert problem.key == "m.vendors[0].extra_headers.X-A"
+    assert "`T=<the key>`" in problem.message
+
+
+def test_key_spellings_exclude_each_other(refusals):
+    """``api_key`` and ``api_key_env`` together are refused; so is a reference with anything around it."""
+    (problem,) = refusals(entry('api_key: "${A}", api_key_env: B'))
+    assert "not both" in problem.message
+    assert "bare name" in refusals(entry('api_key_env: "${A}"'))[0].message
+    assert "`${NAME}`" in refusals(entry("api_key: $A"))[0].message
+
+
+def test_an_explicit_key_is_required_even_locally(load, refusals):
+    """A loopback vendor needs no key unless the config names one."""
+    config = 'm: {vendors: [{name: a, model_id: m, url: "http://localhost:1", api_key_env: K}]}'
+    (problem,) = refusals(config)
+    assert "`K=<the key>`" in problem.message
+    assert load(config, "K=value\n").entries[0].endpoint.key == "value"
+
+
+def test_an_open_env_file_warns(load, tmp_path):
+    """A .env that others may read is used, with a warning that says how to close it; a closed one is silent."""
+    config = entry("is_baseline: true")
+    assert not [text for text in load(config, "a=key\n").warnings if "chmod" in text]
+    (tmp_path / ".env").chmod(0o640)
+    (warning,) = [text for text in load(config).warnings if "chmod 600" in text]
+    assert "mode 0640" in warning
+
+
+def test_bad_lines_of_env_warn_by_number_only(load):
+    """A line that is no NAME=value is pointed at, not shown."""
+    warnings = load(entry("is_baseline: true"), "a=key\n\nCANARY is here\n").warnings
+    assert [text for text in warnings if ".env:3:" in text]
+    assert "CANARY" not in "".join(warnings)
+
+
+def test_a_named_env_file_must_exist(refusals, tmp_path):
+    """The default .env may be absent, one that was asked for may not."""
+    problems = refusals(entry("is_baseline: true"), environ={"a": "key"}, env_file=tmp_path / "keys.env")
+    assert [problem.file for problem in problems] == [tmp_path / "keys.env"]
+
+
+def test_the_environment_is_copied(monkeypatch):
+    """What is read of the environment is a copy: later changes do not reach it."""
+    monkeypatch.setenv("VENDOR_TEST", "1")
+    environment = read_environment()
+    monkeypatch.delenv("VENDOR_TEST")
+    assert environment["VENDOR_TEST"] == "1"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["qwen3-235b-a22b-instruct-2507", "accounts/fireworks/models/kimi-k2-instruct-0905", "claude-haiku-4.5", "sk-xxxx"],
+)
+def test_model_names_are_not_taken_for_keys(name):
+    """Long model names are shown in full: only forms of keys are cut."""
+    assert shown(name) == f"`{name}`"
+
+
+@given(st.text(alphabet="abcdefghijklmnopqrstuvwxyz0123456789", min_size=24, max_size=64))
+def test_long_mixed_runs_are_cut(text):
+    """Whatever looks like a key is shown by three characters at most."""
+    if looks_secret(text):
+        assert text[:4] not in shown(text)
