@@ -15,8 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.reports import facts, markdown, ranking_csv, scores_json
-from vendor_verifier.values.score import ModelScore, Report, VendorScore
+from vendor_verifier.compare.scoreboard import score_run
+from vendor_verifier.reports import REPORTS, facts, markdown, ranking_csv, scores_json
+from vendor_verifier.values.score import EntryInfo, ModelScore, Report, VendorScore
 
 PAGE_HEADER = "| Vendor | IRF Score | Success Rate | F1 Score | TPS | Schema Accuracy | TTFT (ms) | Avg Token |"
 
@@ -153,3 +154,13 @@ def test_another_served_model_is_told(reports: ModuleType, asked: str, served: s
     line = facts.served_line(reports.vendor("v", model_id=asked, served_models={served: 3}), str)
     assert (line is not None) == told
     assert line is None or line == f"asked for {asked}, answered as {served} 3"
+
+
+def test_real_scores_render(reports: ModuleType) -> None:
+    """What scoring hands over for vendors without a single record goes through every format."""
+    entries = [EntryInfo("m", "official", "official", "m-1", None, True), EntryInfo("m", "silent", "acme", "m-1")]
+    report = score_run(entries, [], [], repeat=1, run="r", complete=True)
+    for form in REPORTS:
+        assert "silent" in form.render(report)
+    found = strict_json(scores_json.render(report))["models"]["m"]["vendors"]["silent"]
+    assert {found[name] for name in (*reports.RANK_METRICS, "irf", "place", "first_attempt_success_rate")} == {None}

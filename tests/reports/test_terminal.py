@@ -70,6 +70,15 @@ def test_plain_lines_are_single_lines_without_orders(reports: ModuleType) -> Non
         assert "::" not in line
 
 
+def test_vendor_without_records_is_not_a_failure(reports: ModuleType) -> None:
+    """A vendor that was never asked stands in the table as not measured, not as 0 of n."""
+    silent = reports.vendor("silent", recorded=0, succeeded=0, metrics={}, measured={}, irf=None, irf_metrics=0)
+    report = replace(reports.single(), models=(replace(reports.single().models[0], vendors=(silent,)),))
+    lines = terminal.plain_lines(report)
+    assert "  –. silent: IRF –; succeeded –; Success –; F1 –; TPS –; Schema –; TTFT ms –; Avg token –" in lines
+    assert "  silent: not measured, there is no record of it (10 planned)" in lines
+
+
 def test_notes_tell_what_is_behind_a_figure(reports: ModuleType) -> None:
     """Short measurements, pairs left out and failures are named beside the table."""
     text = "\n".join(terminal.plain_lines(reports.full()))

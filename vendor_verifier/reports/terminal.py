@@ -84,7 +84,7 @@ def _table(model: ModelScore) -> Table:
 
 
 def _figures(vendor: VendorScore, model: ModelScore) -> list[str]:
-    done = f"{vendor.succeeded}/{vendor.planned}"
+    done = f"{vendor.succeeded}/{vendor.planned}" if vendor.recorded else cells.MISSING
     return [cells.irf(vendor, model), done, *(cells.metric(vendor, name) for _, name in _COLUMNS)]
 
 
@@ -98,6 +98,9 @@ def _notes(model: ModelScore) -> list[str]:
     """What a reader must know about single figures: marks, pairs left out, short measurements, failures."""
     notes = facts.footnotes(model)
     for vendor in model.vendors:
+        if not vendor.recorded:
+            notes.append(f"{_label(vendor.label)}: not measured, there is no record of it ({vendor.planned} planned)")
+            continue
         told = [
             facts.trigger_line(vendor) if not vendor.is_baseline else None,
             facts.measured_line(vendor),
