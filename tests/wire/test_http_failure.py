@@ -1,0 +1,219 @@
+"""Statuses other than 200: which kind of failure, which words, and how long to wait."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vendor_verifier.wire.fault import read_fault, status_of
+from vendor_verifier.wire.http_failure import MAX_MESSAGE, http_failure, kind_of_status, retry_after_s
+
+CAPTURES = Path(__file__).parent / "captures"
+NOW = datetime(2026, 11, 21, 7, 0, 0, tzinfo=UTC)
+
+
+def recorded(name: str) -> tuple[int, dict[str, str], bytes]:
+    head, _, body = (CAPTURES / name).read_bytes().partition(b"\r\n\r\n")
+    lines = head.decode().split("\r\n")
+    headers = {key.lower(): value.strip() for key, _, value in (line.partition(":") for line in lines[1:])}
+    return int(lines[0].split()[1]), headers, body
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (301, "redirect"),
+        (307, "redirect"),
+        (400, "bad_request"),
+        (401, "auth"),
+        (402, "no_credit"),
+        (403, "auth"),
+        (404, "not_found"),
+        (408, "request_timeout"),
+        (409, "conflict"),
+        (413, "too_large"),
+        (418, "http_4xx"),
+        (422, "unprocessable"),
+        (429, "rate_limited"),
+        (500, "http_5xx"),
+        (502, "http_5xx"),
+        (503, "overloaded"),
+        (504, "http_5xx"),
+        (529, "overloaded"),
+    ],
+)
+def test_kind_of_status(status: int, kind: str) -> None:
+    """Every status has its kind."""
+    assert kind_of_status(status) == kind
+
+
+def test_forbidden_by_moderation_is_not_a_wrong_key() -> None:
+    """A 403 that speaks of moderation is about the prompt."""
+    assert kind_of_status(403, "Your input was flagged") == "moderation"
+    assert kind_of_status(401, "Your input was flagged") == "auth"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "message", "code"),
+    [
+        ("aimock.429.chat.txt", "rate_limited", "Rate limit exceeded", "rate_limit_exceeded"),
+        ("llamacpp.badkey.chat.txt", "auth", "Invalid API Key", "401"),
+        ("llamacpp.badjson.chat.txt", "bad_request", "[json.exception.parse_error.101]", "400"),
+    ],
+)
+def test_recorded_refusals(name: str, kind: str, message: str, code: str) -> None:
+    """Refusals of real servers are read with their words and codes."""
+    status, headers, body = recorded(name)
+    failure = http_failure(status, headers, body, NOW)
+    assert (failure.kind, failure.status, failure.code) == (kind, status, code)
+    assert failure.message.startswith(message)
+
+
+def test_recorded_retry_after_beats_the_reset_headers() -> None:
+    """Retry-After: 1 counts, not the six minutes of another budget."""
+    status, headers, body = recorded("aimock.429.chat.txt")
+    assert http_failure(status, headers, body, NOW).retry_after_s == 1.0
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"", "(empty body)"),
+        (b"<html>502</html>", "<html>502</html>"),
+        (b'{"detail": "No connected db."}', "No connected db."),
+        (b'{"message": "bad", "code": 20012}', "bad"),
+        (b'{"error": "plain"}', "plain"),
+        (b"[1]", "[1]"),
+        (b"\xff\xfe", "\ufffd\ufffd"),
+        (b'{"error": {"message": "\\ud800"}}', "\ufffd"),
+    ],
+)
+def test_messages(body: bytes, message: str) -> None:
+    """The message is the body's own, whatever its shape, and can be written."""
+    assert http_failure(400, {}, body, NOW).message == message
+
+
+def test_redirect_names_where_it_leads() -> None:
+    """A redirect is not followed and says where it would have led."""
+    failure = http_failure(302, {"location": "https://evil.test/"}, b"", NOW)
+    assert failure.kind == "redirect"
+    assert "https://evil.test/" in failure.message
+
+
+def test_message_and_code_are_capped() -> None:
+    """A megabyte of error becomes two thousand characters, its code a hundred."""
+    body = json.dumps({"error": {"message": "m" * 1_000_000, "code": "c" * 1_000_000}}).encode()
+    failure = http_failure(400, {}, body, NOW)
+    assert len(failure.message) == MAX_MESSAGE
+    assert len(failure.code or "") == 100
+    assert len(http_failure(400, {}, b"x" * 1_000_000, NOW).message) == MAX_MESSAGE
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": "3"}, 3.0),
+        ({"retry-after": "0"}, 0.0),
+        ({"retry-after": " 2.5 "}, 2.5),
+        ({"retry-after": "9999"}, 9999.0),
+        ({"retry-after": "-5"}, None),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": ""}, None),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": "1e3"}, None),
+        ({"retry-after-ms": "1500", "retry-after": "9"}, 1.5),
+        ({"retry-after-ms": "x", "retry-after": "9"}, 9.0),
+        ({"retry-after": "Sat, 21 Nov 2026 07:00:10 GMT"}, 10.0),
+        ({"retry-after": "Sat, 21 Nov 2026 06:59:50 GMT"}, 0.0),
+        ({"retry-after": "Sat, 21 Nov 2026 07:00:10 GMT", "date": "Sat, 21 Nov 2026 07:00:08 GMT"}, 2.0),
+        ({"retry-after": "Sat, 21 Nov 2026 07:00:10 GMT", "date": "nonsense"}, 10.0),
+        ({"x-ratelimit-reset-requests": "1s", "x-ratelimit-reset-tokens": "6m0s"}, 360.0),
+        ({"x-ratelimit-reset-tokens": "120ms"}, 0.12),
+        ({"x-ratelimit-reset-tokens": "1h30m"}, 5400.0),
+        ({"x-ratelimit-reset-tokens": "later"}, None),
+        ({"retry-after": "soon", "x-ratelimit-reset-tokens": "2s"}, 2.0),
+    ],
+)
+def test_retry_after(headers: dict[str, str], seconds: float | None) -> None:
+    """Seconds, milliseconds, dates against the server's clock and reset durations; garbage is nothing."""
+    assert retry_after_s(headers, NOW) == seconds
+
+
+def test_reset_of_a_budget_with_something_left_does_not_count() -> None:
+    """Only exhausted or unknown budgets make us wait."""
+    headers = {
+        "x-ratelimit-reset-requests": "1s",
+        "x-ratelimit-remaining-requests": "0",
+        "x-ratelimit-reset-tokens": "6m0s",
+        "x-ratelimit-remaining-tokens": "5000",
+    }
+    assert retry_after_s(headers, NOW) == 1.0
+
+
+HEADER = st.sampled_from(["retry-after", "retry-after-ms", "date", "x-ratelimit-reset-a", "x-ratelimit-remaining-a"])
+VALUE = st.text(max_size=20) | st.from_regex(
+    r"\A[A-Z][a-z]{2}, \d{1,9} [A-Z][a-z]{2} \d{1,9} \d\d:\d\d:\d\d [A-Z+0-9-]{0,9}\Z"
+)
+
+
+@given(st.integers(300, 599), st.dictionaries(HEADER, VALUE), st.binary(max_size=60))
+def test_nothing_a_vendor_sends_raises(status: int, headers: dict[str, str], body: bytes) -> None:
+    """Any status, headers and body give a failure that can be written and a wait that is not negative."""
+    failure = http_failure(status, headers, body, NOW)
+    failure.message.encode()
+    assert failure.retry_after_s is None or failure.retry_after_s >= 0
+
+
+FAULT_KEYS = st.sampled_from(["error", "object", "type", "code", "status", "message", "base_resp", "status_code"])
+WORDS = (
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(alphabet=st.characters(codec=None), max_size=9)
+)
+BODIES = st.recursive(
+    WORDS, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(FAULT_KEYS, inner), max_leaves=8
+)
+
+
+@given(st.dictionaries(FAULT_KEYS, BODIES), st.booleans())
+def test_reading_a_fault_never_raises(body: dict[str, object], named_error: bool) -> None:
+    """Any object carries a fault whose words can be written, or none; one called an error always carries one."""
+    fault = read_fault(body, named_error=named_error)
+    assert fault is not None or not named_error
+    if fault is not None:
+        assert len((fault.message + (fault.code or "")).encode(errors="strict")) <= 4 * (MAX_MESSAGE + 100)
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        (429, 429),
+        ("429", 429),
+        ("rate_limit_error", 429),
+        (" RESOURCE_EXHAUSTED ", 429),
+        ("overloaded_error", 529),
+        ("insufficient_quota", 402),
+        (200, None),
+        (True, None),
+        ("banana", None),
+        (None, None),
+        (1.5, None),
+    ],
+)
+def test_status_of(code: object, status: int | None) -> None:
+    """Words and numbers of error bodies stand for a status, or for none."""
+    assert status_of(code) == status
+
+
+@pytest.mark.parametrize(
+    ("code", "status"), [(1000, 500), (1001, 504), (1002, 429), (1004, 401), (1008, 402), (1033, 500), (424242, 500)]
+)
+def test_base_resp(code: int, status: int) -> None:
+    """MiniMax's codes inside a 200 stand for statuses; an unknown one is a server error."""
+    fault = read_fault({"base_resp": {"status_code": code, "status_msg": "m"}})
+    assert fault is not None
+    assert (fault.status, fault.code) == (status, str(code))
