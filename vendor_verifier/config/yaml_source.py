@@ -17,10 +17,11 @@ from vendor_verifier.config.nodes import Flaw, Listing, Node, Path, Scalar, Tabl
 MAX_BYTES = 1_000_000
 MAX_ALIASES = 100
 MAX_DEPTH = 40
-MAX_NODES = 50_000
+MAX_NODES = 20_000
 
 _TAG = "tag:yaml.org,2002:"
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _LEADING_ZERO = re.compile(r"[-+]?0[0-9_]+")
 _YAML_1_2_FLOAT = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+")
 
@@ -42,6 +43,7 @@ class _LineLoader(yaml.SafeLoader):
         self.tagged: list[tuple[int, str]] = []
         self._aliases = 0
         self._depth = 0
+        self._nodes = 0
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         event = self.peek_event()  # type: ignore[no-untyped-call]
@@ -57,8 +59,11 @@ class _LineLoader(yaml.SafeLoader):
         elif getattr(event, "tag", None) is not None:
             self.tagged.append((line, str(event.tag).replace(_TAG, "!!")))
         self._depth += 1
+        self._nodes += 1
         if self._depth > MAX_DEPTH:
             raise SourceError(f"nested more than {MAX_DEPTH} levels deep", line)
+        if self._nodes > MAX_NODES:
+            raise SourceError(f"more than {MAX_NODES} values; this is surely not the file that was meant", line)
         node: yaml.Node | None = super().compose_node(parent, index)
         self._depth -= 1
         return node
@@ -76,6 +81,9 @@ def parse(text: str) -> tuple[Node | None, tuple[Flaw, ...]]:
         line = text.count("\n", 0, error.position) + 1
         code = error.character if isinstance(error.character, int) else ord(error.character)
         raise SourceError(f"a character that YAML does not allow (U+{code:04X}); remove it", line) from None
+    except (ValueError, OverflowError):
+        # The scanner itself fails on an escape beyond the last character; its mark is lost by then.
+        raise SourceError('an escape in double quotes ("\\U…") that stands for no character') from None
     if root is None:
         return None, ()
     builder = _Builder()
@@ -159,6 +167,8 @@ class _Builder:
 
 def _scalar(node: yaml.ScalarNode, line: int) -> Scalar:
     raw, tag = str(node.value), str(node.tag).removeprefix(_TAG)
+    if _SURROGATE.search(raw):
+        return Scalar(line, raw, raw, "misread", "half a character (a lone surrogate); remove it")
     if node.style is not None or tag == "null":
         return Scalar(line, raw, None, "nothing") if node.style is None else Scalar(line, raw, raw, "text")
     if tag == "bool":
