@@ -1,0 +1,257 @@
+"""Anthropic Messages: asks in its words what a chat-completions turn asks; never changes the question in silence.
+
+The protocol wants one ``system`` text, user and assistant in turns, tool results as the user's first blocks, unique ids
+and an output budget in every request. It has no seed, no penalties, no log probabilities and no audio, and it would
+take a final assistant message for the beginning of the answer: such turns are untranslatable. Answers are read in
+:mod:`vendor_verifier.wire.anthropic_reader`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
+from vendor_verifier.wire.anthropic_reader import AnthropicReader
+from vendor_verifier.wire.base import json_bytes
+from vendor_verifier.wire.declared import (
+    DeclaredTool,
+    ToolChoice,
+    names_back,
+    note_leftovers,
+    output_budget,
+    read_tool_choice,
+    read_tools,
+    sent_names,
+    stop_list,
+)
+from vendor_verifier.wire.payload import as_dict
+from vendor_verifier.wire.translate import ImagePart, Notes, Part, Said, TextPart, argument_object, read_messages
+
+DEFAULT_MAX_TOKENS = 4096
+_ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
+_LONGEST_NAME = 128
+_LONGEST_ID = 256
+_AS_IS = ("temperature", "top_p", "top_k", "thinking", "output_config")
+_KNOWN = frozenset({*_AS_IS, "max_tokens", "max_completion_tokens", "stop", "tool_choice", "parallel_tool_calls"})
+_ROOT_COMBINATORS = ("anyOf", "oneOf", "allOf")
+
+Auth = Literal["x-api-key", "bearer", "both"]
+
+
+@dataclass(frozen=True, slots=True)
+class AnthropicMessages:
+    """The wire. ``auth``: which header carries the key (MiniMax's Chinese host refuses ``x-api-key``).
+
+    ``default_max_tokens`` is sent where the turn sets no budget, because the protocol demands one.
+    ``structured_output`` and ``strict_tools`` are for hosts that take ``output_config.format`` and ``strict``.
+    """
+
+    name: str = "anthropic"
+    auth: Auth = "x-api-key"
+    version: str = "2023-06-01"
+    default_max_tokens: int = DEFAULT_MAX_TOKENS
+    structured_output: bool = False
+    strict_tools: bool = False
+
+    def request(self, turn: Turn, endpoint: Endpoint) -> HttpRequest:
+        notes = Notes()
+        tools = read_tools(turn.tools, notes)
+        history = read_messages(turn.messages, notes)
+        past = [call for said in history for call in said.calls]
+        names = sent_names([*(tool.name for tool in tools), *(call.name for call in past)], _ILLEGAL, _LONGEST_NAME)
+        ids = sent_names((call.id for call in past), _ILLEGAL, _LONGEST_ID)
+        body: dict[str, Any] = {"model": endpoint.model_id, **self._settings(turn.parameters, notes)}
+        system = _system(history, notes)
+        if system:
+            body["system"] = system
+        body["messages"] = _messages(history, names, ids, notes)
+        if tools:
+            body["tools"] = [self._tool(tool, names, notes) for tool in tools]
+        choice = read_tool_choice(turn.parameters.get("tool_choice"), tools, notes)
+        parallel = turn.parameters.get("parallel_tool_calls") is not False
+        chosen = _tool_choice(choice, names, notes, parallel=parallel or not tools)
+        if chosen:
+            body["tool_choice"] = chosen
+        body["stream"] = True
+        body.update(endpoint.body)
+        return HttpRequest(
+            url=messages_url(endpoint.base_url),
+            headers=self._headers(endpoint),
+            body=json_bytes(body),
+            untranslatable=notes.untranslatable,
+            tool_names=names_back(names),
+            rewritten=notes.rewritten,
+        )
+
+    def reader(self) -> AnthropicReader:
+        return AnthropicReader()
+
+    def _headers(self, endpoint: Endpoint) -> dict[str, str]:
+        headers = {
+            "content-type": "application/json",
+            "accept": "text/event-stream",
+            "anthropic-version": self.version,
+        }
+        if endpoint.key and self.auth != "bearer":
+            headers["x-api-key"] = endpoint.key
+        if endpoint.key and self.auth != "x-api-key":
+            headers["authorization"] = f"Bearer {endpoint.key}"
+        headers.update(endpoint.headers)
+        return headers
+
+    def _settings(self, parameters: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
+        budget = output_budget(parameters)
+        if budget is None:
+            budget = self.default_max_tokens
+            notes.rewrote(f"added:max_tokens={budget}")
+        settings: dict[str, Any] = {"max_tokens": budget}
+        settings.update({key: parameters[key] for key in _AS_IS if parameters.get(key) is not None})
+        temperature = parameters.get("temperature")
+        if isinstance(temperature, (int, float)) and temperature > 1:
+            notes.cannot("temperature>1")
+        stops = stop_list(parameters.get("stop"))
+        if any(not stop.strip() for stop in stops):
+            notes.cannot("stop sequence of white space")
+        if stops:
+            settings["stop_sequences"] = stops
+        known = _KNOWN
+        wanted = as_dict(parameters.get("response_format"))
+        if self.structured_output and wanted.get("type") == "json_schema":
+            schema = as_dict(wanted.get("json_schema")).get("schema")
+            form = {"type": "json_schema", "schema": schema}
+            settings["output_config"] = {**as_dict(settings.get("output_config")), "format": form}
+            known = _KNOWN | {"response_format"}
+        note_leftovers(parameters, known, notes)
+        return settings
+
+    def _tool(self, tool: DeclaredTool, names: Mapping[str, str], notes: Notes) -> dict[str, Any]:
+        declared: dict[str, Any] = {"name": names[tool.name]}
+        if tool.description:
+            declared["description"] = tool.description
+        declared["input_schema"] = _input_schema(tool.parameters, notes)
+        if tool.strict and self.strict_tools:
+            declared["strict"] = True
+        elif tool.strict:
+            notes.rewrote("dropped:strict")
+        return declared
+
+
+def messages_url(base_url: str) -> str:
+    """The address of Messages under a base that may or may not name the version or the whole path already."""
+    base = base_url.rstrip("/")
+    if base.endswith("/messages"):
+        return base
+    return f"{base}/messages" if re.search(r"/v\d+$", base) else f"{base}/v1/messages"
+
+
+def _input_schema(parameters: object, notes: Notes) -> dict[str, Any]:
+    """The schema as declared but for its root, which must be an object without combinators.
+
+    Beside properties a root combinator only narrows which of them go together, so the properties are sent without it.
+    """
+    if parameters is None or parameters == {}:
+        return {"type": "object", "properties": {}}
+    if not isinstance(parameters, Mapping) or parameters.get("type", "object") != "object":
+        notes.cannot("tool schema whose root is not an object")
+        return {"type": "object", "properties": {}}
+    schema = {"type": "object", **parameters}
+    for word in _ROOT_COMBINATORS:
+        if word not in schema:
+            continue
+        del schema[word]
+        if schema.get("properties"):
+            notes.rewrote(f"schema:{word}")
+        else:
+            notes.cannot(f"tool schema with {word} for a root")
+    return schema
+
+
+def _tool_choice(
+    choice: ToolChoice | None, names: Mapping[str, str], notes: Notes, *, parallel: bool
+) -> dict[str, Any] | None:
+    if choice is None and parallel:
+        return None
+    choice = choice or ToolChoice("auto")
+    if choice.mode == "none":
+        return {"type": "none"}
+    wanted: dict[str, Any] = {"type": "auto" if choice.mode == "auto" else "any"}
+    if choice.names:
+        if choice.mode == "auto" or len(choice.names) > 1:
+            notes.cannot("tool_choice allowed_tools")
+        wanted = {"type": "tool", "name": names.get(choice.names[0], choice.names[0])}
+    if not parallel:
+        wanted["disable_parallel_tool_use"] = True
+    return wanted
+
+
+def _system(history: Iterable[Said], notes: Notes) -> str:
+    texts: list[str] = []
+    talking = False
+    for said in history:
+        if said.role != "system":
+            talking = True
+            continue
+        if talking:
+            notes.rewrote("system_moved")
+        if any(isinstance(part, ImagePart) for part in said.parts):
+            notes.cannot("image in a system message")
+        if said.text.strip():
+            texts.append(said.text)
+    return "\n\n".join(texts)
+
+
+def _messages(
+    history: Sequence[Said], names: Mapping[str, str], ids: Mapping[str, str], notes: Notes
+) -> list[dict[str, Any]]:
+    turns: list[tuple[str, list[dict[str, Any]]]] = []
+    for said in history:
+        if said.role == "system":
+            continue
+        blocks = _blocks(said, names, ids, notes)
+        role = "assistant" if said.role == "assistant" else "user"
+        if not blocks:
+            notes.rewrote("dropped:empty_message")
+        elif turns and turns[-1][0] == role:
+            turns[-1][1].extend(blocks)
+        else:
+            turns.append((role, blocks))
+    if not turns:
+        notes.cannot("no message")
+    elif turns[-1][0] == "assistant":
+        notes.cannot("history that ends with the assistant")
+    return [{"role": role, "content": _content(blocks)} for role, blocks in turns]
+
+
+def _content(blocks: list[dict[str, Any]]) -> Any:
+    """Results first, as the protocol wants them; one text as a plain string, which every host reads."""
+    if len(blocks) == 1 and blocks[0]["type"] == "text":
+        return blocks[0]["text"]
+    return sorted(blocks, key=lambda block: block["type"] != "tool_result")
+
+
+def _blocks(said: Said, names: Mapping[str, str], ids: Mapping[str, str], notes: Notes) -> list[dict[str, Any]]:
+    if said.role == "tool":
+        content = [block for part in said.parts if (block := _block(part)) is not None]
+        plain = said.text if all(isinstance(part, TextPart) for part in said.parts) else content
+        if said.call is None:
+            return []
+        return [{"type": "tool_result", "tool_use_id": ids[said.call.id], "content": plain}]
+    if said.role == "assistant" and any(isinstance(part, ImagePart) for part in said.parts):
+        notes.cannot("image in an assistant message")
+    blocks = [block for part in said.parts if (block := _block(part)) is not None]
+    for call in said.calls:
+        arguments = argument_object(call, notes)
+        blocks.append({"type": "tool_use", "id": ids[call.id], "name": names[call.name], "input": arguments})
+    return blocks
+
+
+def _block(part: Part) -> dict[str, Any] | None:
+    """One content block; ``None`` for text without a visible character, which the protocol refuses."""
+    if isinstance(part, TextPart):
+        return {"type": "text", "text": part.text} if part.text.strip() else None
+    if part.url is not None:
+        return {"type": "image", "source": {"type": "url", "url": part.url}}
+    return {"type": "image", "source": {"type": "base64", "media_type": part.media_type, "data": part.data}}

@@ -1,0 +1,288 @@
+"""Gemini ``streamGenerateContent``: asks in its words what a chat-completions turn asks; reads no schema for judging.
+
+Messages become ``contents`` of the roles user and model, the system text stands apart, results of parallel calls go
+back together and in the order of the calls (Gemini matches them by position), and tool schemas either take the detour
+through :mod:`vendor_verifier.wire.gemini_schema` or go as they are (``schema="json_schema"``). Forbidding parallel
+calls has no word here, nor have images by address: such turns are untranslatable. Answers are read in
+:mod:`vendor_verifier.wire.gemini_reader`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+from urllib.parse import quote
+
+from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
+from vendor_verifier.wire.base import json_bytes
+from vendor_verifier.wire.declared import (
+    DeclaredTool,
+    ToolChoice,
+    names_back,
+    note_leftovers,
+    output_budget,
+    read_tool_choice,
+    read_tools,
+    sent_names,
+    stop_list,
+)
+from vendor_verifier.wire.gemini_reader import GeminiReader
+from vendor_verifier.wire.gemini_schema import gemini_schema
+from vendor_verifier.wire.payload import PayloadError, as_dict, parse_json
+from vendor_verifier.wire.translate import (
+    ImagePart,
+    Notes,
+    Part,
+    PastCall,
+    Said,
+    TextPart,
+    argument_object,
+    read_messages,
+)
+
+_METHOD = ":streamGenerateContent"
+# A name begins with a letter or "_"; a leading character of another kind is replaced.
+_ILLEGAL = re.compile(r"^[^a-zA-Z_]|[^a-zA-Z0-9_.:-]")
+_LONGEST_NAME = 64
+_MOST_STOPS = 5
+_SETTINGS: Mapping[str, str] = {
+    "temperature": "temperature",
+    "top_p": "topP",
+    "top_k": "topK",
+    "seed": "seed",
+    "presence_penalty": "presencePenalty",
+    "frequency_penalty": "frequencyPenalty",
+    "thinking_config": "thinkingConfig",
+}
+_KNOWN = frozenset({
+    *_SETTINGS, "max_tokens", "max_completion_tokens", "stop", "tool_choice", "parallel_tool_calls", "response_format",
+})  # fmt: skip
+_MODES = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
+
+Auth = Literal["x-goog-api-key", "bearer", "both"]
+
+
+@dataclass(frozen=True, slots=True)
+class Gemini:
+    """The wire. The API's version is part of the base url (``…/v1beta``; some gateways know no other).
+
+    ``schema``: ``parameters`` converts tool schemas to Gemini's OpenAPI subset, ``json_schema`` sends them untouched as
+    ``parametersJsonSchema``, where the model takes it. ``foreign_signature`` is put on calls of the history that bring
+    no thought signature, for models that refuse a history without.
+    """
+
+    name: str = "gemini"
+    auth: Auth = "x-goog-api-key"
+    schema: Literal["parameters", "json_schema"] = "parameters"
+    foreign_signature: str | None = None
+
+    def request(self, turn: Turn, endpoint: Endpoint) -> HttpRequest:
+        notes = Notes()
+        tools = read_tools(turn.tools, notes)
+        history = read_messages(turn.messages, notes)
+        past = (call.name for said in history for call in said.calls)
+        names = sent_names([*(tool.name for tool in tools), *past], _ILLEGAL, _LONGEST_NAME)
+        body: dict[str, Any] = {}
+        system = _system(history, notes)
+        if system:
+            body["systemInstruction"] = {"parts": [{"text": system}]}
+        body["contents"] = self._contents(history, names, notes)
+        if tools:
+            body["tools"] = [{"functionDeclarations": [self._declaration(tool, names, notes) for tool in tools]}]
+        choice = read_tool_choice(turn.parameters.get("tool_choice"), tools, notes)
+        if choice is not None:
+            body["toolConfig"] = {"functionCallingConfig": _calling_config(choice, names, notes)}
+        if tools and turn.parameters.get("parallel_tool_calls") is False:
+            notes.cannot("parallel_tool_calls=false")
+        settings = self._generation_config(turn.parameters, notes)
+        if settings:
+            body["generationConfig"] = settings
+        _merge(body, endpoint.body)
+        return HttpRequest(
+            url=stream_url(endpoint.base_url, endpoint.model_id),
+            headers=self._headers(endpoint),
+            body=json_bytes(body),
+            untranslatable=notes.untranslatable,
+            tool_names=names_back(names),
+            rewritten=notes.rewritten,
+        )
+
+    def reader(self) -> GeminiReader:
+        return GeminiReader()
+
+    def _headers(self, endpoint: Endpoint) -> dict[str, str]:
+        headers = {"content-type": "application/json", "accept": "text/event-stream"}
+        if endpoint.key and self.auth != "bearer":
+            headers["x-goog-api-key"] = endpoint.key
+        if endpoint.key and self.auth != "x-goog-api-key":
+            headers["authorization"] = f"Bearer {endpoint.key}"
+        headers.update(endpoint.headers)
+        return headers
+
+    def _declaration(self, tool: DeclaredTool, names: Mapping[str, str], notes: Notes) -> dict[str, Any]:
+        declared: dict[str, Any] = {"name": names[tool.name]}
+        if tool.description:
+            declared["description"] = tool.description
+        if tool.strict:
+            notes.rewrote("dropped:strict")
+        if tool.parameters is None or tool.parameters == {}:
+            return declared
+        if self.schema == "json_schema":
+            declared["parametersJsonSchema"] = tool.parameters
+            return declared
+        schema = _subset(tool.parameters, notes)
+        if schema.get("type") != "OBJECT":
+            notes.cannot("tool schema whose root is not an object")
+        elif schema.get("properties"):
+            # An object without properties is refused; a function without parameters says the same.
+            declared["parameters"] = schema
+        return declared
+
+    def _contents(self, history: Sequence[Said], names: Mapping[str, str], notes: Notes) -> list[dict[str, Any]]:
+        order = {call.id: number for number, call in enumerate(call for said in history for call in said.calls)}
+        turns: list[tuple[str, list[tuple[int, dict[str, Any]]]]] = []
+        for said in history:
+            if said.role == "system":
+                continue
+            parts = self._parts(said, names, order, notes)
+            if not parts:
+                notes.rewrote("dropped:empty_message")
+            elif turns and turns[-1][0] == said.role:
+                turns[-1][1].extend(parts)
+            else:
+                turns.append((said.role, parts))
+        if not turns:
+            notes.cannot("no message")
+        elif turns[-1][0] == "assistant":
+            notes.cannot("history that ends with the assistant")
+        return [
+            {
+                "role": "model" if role == "assistant" else "user",
+                "parts": [part for _, part in sorted(parts, key=lambda numbered: numbered[0])],
+            }
+            for role, parts in turns
+        ]
+
+    def _parts(
+        self, said: Said, names: Mapping[str, str], order: Mapping[str, int], notes: Notes
+    ) -> list[tuple[int, dict[str, Any]]]:
+        """The parts of one message, each with its place among its neighbours (only results have to be reordered)."""
+        if said.role == "tool":
+            if any(isinstance(part, ImagePart) for part in said.parts):
+                notes.cannot("image in a tool result")
+            if said.call is None:
+                return []
+            response = {"name": names[said.call.name], "response": _result(said.text)}
+            return [(order[said.call.id], {"functionResponse": response})]
+        if said.role == "assistant" and any(isinstance(part, ImagePart) for part in said.parts):
+            notes.cannot("image in an assistant message")
+        parts = [part for spoken in said.parts if (part := _part(spoken, notes)) is not None]
+        parts.extend(self._call(call, names, notes, is_first=call is said.calls[0]) for call in said.calls)
+        return [(0, part) for part in parts]
+
+    def _call(self, call: PastCall, names: Mapping[str, str], notes: Notes, *, is_first: bool) -> dict[str, Any]:
+        part: dict[str, Any] = {"functionCall": {"name": names[call.name], "args": argument_object(call, notes)}}
+        # Of parallel calls only the first is signed.
+        signature = call.signature or (self.foreign_signature if is_first else None)
+        if signature:
+            part["thoughtSignature"] = signature
+        return part
+
+    def _generation_config(self, parameters: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
+        settings = {there: parameters[here] for here, there in _SETTINGS.items() if parameters.get(here) is not None}
+        budget = output_budget(parameters)
+        if budget is not None:
+            settings["maxOutputTokens"] = budget
+        stops = stop_list(parameters.get("stop"))
+        if len(stops) > _MOST_STOPS:
+            notes.cannot(f"more than {_MOST_STOPS} stop sequences")
+        if stops:
+            settings["stopSequences"] = stops
+        settings.update(self._response_format(as_dict(parameters.get("response_format")), notes))
+        note_leftovers(parameters, _KNOWN, notes)
+        return settings
+
+    def _response_format(self, wanted: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
+        kind = wanted.get("type")
+        if kind in (None, "text"):
+            return {}
+        if kind not in ("json_object", "json_schema"):
+            notes.cannot("response_format")
+            return {}
+        form: dict[str, Any] = {"responseMimeType": "application/json"}
+        schema = as_dict(wanted.get("json_schema")).get("schema")
+        if kind == "json_schema" and schema is not None:
+            if self.schema == "json_schema":
+                form["responseJsonSchema"] = schema
+            else:
+                form["responseSchema"] = _subset(schema, notes)
+        return form
+
+
+def stream_url(base_url: str, model_id: str) -> str:
+    """The streaming address of a model; ``alt=sse`` because without it the stream is one JSON array."""
+    base = base_url.rstrip("/")
+    if _METHOD in base:
+        return base
+    prefixed = model_id.startswith(("models/", "tunedModels/", "publishers/", "projects/"))
+    model = model_id if prefixed else f"models/{model_id}"
+    return f"{base}/{quote(model, safe='/:@')}{_METHOD}?alt=sse"
+
+
+def _subset(schema: object, notes: Notes) -> dict[str, Any]:
+    converted = gemini_schema(schema)
+    for word in converted.lost:
+        notes.rewrote(f"schema:{word}")
+    return converted.schema
+
+
+def _calling_config(choice: ToolChoice, names: Mapping[str, str], notes: Notes) -> dict[str, Any]:
+    config: dict[str, Any] = {"mode": _MODES[choice.mode]}
+    if choice.names and choice.mode == "auto":
+        notes.cannot("tool_choice allowed_tools")
+    elif choice.names:
+        config["allowedFunctionNames"] = [names.get(name, name) for name in choice.names]
+    return config
+
+
+def _system(history: Iterable[Said], notes: Notes) -> str:
+    texts: list[str] = []
+    talking = False
+    for said in history:
+        if said.role != "system":
+            talking = True
+            continue
+        if talking:
+            notes.rewrote("system_moved")
+        if any(isinstance(part, ImagePart) for part in said.parts):
+            notes.cannot("image in a system message")
+        if said.text.strip():
+            texts.append(said.text)
+    return "\n\n".join(texts)
+
+
+def _result(text: str) -> dict[str, Any]:
+    """A tool's result as the object Gemini wants; what is not an object goes under the word its documents use."""
+    try:
+        value = parse_json(text)
+    except PayloadError:
+        value = None
+    return value if isinstance(value, dict) else {"output": text}
+
+
+def _part(part: Part, notes: Notes) -> dict[str, Any] | None:
+    if isinstance(part, TextPart):
+        return {"text": part.text}
+    if part.url is not None:
+        notes.cannot("image by address")
+        return None
+    return {"inlineData": {"mimeType": part.media_type, "data": part.data}}
+
+
+def _merge(body: dict[str, Any], extra: Mapping[str, Any]) -> None:
+    """Like ``update``, but ``generationConfig: {thinkingConfig: …}`` adds to the settings instead of replacing them."""
+    for key, value in extra.items():
+        known = body.get(key)
+        body[key] = {**known, **value} if isinstance(known, dict) and isinstance(value, Mapping) else value

@@ -1,0 +1,191 @@
+"""Listens to Gemini's ``streamGenerateContent``, as events, as one JSON array or as one object; judges no answer.
+
+The protocol has no end marker: an answer is whole when a ``finishReason`` came. That word is ``STOP`` for calls too, so
+``STOP`` after a call reads as ``tool_calls``.
+
+A call the model attempted and Google's own parser refused (``MALFORMED_FUNCTION_CALL``, ``UNEXPECTED_TOOL_CALL`` and
+their like) arrives as an answer without any call. Read as a plain stop it would pass for a model that chose not to
+call; here it ends with the reason ``error`` and an anomaly in the word's lower case, so that the attempt fails and the
+failure says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from vendor_verifier.values.event import (
+    Anomaly,
+    Fault,
+    Finish,
+    FinishReason,
+    Identity,
+    ReasoningDelta,
+    SseEvent,
+    StreamEnd,
+    StreamEvent,
+    TextDelta,
+    ToolCallDelta,
+    Usage,
+)
+from vendor_verifier.wire.fault import read_fault
+from vendor_verifier.wire.payload import PayloadError, as_count, as_dict, as_list, as_text, parse_json
+from vendor_verifier.wire.translate import argument_text
+
+FAILED_CALLS = frozenset({
+    "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MISSING_THOUGHT_SIGNATURE",
+    "MALFORMED_RESPONSE",
+})  # fmt: skip
+FINISH_REASONS: Mapping[str, FinishReason] = {
+    "STOP": "stop",
+    "FUNCTION_CALL": "tool_calls",
+    "MAX_TOKENS": "length",
+    "SAFETY": "content_filter",
+    "RECITATION": "content_filter",
+    "LANGUAGE": "content_filter",
+    "BLOCKLIST": "content_filter",
+    "PROHIBITED_CONTENT": "content_filter",
+    "SPII": "content_filter",
+    "MODEL_ARMOR": "content_filter",
+    "IMAGE_SAFETY": "content_filter",
+    "IMAGE_PROHIBITED_CONTENT": "content_filter",
+    "IMAGE_RECITATION": "content_filter",
+    **dict.fromkeys(FAILED_CALLS, "error"),
+}
+_IGNORED_PARTS: Mapping[str, str] = {
+    "inlineData": "inline_data_ignored",
+    "fileData": "inline_data_ignored",
+    "executableCode": "code_execution_ignored",
+    "codeExecutionResult": "code_execution_ignored",
+}
+_COUNTS = (
+    "promptTokenCount", "toolUsePromptTokenCount", "candidatesTokenCount", "thoughtsTokenCount",
+    "cachedContentTokenCount",
+)  # fmt: skip
+
+
+class GeminiReader:
+    """Reads one answer. State: how many calls were begun, the counts heard so far, who is answering."""
+
+    def __init__(self) -> None:
+        self._calls = 0
+        self._counts: dict[str, int] = {}
+        self._identity = Identity()
+        self._finish: Finish | None = None
+
+    def read(self, event: SseEvent) -> Iterator[StreamEvent]:
+        if event.data.strip() == "[DONE]":
+            yield Anomaly("foreign_end_marker")
+            yield StreamEnd()
+            return
+        try:
+            chunk = parse_json(event.data)
+        except PayloadError:
+            yield Fault(event.data) if event.name == "error" else Anomaly("bad_event")
+            return
+        yield from self._item(chunk, named_error=event.name == "error")
+
+    def read_body(self, body: object) -> Iterator[StreamEvent]:
+        """A whole answer: one object, or the array that a stream without ``alt=sse`` is."""
+        if isinstance(body, list):
+            for item in body:
+                yield from self._item(item)
+            if not body:
+                yield Fault("the answer is an empty array", code="no_choices")
+            return
+        if not isinstance(body, dict):
+            yield Fault("the answer is not a JSON object", code="not_an_object")
+            return
+        known = body.keys() & {"candidates", "promptFeedback", "usageMetadata"}
+        if not known and read_fault(body) is None:
+            yield Fault("the answer has no candidates", code="no_choices")
+            return
+        yield from self._item(body)
+
+    def _item(self, item: object, *, named_error: bool = False) -> Iterator[StreamEvent]:
+        if isinstance(item, list) and len(item) == 1:
+            item = item[0]  # errors come in an array of their own
+        if not isinstance(item, dict):
+            yield Anomaly("bad_event")
+            return
+        fault = read_fault(item, named_error=named_error)
+        if fault is not None:
+            yield fault
+            return
+        yield from self._chunk(item)
+
+    def _chunk(self, chunk: dict[str, Any]) -> Iterator[StreamEvent]:
+        identity = Identity(
+            model=as_text(chunk.get("modelVersion")) or None, response_id=as_text(chunk.get("responseId")) or None
+        )
+        if identity != self._identity:
+            self._identity = identity
+            yield identity
+        candidate: dict[str, Any] = {}
+        for item in as_list(chunk.get("candidates")):
+            if as_dict(item).get("index") in (0, None):
+                candidate = as_dict(item)
+                break
+        for part in as_list(as_dict(candidate.get("content")).get("parts")):
+            yield from self._part(as_dict(part))
+        yield from self._usage(as_dict(chunk.get("usageMetadata")))
+        yield from self._finished(candidate, as_dict(chunk.get("promptFeedback")))
+
+    def _part(self, part: dict[str, Any]) -> Iterator[StreamEvent]:
+        text = as_text(part.get("text"))
+        if text:
+            yield ReasoningDelta(text) if part.get("thought") is True else TextDelta(text)
+        if isinstance(part.get("functionCall"), dict):
+            yield from self._call(part["functionCall"])
+        for word, anomaly in _IGNORED_PARTS.items():
+            if word in part:
+                yield Anomaly(anomaly)
+
+    def _call(self, call: dict[str, Any]) -> Iterator[StreamEvent]:
+        """One whole call. ``args`` is an object and may be left out; text there is a gateway's departure."""
+        given = call.get("args")
+        arguments = given if isinstance(given, str) else argument_text(as_dict(given))
+        if given is not None and not isinstance(given, dict):
+            yield Anomaly("arguments_not_an_object")
+        index, self._calls = self._calls, self._calls + 1
+        yield ToolCallDelta(index, as_text(call.get("id")) or None, as_text(call.get("name")) or None, arguments)
+
+    def _usage(self, usage: dict[str, Any]) -> Iterator[StreamEvent]:
+        """Each report is cumulative but may leave a count out, so the last one heard of each kind stands."""
+        if not usage:
+            return
+        for key in _COUNTS:
+            count = as_count(usage.get(key))
+            if count is not None:
+                self._counts[key] = count
+        counts = self._counts
+        yield Usage(
+            input=_total(counts, "promptTokenCount", "toolUsePromptTokenCount"),
+            output=_total(counts, "candidatesTokenCount", "thoughtsTokenCount"),
+            cached=counts.get("cachedContentTokenCount"),
+            reasoning=counts.get("thoughtsTokenCount"),
+        )
+
+    def _finished(self, candidate: dict[str, Any], feedback: dict[str, Any]) -> Iterator[StreamEvent]:
+        raw = as_text(candidate.get("finishReason"))
+        blocked = as_text(feedback.get("blockReason"))
+        if raw:
+            reason = FINISH_REASONS.get(raw, "unknown")
+            if reason == "stop" and self._calls:
+                reason = "tool_calls"
+            finish = Finish(reason, raw)
+        elif blocked:
+            finish = Finish("content_filter", blocked)
+        else:
+            return
+        if finish == self._finish:
+            return  # some models repeat it in every event
+        self._finish = finish
+        if raw in FAILED_CALLS:
+            yield Anomaly(raw.lower())
+        yield finish
+
+
+def _total(counts: Mapping[str, int], *keys: str) -> int | None:
+    found = [counts[key] for key in keys if key in counts]
+    return sum(found) if found else None
