@@ -1,0 +1,128 @@
+"""What a sample's outcome is: called, not called or undecided, by content first and finish reason second."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from vendor_verifier.suites import SUITES
+from vendor_verifier.suites.base import replay
+from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
+from vendor_verifier.values.event import ToolCall
+from vendor_verifier.values.record import Attempt, Failure, Response
+from vendor_verifier.values.request import Turn
+from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.score import Score
+
+TOOLS = ({"type": "function", "function": {"name": "f", "parameters": {"required": ["a"]}}},)
+SAMPLE = Sample("s-1", Turn(({"role": "user", "content": "x"},), TOOLS))
+CALL = ToolCall("f", '{"a": 1}')
+CUT = ToolCall("f", '{"a": ')
+
+
+def judge(response: Response | None, failure: Failure | None = None) -> Score:
+    score = replay(TriggerSuite().play(SAMPLE), iter([Attempt(1, response=response, failure=failure)]))
+    assert score is not None
+    return score
+
+
+def answer(finish: Any, *calls: ToolCall, **more: Any) -> Response:
+    return Response(finish_reason=finish, tool_calls=calls, **more)
+
+
+@pytest.mark.parametrize(
+    ("finish", "calls", "decision"),
+    [
+        ("tool_calls", (CALL,), "called"),
+        ("stop", (CALL,), "called"),
+        ("unknown", (CALL,), "called"),
+        (None, (CALL,), "called"),
+        ("length", (CALL,), "called"),
+        ("length", (CALL, CUT), "called"),
+        ("length", (CUT,), "undecided"),
+        ("length", (ToolCall("f", ""),), "undecided"),
+        ("length", (), "undecided"),
+        ("error", (), "undecided"),
+        ("stop", (), "not_called"),
+        ("content_filter", (), "not_called"),
+        ("unknown", (), "not_called"),
+        (None, (), "not_called"),
+        ("tool_calls", (), "not_called"),
+        ("tool_calls", (CUT,), "called"),
+    ],
+)
+def test_content_decides_and_the_finish_reason_only_explains(
+    finish: str | None, calls: tuple[ToolCall, ...], decision: str
+) -> None:
+    """Called = a complete call whatever the finish reason; length without one leaves it open."""
+    assert judge(answer(finish, *calls)).decision == decision
+
+
+def test_p03_a_reply_cut_by_its_limit_is_not_a_decision_against_calling() -> None:
+    """length without a call is undecided and its half call is not charged as bad JSON (P03)."""
+    score = judge(answer("length", CUT))
+    assert (score.decision, score.calls, score.anomalies) == ("undecided", (), ("call_cut_by_length",))
+
+
+def test_p04_calls_under_finish_stop_count_and_are_judged() -> None:
+    """Correct calls with finish stop are a trigger, validated, and the disagreement is kept (P04)."""
+    score = judge(answer("stop", CALL))
+    assert score.decision == "called"
+    assert [call.verdict for call in score.calls] == ["valid"]
+    assert score.anomalies == ("calls_but_other_finish",)
+
+
+def test_p43_finish_tool_calls_without_a_call_is_no_call_and_no_invalid_one() -> None:
+    """An empty list under tool_calls is not_called with an anomaly and adds nothing to schema accuracy (P43)."""
+    score = judge(answer("tool_calls"))
+    assert (score.decision, score.calls, score.anomalies) == ("not_called", (), ("tool_calls_finish_without_call",))
+
+
+def test_p43_every_call_of_an_answer_is_judged_by_itself() -> None:
+    """Verdicts are per call, in order (P43)."""
+    score = judge(answer("tool_calls", CALL, ToolCall("f", "{}"), ToolCall("g", "{}")))
+    assert [call.verdict for call in score.calls] == ["valid", "schema_mismatch", "unknown_tool"]
+
+
+def test_p46_a_cut_stream_is_undecided_even_with_a_call_in_it() -> None:
+    """A truncated answer decides nothing and its calls are not judged (P46)."""
+    score = judge(answer(None, CALL), Failure("truncated", "stream", "cut"))
+    assert (score.decision, score.calls) == ("undecided", ())
+
+
+def test_p47_an_answer_of_reasoning_alone_is_flagged() -> None:
+    """Reasoning without text or call is not called, and noticed (P47)."""
+    score = judge(answer("stop", reasoning="hm", text=" "))
+    assert (score.decision, score.anomalies) == ("not_called", ("reasoning_only",))
+
+
+def test_a_failure_is_undecided() -> None:
+    """No answer, no decision."""
+    assert judge(None, Failure("http_5xx", "headers", "x", 500)) == Score("trigger")
+
+
+def test_an_empty_call_shell_is_no_call() -> None:
+    """A call with neither name nor arguments is noise, and noticed."""
+    score = judge(answer("stop", ToolCall("", " ")))
+    assert (score.decision, score.anomalies) == ("not_called", ("phantom_call",))
+
+
+def test_a_call_without_a_name_is_a_call_of_an_unknown_tool() -> None:
+    """The model did call; nobody can tell what."""
+    score = judge(answer("tool_calls", ToolCall("", '{"a": 1}')))
+    assert (score.decision, score.calls[0].verdict) == ("called", "unknown_tool")
+
+
+def test_the_suite_sends_the_sample_as_it_is_and_once() -> None:
+    """One turn, the sample's own; a recording that ends early gives no score."""
+    play = TriggerSuite().play(SAMPLE)
+    assert next(play) is SAMPLE.turn
+    assert replay(TriggerSuite().play(SAMPLE), iter(())) is None
+    assert [suite.name for suite in SUITES] == ["trigger"]
+
+
+def test_kept_checkers_are_compiled_once_per_sample() -> None:
+    """The same sample gets the same checker."""
+    kept = KeptCheckers()
+    assert kept(SAMPLE) is kept(SAMPLE)
