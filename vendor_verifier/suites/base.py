@@ -1,12 +1,13 @@
 """What a suite is: a pure generator over a sample. The same code runs against a network, a file or a list.
 
 ``play`` yields the turn to send and is sent back the final :class:`Attempt` of that turn (a failure is an attempt too);
-it may yield again, and returns the :class:`Score`. It never sees a clock, a socket or another sample.
+it may yield again, and returns its judgement: a function that gives the :class:`Score` when somebody asks for it. A run
+never asks, so no scoring happens while streams are being timed. A play never sees a clock, a socket or another sample.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Protocol
 
 from vendor_verifier.values.record import Attempt
@@ -14,7 +15,8 @@ from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import Score
 
-Play = Generator[Turn, Attempt, Score]
+Judgement = Callable[[], Score]
+Play = Generator[Turn, Attempt, Judgement]
 
 
 class Suite(Protocol):
@@ -38,5 +40,5 @@ def replay(play: Play, answers: Iterator[Attempt]) -> Score | None:
                 return None
             play.send(attempt)
     except StopIteration as end:
-        score: Score = end.value
-        return score
+        judgement: Judgement = end.value
+        return judgement()

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from vendor_verifier.suites.base import Play
 from vendor_verifier.suites.schema import ArgumentChecker
@@ -51,7 +52,7 @@ class TriggerSuite:
     def play(self, sample: Sample) -> Play:
         """Ask once, judge the answer."""
         attempt = yield sample.turn
-        return self.judge(sample, attempt)
+        return partial(self.judge, sample, attempt)
 
     def judge(self, sample: Sample, attempt: Attempt) -> Score:
         """The score of one final attempt. Calls of an answer that did not succeed are not judged."""
