@@ -1,8 +1,8 @@
 """A string that matches a regular expression; it covers what tool schemas use and refuses look-around and references.
 
 Theory of operation: the pattern is parsed into alternatives of repeated atoms (a set of characters, or a group), then
-walked once with a generator. Anchors are dropped: what is produced is exactly one match, so they hold by themselves.
-Steps are counted, so that nested repetitions cannot run away.
+walked once with a generator. Anchors are dropped: what is produced is exactly one match, so they hold by
+themselves, but for word boundaries within a word. Steps are counted, so that nested repetitions cannot run away.
 """
 
 from __future__ import annotations
