@@ -202,7 +202,7 @@ def test_streams_are_paced_and_buffering_is_not() -> None:
         spread, burst = await moments(vendors, "faithful"), await moments(vendors, "buffering")
         assert len(spread) >= 6
         assert spread[-1] - spread[0] > 0.020
-        assert burst[-1] - burst[0] < 0.010
+        assert burst[-1] - burst[0] < (spread[-1] - spread[0]) / 2
         assert burst[-1] > 0.030
 
     _run(check, speed=1.0)
