@@ -52,8 +52,7 @@ def facts_of(record: Record, suite: Suite, sample: Sample, *, defective: bool = 
     """
     score = _score(record, suite, sample)
     final = record.final
-    failed = None if record.succeeded or final is None else final.failure
-    kind = None if failed is None else failed.kind
+    kind = None if record.succeeded else _failure_kind(record)
     answered = None if final is None else final.response
     anomalies = dict.fromkeys([*score.anomalies, *_anomalies(record)])
     if defective and kind in _REFUSALS:
@@ -67,7 +66,7 @@ def facts_of(record: Record, suite: Suite, sample: Sample, *, defective: bool = 
         values=tuple(metric.measure(record) for metric in METRICS),
         decoding=record_decoding(record),
         delivery=record_delivery(record),
-        failure=None if record.succeeded else kind or "harness",
+        failure=kind,
         finish_reason=answered.finish_reason or "none" if answered is not None and record.succeeded else None,
         served_model=None if answered is None else answered.served_model,
         anomalies=tuple(anomalies),
@@ -78,6 +77,12 @@ def _score(record: Record, suite: Suite, sample: Sample) -> Score:
     """An unfinished recording decides nothing."""
     finals = (turn.attempts[-1] for turn in record.turns if turn.attempts)
     return replay(suite.play(sample), finals) or Score(suite.name)
+
+
+def _failure_kind(record: Record) -> str:
+    """Why the first turn that failed did; a recording without any reason is our own fault."""
+    failures = (attempt.failure for attempt in _finals(record))
+    return next((failure.kind for failure in failures if failure is not None), "harness")
 
 
 def _anomalies(record: Record) -> Iterator[str]:
