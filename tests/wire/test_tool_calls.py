@@ -136,6 +136,12 @@ def test_name_in_fragments() -> None:
     assert calls == (ToolCall("get_weather", "", "a"),)
 
 
+def test_name_after_the_arguments() -> None:
+    """A name that comes last is still the name."""
+    calls = put_together(ToolCallDelta(0, "a", None, "{}"), ToolCallDelta(0, None, "f", None))
+    assert calls == (ToolCall("f", "{}", "a"),)
+
+
 def test_name_that_changes_after_arguments_is_flagged() -> None:
     """Another name for the same index and id keeps the first and says so."""
     calls = put_together(ToolCallDelta(0, "a", "f", "{"), ToolCallDelta(0, "a", "g", "}"))

@@ -128,7 +128,7 @@ class ToolCallAccumulator:
     def _add_name(call: _Open, fragment: str) -> None:
         if call.name == fragment or (call.name and call.arguments and call.name.endswith(fragment)):
             call.anomalies["name_repeated"] = None
-        elif not call.arguments:
+        elif not (call.name and call.arguments):
             call.name += fragment
         else:
             call.anomalies["name_changed"] = None
