@@ -57,11 +57,16 @@ def _entry(draft: Draft, keys: _KeyRing, overrides: Mapping[str, Any]) -> Entry:
         account=account_of(draft.address.origin, key),
         is_baseline=draft.is_baseline,
         provider=draft.provider,
-        key_name=draft.key.name if key is not None else None,
+        key_name=draft.key.name if key is not None or _needs_key(draft) else None,
         parameters={**draft.parameters, **parameters},
         concurrency=draft.concurrency,
         price=draft.price,
     )
+
+
+def _needs_key(draft: Draft) -> bool:
+    """Vendors need a key, unless they are simulated, or on this machine and the config names none."""
+    return not draft.address.url.startswith("sim:") and (draft.key.explicit or not draft.address.local)
 
 
 class _KeyRing:
@@ -80,7 +85,7 @@ class _KeyRing:
         name = draft.key.name
         value = self._variables.get(name)
         if value is None:
-            if draft.key.explicit or not draft.address.local:
+            if _needs_key(draft):
                 self._missing.setdefault(name, []).append(draft)
             return None
         if not value.isascii() or not value.isprintable() or " " in value:

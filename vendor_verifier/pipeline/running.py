@@ -73,8 +73,8 @@ def run(
             plan = replace(prepared.plan, entries=entries)
             items = [item for item in _items(plan, prepared.registry) if _key(manifest["run"], item) not in done]
             on_start(len(items), len(done))
-            end = _send(plan, items, manifest["run"], journal, on_record)
-        manifest |= _ending(end, prepared.plan, scrubber)
+            end = _send(plan, items, manifest["run"], journal, scrubber, on_record)
+        manifest |= _ending(end, prepared.plan)
         folder.write_manifest(manifest)
     report = score_folder(folder)
     write_reports(folder, report)
@@ -140,14 +140,16 @@ def _key(run_id: str, item: WorkItem) -> RecordKey:
     return (run_id, entry.model, entry.label, item.suite.name, item.sample.id, item.repetition)
 
 
-def _send(plan: Plan, items: Sequence[WorkItem], run_id: str, journal: Journal, on_record: OnRecord) -> RunEnd:
+def _send(
+    plan: Plan, items: Sequence[WorkItem], run_id: str, journal: Journal, scrubber: Scrubber, on_record: OnRecord
+) -> RunEnd:
     def emit(records: Sequence[Record]) -> None:
         journal.append(records)
         for record in records:
             on_record(record)
 
     with _only_error():
-        return anyio.run(run_local, plan, items, run_id, emit)
+        return anyio.run(run_local, plan, items, run_id, emit, scrubber)
 
 
 @contextmanager
@@ -167,12 +169,12 @@ def _raise_first(group: BaseExceptionGroup[BaseException]) -> NoReturn:
     raise first
 
 
-def _ending(end: RunEnd, plan: Plan, scrubber: Scrubber) -> dict[str, Any]:
+def _ending(end: RunEnd, plan: Plan) -> dict[str, Any]:
     labels = {entry.account: f"{entry.model}: {entry.label}" for entry in plan.entries}
     return {
         "status": "interrupted" if end.signal_number is not None else "finished",
         "finished_at": now_text(),
-        "stopped": {labels[account]: scrubber.text(reason) for account, reason in end.stopped.items()},
+        "stopped": {labels[account]: reason for account, reason in end.stopped.items()},
     }
 
 

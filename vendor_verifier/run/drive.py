@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import anyio
 
 from vendor_verifier.run.pacing import Limiter
 from vendor_verifier.run.retry import STOPS_VENDOR, attempt_until_done
 from vendor_verifier.run.transport import Transport
+from vendor_verifier.scrub import Scrubber
 from vendor_verifier.suites.base import Play
 from vendor_verifier.values.plan import Entry, RetryRules
 from vendor_verifier.values.record import Attempt, Failure, TurnRecord
@@ -43,6 +44,7 @@ class Driver:
     limiter: Limiter
     retry: RetryRules
     rng: random.Random
+    scrubber: Scrubber
     clock_ns: Callable[[], int] = time.perf_counter_ns
 
     async def play(self, play: Play, line: Line) -> tuple[TurnRecord, ...]:
@@ -96,8 +98,11 @@ class Driver:
         timing, response, failure = read_answer(
             exchange, line.wire.reader(), tool_names=request.tool_names, classify=line.vendor.classify
         )
-        if failure is not None and failure.kind in STOPS_VENDOR:
-            self.limiter.stop(entry, failure.message)
+        if failure is not None:
+            # A failure's words go to screens and manifests as well as to the journal, which scrubs for itself.
+            failure = replace(failure, message=self.scrubber.text(failure.message))
+            if failure.kind in STOPS_VENDOR:
+                self.limiter.stop(entry, failure.message)
         return Attempt(number, timing, response, failure)
 
 

@@ -14,6 +14,7 @@ from vendor_verifier.run.drive import Driver
 from vendor_verifier.run.engine import Emit, Shard, VendorSlots, WorkItem, cut_shards, run_shard
 from vendor_verifier.run.pacing import LocalLimiter
 from vendor_verifier.run.transport import Transport
+from vendor_verifier.scrub import Scrubber
 from vendor_verifier.values.plan import Entry, Plan
 
 BLOCK = 25
@@ -29,7 +30,7 @@ class RunEnd:
     stopped: Mapping[str, str]
 
 
-async def run_local(plan: Plan, items: Sequence[WorkItem], run: str, emit: Emit) -> RunEnd:
+async def run_local(plan: Plan, items: Sequence[WorkItem], run: str, emit: Emit, scrubber: Scrubber) -> RunEnd:
     """Send every item. A first SIGINT or SIGTERM stops new requests and waits a little; a second ends at once."""
     entries = plan.entries
     limiter = LocalLimiter(entries, plan.request_concurrency)
@@ -37,7 +38,7 @@ async def run_local(plan: Plan, items: Sequence[WorkItem], run: str, emit: Emit)
     rng = random.Random(plan.seed)  # noqa: S311 spreads waits, keeps no secret
     shards = cut_shards(items, BLOCK, plan.seed)
     async with Transport(plan.limits) as transport, _interruptible(limiter.close) as interruption:
-        driver = Driver(transport, limiter, plan.retry, rng)
+        driver = Driver(transport, limiter, plan.retry, rng, scrubber)
         await _run_shards(shards, _shards_in_flight(entries, plan), driver, run, emit, slots)
     return RunEnd(interruption.signal_number, dict(limiter.stopped))
 
