@@ -9,7 +9,7 @@ take a final assistant message for the beginning of the answer: such turns are u
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -28,7 +28,16 @@ from vendor_verifier.wire.declared import (
     stop_list,
 )
 from vendor_verifier.wire.payload import as_dict
-from vendor_verifier.wire.translate import ImagePart, Notes, Part, Said, TextPart, argument_object, read_messages
+from vendor_verifier.wire.translate import (
+    ImagePart,
+    Notes,
+    Part,
+    Said,
+    TextPart,
+    argument_object,
+    read_messages,
+    system_text,
+)
 
 DEFAULT_MAX_TOKENS = 4096
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
@@ -64,7 +73,7 @@ class AnthropicMessages:
         names = sent_names([*(tool.name for tool in tools), *(call.name for call in past)], _ILLEGAL, _LONGEST_NAME)
         ids = sent_names((call.id for call in past), _ILLEGAL, _LONGEST_ID)
         body: dict[str, Any] = {"model": endpoint.model_id, **self._settings(turn.parameters, notes)}
-        system = _system(history, notes)
+        system = system_text(history, notes)
         if system:
             body["system"] = system
         body["messages"] = _messages(history, names, ids, notes)
@@ -185,22 +194,6 @@ def _tool_choice(
     if not parallel:
         wanted["disable_parallel_tool_use"] = True
     return wanted
-
-
-def _system(history: Iterable[Said], notes: Notes) -> str:
-    texts: list[str] = []
-    talking = False
-    for said in history:
-        if said.role != "system":
-            talking = True
-            continue
-        if talking:
-            notes.rewrote("system_moved")
-        if any(isinstance(part, ImagePart) for part in said.parts):
-            notes.cannot("image in a system message")
-        if said.text.strip():
-            texts.append(said.text)
-    return "\n\n".join(texts)
 
 
 def _messages(

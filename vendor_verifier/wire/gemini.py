@@ -10,7 +10,7 @@ calls has no word here, nor have images by address: such turns are untranslatabl
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import quote
@@ -40,6 +40,7 @@ from vendor_verifier.wire.translate import (
     TextPart,
     argument_object,
     read_messages,
+    system_text,
 )
 
 _METHOD = ":streamGenerateContent"
@@ -85,7 +86,7 @@ class Gemini:
         past = (call.name for said in history for call in said.calls)
         names = sent_names([*(tool.name for tool in tools), *past], _ILLEGAL, _LONGEST_NAME)
         body: dict[str, Any] = {}
-        system = _system(history, notes)
+        system = system_text(history, notes)
         if system:
             body["systemInstruction"] = {"parts": [{"text": system}]}
         body["contents"] = self._contents(history, names, notes)
@@ -131,6 +132,8 @@ class Gemini:
             return declared
         if self.schema == "json_schema":
             declared["parametersJsonSchema"] = tool.parameters
+            if as_dict(tool.parameters).get("type", "object") != "object":
+                notes.cannot("tool schema whose root is not an object")
             return declared
         schema = _subset(tool.parameters, notes)
         if schema.get("type") != "OBJECT":
@@ -245,22 +248,6 @@ def _calling_config(choice: ToolChoice, names: Mapping[str, str], notes: Notes) 
     elif choice.names:
         config["allowedFunctionNames"] = [names.get(name, name) for name in choice.names]
     return config
-
-
-def _system(history: Iterable[Said], notes: Notes) -> str:
-    texts: list[str] = []
-    talking = False
-    for said in history:
-        if said.role != "system":
-            talking = True
-            continue
-        if talking:
-            notes.rewrote("system_moved")
-        if any(isinstance(part, ImagePart) for part in said.parts):
-            notes.cannot("image in a system message")
-        if said.text.strip():
-            texts.append(said.text)
-    return "\n\n".join(texts)
 
 
 def _result(text: str) -> dict[str, Any]:

@@ -108,6 +108,23 @@ def read_messages(messages: Iterable[object], notes: Notes) -> list[Said]:
     return history
 
 
+def system_text(history: Iterable[Said], notes: Notes) -> str:
+    """All system messages in one text, for protocols that keep it apart from the talk."""
+    texts: list[str] = []
+    talking = False
+    for said in history:
+        if said.role != "system":
+            talking = True
+            continue
+        if talking:
+            notes.rewrote("system_moved")
+        if any(isinstance(part, ImagePart) for part in said.parts):
+            notes.cannot("image in a system message")
+        if said.text.strip():
+            texts.append(said.text)
+    return "\n\n".join(texts)
+
+
 def argument_object(call: PastCall, notes: Notes) -> dict[str, Any]:
     """The arguments of a past call for a protocol that carries them as an object."""
     try:
