@@ -1,0 +1,148 @@
+"""The command line itself: help, exit codes, messages; what the commands do is tested with the pipeline."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from vendor_verifier import __version__
+from vendor_verifier.cli.exit_codes import TABLE
+from vendor_verifier.cli.main import run_app
+
+ROOT = Path(__file__).parents[2]
+FLAGS = """
+--test-file-path --config-file-path --env-file --vendor-concurrency --request-concurrency --retries --timeout
+--connect-timeout --first-token-timeout --idle-timeout --temperature --max-tokens --extra-body --repeat --limit -n
+--model --vendor --seed --output-dir -o --verbose -v --incremental --dry-run --quiet --json --version
+""".split()
+COMMANDS = ("run", "demo", "score", "report", "import", "simulate", "vendors")
+
+
+def command(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "vendor_verifier.cli.main", *arguments],
+        capture_output=True, text=True, cwd=cwd, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False,
+    )  # fmt: skip
+
+
+def test_help_names_every_flag_every_command_the_exit_codes_and_three_examples(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What a newcomer needs stands on one screen of help."""
+    assert run_app(["--help"]) == 0
+    text = capsys.readouterr().out
+    words = set(text.replace(",", " ").replace(":", " ").split())
+    assert [flag for flag in FLAGS if flag not in words] == []
+    assert [name for name in COMMANDS if f"\n  {name}: " not in text] == []
+    assert " ".join(TABLE.split()) in " ".join(text.split())
+    assert text.count("agent-vendor-verifier") >= 4
+    assert len(text.splitlines()) <= 75
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """--help works below every command and says what it does."""
+    assert run_app([name, "--help"]) == 0
+    assert len(capsys.readouterr().out) > 100
+
+
+def test_help_costs_little_start_up() -> None:
+    """Help needs less than 0.5 s of CPU (0.4 s wall on an idle machine): heavy imports are not made for it."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    runs = 3
+    for _ in range(runs):
+        assert command("--help").returncode == 0
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu_s = (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / runs
+    assert cpu_s < 0.5
+
+
+def test_neither_pandas_nor_an_sdk_is_imported_for_a_run() -> None:
+    """The hot path carries no heavy library: importing the whole main job leaves them out."""
+    code = (
+        "import sys, vendor_verifier.cli.main_job;"
+        "print([m for m in ('pandas', 'numpy', 'openai', 'anthropic', 'jinja2') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_version_is_the_package_s(capsys: pytest.CaptureFixture[str]) -> None:
+    """--version prints what is installed."""
+    assert run_app(["--version"]) == 0
+    assert __version__ in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--no-such-flag"], "no-such-flag"),
+        (["--temperature", "2.5"], "temperature"),
+        (["--request-concurrency", "0"], "concurrency"),
+        (["--extra-body", "[1]"], "JSON object"),
+        (["--extra-body", "{"], "not JSON"),
+        (["report", "nowhere"], "not a run folder"),
+        (["score", "nowhere"], "not a run folder"),
+        (["--incremental"], "config.yaml"),
+        (["import", "--model", "m", "-o", "x"], "label=file"),
+        (["import", "a", "a=b", "a=c", "--model", "m", "-o", "x"], "given twice"),
+    ],
+)
+def test_a_user_s_mistake_is_exit_code_2_and_one_clear_message(
+    arguments: list[str],
+    words: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No traceback: the message names what was read."""
+    monkeypatch.chdir(tmp_path)
+    assert run_app(arguments) == 2
+    message = capsys.readouterr().err
+    assert words in message
+    assert "Traceback" not in message
+
+
+def test_no_config_says_how_to_make_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first thing a newcomer sees without a config is the way to one."""
+    monkeypatch.chdir(tmp_path)
+    assert run_app([]) == 2
+    assert "config_example.yaml" in capsys.readouterr().err
+
+
+def test_vendors_lists_plugins_with_wire_key_and_file(capsys: pytest.CaptureFixture[str]) -> None:
+    """Shipped vendors are found, in words and as JSON."""
+    assert run_app(["vendors"]) == 0
+    assert "openrouter" in capsys.readouterr().out
+    assert run_app(["vendors", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    together = next(row for row in listed["vendors"] if row["name"] == "together")
+    assert (together["wire"], together["key"]) == ("openai", "together")
+    assert together["source"].endswith("vendors/together.py")
+
+
+def test_a_full_disk_is_exit_code_4(tmp_path: Path) -> None:
+    """A run folder that cannot be made is a storage problem, told in one line."""
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    done = command("demo", "-n", "1", "-o", str(blocked / "run"), cwd=tmp_path)
+    assert done.returncode == 4
+    assert "cannot create the run folder" in done.stderr
+
+
+def test_output_is_plain_text_when_piped(tmp_path: Path) -> None:
+    """Results on stdout, progress on stderr, and not one escape sequence in either."""
+    done = command("demo", "-n", "2", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "official" in done.stdout
+    assert "samples to ask" in done.stderr
+    assert "\x1b" not in done.stdout + done.stderr

@@ -1,0 +1,88 @@
+"""The wheel works away from the checkout: installed with the source out of reach, it runs the demonstration."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the wheel and the sdist of this checkout."""
+    target = tmp_path_factory.mktemp("dist")
+    subprocess.run(
+        [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(target), str(ROOT)],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    return target
+
+
+def test_the_installed_wheel_runs_the_demonstration(built: Path, tmp_path: Path) -> None:
+    """Plugins, samples and example configuration are found inside the wheel, with no checkout in sight."""
+    wheel = next(built.glob("*.whl"))
+    home = tmp_path / "venv"
+    venv.create(home, with_pip=True)
+    python = home / "bin" / "python"
+    # The dependencies of the test environment are lent by path, so that nothing is downloaded; our own editable install
+    # is not among them, because a path file named in a path file is not followed.
+    site = Path(
+        subprocess.run(
+            [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout.strip()
+    )
+    (site / "lent.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    subprocess.run(
+        [python, "-m", "pip", "install", "--no-deps", "--no-index", str(wheel)], check=True, capture_output=True
+    )
+    away = tmp_path / "away"
+    away.mkdir()
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    where = subprocess.run(
+        [python, "-c", "import vendor_verifier; print(vendor_verifier.__file__)"],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=away,
+        env=environment,
+    )
+    assert str(home) in where.stdout
+    done = subprocess.run(
+        [home / "bin" / "agent-vendor-verifier", "demo", "-n", "3", "--json", "-o", "out"],
+        capture_output=True,
+        text=True,
+        cwd=away,
+        env=environment,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    vendors = json.loads(done.stdout)["models"]["simulated-model"]["vendors"]
+    assert len(vendors) >= 5
+    assert (away / "out" / "report.md").exists()
+
+
+def test_the_wheel_puts_one_name_into_site_packages_and_ships_no_runs_or_keys(built: Path) -> None:
+    """A top-level ``datasets`` would shadow Hugging Face's, a shipped .env would be a leak."""
+    with zipfile.ZipFile(next(built.glob("*.whl"))) as wheel:
+        names = wheel.namelist()
+    tops = {name.split("/")[0] for name in names}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"vendor_verifier"}
+    for shipped in ("vendors/together.py", "datasets/samples.jsonl", "config_example.yaml", ".env.example"):
+        assert f"vendor_verifier/_shipped/{shipped}" in names
+    assert "vendor_verifier/py.typed" in names
+    with tarfile.open(next(built.glob("*.tar.gz"))) as source:
+        names += source.getnames()
+    assert [name for name in names if name.endswith((".env", "config.yaml")) or "/runs/" in name] == []
