@@ -7,10 +7,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-import anyio
-
 from vendor_verifier.run.pacing import Limiter
-from vendor_verifier.run.retry import STOPS_VENDOR, attempt_until_done
+from vendor_verifier.run.retry import attempt_until_done, stops_vendor
 from vendor_verifier.run.transport import Transport
 from vendor_verifier.scrub import Scrubber
 from vendor_verifier.suites.base import Play
@@ -79,9 +77,13 @@ class Driver:
             return await self._attempt(number, request, line, scheduled_ns if number == 1 else self.clock_ns())
 
         attempts = await attempt_until_done(
-            once, self.retry, self.rng, anyio.sleep, lambda _failure, seconds: self.limiter.pause(entry, seconds)
+            once,
+            self.retry,
+            self.rng,
+            sleep=lambda seconds: self.limiter.rest(entry, seconds),
+            pause=lambda _failure, seconds: self.limiter.pause(entry, seconds),
         )
-        return TurnRecord(attempts)
+        return TurnRecord(_as_asked(attempts))
 
     async def _attempt(self, number: int, request: HttpRequest, line: Line, scheduled_ns: int) -> Attempt:
         entry = line.entry
@@ -101,9 +103,16 @@ class Driver:
         if failure is not None:
             # A failure's words go to screens and manifests as well as to the journal, which scrubs for itself.
             failure = replace(failure, message=self.scrubber.text(failure.message))
-            if failure.kind in STOPS_VENDOR:
+            if stops_vendor(failure):
                 self.limiter.stop(entry, failure.message)
         return Attempt(number, timing, response, failure)
+
+
+def _as_asked(attempts: tuple[Attempt, ...]) -> tuple[Attempt, ...]:
+    """Without a retry that never was one: what the vendor last said stays the outcome when it is stopped between."""
+    last = attempts[-1]
+    was_skipped = last.failure is not None and last.failure.kind == "skipped"
+    return attempts[:-1] if was_skipped and len(attempts) > 1 else attempts
 
 
 def _with_parameters(turn: Turn, entry: Entry) -> Turn:

@@ -26,6 +26,9 @@ class Limiter(Protocol):
     def release(self, entry: Entry) -> None:
         """The attempt is over."""
 
+    async def rest(self, entry: Entry, seconds: float) -> None:
+        """Wait between two attempts, less long when there will be no leave anyway. Holds no place."""
+
     def pause(self, entry: Entry, seconds: float) -> None:
         """Hold back everything on this entry's account for that long."""
 
@@ -57,19 +60,22 @@ class LocalLimiter:
     def release(self, entry: Entry) -> None:
         self._gates[entry.account].places.release()
 
+    async def rest(self, entry: Entry, seconds: float) -> None:
+        await self._gates[entry.account].rest(seconds)
+
     def pause(self, entry: Entry, seconds: float) -> None:
         gate = self._gates[entry.account]
         gate.paused_until = max(gate.paused_until, anyio.current_time() + seconds)
 
     def stop(self, entry: Entry, reason: str) -> None:
         self.stopped.setdefault(entry.account, reason)
-        self._gates[entry.account].wake()
+        self._gates[entry.account].over.set()
 
     def close(self) -> None:
         """Give no more leave to anyone; requests in flight go on."""
         self._closed = True
         for gate in self._gates.values():
-            gate.wake()
+            gate.over.set()
 
     def _refusal(self, entry: Entry) -> Literal["stopped", "closed"] | None:
         if self._closed:
@@ -78,25 +84,21 @@ class LocalLimiter:
 
 
 class _Gate:
-    """One account's places and pause."""
+    """One account's places and pause. ``over`` is set for good when there is nothing left to wait for."""
 
     def __init__(self, limit: int) -> None:
         self.places = anyio.Semaphore(limit, fast_acquire=True)
         self.paused_until = 0.0
-        self._woken: anyio.Event | None = None
+        self.over = anyio.Event()
 
     async def wait_for_pause(self) -> None:
-        while (seconds := self.paused_until - anyio.current_time()) > 0:
-            self._woken = self._woken or anyio.Event()
-            with anyio.move_on_after(seconds):
-                await self._woken.wait()
-                return
+        # Others may lengthen the pause meanwhile.
+        while not self.over.is_set() and (seconds := self.paused_until - anyio.current_time()) > 0:
+            await self.rest(seconds)
 
-    def wake(self) -> None:
-        """End a pause for good: there is nothing left to wait for."""
-        self.paused_until = 0.0
-        if self._woken is not None:
-            self._woken.set()
+    async def rest(self, seconds: float) -> None:
+        with anyio.move_on_after(seconds):
+            await self.over.wait()
 
 
 def _limits(entries: Sequence[Entry], request_concurrency: int) -> Mapping[str, int]:

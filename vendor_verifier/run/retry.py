@@ -14,22 +14,23 @@ import tenacity
 from vendor_verifier.values.plan import RetryRules
 from vendor_verifier.values.record import Attempt, Failure, FailureKind
 
-# Failures of the way there, or of a vendor that says "later".
-_ALWAYS: frozenset[FailureKind] = frozenset(
+# Failures of the way there, of a vendor that says "later", or of an answer that never began.
+_RETRIED: frozenset[FailureKind] = frozenset(
     {
         "dns", "connect", "connect_refused", "connection_reset", "protocol", "timeout_connect",
         "request_timeout", "conflict", "rate_limited", "overloaded", "http_5xx",
+        "truncated", "timeout_first_token", "timeout_idle",
     }
 )  # fmt: skip
-# Failures inside an answer, worth another try only while nothing had been said.
-_BEFORE_FIRST_TOKEN: frozenset[FailureKind] = frozenset({"truncated", "timeout_first_token", "timeout_idle"})
 # Failures that are likely to repeat: one more try settles it.
 _ONCE: frozenset[FailureKind] = frozenset({"empty_response", "bad_payload"})
 _RETRYABLE_STATUS = frozenset({408, 409, 429})
 # These make every further request pointless.
 STOPS_VENDOR: frozenset[FailureKind] = frozenset({"auth", "no_credit"})
+_STOPPING_STATUS = frozenset({401, 402})
 # These mean "not so fast": the wait is for the whole account, not for one request.
 PAUSES_ACCOUNT: frozenset[FailureKind] = frozenset({"rate_limited", "overloaded"})
+_PAUSING_STATUS = frozenset({429, 503, 529})
 
 _FIRST_WAIT_S = 0.5
 _LONGEST_OWN_WAIT_S = 8.0
@@ -38,17 +39,24 @@ _LONGEST_OWN_WAIT_S = 8.0
 def should_retry(attempt: Attempt) -> bool:
     """Whether this attempt's failure is worth another try."""
     failure = attempt.failure
-    if failure is None:
+    has_token = attempt.timing is not None and attempt.timing.first_token_ns is not None
+    if failure is None or has_token:
         return False
-    if failure.kind in _ALWAYS:
-        return True
-    if failure.kind in _ONCE:
-        return attempt.number == 1
-    if failure.kind in _BEFORE_FIRST_TOKEN:
-        return attempt.timing is None or attempt.timing.first_token_ns is None
     if failure.kind == "api_error_in_200":
         return failure.status is not None and (failure.status in _RETRYABLE_STATUS or failure.status >= 500)
-    return False
+    if failure.kind in _ONCE:
+        return attempt.number == 1
+    return failure.kind in _RETRIED
+
+
+def stops_vendor(failure: Failure) -> bool:
+    """Whether nothing more should be asked of this account: no valid key, or no credit, also when said inside a 200.
+
+    A 403 does not: it is as often about one prompt (a filter before the vendor) or one model as about the key.
+    """
+    if failure.kind == "api_error_in_200":
+        return failure.status in _STOPPING_STATUS
+    return failure.kind in STOPS_VENDOR and failure.status != 403
 
 
 def wait_s(failure: Failure | None, attempt_number: int, rules: RetryRules, rng: random.Random) -> float:
@@ -100,4 +108,7 @@ async def attempt_until_done(
 
 
 def _holds_back(failure: Failure) -> bool:
-    return failure.kind in PAUSES_ACCOUNT or failure.retry_after_s is not None
+    is_busy = failure.kind in PAUSES_ACCOUNT or (
+        failure.kind == "api_error_in_200" and failure.status in _PAUSING_STATUS
+    )
+    return is_busy or failure.retry_after_s is not None

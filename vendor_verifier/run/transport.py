@@ -27,6 +27,8 @@ from vendor_verifier.wire.progress import ProgressMeter
 
 MAX_ANSWER_BYTES = 32 * 1024 * 1024
 MAX_ERROR_BYTES = 64 * 1024
+# Every chunk is kept with its moment, so an answer of single bytes costs far more memory than its size.
+MAX_CHUNKS = 500_000
 _DEFAULT_HEADERS = {
     # No compression: a compressing proxy holds tokens back until its block is full.
     "accept-encoding": "identity",
@@ -62,7 +64,10 @@ class Transport:
         attempt = _Attempt(self._limits, meter, scheduled_at_ns)
         try:
             await attempt.run(self._client, request)
-        except httpx2.HTTPError as error:
+        except (httpx2.LocalProtocolError, httpx2.UnsupportedProtocol):
+            # Its message quotes the header, which may be the key.
+            attempt.failure = Failure("harness", "send", "the address or a header of the request is not valid HTTP")
+        except (httpx2.HTTPError, OSError) as error:
             attempt.failure = _transport_failure(error, attempt)
         except (httpx2.InvalidURL, ValueError) as error:
             attempt.failure = Failure("harness", "send", f"the request cannot be sent: {error}")
@@ -87,12 +92,11 @@ class _Attempt:
         self._connect_ns: int | None = None
         self._headers_ns: int | None = None
         self._end_ns = 0
-        self._scope = anyio.CancelScope()
+        self._total_deadline = anyio.current_time() + limits.total_s
+        self._scope = anyio.CancelScope(deadline=self._total_deadline)
         self._deadline_kind: FailureKind = "timeout_total"
 
     async def run(self, client: httpx2.AsyncClient, request: HttpRequest) -> None:
-        total_deadline = anyio.current_time() + self._limits.total_s
-        self._limit("timeout_first_token", self._limits.first_token_s, total_deadline)
         built = client.build_request(
             "POST", request.url, headers=dict(request.headers), content=request.body, extensions={"trace": self._trace}
         )
@@ -102,7 +106,7 @@ class _Attempt:
             self.status = response.status_code
             self.headers = {name.lower(): value for name, value in response.headers.items()}
             try:
-                await self._read(response, total_deadline)
+                await self._read(response)
             finally:
                 self._end_ns = self._now()
                 with anyio.CancelScope(shield=True):
@@ -110,27 +114,29 @@ class _Attempt:
         if self._scope.cancelled_caught:
             self.failure = self._timeout()
 
-    async def _read(self, response: httpx2.Response, total_deadline: float) -> None:
+    async def _read(self, response: httpx2.Response) -> None:
         is_success = 200 <= response.status_code < 300
-        if "text/event-stream" not in self.headers.get("content-type", ""):
+        if "text/event-stream" not in self.headers.get("content-type", "").lower():
             self._meter.expect_body()
         cap = MAX_ANSWER_BYTES if is_success else MAX_ERROR_BYTES
         received = 0
         async for chunk in response.aiter_bytes():
             self.chunks.append((self._now(), chunk))
             received += len(chunk)
-            if received > cap:
-                self._over_cap(cap, is_success=is_success)
+            if received > cap or len(self.chunks) > MAX_CHUNKS:
+                self._over_cap(received - cap, is_success=is_success)
                 return
             if self._meter.feed(chunk) and self._meter.has_token:
-                self._limit("timeout_idle", self._limits.idle_s, total_deadline)
+                self._limit("timeout_idle", self._limits.idle_s)
 
-    def _over_cap(self, cap: int, *, is_success: bool) -> None:
-        if is_success:
-            self.failure = Failure("limit_exceeded", "stream", f"the answer is larger than {cap} bytes", self.status)
-        else:
+    def _over_cap(self, excess: int, *, is_success: bool) -> None:
+        """Keep what fits. Of a refusal that is enough; an answer without its end is none."""
+        if excess > 0:
             at_ns, chunk = self.chunks[-1]
-            self.chunks[-1] = (at_ns, chunk[:cap])
+            self.chunks[-1] = (at_ns, chunk[:-excess])
+        if is_success:
+            words = f"the answer is larger than {MAX_ANSWER_BYTES} bytes or {MAX_CHUNKS} pieces"
+            self.failure = Failure("limit_exceeded", "stream", words, self.status)
 
     def exchange(self) -> Exchange:
         return Exchange(
@@ -152,16 +158,17 @@ class _Attempt:
         elif name.endswith("send_request_headers.started"):
             self.connecting = False
             self._zero_ns = now_ns
+            self._limit("timeout_first_token", self._limits.first_token_s)
             if self._connect_started_ns is not None:
                 self._connect_ns = now_ns - self._connect_started_ns
 
     def _now(self) -> int:
         return time.perf_counter_ns() - self._zero_ns
 
-    def _limit(self, kind: FailureKind, seconds: float, total_deadline: float) -> None:
+    def _limit(self, kind: FailureKind, seconds: float) -> None:
         phase_deadline = anyio.current_time() + seconds
-        self._deadline_kind = kind if phase_deadline < total_deadline else "timeout_total"
-        self._scope.deadline = min(phase_deadline, total_deadline)
+        self._deadline_kind = kind if phase_deadline < self._total_deadline else "timeout_total"
+        self._scope.deadline = min(phase_deadline, self._total_deadline)
 
     def _timeout(self) -> Failure:
         kind = self._deadline_kind
@@ -173,20 +180,29 @@ class _Attempt:
             "timeout_first_token": f"no token within {seconds:g} s",
             "timeout_idle": f"no data for {seconds:g} s in the middle of the answer",
         }.get(kind, f"not finished within {seconds:g} s")
-        phase: Phase = "stream" if self._meter.has_token else "first_token" if self._headers_ns else "headers"
-        return Failure(kind, phase, words, self.status)
+        return Failure(kind, self._phase(), words, self.status)
+
+    def _phase(self) -> Phase:
+        if self.connecting:
+            return "connect"
+        if self._headers_ns is None:
+            return "headers"
+        return "stream" if self._meter.has_token else "first_token"
 
 
-def _transport_failure(error: httpx2.HTTPError, attempt: _Attempt) -> Failure:
+def _transport_failure(error: Exception, attempt: _Attempt) -> Failure:
     """Name what broke. The reason sits at the bottom of the exception's causes, not in its class."""
-    kind, phase = _classify(error, attempt)
     causes = _causes(error)
+    kind, phase = _classify(error, causes, attempt)
     words = next((str(cause) for cause in reversed(causes) if str(cause)), type(error).__name__)
     return Failure(kind, phase, words[:500], attempt.status)
 
 
-def _classify(error: httpx2.HTTPError, attempt: _Attempt) -> tuple[FailureKind, Phase]:
-    causes = _causes(error)
+def _classify(error: Exception, causes: list[BaseException], attempt: _Attempt) -> tuple[FailureKind, Phase]:
+    if isinstance(error, httpx2.DecodingError):
+        return "bad_payload", "stream"
+    if attempt.status is not None:
+        return "truncated", "stream"
     if isinstance(error, httpx2.TimeoutException):
         return "timeout_connect", "connect"
     if any(isinstance(cause, socket.gaierror) for cause in causes):
@@ -197,8 +213,6 @@ def _classify(error: httpx2.HTTPError, attempt: _Attempt) -> tuple[FailureKind, 
         return "connect_refused", "connect"
     if attempt.connecting:
         return "connect", "connect"
-    if attempt.status is not None:
-        return "truncated", "stream"
     if isinstance(error, httpx2.RemoteProtocolError) and "disconnected" not in str(error):
         return "protocol", "headers"
     return "connection_reset", "headers"

@@ -18,6 +18,13 @@ from vendor_verifier.wire.sse import SseDecoder
 Classify = Callable[[int, Mapping[str, str], bytes], Failure | None]
 Outcome = tuple[Timing, Response | None, Failure | None]
 
+_BOM = b"\xef\xbb\xbf"
+_HEAD_BYTES = 8
+_STREAM_STARTS = (b":", b"data:", b"event:", b"id:", b"retry:")
+_BODY_STARTS = (b"{", b"[", b"<")
+# What cannot spoil an answer that has already been given whole.
+_AFTER_THE_END = frozenset({"truncated", "timeout_idle", "timeout_total"})
+
 
 def read_answer(
     exchange: Exchange,
@@ -28,7 +35,7 @@ def read_answer(
 ) -> Outcome:
     """Read one exchange with a fresh ``reader``.
 
-    ``tool_names`` maps names as sent to names as declared; ``classify`` is the vendor's own opinion of a non-2xx answer.
+    ``tool_names`` maps names as sent to names as declared; ``classify`` is the vendor's opinion of a non-2xx answer.
     A cut stream gives both the partial response and the failure.
     """
     if exchange.status is None:
@@ -44,11 +51,21 @@ def read_answer(
 
 
 def _speaks_sse(exchange: Exchange) -> bool:
-    """By content type, or by the look of the first bytes: some hosts stream under the wrong type."""
-    if exchange.is_event_stream:
-        return True
-    head = exchange.chunks[0][1].lstrip()[:6] if exchange.chunks else b""
-    return head.startswith((b"data:", b"event:", b": ", b"id:"))
+    """By the look of the first bytes, else by content type: some hosts send either under the other's type."""
+    head = _head(exchange)
+    if head.startswith(_BODY_STARTS):
+        return False
+    return exchange.is_event_stream or head.startswith(_STREAM_STARTS)
+
+
+def _head(exchange: Exchange) -> bytes:
+    """The first bytes that are not white space or a byte order mark; enough to tell a field name."""
+    head = b""
+    for _, chunk in exchange.chunks:
+        head = (head + chunk[:_HEAD_BYTES]).removeprefix(_BOM).lstrip()
+        if len(head) >= _HEAD_BYTES:
+            break
+    return head
 
 
 def _read_stream(exchange: Exchange, reader: Reader) -> tuple[Collected, Failure | None]:
@@ -91,7 +108,7 @@ def _judge(exchange: Exchange, collected: Collected, unreadable: Failure | None)
     """Why this 2xx answer is not a success, or None. What the transport saw comes first, unless all had been said."""
     if collected.fault is not None:
         return _inner_error(exchange, collected.fault)
-    if exchange.failure is not None and not (collected.complete and exchange.failure.kind == "truncated"):
+    if exchange.failure is not None and not (collected.complete and exchange.failure.kind in _AFTER_THE_END):
         return exchange.failure
     if unreadable is not None:
         return unreadable
