@@ -1,4 +1,4 @@
-"""Together, https://docs.together.ai."""
+"""Together AI, https://docs.together.ai."""
 
 from vendor_verifier.vendor import OpenAICompatible
 
