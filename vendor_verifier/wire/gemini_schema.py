@@ -14,13 +14,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote
 
 from vendor_verifier.wire.payload import as_count, as_list, as_text
+from vendor_verifier.wire.schema_refs import Inside, SchemaReferences, as_mapping
 
 MAX_DEPTH = 32
 MAX_COST = 20_000
-_MAX_REFERENCES = 4 * MAX_DEPTH
 
 _TYPES = frozenset({"STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"})
 _FORMATS: Mapping[str, frozenset[str]] = {
@@ -71,96 +70,41 @@ def gemini_schema(schema: object) -> GeminiSchema:
 class _Walk:
     def __init__(self, root: object) -> None:
         self.lost: dict[str, None] = {}
-        self._root = root
-        self._left = MAX_COST
+        self._refs = SchemaReferences(root, MAX_COST, self._lose)
 
-    def node(self, value: object, depth: int, inside: tuple[str, ...]) -> dict[str, Any]:
-        """One schema at ``depth``, reached through the references ``inside``."""
+    def node(self, value: object, depth: int, inside: Inside) -> dict[str, Any]:
+        """One schema at ``depth``, reached through the references ``inside``; always typed or a union."""
         if not isinstance(value, Mapping):
-            if value is not True:
-                self._lose("false" if value is False else "malformed")
-            return {}
-        self._left -= _cost(value)
-        if self._left < 0 or depth > MAX_DEPTH:
-            self._lose("size" if self._left < 0 else "depth")
+            self._lose({True: "untyped", False: "false"}[value] if isinstance(value, bool) else "malformed")
+            return {"type": "STRING"}
+        affordable = self._refs.spend(value)
+        if not affordable or depth > MAX_DEPTH:
+            self._lose("depth" if affordable else "size")
             return {"type": "OBJECT"}
-        node, inside = self._resolved(value, inside)
-        if node is None:
+        found, inside = self._refs.followed(value, inside)
+        if found is None:
             return {"type": "OBJECT"}
-        node = self._merged(node, inside)
+        node = self._refs.folded(found, inside)
         for word in node:
             if word not in _SILENT and not (word == "additionalProperties" and node[word] in (True, {})):
                 self._lose(word)
         types = [word for word in as_list(node.get("type")) if isinstance(word, str)]
         if len(set(types) - {"null"}) > 1:
-            node.pop("title", None)
-            description = {"description": node.pop("description")} if "description" in node else {}
-            return self._union(description, [{**node, "type": word} for word in dict.fromkeys(types)], depth, inside)
+            return self._one_of_types(node, types, depth, inside)
         branches = self._branches(node)
         if branches is not None:
             return self._union(node, branches, depth, inside)
         return self._plain(node, depth, inside)
 
+    def _one_of_types(self, node: dict[str, Any], types: list[str], depth: int, inside: Inside) -> dict[str, Any]:
+        """A list of types is a union whose branches share every other word."""
+        shared = {word: value for word, value in node.items() if word not in ("title", "description")}
+        described = {"description": node["description"]} if "description" in node else {}
+        return self._union(described, [{**shared, "type": word} for word in dict.fromkeys(types)], depth, inside)
+
     def _lose(self, word: object) -> None:
         if len(self.lost) < 64:
             self.lost[str(word)[:64]] = None
-
-    def _resolved(
-        self, node: Mapping[str, Any], inside: tuple[str, ...]
-    ) -> tuple[dict[str, Any] | None, tuple[str, ...]]:
-        """The node with its references followed; ``None`` where they lead nowhere or back."""
-        node = dict(node)
-        while "$ref" in node:
-            reference = node.pop("$ref")
-            target = self._target(reference) if isinstance(reference, str) else None
-            too_far = self._left < 0 or len(inside) > _MAX_REFERENCES
-            if target is None or reference in inside or too_far:
-                self._lose("$ref")
-                return (node if "type" in node or "properties" in node else None), inside
-            self._left -= _cost(target)
-            inside = (*inside, reference)
-            # Words beside a reference narrow it; on a clash the nearer one speaks.
-            node = {**target, **node}
-        return node, inside
-
-    def _target(self, reference: str) -> Mapping[str, Any] | None:
-        if not reference.startswith("#"):
-            return None
-        place: object = self._root
-        for step in unquote(reference[1:]).split("/")[1:]:
-            step = step.replace("~1", "/").replace("~0", "~")
-            if isinstance(place, Mapping):
-                place = place.get(step)
-            elif isinstance(place, (list, tuple)) and step.isdecimal() and len(step) < 6 and int(step) < len(place):
-                place = place[int(step)]
-            else:
-                return None
-        return place if isinstance(place, Mapping) else None
-
-    def _merged(self, node: dict[str, Any], inside: tuple[str, ...]) -> dict[str, Any]:
-        """``allOf`` folded into the node: properties and required names together, of other words the first."""
-        parts = [(part, inside) for part in as_list(node.pop("allOf", None))]
-        if len(parts) > 1:
-            self._lose("allOf")
-        while parts:
-            part, within = parts.pop(0)
-            self._left -= 1
-            if not isinstance(part, Mapping) or self._left < 0:
-                self._lose("allOf")
-                break
-            extra, within = self._resolved(part, within)
-            if extra is None:
-                continue
-            parts.extend((deeper, within) for deeper in as_list(extra.pop("allOf", None)))
-            properties = {**_object(extra.get("properties")), **_object(node.get("properties"))}
-            required = [*as_list(node.get("required")), *as_list(extra.get("required"))]
-            self._left -= len(properties) + len(required)
-            node = {**extra, **node}
-            if properties:
-                node["properties"] = properties
-            if required:
-                node["required"] = required
-        return node
 
     def _branches(self, node: dict[str, Any]) -> list[Any] | None:
         """The alternatives of a union, however it is spelled; ``None`` for a node that is one thing."""
@@ -175,7 +119,7 @@ class _Walk:
             return branches
         return None
 
-    def _union(self, node: dict[str, Any], branches: list[Any], depth: int, inside: tuple[str, ...]) -> dict[str, Any]:
+    def _union(self, node: dict[str, Any], branches: list[Any], depth: int, inside: Inside) -> dict[str, Any]:
         for word in node:
             if word not in _BESIDE_UNION:
                 self._lose(word)
@@ -201,7 +145,7 @@ class _Walk:
             options[0]["nullable"] = True
         return options[0] if len(options) == 1 else {"anyOf": options}
 
-    def _plain(self, node: dict[str, Any], depth: int, inside: tuple[str, ...]) -> dict[str, Any]:
+    def _plain(self, node: dict[str, Any], depth: int, inside: Inside) -> dict[str, Any]:
         made: dict[str, Any] = {}
         kind, nullable = self._type(node)
         values = self._enum(node)
@@ -270,13 +214,13 @@ class _Walk:
         elif form:
             self._lose("format")
 
-    def _object(self, node: dict[str, Any], made: dict[str, Any], depth: int, inside: tuple[str, ...]) -> None:
+    def _object(self, node: dict[str, Any], made: dict[str, Any], depth: int, inside: Inside) -> None:
         properties: dict[str, Any] = {}
-        for name, value in _object(node.get("properties")).items():
-            if self._left < 0:
+        for name, value in as_mapping(node.get("properties")).items():
+            if self._refs.left < 0:
                 self._lose("size")
                 break
-            self._left -= len(name) // 64
+            self._refs.left -= len(name) // 64
             properties[name] = self.node(value, depth + 1, inside)
         if properties:
             made["properties"] = properties
@@ -290,28 +234,17 @@ class _Walk:
         if ordering and set(ordering) <= set(properties):
             made["propertyOrdering"] = ordering
 
-    def _items(self, node: dict[str, Any], depth: int, inside: tuple[str, ...]) -> dict[str, Any]:
+    def _items(self, node: dict[str, Any], depth: int, inside: Inside) -> dict[str, Any]:
         """What an array holds; Gemini wants to know, so an array of anything is sent as one of text."""
         items = node.get("items")
         if "prefixItems" in node or isinstance(items, (list, tuple)):
             self._lose("prefixItems")
             positions = as_list(node.get("prefixItems")) or as_list(items)
             return self._union({}, positions, depth, inside) if positions else {"type": "STRING"}
-        converted = self.node(items, depth + 1, inside) if isinstance(items, Mapping) else {}
-        if not converted:
-            self._lose("items")
-        return converted or {"type": "STRING"}
-
-
-def _cost(node: Mapping[str, Any]) -> int:
-    """What a node spends: its words, the entries of its lists, and its text in lines of 64 characters."""
-    cost = 1 + len(node)
-    for value in node.values():
-        if isinstance(value, str):
-            cost += len(value) // 64
-        elif isinstance(value, (list, tuple)):
-            cost += len(value) + sum(len(item) // 64 for item in value if isinstance(item, str))
-    return cost
+        if isinstance(items, Mapping):
+            return self.node(items, depth + 1, inside)
+        self._lose("items")
+        return {"type": "STRING"}
 
 
 def _type_of_values(values: list[Any]) -> str:
@@ -322,10 +255,6 @@ def _type_of_values(values: list[Any]) -> str:
     if kinds == {int}:
         return "INTEGER"
     return "NUMBER" if kinds and kinds <= {int, float} else "STRING"
-
-
-def _object(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
 
 
 def _names(value: object) -> list[str]:
