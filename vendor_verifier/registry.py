@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
@@ -71,8 +72,8 @@ def _candidates(vendor_paths: Iterable[Path]) -> Iterator[FoundVendor | BrokenPl
         source = f"{entry_point.value} (entry point {entry_point.name})"
         try:
             loaded = entry_point.load()
-        except Exception as error:  # noqa: BLE001 a stranger's plugin may raise anything; it is listed, not hidden
-            yield BrokenPlugin(source, f"{type(error).__name__}: {error}")
+        except (Exception, SystemExit) as error:  # noqa: BLE001 a stranger's plugin may raise anything; it is listed
+            yield _broken(source, error)
             continue
         if isinstance(loaded, ModuleType):
             yield from _from_module(loaded, source)
@@ -83,13 +84,16 @@ def _candidates(vendor_paths: Iterable[Path]) -> Iterator[FoundVendor | BrokenPl
 
 
 def _from_folder(folder: Path) -> Iterator[FoundVendor | BrokenPlugin]:
+    if not folder.is_dir():
+        yield BrokenPlugin(str(folder), "is not a folder")
+        return
     for path in sorted(folder.glob("*.py")):
         if path.name == "__init__.py":
             continue
         try:
             module = _import_file(path)
-        except Exception as error:  # noqa: BLE001 a stranger's plugin may raise anything; it is listed, not hidden
-            yield BrokenPlugin(str(path), f"{type(error).__name__}: {error}")
+        except (Exception, SystemExit) as error:  # noqa: BLE001 a stranger's plugin may raise anything; it is listed
+            yield _broken(str(path), error)
             continue
         yield from _from_module(module, str(path))
 
@@ -99,7 +103,17 @@ def _import_file(path: Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise ImportError(f"not a Python file: {path}")
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    # Known by its name while it runs, as any module is: dataclasses, among others, look themselves up there.
+    before = sys.modules.get(spec.name)
+    sys.modules[spec.name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        if before is None:
+            del sys.modules[spec.name]
+        else:
+            sys.modules[spec.name] = before
+        raise
     return module
 
 
@@ -109,6 +123,7 @@ def _from_module(module: ModuleType, source: str) -> Iterator[FoundVendor | Brok
         for value in vars(module).values()
         if inspect.isclass(value) and issubclass(value, Vendor) and value.__module__ == module.__name__
     ]
+    classes = [found for found in classes if not found.__name__.startswith("_")]
     if not classes:
         yield BrokenPlugin(source, "defines no subclass of vendor_verifier.vendor.Vendor")
     for found in classes:
@@ -121,4 +136,11 @@ def _instantiate(found: object, source: str) -> FoundVendor | BrokenPlugin:
     for attribute in ("name", "wire"):
         if not hasattr(found, attribute):
             return BrokenPlugin(source, f"{found.__name__} sets no {attribute!r}")
-    return FoundVendor(found(), source)
+    try:
+        return FoundVendor(found(), source)
+    except Exception as error:  # noqa: BLE001 a stranger's plugin may raise anything; it is listed
+        return _broken(source, error)
+
+
+def _broken(source: str, error: BaseException) -> BrokenPlugin:
+    return BrokenPlugin(source, f"{type(error).__name__}: {error}")

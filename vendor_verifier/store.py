@@ -27,6 +27,7 @@ import msgspec
 from vendor_verifier.errors import RunFolderError, StorageError
 from vendor_verifier.values.record import RECORD_SCHEMA, Record
 from vendor_verifier.values.sample import Sample
+from vendor_verifier.wire.payload import well_formed
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
@@ -48,8 +49,19 @@ class UnreadableLine(ValueError):
 
 
 def encode_record(record: Record) -> bytes:
-    """One line, newline included, UTF-8."""
-    return msgspec.json.encode(record) + b"\n"
+    """One line, newline included, UTF-8. A lone surrogate in it, which UTF-8 cannot write, becomes U+FFFD."""
+    try:
+        return msgspec.json.encode(record) + b"\n"
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_well_formed(msgspec.to_builtins(record))) + b"\n"
+
+
+def _well_formed(value: Any) -> Any:
+    if isinstance(value, str):
+        return well_formed(value)
+    if isinstance(value, dict):
+        return {_well_formed(key): _well_formed(item) for key, item in value.items()}
+    return [_well_formed(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def decode_record(line: bytes) -> Record:
@@ -62,12 +74,29 @@ def decode_record(line: bytes) -> Record:
         version = _decode_version(line).schema
         reader = _RECORD_READERS.get(version)
         if reader is None:
-            raise UnreadableLine(f"record schema {version} is newer than this program ({RECORD_SCHEMA})")
+            age = "newer than this program's" if version > RECORD_SCHEMA else "unknown; this program's is"
+            raise UnreadableLine(f"record schema {version} is {age} {RECORD_SCHEMA}")
         return reader(line)
     except msgspec.MsgspecError as error:
         raise UnreadableLine(str(error)) from None
     except UnicodeDecodeError as error:
         raise UnreadableLine(str(error)) from None
+
+
+def _encode_sample(sample: Sample) -> bytes:
+    """As it was sent: a lone surrogate stays the escape it came as."""
+    try:
+        return msgspec.json.encode(sample)
+    except UnicodeEncodeError:
+        return json.dumps(msgspec.to_builtins(sample), ensure_ascii=True, separators=(",", ":")).encode()
+
+
+def _read_sample(line: bytes) -> Sample:
+    try:
+        return _decode_sample(line)
+    except msgspec.DecodeError:
+        # The fast reader knows no lone surrogates; whatever else is wrong is refused here too.
+        return msgspec.convert(json.loads(line), Sample)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +143,13 @@ class RunFolder:
         return manifest
 
     def write_samples(self, samples: Sequence[Sample]) -> None:
-        self.write(self.samples_file.name, b"".join(msgspec.json.encode(sample) + b"\n" for sample in samples))
+        self.write(self.samples_file.name, b"".join(_encode_sample(sample) + b"\n" for sample in samples))
 
     def read_samples(self) -> tuple[Sample, ...]:
         try:
             lines = self.samples_file.read_bytes().splitlines()
-            return tuple(_decode_sample(line) for line in lines)
-        except (OSError, msgspec.MsgspecError) as error:
+            return tuple(_read_sample(line) for line in lines)
+        except (OSError, ValueError) as error:
             raise RunFolderError(f"{self.samples_file} cannot be read: {error}") from None
 
     def read_records(self, on_bad_line: Callable[[int, str], None]) -> Iterator[Record]:
@@ -151,6 +180,8 @@ class RunFolder:
             descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE)
             with os.fdopen(descriptor, "wb") as out:
                 out.write(data)
+                out.flush()
+                os.fsync(descriptor)
             draft.replace(target)
         except OSError as error:
             draft.unlink(missing_ok=True)

@@ -7,10 +7,12 @@ writer out; it names who holds it.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from types import TracebackType
 
 import filelock
@@ -33,24 +35,45 @@ class Journal:
         self._scrubber = scrubber
         self._lock = filelock.FileLock(folder.path / ".lock", timeout=0, mode=FILE_MODE)
         self._descriptor = -1
+        self._size = 0
+        self._broken: StorageError | None = None
         self._synced_at = 0.0
 
     def __enter__(self) -> Journal:
-        owner = self._folder.path / ".lock-owner"
         try:
             self._lock.acquire()
         except filelock.Timeout:
-            holder = owner.read_text(encoding="utf-8").strip() if owner.exists() else "another process"
-            raise RunFolderError(f"{self._folder.path} is being written by {holder}; choose another folder") from None
+            raise RunFolderError(
+                f"{self._folder.path} is being written by {self._holder()}; choose another folder"
+            ) from None
+        except OSError as error:
+            raise StorageError(f"cannot lock {self._folder.path}: {error}") from error
         try:
-            self._folder.write(owner.name, f"process {os.getpid()} on {socket.gethostname()}\n")
+            self._open()
+        except BaseException:
+            self._lock.release()
+            raise
+        return self
+
+    def _open(self) -> None:
+        self._folder.write(self._owner.name, f"process {os.getpid()} on {socket.gethostname()}\n")
+        try:
             self.repaired_line = self._repair()
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
             self._descriptor = os.open(self._folder.records_file, flags, FILE_MODE)
+            self._size = os.fstat(self._descriptor).st_size
         except OSError as error:
-            self._lock.release()
             raise StorageError(f"cannot open {self._folder.records_file}: {error}") from error
-        return self
+
+    @property
+    def _owner(self) -> Path:
+        return self._folder.path / ".lock-owner"
+
+    def _holder(self) -> str:
+        try:
+            return self._owner.read_text(encoding="utf-8").strip()
+        except OSError:
+            return "another process"
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -59,15 +82,17 @@ class Journal:
             self._sync()
         finally:
             os.close(self._descriptor)
-            (self._folder.path / ".lock-owner").unlink(missing_ok=True)
+            self._owner.unlink(missing_ok=True)
             self._lock.release()
 
     def append(self, records: Sequence[Record]) -> None:
         """Write finished records.
 
         Raises:
-            StorageError: the disk refused; what was written before stays readable.
+            StorageError: the disk refused, now or before; what was written until then stays readable.
         """
+        if self._broken is not None:
+            raise self._broken
         for record in records:
             self._write(self._scrubber.bytes(encode_record(record)))
             self.written += 1
@@ -82,9 +107,14 @@ class Journal:
             try:
                 written += os.write(self._descriptor, line[written:])
             except OSError as error:
-                raise StorageError(
+                # A half line would swallow the next one. What cannot be cut off now is repaired on opening.
+                with contextlib.suppress(OSError):
+                    os.ftruncate(self._descriptor, self._size)
+                self._broken = StorageError(
                     f"cannot write {self._folder.records_file}: {error}; {self.written} records just written are safe"
-                ) from error
+                )
+                raise self._broken from error
+        self._size += written
 
     def _sync(self) -> None:
         try:
@@ -101,7 +131,8 @@ class Journal:
         if not content or content.endswith(b"\n"):
             return None
         keep = content.rfind(b"\n") + 1
-        with (path.with_name(path.name + ".corrupt")).open("ab") as aside:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        with os.fdopen(os.open(path.with_name(path.name + ".corrupt"), flags, FILE_MODE), "wb") as aside:
             aside.write(content[keep:] + b"\n")
         os.truncate(path, keep)
         return content.count(b"\n") + 1
