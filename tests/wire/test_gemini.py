@@ -25,7 +25,9 @@ from vendor_verifier.values.event import (
     ToolCallDelta,
     Usage,
 )
+from vendor_verifier.values.exchange import Exchange
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
+from vendor_verifier.wire.answer import read_answer
 from vendor_verifier.wire.assemble import Collected, collect
 from vendor_verifier.wire.gemini import Gemini, stream_url
 from vendor_verifier.wire.gemini_reader import FAILED_CALLS, FINISH_REASONS, GeminiReader
@@ -611,6 +613,37 @@ def test_bodies_that_are_no_answer(body: Any, code: str) -> None:
     (fault,) = GeminiReader().read_body(body)
     assert isinstance(fault, Fault)
     assert fault.code == code
+
+
+def exchange(payload: Any) -> Exchange:
+    """A 200 answer whose body is plain JSON."""
+    sent_at = "2026-01-01T00:00:00+00:00"
+    return Exchange(sent_at, 9, 200, {"content-type": "application/json"}, [(1, json.dumps(payload).encode())])
+
+
+def test_array_read_from_the_bytes_up() -> None:
+    """A stream that came as one JSON array is a success whose speed was not measured."""
+    timing, response, failure = read_answer(exchange([said({"text": "Hi"}), ended("STOP")]), GeminiReader())
+    assert failure is None
+    assert response is not None
+    assert (response.text, response.streamed, timing.first_token_ns) == ("Hi", False, None)
+
+
+def test_refused_call_fails_the_attempt() -> None:
+    """From the bytes up, a refused call is a failure that names the word, not an answer that chose not to call."""
+    _, response, failure = read_answer(exchange(ended("MALFORMED_FUNCTION_CALL")), GeminiReader())
+    assert response is not None
+    assert "malformed_function_call" in response.anomalies
+    assert failure is not None
+    assert (failure.kind, failure.code) == ("api_error_in_200", "MALFORMED_FUNCTION_CALL")
+
+
+def test_names_in_answers_lead_back() -> None:
+    """A call under the name as sent comes out under the name as declared."""
+    request = ask([USER], [{"type": "function", "function": {"name": "a b"}}])
+    _, response, _ = read_answer(exchange(ended("STOP", call("a_b"))), GeminiReader(), tool_names=request.tool_names)
+    assert response is not None
+    assert [made.name for made in response.tool_calls] == ["a b"]
 
 
 JSON = st.recursive(

@@ -130,10 +130,11 @@ class _Walk:
             if isinstance(branch, Mapping) and not _SAYS_ITS_TYPE & branch.keys():
                 branch = {**shared, **branch}
             option = self.node(branch, depth + 1, inside)
-            if option.get("type") == "NULL":
-                nullable = True
-            elif len(options) < _MAX_BRANCHES and option not in options:
-                options.append(option)
+            nullable = nullable or option.get("type") == "NULL"
+            # A union inside a union is one union, since Gemini takes nothing beside anyOf.
+            for single in option.get("anyOf", [option]):
+                if single.get("type") != "NULL" and len(options) < _MAX_BRANCHES and single not in options:
+                    options.append(single)
         if not options:
             return {"type": "NULL"}
         for option in options:
