@@ -1,0 +1,8 @@
+"""The Berkeley Function Calling Leaderboard's evaluation, written anew: rules, rows and formulas, no file access."""
+
+from __future__ import annotations
+
+from vendor_verifier.suites.bfcl.checker import check
+from vendor_verifier.suites.bfcl.verdict import Verdict
+
+__all__ = ["Verdict", "check"]

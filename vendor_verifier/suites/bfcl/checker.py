@@ -1,0 +1,87 @@
+"""The checker's door: one row's calls against its possible answers; it asks nobody and reads no reply.
+
+Theory of operation: the *name* of the category decides, by the parts it contains, as upstream has it. ``relevance``
+asks only whether a call was made; ``parallel`` matches in any order; ``multiple`` finds the document by the answer's
+name; everything else takes the first document. ``compat`` gives upstream's verdict and error type on every row.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vendor_verifier.errors import UsageError
+from vendor_verifier.suites.bfcl.categories import expects_no_call, is_relevance
+from vendor_verifier.suites.bfcl.one_call import Rules, check_one, expected_arguments
+from vendor_verifier.suites.bfcl.parallel import check_parallel, document_named
+from vendor_verifier.suites.bfcl.verdict import VALID, Language, Mode, Verdict, invalid, uncheckable
+
+
+def check(
+    functions: list[dict[str, Any]],
+    calls: list[dict[str, dict[str, Any]]],
+    possible_answer: list[dict[str, Any]] | None,
+    *,
+    category: str,
+    language: Language,
+    underscore_to_dot: bool = True,
+    mode: Mode = "compat",
+) -> Verdict:
+    """Judge the calls of one reply.
+
+    Args:
+        functions: the row's raw function documents, with the leaderboard's own type names.
+        calls: ``{name: {parameter: value}}``, one object a call, in the model's order; ``[]`` when it made none.
+        possible_answer: ``{name: {parameter: [accepted values]}}``, one object a call; None for rows of (ir)relevance.
+        category: name in either version (``simple``, ``live_parallel`` …); its parts choose the rules.
+        language: what the arguments are written in.
+        underscore_to_dot: the tools were sent with ``_`` for ``.`` (every native wire), so calls must have it too.
+        mode: ``compat`` is bfcl_eval's verdict and error type; ``strict`` differs only where that is plainly wrong: any
+            assignment of parallel calls counts, documented defaults count as said, and a call that cannot be read is
+            no abstention.
+
+    Raises:
+        DataError: the row itself cannot be checked (upstream crashes on it): an unknown type name, no document of the
+            answer's name, an answer of another shape.
+        UsageError: a multi-turn category, which is judged by the state it leaves and not here.
+    """
+    if category.startswith("multi_turn"):
+        raise UsageError(f"{category} is judged by the state it leaves, not call by call")
+    if is_relevance(category):
+        return _check_relevance(calls, category, mode)
+    if not well_formed_calls(calls):
+        return invalid("ast_decoder:decoder_wrong_output_format", "the reply is no list of {name: {arguments}}")
+    if not possible_answer and "parallel" not in category:
+        raise uncheckable(f"a {category} row needs a possible answer")
+    answers = possible_answer or []
+    rules = Rules(language, underscore_to_dot, mode)
+    if "parallel" in category:
+        return check_parallel(functions, calls, answers, rules)
+    if "multiple" in category:
+        if len(calls) != len(answers):
+            return invalid("multiple_function_checker:wrong_count", f"{len(answers)} call is right, got {len(calls)}")
+        return check_one(document_named(functions, expected_arguments(answers[0])[0]), calls[0], answers[0], rules)
+    if len(calls) != 1:
+        return invalid("simple_function_checker:wrong_count", f"one call is right, got {len(calls)}")
+    if not functions:
+        raise uncheckable("it has no functions")
+    return check_one(functions[0], calls[0], answers[0], rules)
+
+
+def well_formed_calls(calls: object) -> bool:
+    """Whether this is a list of objects with one key whose value is an object; an empty list is."""
+    return isinstance(calls, list) and all(
+        isinstance(call, dict) and len(call) == 1 and isinstance(next(iter(call.values())), dict) for call in calls
+    )
+
+
+def _check_relevance(calls: object, category: str, mode: Mode) -> Verdict:
+    """A call counts by being there and readable; whether the function exists is not asked."""
+    readable = well_formed_calls(calls)
+    called = readable and bool(calls)
+    if not expects_no_call(category):
+        return VALID if called else invalid("relevance_error:decoder_failed", "a call was expected, none was made")
+    if called:
+        return invalid("irrelevance_error:decoder_success", "no call was expected, one was made")
+    if not readable and mode == "strict":
+        return invalid("irrelevance_error:unreadable_call", "a call that cannot be read is no abstention")
+    return VALID
