@@ -1,8 +1,10 @@
-"""OpenRouter, https://openrouter.ai/docs."""
+"""OpenRouter, https://openrouter.ai/docs. A router: pin a ``provider``, or the router and whom it picks is measured."""
 
 from vendor_verifier.vendor import OpenAICompatible
+from vendor_verifier.wire.openai_chat import OpenAIChat
 
 
 class OpenRouter(OpenAICompatible):
     name = "openrouter"
     base_url = "https://openrouter.ai/api/v1"
+    wire = OpenAIChat(extra={"usage": {"include": True}})

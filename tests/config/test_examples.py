@@ -8,7 +8,7 @@ import pytest
 
 from vendor_verifier.config import load_config
 from vendor_verifier.errors import ConfigError
-from vendor_verifier.models import SERIES, known_models, series_of
+from vendor_verifier.models import MODEL_IDS, SERIES, known_models, series_of
 from vendor_verifier.shipped import shipped
 
 CONFIG = shipped("config_example.yaml")
@@ -56,10 +56,11 @@ def test_the_commented_parts_of_the_example_are_valid(registry, tmp_path):
     assert configuration.entries[0].price == {"input": 0.3, "output": 1.2, "currency": "CNY", "rate": 0.14}
 
 
-def test_every_known_model_belongs_to_its_series():
-    """The table is consistent: each name is found in the series that lists it, and names are unique."""
-    for series in SERIES:
-        for name in series.names:
-            assert series_of(name) is series
-    assert len(set(known_models())) == len(known_models())
+def test_every_known_model_belongs_to_a_series_and_its_vendors_are_shipped(registry):
+    """The table is consistent: no model without a maker's series, and no vendor in it that nobody can configure."""
+    assert all(series_of(model) for model in known_models())
+    vendors = {vendor for ids in MODEL_IDS.values() for vendor in ids} - {"simulated"}
+    assert vendors <= set(registry.vendors)
+    prefixes = [series.prefix for series in SERIES]
+    assert len(set(prefixes)) == len(prefixes)
     assert series_of("somebody-elses-model") is None

@@ -36,6 +36,7 @@ _COMMANDS = {
     "import": ("vendor_verifier.cli.importing:import_command", "Turn other people's result files into a run."),
     "simulate": ("vendor_verifier.cli.simulate:simulate_command", "Serve the simulated vendors on loopback."),
     "vendors": ("vendor_verifier.cli.vendors:vendors_command", "List the vendor plugins found."),
+    "models": ("vendor_verifier.cli.models:models_command", "List model names and what each vendor calls them."),
 }
 
 

@@ -12,6 +12,7 @@ from vendor_verifier.config.findings import Findings, listed, nearest
 from vendor_verifier.config.nodes import Listing, Path, Table, find, walk
 from vendor_verifier.config.secret_text import has_known_form, looks_secret, names_a_secret, shown
 from vendor_verifier.config.shape import RESERVED, ModelSection, Settings, VendorEntry, check_shape, quoted_raw
+from vendor_verifier.models import model_id_of
 from vendor_verifier.registry import WIRES, Registry
 
 _KEY_SETTINGS = (("api_key",), ("api_key_env",), ("extra_headers",))
@@ -130,7 +131,11 @@ def _draft(model: str, written: _Written, defaults: Settings, registry: Registry
     slug = _slug(entry)
     if slug == "":
         findings.problem((*path, "provider"), "names no provider; write its slug, for example `minimax`")
-    if address is None or key is None or written.bad & {"api_key", "api_key_env"}:
+    model_id = entry.model_id or model_id_of(model, entry.name)
+    if model_id is None and "model_id" not in written.bad:
+        message = f"missing; nobody has told what {shown(entry.name)} calls {shown(model)}: ask the vendor and write it"
+        findings.problem((*path, "model_id"), message)
+    if address is None or key is None or model_id is None or written.bad & {"api_key", "api_key_env"}:
         return None
     pin = {"provider": {"only": [slug], "allow_fallbacks": False, "require_parameters": True}} if slug else {}
     return Draft(
@@ -138,7 +143,7 @@ def _draft(model: str, written: _Written, defaults: Settings, registry: Registry
         model=model,
         vendor=entry.name,
         label=label_of(entry),
-        model_id=entry.model_id,
+        model_id=model_id,
         address=address,
         wire=wire,
         key=key,

@@ -53,7 +53,7 @@ class VendorEntry(Settings):
     """One line under ``vendors:``, as written."""
 
     name: str = Field(min_length=1, max_length=80)
-    model_id: str = Field(min_length=1, max_length=300)
+    model_id: str | None = Field(default=None, min_length=1, max_length=300)
     url: str | None = Field(default=None, min_length=1, max_length=2000)
     api_key: str | None = Field(default=None, repr=False)
     api_key_env: str | None = Field(default=None, min_length=1, repr=False)

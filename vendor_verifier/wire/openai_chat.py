@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from vendor_verifier.values.event import (
@@ -56,13 +56,19 @@ FINISH_REASONS: Mapping[str, FinishReason] = {
 
 @dataclass(frozen=True, slots=True)
 class OpenAIChat:
-    """The wire. ``max_tokens_field`` is what the vendor calls the output budget; ``stream_usage`` off for hosts that
-    refuse ``stream_options``."""
+    """The wire; its fields are the quirks a vendor may declare.
+
+    ``max_tokens_field``: what the vendor calls the output budget. ``stream_usage``: off for hosts that refuse
+    ``stream_options``. ``tool_choices``: the only words the vendor takes (``function`` stands for a named tool), where
+    that is not all of them; other turns are untranslatable. ``extra``: body fields every request to it carries.
+    """
 
     name: str = "openai"
     path: str = "/chat/completions"
     max_tokens_field: str = "max_tokens"
     stream_usage: bool = True
+    tool_choices: tuple[str, ...] | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
 
     def request(self, turn: Turn, endpoint: Endpoint) -> HttpRequest:
         body: dict[str, Any] = {"model": endpoint.model_id, "messages": list(turn.messages)}
@@ -74,12 +80,22 @@ class OpenAIChat:
         body["stream"] = True
         if self.stream_usage:
             body["stream_options"] = {"include_usage": True}
+        body.update(self.extra)
         body.update(endpoint.body)
         headers = {"content-type": "application/json", "accept": "text/event-stream"}
         if endpoint.key:
             headers["authorization"] = f"Bearer {endpoint.key}"
         headers.update(endpoint.headers)
-        return HttpRequest(join_url(endpoint.base_url, self.path), headers, json_bytes(body))
+        url = join_url(endpoint.base_url, self.path)
+        return HttpRequest(url, headers, json_bytes(body), untranslatable=self._unspeakable(turn))
+
+    def _unspeakable(self, turn: Turn) -> tuple[str, ...]:
+        """What this vendor has no word for: sent all the same, it would be refused or silently ignored."""
+        choice = turn.parameters.get("tool_choice")
+        if self.tool_choices is None or choice is None:
+            return ()
+        word = choice if isinstance(choice, str) else "function"
+        return () if word in self.tool_choices else (f"tool_choice {word}",)
 
     def reader(self) -> OpenAIChatReader:
         return OpenAIChatReader()
