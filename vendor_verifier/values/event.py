@@ -100,7 +100,7 @@ class Anomaly:
 class Parsed:
     """What raw text turned out to be once it was whole (raw completions, where the markup is the protocol).
 
-    Replaces all text and reasoning heard so far and adds calls. It brings no tokens: those were heard as deltas.
+    Replaces all text, reasoning and calls heard so far. It brings no tokens: those were heard as deltas.
     """
 
     text: str

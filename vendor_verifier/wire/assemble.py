@@ -164,6 +164,7 @@ class Assembler:
     def _take_parsed(self, parsed: Parsed) -> None:
         self._text = [parsed.text]
         self._reasoning = [parsed.reasoning]
+        self._calls = ToolCallAccumulator()
         for delta in parsed.tool_calls:
             self._calls.add(delta)
 
