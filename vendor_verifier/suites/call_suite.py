@@ -1,0 +1,140 @@
+"""What the evaluations of tool calls have in common: asking, asking again, and a failure that never pays.
+
+A sample of several expected calls may be played over several turns: while an answer calls tools and expected calls are
+still missing, the tools' results are told (recorded ones where the sample has them, else a neutral success) and the
+model goes on. A failed or undecided answer scores 0 everywhere, so failing can never raise a mean. A sample that
+expects nothing readable is the dataset's defect: it scores None, and says so.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from vendor_verifier.errors import UsageError
+from vendor_verifier.suites.asking import PLACEHOLDER, AnswerFormat, first_turn, next_turn, tool_results
+from vendor_verifier.suites.base import Play
+from vendor_verifier.suites.calls import Call, Expectation, first_problem, read_expectation
+from vendor_verifier.suites.hearing import Heard, hear, hear_turn
+from vendor_verifier.suites.task_filters import Mode
+from vendor_verifier.values.record import Attempt
+from vendor_verifier.values.request import Turn
+from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.score import Score
+
+# What the originals raise on input they do not foresee; here such a sample is unresolved, with the reason.
+ORIGINAL_CRASHES = (AttributeError, TypeError, ValueError, RecursionError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallSuite(ABC):
+    """Options of every evaluation of tool calls; subclasses say what an answer is worth.
+
+    ``max_iterations`` is the greatest number of turns per sample. Raises UsageError for options that cannot be meant.
+    """
+
+    name: str
+    mode: Mode = "strict"
+    answer_format: AnswerFormat = "native"
+    agent_prompt: str | None = None
+    max_iterations: int = 1
+
+    def __post_init__(self) -> None:
+        if self.mode not in ("strict", "compat"):
+            raise UsageError(f"{self.name}: mode is strict or compat, read {self.mode!r}")
+        if self.answer_format not in ("native", "text"):
+            raise UsageError(f"{self.name}: answer_format is native or text, read {self.answer_format!r}")
+        if self.agent_prompt is not None and PLACEHOLDER not in self.agent_prompt:
+            raise UsageError(f"{self.name}: agent_prompt has no {PLACEHOLDER}, so the question would not be asked")
+        if self.max_iterations < 1:
+            raise UsageError(f"{self.name}: max_iterations is at least 1, read {self.max_iterations}")
+
+    @abstractmethod
+    def value_names(self) -> tuple[str, ...]:
+        """The keys of ``Score.values``."""
+
+    @abstractmethod
+    def evaluate(self, expectation: Expectation, heard: Heard) -> dict[str, Any]:
+        """The details of a whole answer; values are read from it by name, absent ones as 0."""
+
+    def defect(self, expectation: Expectation) -> str | None:  # noqa: ARG002 - most take any expectation
+        """Why no answer can be scored against this expectation, or None."""
+        return None
+
+    def unresolved(self, reason: str) -> dict[str, Any]:
+        """The details of an answer that is worth nothing."""
+        return {"resolved": False, "error": reason}
+
+    def not_applicable(self, expectation: Expectation) -> frozenset[str]:  # noqa: ARG002 - most measure everything
+        """Values that are None for this sample whatever is answered."""
+        return frozenset()
+
+    def play(self, sample: Sample) -> Play:
+        """Ask, go on while calls are missing, judge."""
+        expected = read_expectation(sample.expected.get("calls")).calls
+        turn = first_turn(sample.turn, self.answer_format, self.agent_prompt)
+        attempts: list[Attempt] = []
+        earlier: tuple[Call, ...] = ()
+        following: Turn | None = turn
+        while following is not None:
+            turn = following
+            attempt = yield turn
+            attempts.append(attempt)
+            following, earlier = self._following(turn, attempt, expected, earlier, len(attempts))
+        return partial(self.judge, sample, tuple(attempts))
+
+    def _following(
+        self, turn: Turn, attempt: Attempt, expected: Sequence[Call], earlier: tuple[Call, ...], turns: int
+    ) -> tuple[Turn | None, tuple[Call, ...]]:
+        """The turn after this attempt, if there is to be one, and the calls made so far."""
+        response = attempt.response
+        if turns >= self.max_iterations or len(expected) < 2 or response is None or not attempt.succeeded:
+            return None, earlier
+        calls = hear_turn(response, self.answer_format).calls
+        made = (*earlier, *calls)
+        missing = Counter(call.name for call in expected) - Counter(call.name for call in made)
+        if not calls or not missing or first_problem(calls):
+            return None, made
+        results = tool_results(expected, earlier, calls)
+        return next_turn(turn, response, calls, results, self.answer_format), made
+
+    def judge(self, sample: Sample, attempts: Sequence[Attempt]) -> Score:
+        """The score of the final attempts of all turns."""
+        expectation = read_expectation(sample.expected.get("calls"))
+        heard = hear(attempts, self.answer_format)
+        if defect := self._defect(sample, expectation):
+            values: Mapping[str, float | None] = dict.fromkeys(self.value_names())
+            return Score(self.name, heard.decision, values=values, details={"error": defect}, anomalies=heard.anomalies)
+        if heard.decision == "undecided":
+            details = self.unresolved(heard.failure or "the answer ended before it called anything")
+        else:
+            details = self._evaluated(expectation, heard)
+        skipped = self.not_applicable(expectation)
+        values = {name: None if name in skipped else _number(details.get(name, 0.0)) for name in self.value_names()}
+        return Score(self.name, heard.decision, values=values, details=details, anomalies=heard.anomalies)
+
+    def _evaluated(self, expectation: Expectation, heard: Heard) -> dict[str, Any]:
+        if self.mode == "strict":
+            return self.evaluate(expectation, heard)
+        try:
+            return self.evaluate(expectation, heard)
+        except ORIGINAL_CRASHES as crash:
+            return self.unresolved(f"the original cannot score this answer ({type(crash).__name__})")
+
+    def _defect(self, sample: Sample, expectation: Expectation) -> str | None:
+        if "calls" not in sample.expected:
+            return "the sample does not say which calls are expected"
+        return None if self.mode == "compat" else expectation.problem or self.defect(expectation)
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, (int, float)) else None
+
+
+def raw_calls(calls: Sequence[Call]) -> list[dict[str, Any]]:
+    """Calls as the originals expect them; parameters that could not be read are null, on which an original raises."""
+    return [{"name": call.name, "parameters": None if call.problem else dict(call.parameters)} for call in calls]

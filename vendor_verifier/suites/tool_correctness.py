@@ -1,0 +1,185 @@
+"""Tool Correctness: were the expected tools called? Counts names, and parameters when asked; calls no model to judge.
+
+Let E be the expected and C the called names.
+
+- default: |E ∩ C| ÷ |E| as multisets, whatever else was called;
+- ``exact_match``: 1 if E and C are the same multiset, else 0; together with ``check_ordering`` the same list;
+- ``check_ordering``: length of the longest common subsequence ÷ |E|.
+
+An empty expectation scores 1 only if nothing was called. With parameters a pair counts as much as its parameters are
+alike (right ones ÷ all names on either side) and pairs are assigned for the best sum.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from vendor_verifier.errors import UsageError
+from vendor_verifier.suites.call_suite import CallSuite
+from vendor_verifier.suites.calls import Call, Expectation, first_problem, kind_of
+from vendor_verifier.suites.compat import tool_correctness as compat
+from vendor_verifier.suites.hearing import Heard
+from vendor_verifier.suites.pairing import likeness, names_in_common, total_likeness
+from vendor_verifier.suites.sequence import heaviest_common, longest_common
+from vendor_verifier.suites.task_filters import Mode
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCorrectness:
+    """``score`` in [0, 1]; ``success`` is score ≥ threshold; ``reason`` says in words why."""
+
+    score: float
+    success: bool
+    reason: str
+
+
+def score(
+    expected: Sequence[str] | None,
+    called: Sequence[str] | None,
+    *,
+    threshold: float = 0.5,
+    exact_match: bool = False,
+    check_ordering: bool = False,
+    mode: Mode = "strict",
+) -> ToolCorrectness:
+    """Score the names of tools called against those expected; None stands for none.
+
+    Raises:
+        pydantic.ValidationError: only in mode ``compat``, where an argument is no list of texts.
+    """
+    if mode == "compat":
+        value, reason = compat.score(expected, called, exact_match=exact_match, check_ordering=check_ordering)
+        return ToolCorrectness(value, value >= threshold, reason)
+    wanted, got = _names(expected), _names(called)
+    for what, names in (("expected", wanted), ("called", got)):
+        if isinstance(names, str):
+            return ToolCorrectness(0.0, False, f"The {what} tools are a list of names, read {names}.")
+    assert not isinstance(wanted, str)
+    assert not isinstance(got, str)
+    value = _name_score(wanted, got, exact_match, check_ordering)
+    return ToolCorrectness(value, value >= threshold, _reason(value, wanted, got, exact_match, check_ordering))
+
+
+def score_calls(
+    expected: Sequence[Call],
+    called: Sequence[Call],
+    *,
+    threshold: float = 0.5,
+    exact_match: bool = False,
+    check_ordering: bool = False,
+) -> ToolCorrectness:
+    """Score calls with their parameters; a malformed call is like no other."""
+    wanted, got = [call.name for call in expected], [call.name for call in called]
+    if not expected:
+        value = float(not called)
+    elif exact_match and check_ordering:
+        pairs = zip(expected, called, strict=False)
+        value = float(len(expected) == len(called) and all(likeness(*pair) == 1 for pair in pairs))
+    elif exact_match:
+        value = float(len(expected) == len(called) and total_likeness(expected, called) == len(expected))
+    elif check_ordering:
+        value = min(1.0, heaviest_common(expected, called, lambda *pair: float(likeness(*pair))) / len(expected))
+    else:
+        value = float(total_likeness(expected, called) / len(expected))
+    reason = _reason(value, wanted, got, exact_match, check_ordering)
+    if value < 1.0 and _name_score(wanted, got, exact_match, check_ordering) == 1.0:
+        reason = f"The tools {wanted} were called, but not all with the expected parameters."
+    return ToolCorrectness(value, value >= threshold, reason)
+
+
+def _names(value: object) -> list[str] | str:
+    """The names, or what was read instead of a list. A member that is no text is a name nothing equals."""
+    if value is None:
+        return []
+    if not isinstance(value, (list, tuple)):
+        return kind_of(value)
+    strange = next((item for item in value if not isinstance(item, str)), "")
+    return list(value) if strange == "" else f"a list with {kind_of(strange)}"
+
+
+def _name_score(wanted: list[str], got: list[str], exact_match: bool, check_ordering: bool) -> float:
+    if not wanted:
+        return float(not got)
+    if exact_match:
+        return float(wanted == got if check_ordering else Counter(wanted) == Counter(got))
+    common = longest_common(wanted, got) if check_ordering else names_in_common(wanted, got)
+    return common / len(wanted)
+
+
+def _reason(value: float, wanted: list[str], got: list[str], exact_match: bool, check_ordering: bool) -> str:
+    if not wanted:
+        return "No tool was expected and none was called." if not got else f"No tool was expected, called {got}."
+    missing, extra = _without(wanted, got), _without(got, wanted)
+    if value == 1.0:
+        order = " in order" if check_ordering else ""
+        beside = f" Also called: {extra}." if extra else ""
+        return f"All expected tools {wanted} were called{order}{', and no other' if exact_match else ''}.{beside}"
+    parts = [f"Missing tools {missing}."] if missing else []
+    parts += [f"Superfluous tools {extra}."] if extra and exact_match else []
+    parts += ["The order differs."] if check_ordering and not missing and not (extra and exact_match) else []
+    return " ".join([*parts, f"Expected {wanted}, called {got}."])
+
+
+def _without(names: list[str], others: list[str]) -> list[str]:
+    """What is left of ``names`` after taking away each of ``others`` once, in order."""
+    left = Counter(others)
+    kept = []
+    for name in names:
+        if left[name] > 0:
+            left[name] -= 1
+        else:
+            kept.append(name)
+    return kept
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCorrectnessSuite(CallSuite):
+    """Scores the tools an answer called. Values: ``score`` and ``success`` (1 or 0).
+
+    ``compare_parameters`` is not in the original, so it cannot be asked of ``compat``.
+    """
+
+    name: str = "tool_correctness"
+    threshold: float = 0.5
+    exact_match: bool = False
+    check_ordering: bool = False
+    compare_parameters: bool = False
+
+    def __post_init__(self) -> None:
+        CallSuite.__post_init__(self)
+        if not isinstance(self.threshold, (int, float)) or not 0 <= self.threshold <= 1:
+            raise UsageError(f"{self.name}: threshold is a number from 0 to 1, read {self.threshold!r}")
+        if self.compare_parameters and self.mode == "compat":
+            raise UsageError(f"{self.name}: the original compares no parameters; use mode strict, or leave it out")
+
+    def value_names(self) -> tuple[str, ...]:
+        return ("score", "success")
+
+    def unresolved(self, reason: str) -> dict[str, Any]:
+        return {"score": 0.0, "success": False, "reason": reason}
+
+    def evaluate(self, expectation: Expectation, heard: Heard) -> dict[str, Any]:
+        """Details: score, success, reason. No tool expected and none called is a full score."""
+        if self.compare_parameters:
+            result = score_calls(
+                expectation.calls,
+                heard.calls,
+                threshold=self.threshold,
+                exact_match=self.exact_match,
+                check_ordering=self.check_ordering,
+            )
+        else:
+            result = score(
+                [call.name for call in expectation.calls],
+                [call.name for call in heard.calls],
+                threshold=self.threshold,
+                exact_match=self.exact_match,
+                check_ordering=self.check_ordering,
+                mode=self.mode,
+            )
+        malformed = first_problem(heard.calls) or heard.problem
+        reason = f"{result.reason} Beware: {malformed}." if malformed and self.mode == "strict" else result.reason
+        return {"score": result.score, "success": result.success, "reason": reason}
