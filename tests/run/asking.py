@@ -1,0 +1,109 @@
+"""Short ways to send one request, or to run a small plan, against the fault server."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fault_server import FaultServer
+
+from vendor_verifier.run.drive import Line
+from vendor_verifier.run.engine import WorkItem
+from vendor_verifier.run.local import RunEnd, run_local
+from vendor_verifier.run.transport import Transport
+from vendor_verifier.scrub import Scrubber
+from vendor_verifier.suites.trigger import TriggerSuite
+from vendor_verifier.values.exchange import Exchange
+from vendor_verifier.values.plan import Entry, Limits, Plan, RetryRules
+from vendor_verifier.values.record import Attempt, Record
+from vendor_verifier.values.request import Endpoint, Turn
+from vendor_verifier.values.sample import Sample
+from vendor_verifier.vendor import OpenAICompatible
+from vendor_verifier.wire.answer import read_answer
+from vendor_verifier.wire.openai_chat import OpenAIChat
+from vendor_verifier.wire.progress import ProgressMeter
+
+KEY = "CANARY-0123456789abcdef"
+TURN = Turn(({"role": "user", "content": "hi"},))
+# Tight, so that a test of a limit is short; a test of something else must finish well within.
+QUICK = Limits(total_s=5, connect_s=1, first_token_s=2, idle_s=2)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One attempt as the engine would have recorded it, and the raw exchange under it."""
+
+    exchange: Exchange
+    attempt: Attempt
+
+    @property
+    def kind(self) -> str | None:
+        return self.attempt.failure.kind if self.attempt.failure else None
+
+    @property
+    def phase(self) -> str | None:
+        return self.attempt.failure.phase if self.attempt.failure else None
+
+
+async def ask(
+    url: str, transport: Transport | None = None, limits: Limits = QUICK, headers: Mapping[str, str] | None = None
+) -> Asked:
+    """Send one question to ``url`` through the real transport and read the answer."""
+    if transport is None:
+        async with Transport(limits) as own:
+            return await ask(url, own, limits, headers)
+    wire = OpenAIChat()
+    request = wire.request(TURN, Endpoint(url, "m", KEY, headers or {}))
+    exchange = await transport.exchange(request, ProgressMeter(wire.reader()), time.perf_counter_ns())
+    return Asked(exchange, Attempt(1, *read_answer(exchange, wire.reader())))
+
+
+class Plain(OpenAICompatible):
+    """A vendor without quirks."""
+
+    name = "plain"
+
+
+def entry(server: FaultServer, label: str, **fields: Any) -> Entry:
+    """An entry of the fault server whose path begins with its label; an account of its own unless given."""
+    endpoint = Endpoint(server.url(label), "m", KEY)
+    return Entry("model", label, "plain", endpoint, "openai", **{"account": label} | fields)
+
+
+def samples(count: int) -> tuple[Sample, ...]:
+    """Different samples, the number of each as its message."""
+    return tuple(Sample(f"{n:03}-1", Turn(({"role": "user", "content": str(n)},))) for n in range(count))
+
+
+def items(entries: Iterable[Entry], asked: Iterable[Sample], repeat: int = 1) -> list[WorkItem]:
+    """Everything to be asked of everyone."""
+    lines = [Line(one, Plain(), OpenAIChat()) for one in entries]
+    return [WorkItem(line, TriggerSuite(), sample, n) for sample in asked for n in range(repeat) for line in lines]
+
+
+@dataclass
+class Ran:
+    """What a small run left."""
+
+    records: list[Record] = field(default_factory=list)
+    end: RunEnd | None = None
+
+    def of(self, label: str) -> list[Record]:
+        return [record for record in self.records if record.label == label]
+
+    def kinds(self, label: str) -> list[str | None]:
+        """The final failure kind of every record of a vendor."""
+        finals = [record.final for record in self.of(label)]
+        return [final.failure.kind if final and final.failure else None for final in finals]
+
+
+async def run(entries: Sequence[Entry], count: int = 10, into: Ran | None = None, **plan: Any) -> Ran:
+    """Run ``count`` samples against ``entries``; further arguments are the plan's. Quick retries by default."""
+    ran = into or Ran()
+    asked = samples(count)
+    whole = Plan(tuple(entries), asked, **{"limits": QUICK, "retry": RetryRules(2, max_wait_s=0.02)} | plan)
+    work = items(entries, asked, whole.repeat)
+    ran.end = await run_local(whole, work, "run", ran.records.extend, Scrubber([KEY]))
+    return ran

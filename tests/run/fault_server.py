@@ -1,0 +1,208 @@
+"""A loopback server of raw bytes: it sends what a script says, when it says so, and ends the connection as it says.
+
+It reads requests properly and knows nothing else of HTTP, so that it can answer what no decent server would.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import socket
+import struct
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Literal
+
+End = Literal["keep", "close", "reset", "hang"]
+_RESET_GRACE_S = 0.03  # a reset discards what the client has not read yet
+
+
+@dataclass(frozen=True)
+class Script:
+    """What to send: (seconds to wait, bytes), and how to end.
+
+    ``keep`` waits for the next request on the connection, ``hang`` keeps it open and silent until the client leaves.
+    """
+
+    steps: Iterable[tuple[float, bytes]] = ()
+    end: End = "close"
+
+
+@dataclass
+class Seen:
+    """One request as it came, and the moments (perf_counter_ns) it was whole and each step of the answer was sent."""
+
+    number: int
+    path: str
+    headers: Mapping[str, str]
+    body: Any
+    connection: int
+    at_ns: int
+    sent_ns: list[int] = field(default_factory=list)
+    answered: bool = False
+
+    @property
+    def vendor(self) -> str:
+        """The first part of the path."""
+        return self.path.split("/")[1]
+
+    @property
+    def key(self) -> str:
+        return self.headers.get("authorization", "").removeprefix("Bearer ")
+
+
+class FaultServer:
+    """Answers every request by ``answer(seen)``; an async context manager."""
+
+    def __init__(self, answer: Callable[[Seen], Script] | None = None) -> None:
+        self.answer = answer or (lambda _seen: Script([(0, stream(text("hello"), DONE))], "keep"))
+        self.seen: list[Seen] = []
+        self.connections = 0
+        self.in_flight: dict[str, int] = {}
+        self.most_in_flight: dict[str, int] = {}
+        self.most_vendors_in_flight = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> FaultServer:
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=2**22)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._server.wait_closed()
+
+    @property
+    def port(self) -> int:
+        return int(self._server.sockets[0].getsockname()[1])
+
+    def url(self, vendor: str = "v") -> str:
+        return f"http://127.0.0.1:{self.port}/{vendor}"
+
+    def by_vendor(self, vendor: str) -> list[Seen]:
+        return [seen for seen in self.seen if seen.vendor == vendor]
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        self.connections += 1
+        number = self.connections
+        try:
+            with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+                while await self._serve(reader, writer, number):
+                    pass
+        finally:
+            self._tasks.discard(task)
+            writer.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, connection: int) -> bool:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        request_line, *lines = head.rstrip().split("\r\n")
+        headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+        body = await reader.readexactly(int(headers.get("content-length", "0")))
+        path = request_line.split()[1]
+        seen = Seen(len(self.seen), path, headers, json.loads(body), connection, time.perf_counter_ns())
+        self.seen.append(seen)
+        self._enter(seen.vendor)
+        try:
+            script = self.answer(seen)
+            await self._play(script, seen, writer)
+        finally:
+            self._leave(seen)
+        return await self._end(script.end, reader, writer)
+
+    def _enter(self, vendor: str) -> None:
+        self.in_flight[vendor] = self.in_flight.get(vendor, 0) + 1
+        self.most_in_flight[vendor] = max(self.most_in_flight.get(vendor, 0), self.in_flight[vendor])
+        busy = sum(1 for count in self.in_flight.values() if count)
+        self.most_vendors_in_flight = max(self.most_vendors_in_flight, busy)
+
+    def _leave(self, seen: Seen) -> None:
+        if not seen.answered:
+            seen.answered = True
+            self.in_flight[seen.vendor] -= 1
+
+    async def _play(self, script: Script, seen: Seen, writer: asyncio.StreamWriter) -> None:
+        steps = iter(script.steps)
+        following = next(steps, None)
+        while following is not None:
+            delay_s, data = following
+            if delay_s:
+                await asyncio.sleep(delay_s)
+            following = next(steps, None)
+            if following is None:
+                # The last bytes are the client's licence to send again: this request is no longer in flight.
+                self._leave(seen)
+            seen.sent_ns.append(time.perf_counter_ns())
+            writer.write(data)
+            await writer.drain()
+
+    async def _end(self, end: End, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        if end == "hang":
+            await reader.read()
+        if end == "reset":
+            await asyncio.sleep(_RESET_GRACE_S)
+            raw = writer.get_extra_info("socket")
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            writer.transport.abort()
+        return end == "keep"
+
+
+DONE = b"data: [DONE]\n\n"
+KEEP_ALIVE = b": keep-alive\n\n"
+PING = b'event: ping\ndata: {"type": "ping"}\n\n'
+
+
+def event(data: object) -> bytes:
+    """One server-sent event."""
+    return b"data: " + json.dumps(data).encode() + b"\n\n"
+
+
+def delta(finish: str | None = None, **fields: Any) -> bytes:
+    """One chat-completions chunk."""
+    return event({"id": "r", "model": "m", "choices": [{"index": 0, "delta": fields, "finish_reason": finish}]})
+
+
+def text(words: str, finish: str | None = "stop") -> bytes:
+    return delta(finish, content=words)
+
+
+def chunk(data: bytes) -> bytes:
+    """HTTP's own chunk around bytes."""
+    return f"{len(data):x}\r\n".encode() + data + b"\r\n"
+
+
+END = chunk(b"")
+
+
+def head(status: int = 200, content_type: str = "text/event-stream", **headers: object) -> bytes:
+    """Status line and headers of a chunked answer; ``headers`` with ``_`` for ``-``."""
+    lines = [f"HTTP/1.1 {status} Whatever", f"Content-Type: {content_type}"]
+    if "content_length" not in headers:
+        lines.append("Transfer-Encoding: chunked")
+    lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+def stream(*events: bytes) -> bytes:
+    """A whole streamed answer in one piece."""
+    return head() + b"".join(map(chunk, events)) + END
+
+
+def whole(body: object, status: int = 200, content_type: str = "application/json", **headers: object) -> bytes:
+    """A whole answer with a length; ``body`` as JSON unless it is bytes."""
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return head(status, content_type, content_length=len(data), **headers) + data
+
+
+def say(*pieces: bytes, end: End = "keep") -> Script:
+    """The pieces at once, each its own write."""
+    return Script([(0, piece) for piece in pieces], end)

@@ -1,0 +1,113 @@
+"""Leave to send: places per account, pauses that hold back one account, and ends that wake everyone."""
+
+from __future__ import annotations
+
+import anyio
+import pytest
+
+from vendor_verifier.run.pacing import Leave, LocalLimiter
+from vendor_verifier.values.plan import Entry
+from vendor_verifier.values.request import Endpoint
+
+pytestmark = pytest.mark.anyio
+
+
+def entry(label: str, account: str | None = None, concurrency: int | None = None) -> Entry:
+    endpoint = Endpoint("http://127.0.0.1", "m")
+    return Entry("model", label, label, endpoint, "openai", account or label, concurrency=concurrency)
+
+
+async def leave_of(limiter: LocalLimiter, one: Entry, within_s: float = 0.05) -> Leave | None:
+    """What the limiter says within a moment; None when it lets wait."""
+    with anyio.move_on_after(within_s):
+        return await limiter.acquire(one)
+    return None
+
+
+async def test_places_are_per_account() -> None:
+    """A full account lets wait, another goes on, and a place given back is given away again."""
+    a, b = entry("a"), entry("b")
+    limiter = LocalLimiter([a, b], 2)
+    assert [await leave_of(limiter, a) for _ in range(3)] == ["go", "go", None]
+    assert await leave_of(limiter, b) == "go"
+    limiter.release(a)
+    assert await leave_of(limiter, a) == "go"
+
+
+async def test_entries_of_one_account_share_places() -> None:
+    """Two entries on one origin and key have one account's places, by the smaller promise of the two."""
+    a, twin = entry("a", "same", concurrency=3), entry("twin", "same", concurrency=2)
+    limiter = LocalLimiter([a, twin], 9)
+    assert [await leave_of(limiter, one) for one in (a, twin, a)] == ["go", "go", None]
+
+
+async def test_a_cancelled_wait_takes_no_place() -> None:
+    """Who gives up waiting, for a place or for a pause, leaves the account as it was."""
+    a = entry("a")
+    limiter = LocalLimiter([a], 1)
+    limiter.pause(a, 0.1)
+    assert await leave_of(limiter, a, 0.02) is None
+    assert await leave_of(limiter, a, 1) == "go"
+
+
+async def test_a_pause_holds_back_one_account() -> None:
+    """A paused account waits as long as it was told and no other account does."""
+    a, b = entry("a"), entry("b")
+    limiter = LocalLimiter([a, b], 1)
+    started = anyio.current_time()
+    limiter.pause(a, 0.1)
+    assert await leave_of(limiter, b) == "go"
+    assert anyio.current_time() - started < 0.09
+    assert await leave_of(limiter, a, 1) == "go"
+    assert anyio.current_time() - started >= 0.1
+
+
+async def test_a_pause_can_be_lengthened_but_not_shortened() -> None:
+    """The longest wish counts, also for those who are waiting already."""
+    a = entry("a")
+    limiter = LocalLimiter([a], 1)
+    started = anyio.current_time()
+    limiter.pause(a, 0.05)
+    async with anyio.create_task_group() as group:
+        group.start_soon(limiter.acquire, a)
+        await anyio.sleep(0.02)
+        limiter.pause(a, 0.15)
+        limiter.pause(a, 0.01)
+    assert anyio.current_time() - started >= 0.17
+
+
+async def test_stop_and_close_wake_all_who_wait() -> None:
+    """Nobody sleeps out a pause or a rest when there is nothing to wait for; the reason is the first one given."""
+    a, b = entry("a"), entry("b")
+    limiter = LocalLimiter([a, b], 2)
+    heard: list[Leave] = []
+
+    async def ask(one: Entry) -> None:
+        heard.append(await limiter.acquire(one))
+
+    limiter.pause(a, 60)
+    limiter.pause(b, 60)
+    with anyio.fail_after(2):
+        async with anyio.create_task_group() as group:
+            group.start_soon(ask, a)
+            group.start_soon(limiter.rest, a, 60)
+            await anyio.sleep(0.01)
+            limiter.stop(a, "no key")
+            limiter.stop(a, "later")
+        async with anyio.create_task_group() as group:
+            group.start_soon(ask, b)
+            group.start_soon(limiter.rest, b, 60)
+            await anyio.sleep(0.01)
+            limiter.close()
+    assert heard == ["stopped", "closed"]
+    assert limiter.stopped == {"a": "no key"}
+
+
+async def test_after_the_end_no_pause_delays_the_refusal() -> None:
+    """A late 429 of a request in flight does not hold up an end that has begun."""
+    a = entry("a")
+    limiter = LocalLimiter([a], 1)
+    limiter.close()
+    limiter.pause(a, 60)
+    assert await leave_of(limiter, a) == "closed"
+    assert await leave_of(limiter, a) == "closed"

@@ -1,0 +1,198 @@
+"""Retries follow the published table, wait as long as they were asked to, and never repeat what began to answer."""
+
+from __future__ import annotations
+
+import random
+from typing import get_args
+
+import anyio
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vendor_verifier.run.retry import attempt_until_done, should_retry, stops_vendor, wait_s
+from vendor_verifier.values.plan import RetryRules
+from vendor_verifier.values.record import Attempt, Failure, FailureKind, Response, Timing
+from vendor_verifier.wire.http_failure import kind_of_status
+
+RETRIED_STATUS = (408, 409, 429, 500, 502, 503, 504, 520, 529)
+FINAL_STATUS = (301, 307, 400, 401, 402, 403, 404, 405, 413, 418, 422)
+RETRIED_KINDS = {
+    "dns", "connect", "connect_refused", "connection_reset", "protocol", "timeout_connect", "timeout_first_token",
+    "timeout_idle", "truncated", "empty_response", "bad_payload",
+    "request_timeout", "conflict", "rate_limited", "overloaded", "http_5xx",
+}  # fmt: skip
+KINDS: tuple[FailureKind, ...] = get_args(FailureKind)
+
+
+def failed(kind: FailureKind, status: int | None = None, *, number: int = 1, token_ns: int | None = None) -> Attempt:
+    timing = Timing("2026-01-01T00:00:00+00:00", 10, first_token_ns=token_ns)
+    return Attempt(number, timing, failure=Failure(kind, "stream", "words", status))
+
+
+@pytest.mark.parametrize("status", RETRIED_STATUS)
+def test_statuses_that_are_retried(status: int) -> None:
+    """What a status says may pass is tried again."""
+    assert should_retry(failed(kind_of_status(status), status))
+
+
+@pytest.mark.parametrize("status", FINAL_STATUS)
+def test_statuses_that_are_final(status: int) -> None:
+    """What would be refused again is not asked again."""
+    assert not should_retry(failed(kind_of_status(status), status))
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "api_error_in_200"])
+def test_kinds_that_are_retried(kind: FailureKind) -> None:
+    """Every failure kind is decided one way, and by this list."""
+    assert should_retry(failed(kind)) == (kind in RETRIED_KINDS)
+
+
+@given(kind=st.sampled_from(KINDS), status=st.sampled_from([None, 200, 401, 429, 500, 529]), token=st.integers(0))
+def test_never_after_a_token(kind: FailureKind, status: int | None, token: int) -> None:
+    """An answer that began is the finding, however it ended."""
+    assert not should_retry(failed(kind, status, token_ns=token))
+
+
+@pytest.mark.parametrize("status", [*RETRIED_STATUS, *FINAL_STATUS])
+def test_an_error_inside_a_200_is_retried_by_its_own_code(status: int) -> None:
+    """The envelope says 200; the letter inside decides."""
+    assert should_retry(failed("api_error_in_200", status)) == (status in RETRIED_STATUS)
+
+
+def test_an_error_inside_a_200_without_a_known_code_is_final() -> None:
+    """Nothing says that it would go better next time."""
+    assert not should_retry(failed("api_error_in_200"))
+
+
+@pytest.mark.parametrize("kind", ["empty_response", "bad_payload"])
+def test_nothing_at_all_is_retried_once(kind: FailureKind) -> None:
+    """A second empty answer settles it."""
+    assert should_retry(failed(kind, number=1))
+    assert not should_retry(failed(kind, number=2))
+
+
+def test_success_is_not_retried() -> None:
+    """There is nothing to mend."""
+    assert not should_retry(Attempt(1, response=Response("hello")))
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "stops"),
+    [
+        ("auth", 401, True),
+        ("no_credit", 402, True),
+        ("auth", 400, True),
+        ("auth", 403, False),
+        ("moderation", 403, False),
+        ("api_error_in_200", 401, True),
+        ("api_error_in_200", 402, True),
+        ("api_error_in_200", 403, False),
+        ("rate_limited", 429, False),
+        ("http_5xx", 500, False),
+    ],
+)
+def test_what_stops_a_vendor(kind: FailureKind, status: int, stops: bool) -> None:
+    """A bad key or an empty purse ends it, also when said inside a 200 or under another status; a 403 does not."""
+    assert stops_vendor(Failure(kind, "headers", "words", status)) == stops
+
+
+RULES = RetryRules(retries=3, max_wait_s=60)
+
+
+@pytest.mark.parametrize(("asked_s", "waited_s"), [(0.0, 0.0), (7.0, 7.0), (60.0, 60.0), (9999.0, 60.0)])
+def test_waits_as_asked_up_to_the_cap(asked_s: float, waited_s: float) -> None:
+    """The vendor's own wish is kept exactly, but not for ever."""
+    failure = Failure("rate_limited", "headers", "words", 429, retry_after_s=asked_s)
+    assert wait_s(failure, 1, RULES, random.Random(0)) == waited_s
+
+
+@given(attempt=st.integers(1, 5000), seed=st.integers(), cap=st.floats(0, 100))
+def test_own_waits_double_and_stay_bounded(attempt: int, seed: int, cap: float) -> None:
+    """0.5, 1, 2, 4, 8, 8 … seconds, at most a quarter less, and never above the rule's cap."""
+    waited = wait_s(Failure("http_5xx", "headers", "words", 500), attempt, RetryRules(9, cap), random.Random(seed))
+    whole = min(0.5 * 2 ** min(attempt - 1, 4), 8.0, cap)
+    assert 0.75 * whole <= waited <= whole
+
+
+class Script:
+    """A sender that fails as told and then succeeds, and what was asked of the clock and the limiter meanwhile."""
+
+    def __init__(self, *failures: Failure) -> None:
+        self.failures = list(failures)
+        self.slept: list[float] = []
+        self.paused: list[float] = []
+
+    async def send(self, number: int) -> Attempt:
+        if not self.failures:
+            return Attempt(number, response=Response("hello"))
+        return Attempt(number, failure=self.failures.pop(0))
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+
+    def play(self, retries: int = 3) -> tuple[Attempt, ...]:
+        async def main() -> tuple[Attempt, ...]:
+            return await attempt_until_done(
+                self.send,
+                RetryRules(retries),
+                random.Random(0),
+                self.sleep,
+                lambda _failure, seconds: self.paused.append(seconds),
+            )
+
+        return anyio.run(main)
+
+
+def http(status: int, retry_after_s: float | None = None) -> Failure:
+    return Failure(kind_of_status(status), "headers", "words", status, retry_after_s=retry_after_s)
+
+
+def test_every_attempt_is_kept_in_order() -> None:
+    """Failures before a success stay on record with their numbers."""
+    attempts = Script(http(500), http(502)).play()
+    assert [attempt.number for attempt in attempts] == [1, 2, 3]
+    assert [attempt.succeeded for attempt in attempts] == [False, False, True]
+
+
+@pytest.mark.parametrize("retries", [0, 1, 3])
+def test_as_many_retries_as_the_rules_say(retries: int) -> None:
+    """``retries`` counts what comes after the first attempt."""
+    script = Script(*[http(500)] * 10)
+    assert len(script.play(retries)) == retries + 1
+    assert len(script.slept) == retries
+
+
+def test_a_final_failure_ends_at_once() -> None:
+    """No wait and no second attempt after a refusal."""
+    script = Script(http(400))
+    assert len(script.play()) == 1
+    assert script.slept == []
+
+
+def test_busy_failures_pause_the_account_for_the_same_time() -> None:
+    """429, 503, 529, the same inside a 200, and any wait the vendor asks for hold back the account; a 500 does not."""
+    inner = Failure("api_error_in_200", "stream", "words", 429)
+    script = Script(http(429, 2.0), http(503), http(529), inner, http(500, 1.0), http(500))
+    script.play(retries=9)
+    assert len(script.slept) == 6
+    assert script.paused == script.slept[:5]
+
+
+def test_the_last_429_pauses_too() -> None:
+    """When the tries are used up the account is still told, for the sake of the others."""
+    script = Script(http(429, 5.0))
+    script.play(retries=0)
+    assert script.paused == [5.0]
+
+
+def test_an_exception_of_ours_goes_through() -> None:
+    """The end of the run is not a failure to be retried."""
+    script = Script()
+
+    async def closed(_number: int) -> Attempt:
+        raise KeyError("closed")
+
+    script.send = closed  # type: ignore[method-assign]
+    with pytest.raises(KeyError):
+        script.play()
