@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.reports.escape import csv_text, markdown, plain, rich_markup, visible
+from vendor_verifier.reports.escape import csv_text, markdown, plain, visible
 
 ANYTHING = st.text(st.characters(exclude_categories=()), max_size=80)
 
@@ -50,16 +50,6 @@ def test_no_workflow_command_starts_a_line(text: str) -> None:
         for escape in (plain, markdown):
             assert "::" not in escape(hostile)
             assert "##[" not in escape(hostile)
-
-
-@given(ANYTHING)
-def test_rich_reads_no_markup(text: str) -> None:
-    """What rich prints from an escaped text is the plain text, without a style or a link."""
-    from rich.text import Text
-
-    parsed = Text.from_markup(rich_markup(text), emoji=False)
-    assert parsed.plain == plain(text)
-    assert not parsed.spans
 
 
 @given(ANYTHING)

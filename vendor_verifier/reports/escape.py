@@ -1,7 +1,7 @@
 """Makes text of vendors and datasets harmless where it is shown; it never decides what is shown.
 
 Labels, model names, messages and providers are written by strangers. Each output has its own way of being taken over:
-a terminal by control characters and markup, a reader by invisible or reordering characters, a CI log by ``::`` at the
+a terminal by control characters, a reader by invisible or reordering characters, a CI log by ``::`` at the
 start of a line, a page by Markdown and HTML, a spreadsheet by a formula. One function per output, all built on
 :func:`visible`.
 """
@@ -52,13 +52,6 @@ def plain(text: str, limit: int = MAX_TEXT) -> str:
     Both are broken up anywhere, not only at the start, because a terminal may wrap the text at any place.
     """
     return _NO_COMMAND.sub(r"\g<0>\\", visible(text, limit))
-
-
-def rich_markup(text: str, limit: int = MAX_TEXT) -> str:
-    """:func:`plain` for a string that rich will read as markup: its brackets mean nothing there."""
-    from rich.markup import escape
-
-    return escape(plain(text, limit))
 
 
 def markdown(text: str, limit: int = MAX_TEXT) -> str:
