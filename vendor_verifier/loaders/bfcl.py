@@ -1,0 +1,210 @@
+"""A BFCL category in its native layout → samples: question lines and answer lines in; it opens no file.
+
+Questions and answers are joined by id, never by position. A sample's identity is a digest of its category and its row
+without id, so base and long-context rows that ask the same words stay apart, whatever else is loaded beside them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vendor_verifier.errors import Problem
+from vendor_verifier.loaders.base import LoadedSamples, data_error, kind_of
+from vendor_verifier.loaders.json_lines import Row, read_rows
+from vendor_verifier.suites.bfcl.categories import MULTI_TURN, is_relevance, language_of
+from vendor_verifier.suites.bfcl.functions import tools_of
+from vendor_verifier.suites.bfcl.row_problems import row_problem, unreachable
+from vendor_verifier.values.request import Turn
+from vendor_verifier.values.sample import Sample, Source
+
+ServiceDocs = Mapping[str, Sequence[Mapping[str, Any]]]
+"""Simulated class → its function documents (``multi_turn_func_doc/``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """The physical lines of a file and what messages call it."""
+
+    lines: Iterable[bytes]
+    file: Path
+
+
+class _BadRow(ValueError):
+    """Why a row is no sample; ``key`` is the field."""
+
+    def __init__(self, message: str, key: str) -> None:
+        super().__init__(message)
+        self.key = key
+
+
+def read_category(
+    questions: Lines,
+    answers: Lines | None,
+    *,
+    category: str,
+    dataset: str,
+    version: str | None = None,
+    service_docs: ServiceDocs | None = None,
+    limit: int | None = None,
+    skip_bad: bool = False,
+) -> LoadedSamples:
+    """Read one category (v4 name).
+
+    Args:
+        answers: the ``possible_answer`` file; None for relevance and irrelevance.
+        dataset: the name samples carry as their source.
+        version: of the data (``v3``, ``v4``, ``shipped`` …), kept with every sample.
+        service_docs: needed for multi-turn rows.
+        limit: at most this many rows, the first in the file.
+        skip_bad: leave unusable rows out and list them, instead of refusing the file.
+
+    Raises:
+        DataError: unusable lines or rows (all of them), or no row at all.
+    """
+    problems: list[Problem] = []
+    keyed = {} if answers is None else dict(_answers(answers, problems))
+    samples: list[Sample] = []
+    defects: list[str] = []
+    seen: dict[str, int] = {}
+    docs = _Services(service_docs or {})
+    for row in read_rows(questions.lines, questions.file):
+        if limit is not None and len(samples) >= limit:
+            break
+        if isinstance(row, Problem):
+            problems.append(row)
+            continue
+        try:
+            sample, defect = _sample(row, category, keyed, docs, Source(dataset, row.line), version, seen)
+        except _BadRow as reason:
+            problems.append(Problem(str(reason), questions.file, row.line, reason.key))
+            continue
+        samples.append(sample)
+        if defect:
+            defects.append(f"{sample.expected['id']}: its own answers fail it ({defect})")
+    if problems and not skip_bad:
+        raise data_error(problems)
+    if not samples:
+        raise data_error([Problem(f"no {category} row", questions.file), *problems])
+    return LoadedSamples(tuple(samples), tuple(problems), tuple(defects))
+
+
+def _answers(answers: Lines, problems: list[Problem]) -> Iterator[tuple[str, Any]]:
+    for row in read_rows(answers.lines, answers.file):
+        if isinstance(row, Problem):
+            problems.append(row)
+        elif isinstance(row.fields.get("id"), str) and isinstance(row.fields.get("ground_truth"), list):
+            yield row.fields["id"], row.fields["ground_truth"]
+        else:
+            problems.append(Problem("expected an id and a list ground_truth", answers.file, row.line))
+
+
+def _sample(
+    row: Row,
+    category: str,
+    answers: Mapping[str, Any],
+    docs: _Services,
+    source: Source,
+    version: str | None,
+    seen: dict[str, int],
+) -> tuple[Sample, str | None]:
+    """The sample of a row, and what makes it impossible to pass if anything does."""
+    name = row.fields.get("id")
+    if not isinstance(name, str):
+        raise _BadRow(f"expected a text, read {kind_of(name)}", "id")
+    if name not in answers and not is_relevance(category):
+        raise _BadRow(f"{name!r} has no possible answer", "id")
+    turns = _question(row.fields.get("question"))
+    several = category in MULTI_TURN
+    turn, more = _several_turns(row.fields, turns, docs) if several else _one_turn(row.fields, turns, category)
+    expected = {"id": name, "category": category, **more, "answer": answers.get(name)}
+    defect = None
+    if not several:
+        problem = row_problem(expected)
+        if problem:
+            raise _BadRow(problem, "function")
+        defect = unreachable(expected)
+    digest = _digest(row.fields, category, docs)
+    seen[digest] = seen.get(digest, 0) + 1
+    tags = {"category": category, "bfcl_id": name, **({"bfcl_data": version} if version else {})}
+    return Sample(f"{digest}-{seen[digest]}", turn, expected, tags, source), defect
+
+
+def _question(question: object) -> list[list[dict[str, Any]]]:
+    turns = question if isinstance(question, list) else []
+    if not turns or not all(isinstance(turn, list) and all(isinstance(said, dict) for said in turn) for turn in turns):
+        raise _BadRow("expected a list of turns, each a list of messages", "question")
+    return turns
+
+
+def _one_turn(
+    fields: Mapping[str, Any], turns: list[list[dict[str, Any]]], category: str
+) -> tuple[Turn, dict[str, Any]]:
+    functions = fields.get("function")
+    if isinstance(functions, dict):
+        functions = [functions]
+    if not isinstance(functions, list) or not all(isinstance(function, dict) for function in functions):
+        raise _BadRow(f"expected a list of function documents, read {kind_of(functions)}", "function")
+    if len(turns) != 1 or not turns[0]:
+        raise _BadRow(f"expected one turn with messages, read {len(turns)} turns", "question")
+    return Turn(tuple(turns[0]), tools_of(functions, language_of(category))), {"functions": functions}
+
+
+def _several_turns(
+    fields: Mapping[str, Any], turns: list[list[dict[str, Any]]], docs: _Services
+) -> tuple[Turn, dict[str, Any]]:
+    """The first turn with the tools it has; later turns, and tools that come with one of them, wait in ``expected``."""
+    classes = fields.get("involved_classes")
+    if not isinstance(classes, list) or not all(isinstance(name, str) for name in classes):
+        raise _BadRow("expected a list of names", "involved_classes")
+    tools = docs.tools(classes)
+    missed = fields.get("missed_function") or {}
+    withheld = {turn: [tools[name] for name in names if name in tools] for turn, names in missed.items()}
+    hidden = {name for names in missed.values() for name in names}
+    expected = {
+        "turns": turns,
+        "withheld": withheld,
+        "initial_config": fields.get("initial_config") or {},
+        "involved_classes": classes,
+    }
+    return Turn(tuple(turns[0]), tuple(tool for name, tool in tools.items() if name not in hidden)), expected
+
+
+class _Services:
+    """The tools of simulated classes, translated once each."""
+
+    def __init__(self, docs: ServiceDocs) -> None:
+        self._docs = docs
+        self._tools: dict[str, dict[str, dict[str, Any]]] = {}
+        self._digests: dict[str, str] = {}
+
+    def tools(self, classes: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """Function name → tool, of all these classes, in their order."""
+        return {name: tool for service in classes for name, tool in self._of(service).items()}
+
+    def digest(self, service: str) -> str:
+        if service not in self._digests:
+            self._digests[service] = _sha(list(self._docs.get(service, ())))
+        return self._digests[service]
+
+    def _of(self, service: str) -> dict[str, dict[str, Any]]:
+        if service not in self._docs:
+            raise _BadRow(f"no function documents for {service!r} (multi_turn_func_doc/)", "involved_classes")
+        if service not in self._tools:
+            tools = tools_of(self._docs[service], "python")
+            self._tools[service] = {str(tool["function"]["name"]): tool for tool in tools}
+        return self._tools[service]
+
+
+def _digest(fields: Mapping[str, Any], category: str, docs: _Services) -> str:
+    content = {key: value for key, value in fields.items() if key != "id"}
+    services = [docs.digest(name) for name in fields.get("involved_classes") or ()]
+    return _sha([category, content, services])
+
+
+def _sha(content: object) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()[:16]

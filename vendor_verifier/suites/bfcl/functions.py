@@ -1,0 +1,111 @@
+"""Function documents in the leaderboard's dialect → chat-completions tools; documents go in and stay as they are.
+
+What a vendor is sent is upstream's own translation: a hint of the language in every description, Java and JavaScript
+parameters as strings that hold source text, dotted names with underscores, and type names of JSON Schema. One thing
+differs: a ``response`` schema moves into the description for every vendor, where upstream leaves it inside the tool for
+some, which strict hosts refuse.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from vendor_verifier.suites.bfcl.verdict import Language
+
+_SCHEMA_TYPES: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(("integer", "byte", "short", "long", "Bigint"), "integer"),
+        **dict.fromkeys(("number", "float", "double"), "number"),
+        **dict.fromkeys(("string", "any", "Any", "char", "String"), "string"),
+        **dict.fromkeys(("boolean", "bool"), "boolean"),
+        **dict.fromkeys(("array", "list", "tuple", "ArrayList", "Array", "Queue", "Stack"), "array"),
+        **dict.fromkeys(("dict", "object", "HashMap", "Hashtable"), "object"),
+    }
+)
+_HINTS: Mapping[Language, str] = MappingProxyType(
+    {
+        "python": " Note that the provided function is in Python 3 syntax.",
+        "java": " Note that the provided function is in Java 8 SDK syntax.",
+        "javascript": " Note that the provided function is in JavaScript syntax.",
+    }
+)
+
+
+def sent_name(name: str) -> str:
+    """The name a vendor knows the function by."""
+    return name.replace(".", "_")
+
+
+def tools_of(functions: Iterable[Mapping[str, Any]], language: Language) -> tuple[dict[str, Any], ...]:
+    """Chat-completions tools, one a document, in order. Whatever a document lacks is left out, never invented."""
+    return tuple({"type": "function", "function": _function(document, language)} for document in functions)
+
+
+def _function(document: Mapping[str, Any], language: Language) -> dict[str, Any]:
+    function = {key: value for key, value in document.items() if key != "response"}
+    function["name"] = sent_name(str(document.get("name", "")))
+    function["description"] = f"{document.get('description', '')}{_HINTS[language]}"
+    if "response" in document:
+        schema = json.dumps(document["response"])
+        function["description"] += f" The response field has the following schema: {schema}"
+    parameters = dict(document.get("parameters") or {})
+    properties = parameters.get("properties") or {}
+    if language != "python":
+        properties = {name: _as_source_text(details, language) for name, details in properties.items()}
+    function["parameters"] = {**parameters, "type": "object", "properties": _properties(properties)}
+    return function
+
+
+def _as_source_text(details: Mapping[str, Any], language: Language) -> dict[str, Any]:
+    """A parameter as a string that holds Java or JavaScript source, its type told in words."""
+    name, tongue = details.get("type"), "Java" if language == "java" else "JavaScript"
+    described = dict(details)
+    text = str(details.get("description", ""))
+    if name == "any":
+        text += f" This parameter can be of any type of {tongue} object in string representation."
+    else:
+        text += f" This is {tongue} {name} type parameter in string representation."
+    if name in ("ArrayList", "Array") if language == "java" else name == "array":
+        element = (described.pop("items", None) or {}).get("type")
+        text += f" The list elements are of type {element}; they are not in string representation."
+    if language == "javascript" and name == "dict" and "properties" in described:
+        schema = json.dumps(described.pop("properties"))
+        text += f" The dictionary entries have the following schema; they are not in string representation. {schema}"
+    return {**described, "description": text, "type": "string"}
+
+
+def _properties(properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _property(details) for name, details in properties.items()}
+
+
+def _property(details: Any) -> Any:
+    """One parameter with JSON Schema's type names; a missing or unknown one is a string."""
+    if not isinstance(details, dict):
+        return details
+    cast = {**details, "type": _schema_type(details.get("type"))}
+    if details.get("type") == "float":
+        cast["format"] = "float"
+        cast["description"] = f"{details.get('description', '')} This is a float type value."
+    return _with_children(cast)
+
+
+def _items(items: Any) -> Any:
+    if not isinstance(items, dict):
+        return items
+    return _with_children({**items, "type": _schema_type(items.get("type"))})
+
+
+def _with_children(cast: dict[str, Any]) -> dict[str, Any]:
+    if cast["type"] in ("array", "object"):
+        if isinstance(cast.get("properties"), dict):
+            cast["properties"] = _properties(cast["properties"])
+        elif "items" in cast:
+            cast["items"] = _items(cast["items"])
+    return cast
+
+
+def _schema_type(name: object) -> str:
+    return _SCHEMA_TYPES.get(name, "string") if isinstance(name, str) else "string"
