@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
 from vendor_verifier.values.event import (
     Anomaly,
@@ -716,3 +717,30 @@ def test_many_short_retellings_of_a_long_text_cost_little() -> None:
         list(reader.read(SseEvent(json.dumps(event("output_text.done", text="no", **address)))))
         list(reader.read(SseEvent(json.dumps(event("output_text.delta", delta="y", **address)))))
     assert time.perf_counter() - start < 8
+
+
+def test_requests_have_the_types_of_the_official_client() -> None:
+    """Items, tools, tool choice and the body as a whole are what the official client's own types say."""
+    params = pytest.importorskip("openai.types.responses.response_create_params")
+    responses = pytest.importorskip("openai.types.responses")
+    content = [{"type": "text", "text": "a"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}]
+    calls = [{"id": "a", "type": "function", "function": {"name": "f.x", "arguments": '{"x":1}'}}]
+    body = body_of(
+        asked(
+            {"role": "system", "content": "s"},
+            {"role": "user", "content": content},
+            {"role": "assistant", "content": "ok", "tool_calls": calls},
+            {"role": "tool", "tool_call_id": "a", "content": "r"},
+            {"role": "system", "content": "late"},
+            tools=[tool("f.x")],
+            wire=OpenAIResponses(explicit_strict=True),
+            tool_choice={"type": "function", "function": {"name": "f.x"}},
+            response_format={"type": "json_schema", "json_schema": {"name": "n", "schema": {}}},
+            max_tokens=3,
+            reasoning_effort="low",
+        )
+    )
+    known = TypeAdapter(params.ResponseCreateParamsStreaming).validate_python(body)
+    assert set(known) == set(body)
+    assert TypeAdapter(list[responses.ResponseInputItemParam]).validate_python(body["input"])
+    assert TypeAdapter(list[responses.FunctionToolParam]).validate_python(body["tools"]) == body["tools"]
