@@ -16,7 +16,7 @@ from vendor_verifier.run.transport import Transport
 from vendor_verifier.scrub import Scrubber
 from vendor_verifier.suites.trigger import TriggerSuite
 from vendor_verifier.values.exchange import Exchange
-from vendor_verifier.values.plan import Entry, Limits, Plan, RetryRules
+from vendor_verifier.values.plan import Entry, Limits, Plan, RetryRules, Task
 from vendor_verifier.values.record import Attempt, Record
 from vendor_verifier.values.request import Endpoint, Turn
 from vendor_verifier.values.sample import Sample
@@ -83,6 +83,11 @@ def items(entries: Iterable[Entry], asked: Iterable[Sample], repeat: int = 1) ->
     return [WorkItem(line, TriggerSuite(), sample, n) for sample in asked for n in range(repeat) for line in lines]
 
 
+def plan_of(entries: Sequence[Entry], asked: tuple[Sample, ...], **plan: Any) -> Plan:
+    """A plan of one task."""
+    return Plan(tuple(entries), (Task("trigger", asked),), **plan)
+
+
 @dataclass
 class Ran:
     """What a small run left."""
@@ -103,7 +108,7 @@ async def run(entries: Sequence[Entry], count: int = 10, into: Ran | None = None
     """Run ``count`` samples against ``entries``; further arguments are the plan's. Quick retries by default."""
     ran = into or Ran()
     asked = samples(count)
-    whole = Plan(tuple(entries), asked, **{"limits": QUICK, "retry": RetryRules(2, max_wait_s=0.02)} | plan)
+    whole = plan_of(entries, asked, **{"limits": QUICK, "retry": RetryRules(2, max_wait_s=0.02)} | plan)
     work = items(entries, asked, whole.repeat)
     ran.end = await run_local(whole, work, "run", ran.records.extend, Scrubber([KEY]))
     return ran

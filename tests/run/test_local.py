@@ -1,0 +1,419 @@
+"""A whole run against a server that misbehaves: who is asked when, what is recorded, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from asking import KEY, QUICK, Plain, Ran, entry, items, plan_of, run, samples
+from fault_server import DONE, FaultServer, Script, Seen, event, head, say, stream, text, whole
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from vendor_verifier.errors import StorageError
+from vendor_verifier.run.drive import Line
+from vendor_verifier.run.engine import WorkItem
+from vendor_verifier.run.local import run_local
+from vendor_verifier.scrub import MASK, Scrubber
+from vendor_verifier.suites.trigger import TriggerSuite
+from vendor_verifier.values.plan import RetryRules
+from vendor_verifier.values.record import Record
+from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
+from vendor_verifier.wire.openai_chat import OpenAIChat
+
+pytestmark = pytest.mark.anyio
+
+GOOD = stream(text("hello"), DONE)
+
+
+def after(seconds: float, answer: bytes = GOOD) -> Script:
+    return Script([(seconds, answer)], "keep")
+
+
+def refusal(status: int, **headers: object) -> Script:
+    return say(whole({"error": {"message": "no"}}, status, **headers))
+
+
+def asked_of(seen: Seen) -> str:
+    return str(seen.body["messages"][0]["content"])
+
+
+def first_time(server: FaultServer, seen: Seen) -> bool:
+    return sum(1 for one in server.by_vendor(seen.vendor) if asked_of(one) == asked_of(seen)) == 1
+
+
+# --- one record for every item
+
+
+FATES: list[Callable[[], Script]] = [
+    lambda: say(GOOD),
+    lambda: refusal(500),
+    lambda: refusal(400),
+    lambda: refusal(429, retry_after_ms=1),
+    lambda: say(end="close"),
+    lambda: say(head(), end="close"),
+    lambda: say(stream(text("x", None))),
+    lambda: say(b"garbage\r\n\r\n", end="close"),
+    lambda: say(whole(b"<html>", content_type="text/html")),
+    lambda: say(stream(event({"error": {"code": 503, "message": "x"}}))),
+]
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(fates=st.lists(st.integers(0, len(FATES) - 1), min_size=1, max_size=12), repeat=st.integers(1, 2))
+async def test_every_item_gives_exactly_one_record(fates: list[int], repeat: int) -> None:
+    """Whatever happens to the requests, each (vendor, sample, repetition) ends in one record with its attempts."""
+    async with FaultServer(lambda seen: FATES[fates[seen.number % len(fates)]]()) as server:
+        entries = [entry(server, label) for label in ("a", "b")]
+        ran = await run(entries, 7, repeat=repeat)
+        attempts = sum(len(turn.attempts) for record in ran.records for turn in record.turns)
+        assert attempts == len(server.seen)
+    keys = [record.key for record in ran.records]
+    expected = {
+        ("run", "model", one.label, "trigger", s.id, n) for one in entries for s in samples(7) for n in range(repeat)
+    }
+    assert sorted(keys) == sorted(expected)
+
+
+async def test_a_retried_answer_is_one_record_with_both_attempts(server: FaultServer) -> None:
+    """A sample that failed and then succeeded is a success whose failure stays visible."""
+    server.answer = lambda seen: refusal(500) if first_time(server, seen) else say(GOOD)
+    (record,) = (await run([entry(server, "a")], 1)).records
+    (turn,) = record.turns
+    assert [attempt.failure.kind if attempt.failure else None for attempt in turn.attempts] == ["http_5xx", None]
+    assert record.succeeded
+    assert not record.succeeded_first_try
+
+
+async def test_an_error_inside_a_200_is_retried_by_its_code(server: FaultServer) -> None:
+    """An inner 503 is tried again, an inner 400 is not."""
+    inner = {"a": 503, "b": 400}
+    server.answer = lambda seen: say(stream(event({"error": {"code": inner[seen.vendor], "message": "x"}})))
+    await run([entry(server, "a"), entry(server, "b")], 1)
+    assert [len(server.by_vendor(vendor)) for vendor in "ab"] == [3, 1]
+
+
+async def test_what_began_to_answer_is_not_asked_again(server: FaultServer) -> None:
+    """A stream cut after its first token is one request and one truncated record."""
+    server.answer = lambda _: say(stream(text("hello", None)))
+    ran = await run([entry(server, "a")], 1)
+    assert ran.kinds("a") == ["truncated"]
+    assert len(server.seen) == 1
+
+
+# --- latency
+
+
+async def test_queueing_and_waiting_are_not_latency(server: FaultServer) -> None:
+    """With one place and a retry wait each, every attempt's times are the server's; the queue is in scheduled."""
+    server.answer = lambda seen: refusal(500, retry_after_ms=60) if first_time(server, seen) else after(0.03)
+    ran = await run([entry(server, "a")], 6, request_concurrency=1, retry=RetryRules(1, 1.0))
+    timings = [turn.attempts[-1].timing for record in ran.records for turn in record.turns]
+    assert len(timings) == 6
+    for timing in timings:
+        assert timing is not None
+        assert timing.first_token_ns is not None
+        assert 28_000_000 <= timing.first_token_ns < 60_000_000
+        assert timing.end_ns < 70_000_000
+    first_tries = [record.turns[0].attempts[0].timing for record in ran.records]
+    assert min(timing.scheduled_ns or 0 for timing in first_tries if timing) < -30_000_000
+
+
+# --- accounts
+
+
+async def test_request_concurrency_is_kept_and_used(server: FaultServer) -> None:
+    """By the server's own count never more than N requests of a vendor are in flight, and N are."""
+    server.answer = lambda _: after(0.02)
+    await run([entry(server, "a"), entry(server, "b", concurrency=2)], 12, request_concurrency=4)
+    assert server.most_in_flight == {"a": 4, "b": 2}
+
+
+async def test_entries_on_one_account_share_places(server: FaultServer) -> None:
+    """Two entries with one origin and key are one customer to the vendor."""
+    server.answer = lambda _: after(0.02)
+    await run([entry(server, "a", account="same"), entry(server, "b", account="same")], 8, request_concurrency=3)
+    assert server.most_together == 3
+    assert len(server.seen) == 16
+
+
+async def test_a_429_pauses_its_account_and_no_other(server: FaultServer) -> None:
+    """After a 429 nothing is sent on that account for as long as was asked, while others go on."""
+
+    def answer(seen: Seen) -> Script:
+        return refusal(429, retry_after="0.4") if seen.vendor == "a" and seen.number == first_a(server) else after(0.01)
+
+    server.answer = answer
+    ran = await run([entry(server, "a"), entry(server, "b")], 10, request_concurrency=1, retry=RetryRules(2, 5.0))
+    a, b = server.by_vendor("a"), server.by_vendor("b")
+    assert a[1].at_ns - a[0].at_ns >= 400_000_000
+    assert b[-1].at_ns < a[1].at_ns
+    assert ran.kinds("a") == [None] * 10
+
+
+def first_a(server: FaultServer) -> int:
+    return server.by_vendor("a")[0].number
+
+
+@pytest.mark.parametrize(
+    ("headers", "least_s", "most_s"),
+    [
+        pytest.param({"retry_after": "0.2"}, 0.2, 0.4, id="seconds"),
+        pytest.param({"retry_after_ms": "150"}, 0.15, 0.35, id="milliseconds"),
+        pytest.param({"retry_after": "9999"}, 0.3, 0.5, id="capped"),
+        pytest.param({"retry_after": "-5"}, 0.2, 0.5, id="negative"),
+        pytest.param({"retry_after": "soon"}, 0.2, 0.5, id="garbage"),
+        pytest.param(
+            {"retry_after": "Mon, 01 Jan 2035 00:00:30 GMT", "date": "Mon, 01 Jan 2035 00:00:30 GMT"},
+            0.0, 0.15, id="date, server clock years ahead",
+        ),
+        pytest.param(
+            {"retry_after": "Sat, 01 Jan 2005 00:00:30 GMT", "date": "Sat, 01 Jan 2005 00:00:00 GMT"},
+            0.3, 0.5, id="date, server clock years behind",
+        ),
+    ],
+)  # fmt: skip
+async def test_waits_what_was_asked(
+    server: FaultServer, headers: dict[str, str], least_s: float, most_s: float
+) -> None:
+    """Every spelling of Retry-After is kept up to the cap (0.3 s here); nonsense means our own wait."""
+    server.answer = lambda seen: refusal(429, **headers) if first_time(server, seen) else say(GOOD)
+    await run([entry(server, "a")], 1, retry=RetryRules(1, 0.3))
+    waited_s = (server.seen[1].at_ns - server.seen[0].at_ns) / 1e9
+    assert least_s <= waited_s < most_s
+
+
+# --- vendors that are finished
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(refusal(401), id="401"),
+        pytest.param(refusal(402), id="402"),
+        pytest.param(say(whole({"base_resp": {"status_code": 1004, "status_msg": "no"}})), id="no key inside a 200"),
+    ],
+)
+async def test_a_useless_key_stops_one_vendor(server: FaultServer, answer: Script) -> None:
+    """The vendor is asked no more than was in flight, the rest is recorded as skipped, and others finish."""
+    server.answer = lambda seen: replace(answer) if seen.vendor == "a" else after(0.005)
+    ran = await run([entry(server, "a"), entry(server, "b")], 60, request_concurrency=3)
+    assert len(server.by_vendor("a")) <= 3
+    assert Counter(ran.kinds("a"))["skipped"] == 60 - len(server.by_vendor("a"))
+    assert ran.kinds("b") == [None] * 60
+    assert ran.end is not None
+    assert ran.end.stopped == {"a": "no"}
+
+
+async def test_a_403_is_final_but_stops_nobody(server: FaultServer) -> None:
+    """A refusal of one prompt or model is one failure each."""
+    server.answer = lambda _: refusal(403)
+    ran = await run([entry(server, "a")], 5)
+    assert ran.kinds("a") == ["auth"] * 5
+    assert len(server.seen) == 5
+
+
+async def test_a_stop_while_resting_keeps_what_the_vendor_said(server: FaultServer) -> None:
+    """A sample that waits for its retry when its vendor is stopped ends at once, by the failure it had."""
+
+    def answer(seen: Seen) -> Script:
+        return refusal(500, retry_after="9") if asked_of(seen) == "0" else after(0.1, whole({}, 401))
+
+    server.answer = answer
+    started = time.monotonic()
+    ran = await run([entry(server, "a")], 2, request_concurrency=2, retry=RetryRules(3, 30.0))
+    assert time.monotonic() - started < 5
+    assert sorted(map(str, ran.kinds("a"))) == ["auth", "http_5xx"]
+    assert all(len(record.turns[0].attempts) == 1 for record in ran.records)
+
+
+async def test_the_reason_for_a_stop_shows_no_key(server: FaultServer) -> None:
+    """Vendors echo keys in their refusals; what is told on is scrubbed."""
+    server.answer = lambda seen: say(whole({"error": {"message": f"bad key {seen.key}"}}, 401))
+    ran = await run([entry(server, "a")], 1)
+    assert ran.end is not None
+    assert ran.end.stopped == {"a": f"bad key {MASK}"}
+    assert KEY not in repr(ran.records)
+
+
+# --- vendors in time
+
+
+@pytest.mark.parametrize("limit", [1, 2])
+async def test_vendor_concurrency_is_kept_and_blocks_rotate(server: FaultServer, limit: int) -> None:
+    """Never more than N vendors are in flight, and no vendor is done before every other has had a block."""
+    server.answer = lambda _: after(0.002)
+    labels = ["a", "b", "c", "d"]
+    ran = await run([entry(server, label) for label in labels], 60, vendor_concurrency=limit, request_concurrency=9)
+    assert server.most_vendors_in_flight == limit
+    assert Counter(record.label for record in ran.records) == dict.fromkeys(labels, 60)
+    last = {label: server.by_vendor(label)[-1].number for label in labels}
+    begun = {label: server.by_vendor(label)[0].number for label in labels}
+    assert max(begun.values()) < min(last.values())
+    # Half-way through, nobody is more than the blocks under way ahead of anybody.
+    half = Counter(seen.vendor for seen in server.seen[: len(server.seen) // 2])
+    assert max(half.values()) - min(half[label] for label in labels) <= 50
+
+
+async def test_a_sample_reaches_all_vendors_close_together(server: FaultServer) -> None:
+    """With equal vendors the same sample is with all of them at nearly the same time, not vendor after vendor."""
+    server.answer = lambda _: after(0.002)
+    labels = ["a", "b", "c"]
+    await run([entry(server, label) for label in labels], 80, request_concurrency=4)
+    places: dict[str, list[int]] = {}
+    for seen in server.seen:
+        places.setdefault(asked_of(seen), []).append(seen.number)
+    spreads = sorted(max(numbers) - min(numbers) for numbers in places.values())
+    assert spreads[len(spreads) // 2] < 30
+    assert spreads[-1] < 3 * 50
+
+
+async def test_a_slow_vendor_does_not_fall_behind_by_the_whole_run(server: FaultServer) -> None:
+    """The fast vendor waits for the slow one, so that both see the same time of day."""
+    server.answer = lambda seen: after(0.02 if seen.vendor == "slow" else 0)
+    await run([entry(server, "fast"), entry(server, "slow")], 150, request_concurrency=5)
+    when_fast_ended = server.by_vendor("fast")[-1].number
+    slow_by_then = sum(1 for seen in server.by_vendor("slow") if seen.number < when_fast_ended)
+    assert slow_by_then >= 150 - 3 * 25
+
+
+# --- what is not sent
+
+
+@dataclass(frozen=True)
+class MuteWire:
+    """A wire that can carry nothing."""
+
+    name: str = "openai"
+
+    def request(self, turn: Turn, endpoint: Endpoint) -> HttpRequest:
+        return HttpRequest(endpoint.base_url, {}, b"{}", untranslatable=("audio part",))
+
+    def reader(self) -> Any:
+        return OpenAIChat().reader()
+
+
+async def test_what_cannot_be_said_is_not_sent(server: FaultServer) -> None:
+    """A sample its wire cannot carry is recorded as such, without a request and without a retry."""
+    mute = entry(server, "a")
+    (sample,) = samples(1)
+    records: list[Record] = []
+    work = [WorkItem(Line(mute, Plain(), MuteWire()), TriggerSuite(), sample, 0)]
+    await run_local(plan_of([mute], (sample,)), work, "run", records.extend, Scrubber())
+    (record,) = records
+    assert record.final is not None
+    assert record.final.failure is not None
+    assert record.final.failure.kind == "untranslatable"
+    assert "audio part" in record.final.failure.message
+    assert server.seen == []
+
+
+# --- ends
+
+
+async def test_a_cancelled_run_leaves_no_half_record(server: FaultServer) -> None:
+    """What was in flight is not recorded; it is due on resume."""
+    server.answer = lambda seen: say(GOOD) if seen.number < 5 else Script((), "hang")
+    ran = Ran()
+    with anyio.move_on_after(0.5):
+        await run([entry(server, "a")], 20, into=ran, request_concurrency=2)
+    assert len(ran.records) == 5
+    assert all(record.succeeded for record in ran.records)
+
+
+async def test_a_full_disk_ends_the_run(server: FaultServer) -> None:
+    """When records cannot be kept nothing more is asked."""
+    server.answer = lambda _: after(0.01)
+
+    def emit(_records: object) -> None:
+        raise StorageError("disk full")
+
+    one = entry(server, "a")
+    plan = plan_of([one], samples(100), request_concurrency=2, limits=QUICK)
+    with pytest.raises(BaseExceptionGroup) as caught:
+        await run_local(plan, items([one], samples(100)), "run", emit, Scrubber())
+    assert caught.group_contains(StorageError)
+    assert len(server.seen) <= 4
+
+
+CHILD = """
+import json, sys
+from types import SimpleNamespace
+sys.path.insert(0, sys.argv[1])
+import anyio
+import vendor_verifier.run.local
+from asking import Ran, entry, run
+vendor_verifier.run.local._GRACE_S = float(sys.argv[3])
+ran = Ran()
+async def main():
+    server = SimpleNamespace(url=lambda label: f"{sys.argv[2]}/{label}")
+    await run([entry(server, "a")], 40, into=ran, request_concurrency=4)
+anyio.run(main)
+print(json.dumps([ran.end.signal_number, [record.succeeded for record in ran.records]]))
+"""
+
+
+async def interrupted(server: FaultServer, signals: int, number: int, grace_s: float) -> tuple[float, int, list[bool]]:
+    """Run in a process of its own, signal it when four requests are open; seconds it took to end, signal, successes."""
+    command = [sys.executable, "-c", CHILD, str(Path(__file__).parent), f"http://127.0.0.1:{server.port}", str(grace_s)]
+    async with await anyio.open_process(command, stdout=subprocess.PIPE, stderr=None) as process:
+        assert process.stdout is not None
+        with anyio.fail_after(20):
+            while len(server.seen) < 10:
+                await anyio.sleep(0.01)
+            started = time.monotonic()
+            for _ in range(signals):
+                process.send_signal(number)
+                await anyio.sleep(0.15)
+            output = b"".join([piece async for piece in process.stdout])
+            await process.wait()
+    signal_number, succeeded = json.loads(output)
+    return time.monotonic() - started, signal_number, succeeded
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_the_first_signal_finishes_what_is_in_flight(server: FaultServer, number: int) -> None:
+    """Nothing new is sent, what was in flight is finished and recorded, and the run says what ended it."""
+    server.answer = lambda seen: say(GOOD) if seen.number < 6 else after(0.5)
+    _, signal_number, succeeded = await interrupted(server, 1, number, 5)
+    assert signal_number == number
+    assert succeeded == [True] * 10
+    assert len(server.seen) == 10
+
+
+async def test_what_does_not_finish_in_time_is_cancelled(server: FaultServer) -> None:
+    """After the grace period the rest is given up without a record."""
+    server.answer = lambda seen: say(GOOD) if seen.number < 6 else Script((), "hang")
+    seconds, signal_number, succeeded = await interrupted(server, 1, signal.SIGINT, 0.3)
+    assert (signal_number, succeeded) == (signal.SIGINT, [True] * 6)
+    assert seconds < 4
+
+
+async def test_the_second_signal_ends_at_once(server: FaultServer) -> None:
+    """Whoever presses twice does not wait for the grace period, and loses no record."""
+    server.answer = lambda seen: say(GOOD) if seen.number < 6 else Script((), "hang")
+    seconds, signal_number, succeeded = await interrupted(server, 2, signal.SIGINT, 60)
+    assert (signal_number, succeeded) == (signal.SIGINT, [True] * 6)
+    assert seconds < 4
+
+
+async def test_a_signal_does_not_wait_for_a_retry(server: FaultServer) -> None:
+    """Samples that only rest between two attempts do not use up the grace period; they are due on resume."""
+    server.answer = lambda seen: say(GOOD) if seen.number < 6 else refusal(500, retry_after="2")
+    child = CHILD.replace("request_concurrency=4", "request_concurrency=4, retry=RetryRules(3, 60)")
+    child = child.replace("from asking", "from vendor_verifier.values.plan import RetryRules\nfrom asking")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(globals(), "CHILD", child)
+        seconds, _, succeeded = await interrupted(server, 1, signal.SIGINT, 60)
+    assert succeeded == [True] * 6
+    assert seconds < 1.5
