@@ -1,0 +1,248 @@
+"""The journal never loses or spoils a record that was written, and lets nobody else write."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from vendor_verifier.errors import RunFolderError, StorageError
+from vendor_verifier.run import journal as journal_module
+from vendor_verifier.run.journal import Journal
+from vendor_verifier.scrub import MASK, Scrubber
+from vendor_verifier.store import RunFolder
+from vendor_verifier.values.record import Attempt, Record, Response, TurnRecord
+
+CANARY = "CANARY-0123456789abcdef"
+
+
+def record(number: int, text: str = "hello") -> Record:
+    turns = (TurnRecord((Attempt(1, response=Response(text)),)),)
+    return Record("run", "model", "label", "vendor", "trigger", f"{number:03}-1", 0, turns)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    made = RunFolder(tmp_path / "runs" / "one")
+    made.create()
+    return made
+
+
+def readable(folder: RunFolder) -> list[str]:
+    """The samples of all records; fails on any line that is none."""
+
+    def bad(number: int, reason: str) -> None:
+        pytest.fail(f"line {number}: {reason}")
+
+    return [one.sample for one in folder.read_records(bad)]
+
+
+def test_one_write_per_record(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each line reaches the file whole, in one call, the moment it is appended."""
+    writes: list[bytes] = []
+    write = os.write
+    with Journal(folder, Scrubber()) as journal:
+        monkeypatch.setattr(journal_module.os, "write", lambda fd, data: writes.append(bytes(data)) or write(fd, data))
+        journal.append([record(1), record(2)])
+        assert readable(folder) == ["001-1", "002-1"]
+        monkeypatch.undo()
+    assert len(writes) == 2
+    assert all(line.count(b"\n") == 1 and line.endswith(b"\n") for line in writes)
+
+
+def test_secrets_are_not_written(folder: RunFolder) -> None:
+    """What a vendor echoed of a key is masked before it reaches the disk."""
+    with Journal(folder, Scrubber([CANARY])) as journal:
+        journal.append([record(1, f"your key is {CANARY}")])
+    content = folder.records_file.read_text(encoding="utf-8")
+    assert CANARY not in content
+    assert MASK in content
+    assert readable(folder) == ["001-1"]
+
+
+def test_only_the_owner_can_read(folder: RunFolder) -> None:
+    """Folder 0700 and every file in it 0600, the lock and what was put aside included, whatever the umask."""
+    umask = os.umask(0)
+    try:
+        folder.records_file.write_bytes(b'{"torn')
+        folder.records_file.chmod(0o600)
+        with Journal(folder, Scrubber()) as journal:
+            journal.append([record(1)])
+            modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.path.iterdir()}
+    finally:
+        os.umask(umask)
+    assert {"records.jsonl", "records.jsonl.corrupt", ".lock", ".lock-owner"} <= modes.keys()
+    assert set(modes.values()) == {0o600}
+    assert stat.S_IMODE(folder.path.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("cut", [1, 5, 40])
+def test_a_torn_last_line_is_put_aside(folder: RunFolder, cut: int) -> None:
+    """After a crash in the middle of a write the next run starts on a clean line and keeps the torn piece."""
+    with Journal(folder, Scrubber()) as journal:
+        journal.append([record(1), record(2)])
+    whole = folder.records_file.read_bytes()
+    torn = whole.splitlines()[1][:cut]
+    folder.records_file.write_bytes(whole + torn)
+    with Journal(folder, Scrubber()) as journal:
+        assert journal.repaired_line == 3
+        journal.append([record(3)])
+    assert readable(folder) == ["001-1", "002-1", "003-1"]
+    assert folder.path.joinpath("records.jsonl.corrupt").read_bytes() == torn + b"\n"
+
+
+@pytest.mark.parametrize("content", [None, b"", b"{}\n"])
+def test_nothing_torn_is_nothing_to_repair(folder: RunFolder, content: bytes | None) -> None:
+    """A new, an empty and a whole file are left alone."""
+    if content is not None:
+        folder.records_file.write_bytes(content)
+    with Journal(folder, Scrubber()) as journal:
+        assert journal.repaired_line is None
+    assert folder.records_file.read_bytes() == (content or b"")
+    assert not folder.path.joinpath("records.jsonl.corrupt").exists()
+
+
+def test_a_second_writer_is_refused_by_name(folder: RunFolder) -> None:
+    """Another process that opens the same run is told who holds it; the first goes on writing."""
+    code = (
+        "import sys; from pathlib import Path; from vendor_verifier.run.journal import Journal;"
+        "from vendor_verifier.scrub import Scrubber; from vendor_verifier.store import RunFolder;"
+        "Journal(RunFolder(Path(sys.argv[1])), Scrubber()).__enter__()"
+    )
+    with Journal(folder, Scrubber()) as journal:
+        other = subprocess.run([sys.executable, "-c", code, folder.path], capture_output=True, text=True, check=False)
+        journal.append([record(1)])
+    assert other.returncode != 0
+    assert f"RunFolderError: {folder.path} is being written by process {os.getpid()} on " in other.stderr
+    assert readable(folder) == ["001-1"]
+
+
+def test_a_second_writer_in_one_process_is_refused(folder: RunFolder) -> None:
+    """The lock holds inside a process too, and is free again after the first writer."""
+    with Journal(folder, Scrubber()), pytest.raises(RunFolderError), Journal(folder, Scrubber()):
+        pass
+    with Journal(folder, Scrubber()) as journal:
+        journal.append([record(1)])
+
+
+def test_a_writer_that_died_holds_no_lock(folder: RunFolder) -> None:
+    """After kill -9 what was written is there and the run can go on."""
+    code = (
+        "import os, signal, sys; sys.path.insert(0, sys.argv[2]); from pathlib import Path;"
+        "from vendor_verifier.run.journal import Journal; from vendor_verifier.scrub import Scrubber;"
+        "from vendor_verifier.store import RunFolder; from vendor_verifier.values.record import Record;"
+        "journal = Journal(RunFolder(Path(sys.argv[1])), Scrubber()).__enter__();"
+        "journal.append([Record('run', 'm', 'l', 'v', 'trigger', '000-1', 0)]);"
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    killed = subprocess.run([sys.executable, "-c", code, folder.path, "."], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    with Journal(folder, Scrubber()) as journal:
+        journal.append([record(1)])
+    assert readable(folder) == ["000-1", "001-1"]
+
+
+@contextmanager
+def largest_file(size: int) -> Iterator[None]:
+    """Make the system refuse files above a size, as a full disk would: with half a line written."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, ignored)
+
+
+@pytest.mark.parametrize("size", [100, 1000, 1001, 1500])
+def test_a_full_disk_spoils_no_record(folder: RunFolder, size: int) -> None:
+    """When the disk is full the error says so, every record counted as safe is readable, and the run can be resumed."""
+    journal = Journal(folder, Scrubber())
+
+    def fill() -> None:
+        with largest_file(size), journal:
+            journal.append([record(number) for number in range(50)])
+
+    with pytest.raises(StorageError) as caught:
+        fill()
+    safe = journal.written
+    assert f"{safe} records just written are safe" in str(caught.value)
+    assert readable(folder) == [f"{number:03}-1" for number in range(safe)]
+    with Journal(folder, Scrubber()) as journal:
+        journal.append([record(49)])
+    assert readable(folder)[-1] == "049-1"
+
+
+def test_after_a_refusal_nothing_more_is_written(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records that finish while the run is being stopped are not glued to what is broken, even if the disk recovers."""
+    write = os.write
+
+    def half(fd: int, data: bytes) -> int:
+        if len(data) < 100:
+            raise OSError(28, "No space left on device")
+        return write(fd, data[: len(data) - 50])
+
+    with Journal(folder, Scrubber()) as journal:
+        journal.append([record(1)])
+        monkeypatch.setattr(journal_module.os, "write", half)
+        with pytest.raises(StorageError, match="No space left on device; 1 records"):
+            journal.append([record(2)])
+        monkeypatch.undo()
+        with pytest.raises(StorageError, match="No space left on device; 1 records"):
+            journal.append([record(3)])
+    assert readable(folder) == ["001-1"]
+
+
+def test_short_writes_are_finished(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A system that takes a line in pieces still gets all of it."""
+    write = os.write
+    with Journal(folder, Scrubber()) as journal:
+        monkeypatch.setattr(journal_module.os, "write", lambda fd, data: write(fd, data[:7]))
+        journal.append([record(1), record(2)])
+        monkeypatch.undo()
+    assert readable(folder) == ["001-1", "002-1"]
+
+
+def test_a_failing_sync_is_a_storage_error(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that refuses late is not taken for one that kept its word, and the lock is given back all the same."""
+
+    def refuse(_fd: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    def write() -> None:
+        with Journal(folder, Scrubber()) as journal:
+            monkeypatch.setattr(journal_module.os, "fsync", refuse)
+            journal.append([record(1)])
+
+    with pytest.raises(StorageError, match="Input/output error"):
+        write()
+    monkeypatch.undo()
+    with Journal(folder, Scrubber()):
+        assert readable(folder) == ["001-1"]
+
+
+def test_a_folder_that_cannot_be_written_is_a_storage_error(tmp_path: Path) -> None:
+    """A path that is no folder is named, and no lock is left behind."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match="file"), Journal(RunFolder(tmp_path / "file"), Scrubber()):
+        pass
+
+
+def test_a_records_file_that_cannot_be_opened_frees_the_lock(folder: RunFolder) -> None:
+    """Failing to open is an error of the disk, after which another try can lock."""
+    folder.records_file.mkdir()
+    for _ in range(2):
+        with pytest.raises(StorageError, match=r"records\.jsonl"), Journal(folder, Scrubber()):
+            pass
+    folder.records_file.rmdir()
+    with Journal(folder, Scrubber()) as journal:
+        journal.append([record(1)])

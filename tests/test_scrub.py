@@ -1,0 +1,123 @@
+"""No secret survives scrubbing, in any disguise, and nothing else is touched."""
+
+from __future__ import annotations
+
+import base64
+import json
+import urllib.parse
+from collections.abc import Callable
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from vendor_verifier.scrub import MASK, Scrubber
+
+KEY = "sk-or-v1-0123456789abcdef+/="
+
+
+def b64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+DISGUISES: dict[str, Callable[[str], str]] = {
+    "as it is": lambda secret: secret,
+    "in a header": lambda secret: f"Authorization: Bearer {secret}\r\n",
+    "url-encoded": lambda secret: "https://host/?key=" + urllib.parse.quote(secret, safe=""),
+    "url path": lambda secret: "https://host/" + urllib.parse.quote(secret),
+    "form-encoded": lambda secret: urllib.parse.urlencode({"key": secret}),
+    "url-encoded in lower case": lambda secret: "".join(
+        f"%{ord(one):02x}" if len(urllib.parse.quote(one, safe="")) == 3 else urllib.parse.quote(one, safe="")
+        for one in secret
+    ),
+    "in JSON": lambda secret: json.dumps({"error": secret}, ensure_ascii=False),
+    "in ASCII JSON": lambda secret: json.dumps({"error": secret}),
+    "in JSON in JSON": lambda secret: json.dumps({"arguments": json.dumps({"key": secret})}),
+    "base64": lambda secret: b64(secret),
+    "base64 after a name": lambda secret: b64("user:" + secret),
+    "base64 amid": lambda secret: b64("us:" + secret + ":more"),
+    "url-safe base64": lambda secret: base64.urlsafe_b64encode(b"x" + secret.encode()).decode(),
+}
+SECRETS = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=12, max_size=60)
+
+
+@pytest.mark.parametrize("name", DISGUISES)
+@given(secret=SECRETS, before=st.text(max_size=20), after=st.text(max_size=20))
+@example(secret=KEY, before="", after="")
+@example(secret='quo"te\\back/slash', before="é", after="\n")
+def test_no_secret_survives(name: str, secret: str, before: str, after: str) -> None:
+    """In every disguise, amid any text, the secret is gone and the mask is there, in text and in bytes."""
+    disguised = DISGUISES[name](secret)
+    scrubber = Scrubber([secret])
+    for scrubbed in (
+        scrubber.text(before + disguised + after),
+        scrubber.bytes((before + disguised + after).encode(errors="replace")).decode(),
+    ):
+        assert MASK in scrubbed
+        assert secret not in scrubbed.replace(MASK, "\0")
+        # What is left of the disguise is its wrapping: it cannot be undone any more.
+        assert core(disguised, secret) not in scrubbed
+
+
+def core(disguised: str, secret: str) -> str:
+    """The part of a disguise without which the secret cannot be read back: its middle half."""
+    quarter = len(disguised) // 4
+    return disguised[quarter : len(disguised) - quarter] if secret not in disguised else secret
+
+
+@given(
+    overlap=st.text("abcXYZ-", min_size=3, max_size=6),
+    head=st.text("012345", min_size=6, max_size=12),
+    tail=st.text("6789_", min_size=6, max_size=12),
+)
+def test_overlapping_secrets_leave_no_piece(overlap: str, head: str, tail: str) -> None:
+    """Where two secrets share characters all of both is masked, once, in whichever order they are known."""
+    first, second = head + overlap, overlap + tail
+    for secrets in ((first, second), (second, first)):
+        assert Scrubber(secrets).text(f"<{head}{overlap}{tail}>") == f"<{MASK}>"
+
+
+def test_a_secret_inside_another_is_masked_with_it() -> None:
+    """The longer one is masked whole; the shorter one alone too."""
+    scrubber = Scrubber(["abcdefgh", "12abcdefgh34"])
+    assert scrubber.text("12abcdefgh34 abcdefgh") == f"{MASK} {MASK}"
+
+
+def test_the_tail_is_masked_alone() -> None:
+    """Vendors echo the last characters of a key; of a short one they would be an ordinary word."""
+    assert Scrubber(["sk-0123456789abcdef"]).text("key sk-…89abcdef") == f"key sk-…{MASK}"
+    assert Scrubber(["sk-something"]).text("there is something") == "there is something"
+
+
+@pytest.mark.parametrize("short", ["", "a", "12345"])
+def test_short_secrets_are_left_to_the_configuration(short: str) -> None:
+    """Masking every "a" would mask everything."""
+    assert Scrubber([short]).text("12345 banana") == "12345 banana"
+
+
+@given(text=st.text(), secrets=st.lists(SECRETS, max_size=3))
+def test_other_text_is_untouched(text: str, secrets: list[str]) -> None:
+    """Without a secret in it a text comes back as it was."""
+    scrubber = Scrubber(secrets)
+    assume(not any(pattern in text for pattern in scrubber._texts))
+    assert scrubber.text(text) is text
+    data = text.encode()
+    assert scrubber.bytes(data) is data
+
+
+@given(secret=SECRETS)
+def test_nobody_can_print_it(secret: str) -> None:
+    """Neither repr nor str of a scrubber shows what it knows."""
+    scrubber = Scrubber([secret])
+    assume(secret not in f"Scrubber({len(scrubber._texts)} patterns)")
+    assert secret not in repr(scrubber)
+    assert secret not in str(scrubber)
+
+
+@given(secret=SECRETS, words=st.text(max_size=30))
+def test_a_scrubbed_json_line_is_still_json(secret: str, words: str) -> None:
+    """Masking bytes of a record's line leaves a line that can be read."""
+    assume("\\" not in secret)
+    assume('"' not in secret)
+    line = json.dumps({"message": words + secret + words}, ensure_ascii=False).encode(errors="replace")
+    assert MASK in json.loads(Scrubber([secret]).bytes(line))["message"]
