@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 import anyio
 import httpx2
@@ -34,6 +34,14 @@ _DEFAULT_HEADERS = {
     "accept-encoding": "identity",
     "user-agent": f"agent-vendor-verifier/{__version__}",
 }
+
+
+class Listener(Protocol):
+    """Hears of an answer while it arrives; it must not wait, it would be timed."""
+
+    def headers(self, status: int, headers: Mapping[str, str]) -> None: ...
+
+    def chunk(self, chunk: bytes) -> None: ...
 
 
 class Transport:
@@ -59,9 +67,17 @@ class Transport:
     ) -> None:
         await self._client.__aexit__(kind, error, trace)
 
-    async def exchange(self, request: HttpRequest, meter: ProgressMeter, scheduled_at_ns: int) -> Exchange:
+    async def exchange(
+        self,
+        request: HttpRequest,
+        meter: ProgressMeter,
+        scheduled_at_ns: int,
+        *,
+        wire: str | None = None,  # noqa: ARG002 the client that sends through an SDK needs it
+        listener: Listener | None = None,
+    ) -> Exchange:
         """Send ``request`` and collect the answer. ``scheduled_at_ns`` is when it was due (``perf_counter_ns``)."""
-        attempt = _Attempt(self._limits, meter, scheduled_at_ns)
+        attempt = _Attempt(self._limits, meter, scheduled_at_ns, listener)
         try:
             await attempt.run(self._client, request)
         except (httpx2.LocalProtocolError, httpx2.UnsupportedProtocol):
@@ -77,7 +93,9 @@ class Transport:
 class _Attempt:
     """One exchange under way: the marks set so far, and the one deadline that applies now."""
 
-    def __init__(self, limits: Limits, meter: ProgressMeter, scheduled_at_ns: int) -> None:
+    def __init__(
+        self, limits: Limits, meter: ProgressMeter, scheduled_at_ns: int, listener: Listener | None = None
+    ) -> None:
         self.status: int | None = None
         self.headers: Mapping[str, str] = {}
         self.chunks: list[tuple[int, bytes]] = []
@@ -85,6 +103,7 @@ class _Attempt:
         self.connecting = True
         self._limits = limits
         self._meter = meter
+        self._listener = listener
         self._scheduled_at_ns = scheduled_at_ns
         self._created_ns = self._zero_ns = time.perf_counter_ns()
         self._sent_at = datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -105,6 +124,8 @@ class _Attempt:
             self._headers_ns = self._now()
             self.status = response.status_code
             self.headers = {name.lower(): value for name, value in response.headers.items()}
+            if self._listener is not None:
+                self._listener.headers(self.status, self.headers)
             try:
                 await self._read(response)
             finally:
@@ -122,6 +143,8 @@ class _Attempt:
         received = 0
         async for chunk in response.aiter_bytes():
             self.chunks.append((self._now(), chunk))
+            if self._listener is not None:
+                self._listener.chunk(chunk)
             received += len(chunk)
             if received > cap or len(self.chunks) > MAX_CHUNKS:
                 self._over_cap(received - cap, is_success=is_success)

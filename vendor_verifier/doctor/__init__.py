@@ -1,0 +1,1 @@
+"""Examines vendors with at most three tiny requests each; what it finds is judged by pure functions."""
