@@ -141,3 +141,9 @@ def test_every_persona_is_described_in_one_line() -> None:
 def test_timings_repeat() -> None:
     """When things are sent is a function of seed and question too."""
     assert [p.first_token_s for p in _performances("faithful")] == [p.first_token_s for p in _performances("faithful")]
+
+
+def test_no_answer_is_told_so_fast_that_it_looks_buffered() -> None:
+    """A listener that pauses for a few hundredths of a second still hears every honest vendor speak piece by piece."""
+    for name in PERSONAS.keys() - {"down", "locked"}:
+        assert min(performance.decode_s for performance in _performances(name)) >= 0.05

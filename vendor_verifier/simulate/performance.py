@@ -13,7 +13,8 @@ from vendor_verifier.simulate.question import Question
 
 Ending = Literal["complete", "early_end", "closed", "reset"]
 
-_MIN_PACED_TOKENS = 30
+# Short answers take as long as this many tokens: told faster, a busy listener could not tell them from buffered ones.
+_MIN_PACED_TOKENS = 50
 _MAX_REFUSALS = 2
 _TOKENS_PER_PIECE = 4
 _MIN_PIECES, _MAX_PIECES = 8, 25

@@ -23,7 +23,7 @@ class Persona:
     name: str
     description: str
     first_token_s: tuple[float, float] = (0.015, 0.030)
-    tokens_per_s: float = 1500.0
+    tokens_per_s: float = 600.0
     miss_rate: float = 0.0
     false_rate: float = 0.0
     flip_rate: float = 0.0
@@ -47,7 +47,7 @@ _ALL = (
     Persona(
         "quantised",
         "misses about 12 % of the calls, makes a few that are not due, spoils about 8 % of them",
-        tokens_per_s=2200.0,
+        tokens_per_s=650.0,
         miss_rate=0.12,
         false_rate=0.06,
         break_rate=0.08,
@@ -58,7 +58,7 @@ _ALL = (
         prompt_factor=1.35,
         prompt_extra=120,
     ),
-    Persona("slow", "the right answers, late and slowly", first_token_s=(0.060, 0.090), tokens_per_s=500.0),
+    Persona("slow", "the right answers, late and slowly", first_token_s=(0.060, 0.090), tokens_per_s=250.0),
     Persona("bursty", "refuses a fifth of the requests at first: 429 with a retry hint, 503, 500", burst_rate=0.20),
     Persona("cutter", "cuts about 10 % of its answers off in the middle: ended early, closed or reset", cut_rate=0.10),
     Persona("buffering", "waits until all is generated, then sends the whole stream at once", buffers=True),
@@ -67,7 +67,7 @@ _ALL = (
         "substitute",
         "answers with another model under another name: 15 % of the trigger decisions differ",
         first_token_s=(0.012, 0.022),
-        tokens_per_s=2600.0,
+        tokens_per_s=750.0,
         flip_rate=0.15,
         mind="mini",
         served_model="simulated-mini-8b",
