@@ -54,7 +54,7 @@ def compare(expected: Any, calls: Sequence[Any]) -> dict[str, Any]:
     kinds = set(wanted)
     return {
         "resolved": wanted == got,
-        "tool_selection_accuracy": len(kinds.intersection(got)) / max(len(kinds), 1),
+        "tool_selection_accuracy": len(kinds & set(got)) / max(len(kinds), 1),
         "expected_tools": wanted,
         "agent_tools": got,
     }
