@@ -4,7 +4,7 @@
 
     runs/<timestamp>/
     ├── manifest.json    what was asked of whom, with which settings and versions; no secret
-    ├── samples.jsonl    the samples as sent, with identities, so that the run can be scored anywhere
+    ├── samples/         one <suite>.jsonl each: the samples as sent, so that the run can be scored anywhere
     ├── records.jsonl    one line per finished sample, append-only: the hand-over between run and score
     ├── scores.json      written by score
     ├── ranking.csv
@@ -31,6 +31,7 @@ from vendor_verifier.wire.payload import well_formed
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
+_SAMPLES = "samples"
 
 _decode_record = msgspec.json.Decoder(Record).decode
 _decode_sample = msgspec.json.Decoder(Sample).decode
@@ -109,9 +110,8 @@ class RunFolder:
     def manifest_file(self) -> Path:
         return self.path / "manifest.json"
 
-    @property
-    def samples_file(self) -> Path:
-        return self.path / "samples.jsonl"
+    def samples_file(self, suite: str) -> Path:
+        return self.path / _SAMPLES / f"{suite}.jsonl"
 
     @property
     def records_file(self) -> Path:
@@ -142,15 +142,22 @@ class RunFolder:
             raise RunFolderError(f"{self.manifest_file} is not a JSON object")
         return manifest
 
-    def write_samples(self, samples: Sequence[Sample]) -> None:
-        self.write(self.samples_file.name, b"".join(_encode_sample(sample) + b"\n" for sample in samples))
+    def write_samples(self, suite: str, samples: Sequence[Sample]) -> None:
+        RunFolder(self.path / _SAMPLES).create()
+        lines = b"".join(_encode_sample(sample) + b"\n" for sample in samples)
+        self.write(str(self.samples_file(suite).relative_to(self.path)), lines)
 
-    def read_samples(self) -> tuple[Sample, ...]:
+    def read_samples(self, suite: str) -> tuple[Sample, ...]:
+        """The samples of one suite.
+
+        Raises:
+            RunFolderError: there are none, or they cannot be read.
+        """
+        path = self.samples_file(suite)
         try:
-            lines = self.samples_file.read_bytes().splitlines()
-            return tuple(_read_sample(line) for line in lines)
+            return tuple(_read_sample(line) for line in path.read_bytes().splitlines())
         except (OSError, ValueError) as error:
-            raise RunFolderError(f"{self.samples_file} cannot be read: {error}") from None
+            raise RunFolderError(f"{path} cannot be read: {error}") from None
 
     def read_records(self, on_bad_line: Callable[[int, str], None]) -> Iterator[Record]:
         """Every readable record in file order; unreadable lines are reported by number and reason, never hidden."""
@@ -174,7 +181,7 @@ class RunFolder:
             StorageError: the disk refused.
         """
         target = self.path / name
-        draft = target.with_name(f".{name}.{os.getpid()}.draft")
+        draft = target.with_name(f".{target.name}.{os.getpid()}.draft")
         data = content.encode("utf-8", errors="backslashreplace") if isinstance(content, str) else content
         try:
             descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE)

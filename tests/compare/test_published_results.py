@@ -16,7 +16,7 @@ from vendor_verifier.values.event import ToolCall, Usage
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample, Source, content_digest, sample_id
-from vendor_verifier.values.score import EntryInfo, Report, VendorScore
+from vendor_verifier.values.score import EntryInfo, PlayedTask, Report, VendorScore
 
 FOLDER = Path(__file__).parents[2].parent / "shared" / "data" / "llmvv"
 FILES = {"official": "deepseek-official", "novita": "openrouter-novita", "ppio": "ppio"}
@@ -68,7 +68,9 @@ def reports() -> dict[str, Report]:
     samples = read_samples()
     records = [record for label in FILES for record in read_records(samples, label)]
     return {
-        policy: score_run(ENTRIES, samples, records, repeat=1, run="run", complete=True, undecided=policy)  # type: ignore[arg-type]
+        policy: score_run(
+            ENTRIES, [PlayedTask("trigger", samples)], records, repeat=1, run="run", complete=True, undecided=policy
+        )  # type: ignore[arg-type]
         for policy in ("missed", "exclude")
     }
 

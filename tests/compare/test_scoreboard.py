@@ -26,10 +26,17 @@ from vendor_verifier.values.record import (
 )
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample, Source
-from vendor_verifier.values.score import EntryInfo, Report, VendorScore
+from vendor_verifier.values.score import EntryInfo, PlayedTask, Report, VendorScore
 
 MS = 1_000_000
 TOOLS = ({"type": "function", "function": {"name": "f", "parameters": {"required": ["a"]}}},)
+
+
+def played(*samples: Sample) -> list[PlayedTask]:
+    """The trigger suite over these samples."""
+    return [PlayedTask("trigger", samples)]
+
+
 SAMPLES = tuple(
     Sample(f"s{number}-1", Turn(({"role": "user", "content": str(number)},), TOOLS), source=Source("set", number + 1))
     for number in range(6)
@@ -69,7 +76,7 @@ def everything(entry: EntryInfo, attempt: Attempt | None = None, **more: Any) ->
 
 def score(records: Sequence[Record], *entries: EntryInfo, **options: Any) -> Report:
     options = {"repeat": 1, "run": "run", "complete": True, **options}
-    return score_run(entries or (BASE, RIVAL), SAMPLES, records, **options)
+    return score_run(entries or (BASE, RIVAL), played(*SAMPLES), records, **options)
 
 
 def vendor(report: Report, label: str) -> VendorScore:
@@ -244,13 +251,13 @@ def test_p42_a_broken_sample_is_reported_once_and_never_as_a_schema_error() -> N
         Record("run", "m", "official", "official", "trigger", broken.id, 0, (TurnRecord((bad("bad_request"),)),)),
         Record("run", "m", "rival", "rival", "trigger", broken.id, 0, (TurnRecord((ok(),)),)),
     ]
-    report = score_run((BASE, RIVAL), (broken,), rows, repeat=1, run="run", complete=True)
+    report = score_run((BASE, RIVAL), played(broken), rows, repeat=1, run="run", complete=True)
     assert len(report.dataset) == 1
     assert report.dataset[0].startswith("set line 9: the schema of tool 'f' is unusable")
     assert vendor(report, "official").anomalies == {"refused_defective_sample": 1}
     rival = vendor(report, "rival")
     assert (rival.metrics["schema_accuracy"], rival.schema.classes) == (None, {"schema_unusable": 1})
-    told = score_run((BASE,), (broken,), rows, repeat=1, run="run", dataset=("line 1: odd",))
+    told = score_run((BASE,), played(broken), rows, repeat=1, run="run", dataset=("line 1: odd",))
     assert told.dataset == ("line 1: odd", *report.dataset)
 
 
@@ -348,7 +355,7 @@ def test_losing_any_one_record_changes_no_other_pairing(base: list[str], own: li
     rest = [each for each in SAMPLES if each.id != gone]
     left = records[:lost] + records[lost + 1 :]
     reports = (
-        score_run((BASE, RIVAL), rest, each, repeat=1, run="run", complete=False).models[0].vendors
+        score_run((BASE, RIVAL), played(*rest), each, repeat=1, run="run", complete=False).models[0].vendors
         for each in (records, left)
     )
     before, after = ([(each.label, each.trigger) for each in vendors] for vendors in reports)

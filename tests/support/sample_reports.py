@@ -9,8 +9,18 @@ from vendor_verifier.values.score import (
     ModelScore,
     Report,
     SchemaCounts,
+    SuiteScore,
     TriggerCounts,
     VendorScore,
+)
+
+SUITE_RESULT = SuiteScore(
+    planned=10,
+    judged=8,
+    values={"resolved": 0.25, "tool_selection_accuracy": 0.5, "parameter_accuracy": None},
+    measured={"resolved": 8, "tool_selection_accuracy": 8, "parameter_accuracy": 0},
+    groups={"category": {"<b>web|": {"resolved": 1.0, "tool_selection_accuracy": 1.0, "parameter_accuracy": None}}},
+    problems={"no answer: `timeout`": 2},
 )
 
 RANK_METRICS = ("f1", "success_rate", "schema_accuracy", "avg_tokens", "avg_ttft_ms", "tps")
@@ -120,7 +130,10 @@ def full() -> Report:
         (vendor("twin a"), vendor("twin_b"), baseline(), *map(hostile, range(len(HOSTILE))), dead()),
     )
     metrics = dict.fromkeys(RANK_METRICS) | {"success_rate": 1.0, "tps": float("nan"), "toolbench": 0.25}
-    alone = vendor("alone", metrics=metrics, trigger=None, schema=NO_CALLS, irf=None, irf_metrics=0, ranks={})
+    alone = vendor(
+        "alone", metrics=metrics, trigger=None, schema=NO_CALLS, irf=None, irf_metrics=0, ranks={},
+        suites={"toolbench": SUITE_RESULT},
+    )  # fmt: skip
     second = ModelScore(HOSTILE[1], None, (replace(alone, measured={}, irf_global=None, distributions={}),))
     return Report(
         run="2026-01-02T03-04-05Z",

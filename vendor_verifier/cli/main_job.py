@@ -33,8 +33,14 @@ def run_main_job(options: RunOptions) -> int:
 
 def _print_plan(prepared: Prepared) -> None:
     plan = prepared.plan
-    each = len(plan.samples) * plan.repeat * len(plan.suites)
-    lines = [f"{len(plan.samples)} samples of {prepared.dataset.name}, asked {plan.repeat} time(s)"]
+    each = plan.records_per_entry
+    lines = [
+        plain(
+            f"{task.suite}: {len(task.samples)} samples of {prepared.datasets[task.suite].name}, "
+            f"asked {plan.repeat} time(s)"
+        )
+        for task in plan.tasks
+    ]
     for entry in plan.entries:
         words = [
             f"{entry.model} / {entry.label}",

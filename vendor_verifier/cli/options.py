@@ -12,7 +12,7 @@ from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
 from vendor_verifier.errors import Problem, ProblemsError
-from vendor_verifier.pipeline.request import RunRequest, ScoreRequest
+from vendor_verifier.pipeline.request import RunRequest, ScoreRequest, Selection
 from vendor_verifier.values.plan import Limits, RetryRules
 from vendor_verifier.values.score import SchemaPolicy, Undecided
 
@@ -53,7 +53,16 @@ class RunOptions:
     env_file: Annotated[Path | None, option("API keys. [default: .env beside the config]", WHAT)] = None
     model: Annotated[tuple[str, ...], many("Only this model (repeatable).", WHAT)] = ()
     vendor: Annotated[tuple[str, ...], many("Only this vendor or label (repeatable).", WHAT)] = ()
+    suite: Annotated[
+        tuple[str, ...], many("Evaluation: trigger, toolbench … (repeatable). [default: trigger]", WHAT)
+    ] = ()
+    suite_option: Annotated[tuple[str, ...], many("suite.key=value (repeatable); see docs/evaluations.md.", WHAT)] = ()
     limit: Annotated[int | None, option("Only the first N samples.", WHAT, "--limit", "-n", check=_AT_LEAST_1)] = None
+    sample_ids: Annotated[str | None, option("Only these ids, with commas.", WHAT)] = None
+    filter_difficulty: Annotated[tuple[str, ...], many("Only this difficulty (repeatable).", WHAT)] = ()
+    filter_category: Annotated[tuple[str, ...], many("Only categories with this text (repeatable).", WHAT)] = ()
+    filter_tags: Annotated[tuple[str, ...], many("Only with all of these tags (repeatable).", WHAT)] = ()
+    stratify_by: Annotated[str | None, option("With --limit: keep each category's share.", WHAT)] = None
     repeat: Annotated[int, option("Ask everything N times.", WHAT, check=_AT_LEAST_1)] = 1
     seed: Annotated[int, option("Order of asking, simulated answers.", WHAT)] = 0
     skip_bad_samples: Annotated[bool, flag("Leave out unreadable lines, and say so.", WHAT)] = False
@@ -77,6 +86,7 @@ class RunOptions:
 
     undecided: Annotated[Undecided, option("A vendor's failure in F1: a miss, or left out.", JUDGE)] = "missed"
     schema: Annotated[SchemaPolicy, option('"" as arguments: lenient {}, strict invalid.', JUDGE)] = "lenient"
+    rank_metric: Annotated[tuple[str, ...], many("A suite's score joins the IRF (repeatable).", JUDGE)] = ()
 
     output_dir: Annotated[
         Path | None, option("Run folder. [default: runs/<timestamp>]", OUTPUT, "--output-dir", "-o")
@@ -103,13 +113,25 @@ class RunOptions:
             request_concurrency=self.request_concurrency,
             retry=RetryRules(retries=self.retries),
             limits=Limits(self.timeout, self.connect_timeout, self.first_token_timeout, self.idle_timeout),
+            suites=self.suite or ("trigger",),
+            suite_options=self.suite_option,
+            selection=self._selection(),
             repeat=self.repeat,
-            limit=self.limit,
             seed=self.seed,
             output_dir=self.output_dir,
             incremental=self.incremental,
             skip_bad_samples=self.skip_bad_samples,
-            score=ScoreRequest(self.undecided, self.schema),
+            score=ScoreRequest(self.undecided, self.schema, self.rank_metric),
+        )
+
+    def _selection(self) -> Selection:
+        return Selection(
+            ids=tuple(word.strip() for word in (self.sample_ids or "").split(",") if word.strip()),
+            difficulty=self.filter_difficulty,
+            category=self.filter_category,
+            tags=self.filter_tags,
+            stratify_by=self.stratify_by,
+            limit=self.limit,
         )
 
     def _overrides(self) -> Mapping[str, Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from vendor_verifier.cli.exit_codes import EXIT_INCOMPLETE, EXIT_OK
-from vendor_verifier.cli.options import OUTPUT, RunOptions, flag, option
+from vendor_verifier.cli.options import OUTPUT, RunOptions, flag, many, option
 from vendor_verifier.models import SIMULATED_MODEL
 from vendor_verifier.shipped import shipped
 
@@ -24,6 +24,7 @@ def run_command(options: RunOptions = _NO_OPTIONS) -> int:
 def demo_command(
     *,
     limit: Annotated[int | None, option("Only the first N samples.", OUTPUT, "--limit", "-n")] = None,
+    suite: Annotated[tuple[str, ...], many("Evaluation (repeatable). [default: trigger]", OUTPUT)] = (),
     seed: Annotated[int, option("Another seed, other answers.", OUTPUT)] = 0,
     output_dir: Annotated[
         Path | None, option("Run folder. [default: runs/<timestamp>]", OUTPUT, "--output-dir", "-o")
@@ -36,6 +37,7 @@ def demo_command(
         _NO_OPTIONS,
         config_file_path=shipped("config_example.yaml"),
         model=(SIMULATED_MODEL,),
+        suite=suite,
         limit=limit,
         seed=seed,
         output_dir=output_dir,

@@ -20,27 +20,32 @@ _COLUMN = {metric.name: position for position, metric in enumerate(METRICS)}
 
 @dataclass(slots=True)
 class Columns:
-    """Facts of one entry by (sample, repetition)."""
+    """Facts of one entry by (suite, sample, repetition)."""
 
-    rows: dict[tuple[str, int], Facts] = field(default_factory=dict)
+    rows: dict[tuple[str, str, int], Facts] = field(default_factory=dict)
 
     def add(self, sample: str, repetition: int, facts: Facts) -> None:
         """Keep ``facts`` unless what is known under the key stands."""
-        known = self.rows.get((sample, repetition))
+        key = (facts.suite, sample, repetition)
+        known = self.rows.get(key)
         if known is None or supersedes(facts, known):
-            self.rows[sample, repetition] = facts
+            self.rows[key] = facts
 
-    def run(self, repetition: int, missing: Iterable[str] = ()) -> dict[str, Decision]:
-        """Decisions of one repetition by sample id, without what is not charged.
+    def of_suite(self, suite: str) -> list[Facts]:
+        """The rows of one evaluation."""
+        return [facts for facts in self.rows.values() if facts.suite == suite]
+
+    def run(self, suite: str, repetition: int, missing: Iterable[str] = ()) -> dict[str, Decision]:
+        """Decisions of one repetition of a suite by sample id, without what is not charged.
 
         Samples in ``missing`` that have no record count as undecided: in a complete run a lost row is a failure.
         """
         decided: dict[str, Decision] = {
             sample: facts.decision
-            for (sample, number), facts in self.rows.items()
-            if number == repetition and facts.charged
+            for (name, sample, number), facts in self.rows.items()
+            if name == suite and number == repetition and facts.charged
         }
-        lost = [sample for sample in missing if (sample, repetition) not in self.rows]
+        lost = [sample for sample in missing if (suite, sample, repetition) not in self.rows]
         return {**decided, **dict.fromkeys(lost, "undecided")}
 
     def values(self, metric: str) -> list[float]:

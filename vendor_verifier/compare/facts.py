@@ -24,8 +24,13 @@ _REFUSALS = frozenset({"bad_request", "unprocessable"})
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """One record as a row of columns. ``values`` are in the order of ``METRICS``; ``classes`` one per judged call."""
+    """One record as a row of columns.
 
+    ``values`` are in the order of ``METRICS``; ``classes`` one per judged call; ``scores`` what the suite measured, and
+    ``problem`` why it scored badly, in the suite's words.
+    """
+
+    suite: str
     succeeded: bool
     succeeded_first_try: bool
     attempts: int
@@ -38,6 +43,10 @@ class Facts:
     finish_reason: str | None
     served_model: str | None
     anomalies: tuple[str, ...]
+    scores: tuple[tuple[str, float | None], ...] = ()
+    category: str | None = None
+    difficulty: str | None = None
+    problem: str | None = None
 
     @property
     def charged(self) -> bool:
@@ -58,6 +67,7 @@ def facts_of(record: Record, suite: Suite, sample: Sample, *, defective: bool = 
     if defective and kind in _REFUSALS:
         anomalies["refused_defective_sample"] = None
     return Facts(
+        suite=record.suite,
         succeeded=record.succeeded,
         succeeded_first_try=record.succeeded_first_try,
         attempts=sum(len(turn.attempts) for turn in record.turns),
@@ -70,7 +80,22 @@ def facts_of(record: Record, suite: Suite, sample: Sample, *, defective: bool = 
         finish_reason=answered.finish_reason or "none" if answered is not None and record.succeeded else None,
         served_model=None if answered is None else answered.served_model,
         anomalies=tuple(anomalies),
+        scores=tuple(score.values.items()),
+        category=_tag(sample, "category"),
+        difficulty=_tag(sample, "difficulty"),
+        problem=_problem(score),
     )
+
+
+def _tag(sample: Sample, name: str) -> str | None:
+    value = sample.tags.get(name)
+    return value if isinstance(value, str) else None
+
+
+def _problem(score: Score) -> str | None:
+    """A short reason that many samples can share; whole sentences stay in the score's details."""
+    problem = score.details.get("error")
+    return problem[:120] if isinstance(problem, str) else None
 
 
 def _score(record: Record, suite: Suite, sample: Sample) -> Score:

@@ -22,7 +22,9 @@ from typing import Any
 from vendor_verifier.compare.columns import Columns
 from vendor_verifier.compare.facts import facts_of
 from vendor_verifier.compare.ranking import RANK_METRICS, K, irf, ranks
+from vendor_verifier.compare.suite_scores import suite_score
 from vendor_verifier.compare.trigger_f1 import Run, baseline_counts, paired, trigger_counts
+from vendor_verifier.suites.base import Suite
 from vendor_verifier.suites.schema import dataset_defects, schema_defects
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
 from vendor_verifier.values.record import Record
@@ -30,14 +32,17 @@ from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import (
     EntryInfo,
     ModelScore,
+    PlayedTask,
     Report,
     SchemaPolicy,
+    SuiteScore,
     TriggerCounts,
     Undecided,
     VendorScore,
 )
 
 EntryKey = tuple[str, str]
+TRIGGER = "trigger"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +50,7 @@ class _Board:
     """The plan and what was heard of it."""
 
     entries: Sequence[EntryInfo]
-    samples: tuple[str, ...]
+    tasks: Mapping[str, PlayedTask]
     repeat: int
     complete: bool
     undecided: Undecided
@@ -54,18 +59,30 @@ class _Board:
     k: int
     columns: Mapping[EntryKey, Columns] = field(default_factory=dict)
 
+    @property
+    def planned(self) -> int:
+        """Records each entry should have."""
+        return self.repeat * sum(len(task.samples) for task in self.tasks.values())
+
+    @property
+    def triggers(self) -> tuple[str, ...]:
+        """Samples of the suite that F1 is taken over."""
+        task = self.tasks.get(TRIGGER)
+        return tuple(sample.id for sample in task.samples) if task else ()
+
     def runs(self, entry: EntryInfo) -> list[Run]:
-        """Decisions of the entry, one mapping per repetition."""
+        """Trigger decisions of the entry, one mapping per repetition."""
         columns = self.columns[entry.model, entry.label]
-        missing = self.samples if self.complete and columns.rows else ()
-        return [columns.run(number, missing) for number in range(self.repeat)]
+        missing = self.triggers if self.complete and columns.rows else ()
+        return [columns.run(TRIGGER, number, missing) for number in range(self.repeat)]
 
 
 def score_run(
     entries: Sequence[EntryInfo],
-    samples: Sequence[Sample],
+    tasks: Sequence[PlayedTask],
     records: Iterable[Record],
     *,
+    suites: Mapping[str, Suite] | None = None,
     repeat: int,
     undecided: Undecided = "missed",
     schema_policy: SchemaPolicy = "lenient",
@@ -79,7 +96,8 @@ def score_run(
 ) -> Report:
     """Score every entry of the plan over ``records``, which are read once and not kept.
 
-    ``samples`` × ``repeat`` is what was planned for each entry; repetitions are numbered from 0. ``complete`` says that
+    The samples of all ``tasks`` × ``repeat`` are what was planned for each entry; repetitions are numbered from 0.
+    ``suites`` judge the records of each task (default: the trigger suite alone). ``complete`` says that
     nothing more is coming, so that a missing record is a lost one (True for imported files), or that the run was
     interrupted (False); ``None`` looks whether any record is missing and then takes the run for interrupted.
     ``dataset`` are defects that reading the samples found; without them the declarations are looked through here.
@@ -87,7 +105,7 @@ def score_run(
     """
     board = _Board(
         entries=entries,
-        samples=tuple(sample.id for sample in samples),
+        tasks={task.suite: task for task in tasks},
         repeat=repeat,
         complete=bool(complete),
         undecided=undecided,
@@ -96,10 +114,10 @@ def score_run(
         k=k,
         columns={(entry.model, entry.label): Columns() for entry in entries},
     )
-    ignored = _collect(board, samples, records)
+    ignored = _collect(board, suites or {TRIGGER: TriggerSuite(checkers=KeptCheckers())}, records)
     if complete is None:
-        planned = len(samples) * repeat
-        board = replace(board, complete=all(len(columns.rows) == planned for columns in board.columns.values()))
+        whole = all(len(columns.rows) == board.planned for columns in board.columns.values())
+        board = replace(board, complete=whole)
     baselines, doubts = _baselines(entries)
     scores = _ranked(board, [(entry.model, _vendor(board, entry, baselines.get(entry.model))) for entry in entries])
     return Report(
@@ -109,26 +127,25 @@ def score_run(
         k=k,
         undecided=undecided,
         schema_policy=schema_policy,
-        samples=len(samples),
+        samples=board.planned // repeat,
         repeat=repeat,
         complete=board.complete,
-        dataset=_dataset(samples, dataset),
+        dataset=_dataset([sample for task in tasks for sample in task.samples], dataset),
         warnings=(*warnings, *doubts, *([f"{ignored} records are outside the plan and ignored"] if ignored else [])),
         manifest=manifest or {},
     )
 
 
-def _collect(board: _Board, planned: Sequence[Sample], records: Iterable[Record]) -> int:
+def _collect(board: _Board, suites: Mapping[str, Suite], records: Iterable[Record]) -> int:
     """Fill the board's columns; the number of records that do not belong to the plan."""
-    samples = {sample.id: sample for sample in planned}
-    defective = {sample.id for sample in planned if schema_defects(sample)}
-    suite = TriggerSuite(checkers=KeptCheckers())
+    samples = {(task.suite, sample.id): sample for task in board.tasks.values() for sample in task.samples}
+    defective = {sample.id for sample in samples.values() if schema_defects(sample)}
     ignored = 0
     for record in records:
         columns = board.columns.get((record.model, record.label))
-        sample = samples.get(record.sample)
-        in_plan = record.suite == suite.name and 0 <= record.repetition < board.repeat
-        if columns is None or sample is None or not in_plan:
+        sample = samples.get((record.suite, record.sample))
+        suite = suites.get(record.suite)
+        if columns is None or sample is None or suite is None or not 0 <= record.repetition < board.repeat:
             ignored += 1
             continue
         facts = facts_of(record, suite, sample, defective=sample.id in defective)
@@ -152,8 +169,8 @@ def _baselines(entries: Sequence[EntryInfo]) -> tuple[dict[str, EntryInfo], list
 def _vendor(board: _Board, entry: EntryInfo, baseline: EntryInfo | None) -> VendorScore:
     """Everything about one entry but its ranks."""
     columns = board.columns[entry.model, entry.label]
-    planned = len(board.samples) * board.repeat
-    asked = columns.asked(planned, complete=board.complete)
+    asked = columns.asked(board.planned, complete=board.complete)
+    suites = _suites(board, columns)
     schema = columns.schema(board.schema_policy)
     distributions = columns.distributions()
     trigger, pairs = _trigger(board, entry, baseline)
@@ -179,12 +196,12 @@ def _vendor(board: _Board, entry: EntryInfo, baseline: EntryInfo | None) -> Vend
         model_id=entry.model_id,
         is_baseline=entry is baseline,
         provider=entry.provider,
-        planned=planned,
+        planned=board.planned,
         recorded=len(columns.rows),
         succeeded=columns.count("succeeded"),
         succeeded_first_try=columns.count("succeeded_first_try"),
-        metrics=metrics,
-        measured=measured,
+        metrics={**metrics, **{name: _main(board, name, score) for name, score in suites.items()}},
+        measured={**measured, **{name: score.judged for name, score in suites.items()}},
         distributions=distributions,
         schema=schema,
         trigger=trigger,
@@ -197,19 +214,36 @@ def _vendor(board: _Board, entry: EntryInfo, baseline: EntryInfo | None) -> Vend
         anomalies=columns.anomalies(),
         served_models=columns.tally("served_model"),
         attempts=columns.count("attempts"),
+        suites=suites,
     )
+
+
+def _suites(board: _Board, columns: Columns) -> dict[str, SuiteScore]:
+    """Results of the evaluations that score by a mean; nothing for an entry without any record."""
+    scores = {}
+    for task in board.tasks.values():
+        if task.main is not None and columns.rows:
+            rows = columns.of_suite(task.suite)
+            planned = len(task.samples) * board.repeat
+            lost = planned - len(rows) if board.complete else 0
+            scores[task.suite] = suite_score(planned, rows, lost)
+    return scores
+
+
+def _main(board: _Board, suite: str, score: SuiteScore) -> float | None:
+    return score.values.get(board.tasks[suite].main or "")
 
 
 def _trigger(board: _Board, entry: EntryInfo, baseline: EntryInfo | None) -> tuple[TriggerCounts | None, int]:
     """The comparison with the baseline, and how many of the entry's records took part in it."""
-    if baseline is None:
+    if baseline is None or not board.triggers:
         return None, 0
     own, expected = board.runs(entry), board.runs(baseline)
     if entry is baseline:
-        counts = baseline_counts(board.samples, own)
+        counts = baseline_counts(board.triggers, own)
         return counts, counts.tp + counts.tn
-    counts = trigger_counts(board.samples, expected, own, board.undecided)
-    return counts, paired(board.samples, expected, own, board.undecided)
+    counts = trigger_counts(board.triggers, expected, own, board.undecided)
+    return counts, paired(board.triggers, expected, own, board.undecided)
 
 
 def _ranked(board: _Board, scores: Sequence[tuple[str, VendorScore]]) -> list[tuple[str, VendorScore]]:

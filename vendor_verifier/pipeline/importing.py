@@ -11,15 +11,16 @@ from typing import Any
 
 from vendor_verifier import __version__
 from vendor_verifier.errors import RunFolderError
-from vendor_verifier.loaders.results import Imported, import_results
-from vendor_verifier.pipeline.manifest import MANIFEST_SCHEMA, now_text
-from vendor_verifier.pipeline.planning import load_samples, sample_defects
+from vendor_verifier.loaders.results import SUITE, Imported, import_results
+from vendor_verifier.pipeline.manifest import MANIFEST_SCHEMA, now_text, task_entry
+from vendor_verifier.pipeline.planning import Dataset, load_samples, sample_defects
 from vendor_verifier.pipeline.request import ScoreRequest
 from vendor_verifier.pipeline.scoring import score_folder, write_reports
 from vendor_verifier.run.journal import Journal
 from vendor_verifier.sample_files import file_digest, open_lines
 from vendor_verifier.scrub import Scrubber
 from vendor_verifier.store import RunFolder
+from vendor_verifier.values.plan import Task
 from vendor_verifier.values.score import Report
 
 
@@ -53,7 +54,7 @@ def import_run(
         skip_bad=skip_bad,
     )
     folder.create()
-    folder.write_samples(imported.samples)
+    folder.write_samples(SUITE, imported.samples)
     # Other people's files hold no key of ours: there is nothing to scrub.
     with Journal(folder, Scrubber()) as journal:
         journal.append(imported.records)
@@ -76,15 +77,20 @@ def _manifest(
         "status": "imported",
         "imported": {label: {"file": path.name, "sha256": file_digest(path)} for label, path in files.items()},
         "entries": [asdict(entry) for entry in imported.entries],
-        "samples": {
-            "file": test_file.name if test_file else None,
-            "sha256": file_digest(test_file) if test_file else None,
-            "count": len(imported.samples),
-            "skipped": [],
-            "defects": sample_defects(imported.samples),
-        },
-        "settings": {"suites": ["trigger"], "repeat": 1},
+        "tasks": [task_entry(Task(SUITE, imported.samples), _dataset(imported, test_file))],
+        "settings": {"repeat": 1},
         "score": asdict(score),
         "warnings": list(imported.warnings),
         "stopped": {},
     }
+
+
+def _dataset(imported: Imported, test_file: Path | None) -> Dataset:
+    """What was asked: the test file where it is at hand, else the union of the results' questions."""
+    return Dataset(
+        name=test_file.name if test_file else "union of the imported files",
+        sha256=file_digest(test_file) if test_file else "",
+        samples=imported.samples,
+        skipped=(),
+        defects=tuple(sample_defects(imported.samples)),
+    )

@@ -13,10 +13,10 @@ from typing import Any
 from vendor_verifier import __version__
 from vendor_verifier.config import describe
 from vendor_verifier.errors import RunFolderError
-from vendor_verifier.pipeline.planning import Prepared
+from vendor_verifier.pipeline.planning import Dataset, Prepared
 from vendor_verifier.pipeline.request import ScoreRequest
 from vendor_verifier.store import RunFolder
-from vendor_verifier.values.plan import Plan
+from vendor_verifier.values.plan import Plan, Task
 from vendor_verifier.values.score import EntryInfo
 
 MANIFEST_SCHEMA = 1
@@ -37,13 +37,7 @@ def new_manifest(run: str, prepared: Prepared, score: ScoreRequest) -> dict[str,
         "finished_at": None,
         "status": "running",
         "entries": describe(plan.entries),
-        "samples": {
-            "file": prepared.dataset.name,
-            "sha256": prepared.dataset.sha256,
-            "count": len(plan.samples),
-            "skipped": list(prepared.dataset.skipped),
-            "defects": list(prepared.dataset.defects),
-        },
+        "tasks": [task_entry(task, prepared.datasets[task.suite]) for task in plan.tasks],
         "settings": _settings(plan),
         "score": asdict(score),
         "identity": identity(plan),
@@ -54,7 +48,6 @@ def new_manifest(run: str, prepared: Prepared, score: ScoreRequest) -> dict[str,
 
 def identity(plan: Plan) -> dict[str, Any]:
     """What must be the same for records of two sittings to belong to one run; pace and patience may differ."""
-    ids = "\n".join(sample.id for sample in plan.samples)
     asked = (
         "model",
         "label",
@@ -69,9 +62,26 @@ def identity(plan: Plan) -> dict[str, Any]:
     )
     return {
         "entries": [{key: entry[key] for key in asked} for entry in describe(plan.entries)],
-        "samples": hashlib.sha256(ids.encode()).hexdigest(),
-        "suites": list(plan.suites),
+        "samples": {task.suite: _digest(task) for task in plan.tasks},
+        "suites": {task.suite: dict(task.options) for task in plan.tasks},
         "repeat": plan.repeat,
+    }
+
+
+def _digest(task: Task) -> str:
+    return hashlib.sha256("\n".join(sample.id for sample in task.samples).encode()).hexdigest()
+
+
+def task_entry(task: Task, dataset: Dataset) -> dict[str, Any]:
+    """One evaluation as the manifest tells it."""
+    return {
+        "suite": task.suite,
+        "options": dict(task.options),
+        "file": dataset.name,
+        "sha256": dataset.sha256,
+        "count": len(task.samples),
+        "skipped": list(dataset.skipped),
+        "defects": list(dataset.defects),
     }
 
 
@@ -116,7 +126,6 @@ def now_text() -> str:
 
 def _settings(plan: Plan) -> dict[str, Any]:
     return {
-        "suites": list(plan.suites),
         "repeat": plan.repeat,
         "seed": plan.seed,
         "request_concurrency": plan.request_concurrency,

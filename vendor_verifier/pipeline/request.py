@@ -13,10 +13,24 @@ from vendor_verifier.values.score import SchemaPolicy, Undecided
 
 @dataclass(frozen=True, slots=True)
 class ScoreRequest:
-    """How records are to be judged."""
+    """How records are to be judged. ``rank_metrics`` join the six of IRF (a suite's name, for its main score)."""
 
     undecided: Undecided = "missed"
     schema_policy: SchemaPolicy = "lenient"
+    rank_metrics: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which samples of every suite take part; empty means all. Words of one filter are alternatives, ``tags`` all
+    have to fit."""
+
+    ids: tuple[str, ...] = ()
+    difficulty: tuple[str, ...] = ()
+    category: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    stratify_by: str | None = None
+    limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +49,10 @@ class RunRequest:
     request_concurrency: int = 5
     retry: RetryRules = field(default_factory=RetryRules)
     limits: Limits = field(default_factory=Limits)
+    suites: tuple[str, ...] = ("trigger",)
+    suite_options: tuple[str, ...] = ()
+    selection: Selection = field(default_factory=Selection)
     repeat: int = 1
-    limit: int | None = None
     seed: int = 0
     output_dir: Path | None = None
     incremental: bool = False

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import anyio
 
+from vendor_verifier.config.suite_options import build_suite, known_suite
 from vendor_verifier.errors import RunFolderError, VerifierError
 from vendor_verifier.pipeline.manifest import new_manifest, now_text, refuse_other_plan
 from vendor_verifier.pipeline.planning import Prepared
@@ -25,8 +26,6 @@ from vendor_verifier.run.journal import Journal
 from vendor_verifier.run.local import RunEnd, run_local
 from vendor_verifier.scrub import Scrubber
 from vendor_verifier.store import RunFolder
-from vendor_verifier.suites import SUITES
-from vendor_verifier.suites.base import Suite
 from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.values.record import Record, RecordKey
 from vendor_verifier.values.score import Report
@@ -92,7 +91,8 @@ def _open_folder(request: RunRequest, prepared: Prepared) -> tuple[RunFolder, di
     if folder.manifest_file.exists():
         raise RunFolderError(f"{folder.path} already holds a run; add --incremental to go on with it, or name another")
     folder.create()
-    folder.write_samples(prepared.plan.samples)
+    for task in prepared.plan.tasks:
+        folder.write_samples(task.suite, task.samples)
     run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
     return folder, new_manifest(run_id, prepared, request.score)
 
@@ -119,10 +119,10 @@ def _succeeded(folder: RunFolder, warnings: list[str]) -> set[RecordKey]:
 
 
 def _items(plan: Plan, registry: Registry) -> Iterator[WorkItem]:
-    suites: Sequence[Suite] = [suite for suite in SUITES if suite.name in plan.suites]
     lines = [_line(entry, registry) for entry in plan.entries]
-    for sample in plan.samples:
-        for suite in suites:
+    for task in plan.tasks:
+        suite = build_suite(known_suite(task.suite), task.options)
+        for sample in task.samples:
             for repetition in range(plan.repeat):
                 for line in lines:
                     yield WorkItem(line, suite, sample, repetition)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from vendor_verifier.compare.ranking import RANK_METRICS
 from vendor_verifier.compare.scoreboard import score_run
+from vendor_verifier.config.suite_options import build_suite, known_suite
 from vendor_verifier.pipeline.manifest import entry_infos
 from vendor_verifier.pipeline.request import ScoreRequest
 from vendor_verifier.reports import REPORTS
 from vendor_verifier.store import RunFolder
-from vendor_verifier.values.score import Report
+from vendor_verifier.suites.base import Suite
+from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
+from vendor_verifier.values.score import PlayedTask, Report
 
 # A run that was killed still says "running": whether it is complete is then seen from its records.
 _COMPLETE = {"finished": True, "imported": True, "interrupted": False}
@@ -27,8 +32,8 @@ def score_folder(folder: RunFolder, request: ScoreRequest | None = None) -> Repo
     chosen = request or ScoreRequest(**manifest.get("score", {}))
     warnings: list[str] = list(manifest.get("warnings", ()))
     warnings += [f"{label} was stopped: {reason}" for label, reason in manifest.get("stopped", {}).items()]
-    dataset = manifest.get("samples", {})
-    warnings += [f"sample left out: {skipped}" for skipped in dataset.get("skipped", ())]
+    stored = manifest.get("tasks", [])
+    warnings += [f"sample left out: {skipped}" for task in stored for skipped in task["skipped"]]
     unreadable: list[str] = []
 
     def bad_line(number: int, reason: str) -> None:
@@ -36,19 +41,31 @@ def score_folder(folder: RunFolder, request: ScoreRequest | None = None) -> Repo
 
     report = score_run(
         entry_infos(manifest),
-        folder.read_samples(),
+        [_played(folder, task) for task in stored],
         folder.read_records(bad_line),
+        suites={task["suite"]: _judge(task) for task in stored},
         repeat=int(manifest["settings"]["repeat"]),
         undecided=chosen.undecided,
         schema_policy=chosen.schema_policy,
         run=str(manifest["run"]),
         complete=_COMPLETE.get(manifest.get("status", "")),
         warnings=warnings,
-        dataset=tuple(dataset.get("defects", ())),
+        rank_metrics=(*RANK_METRICS, *chosen.rank_metrics),
+        dataset=[defect for task in stored for defect in task["defects"]],
         manifest=manifest,
     )
     # Records are read while scoring, so what cannot be read is only known now.
     return replace(report, warnings=(*report.warnings, *unreadable)) if unreadable else report
+
+
+def _played(folder: RunFolder, task: Mapping[str, Any]) -> PlayedTask:
+    return PlayedTask(task["suite"], folder.read_samples(task["suite"]), known_suite(task["suite"]).main)
+
+
+def _judge(task: Mapping[str, Any]) -> Suite:
+    """The suite that judges a stored task; argument checkers are kept, because every sample is judged many times."""
+    kind = known_suite(task["suite"])
+    return TriggerSuite(checkers=KeptCheckers()) if kind.build is TriggerSuite else build_suite(kind, task["options"])
 
 
 def write_reports(folder: RunFolder, report: Report, formats: Iterable[str] | None = None) -> list[Path]:

@@ -23,6 +23,14 @@ PAGE_COLUMNS: tuple[tuple[str, str], ...] = (
     ("TTFT (ms)", "avg_ttft_ms"),
     ("Avg Token", "avg_tokens"),
 )
+
+
+def suite_columns(model: ModelScore) -> tuple[tuple[str, str], ...]:
+    """Columns of the evaluations that took part, after the page's: the suite's name twice, title and metric."""
+    names = dict.fromkeys(name for vendor in model.vendors for name in vendor.suites)
+    return tuple((name, name) for name in names)
+
+
 # Names that end in a unit are quantities; every other metric is a share of 1.
 _UNITS = ("tps", "_tokens", "_ms", "_s", "_usd")
 

@@ -52,7 +52,9 @@ def _model(model: ModelScore, report: Report) -> list[str]:
     lines += _section("### Tool-call arguments", tables.arguments(model), _schema_note(report))
     lines += _section("### Speed", tables.speed(model))
     lines += _section("### Distributions", tables.distributions(model))
-    lines += _section("### Other scores", tables.other_scores(model, report))
+    for suite in tables.suite_names(model):
+        lines += _section(f"### Evaluation {tables.label(suite)}", tables.suite_values(model, suite))
+        lines += _section(f"#### {tables.label(suite)} by group", tables.suite_groups(model, suite))
     lines += _section("### Failures and anomalies", tables.behaviour(model))
     lines += _section("### Who answered", tables.identity(model))
     return lines

@@ -38,10 +38,11 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def ranking(model: ModelScore) -> list[str]:
-    """The product page's table."""
-    header = ["Vendor", "IRF Score", *(title for title, _ in cells.PAGE_COLUMNS)]
+    """The product page's table, with a column more for each further evaluation."""
+    columns = (*cells.PAGE_COLUMNS, *cells.suite_columns(model))
+    header = ["Vendor", "IRF Score", *(label(title) for title, _ in columns)]
     rows = [
-        [label(vendor.label), cells.irf(vendor, model), *(cells.metric(vendor, name) for _, name in cells.PAGE_COLUMNS)]
+        [label(vendor.label), cells.irf(vendor, model), *(cells.metric(vendor, name) for _, name in columns)]
         for vendor in model.vendors
     ]
     return table(header, rows)
@@ -149,15 +150,39 @@ def _spread(spread: Distribution, vendor: VendorScore) -> list[str]:
     return [cells.of(spread.n, vendor.planned), *(cells.quantity(getattr(spread, name)) for name in _PERCENTILES)]
 
 
-def other_scores(model: ModelScore, report: Report) -> list[str]:
-    """Scores of suites that do not rank; empty when there are none."""
-    shown = {name for _, name in cells.PAGE_COLUMNS}
-    names = sorted(set[str]().union(*(vendor.metrics for vendor in model.vendors)) - shown)
-    if not names:
-        return []
-    ranked = [f"{label(name)} (ranked)" if name in report.rank_metrics else label(name) for name in names]
-    rows = [[label(vendor.label), *(cells.metric(vendor, name) for name in names)] for vendor in model.vendors]
-    return table(["Vendor", *ranked], rows)
+def suite_names(model: ModelScore) -> list[str]:
+    """Evaluations whose score is a mean over samples, in the order they were asked for."""
+    return [name for name, _ in cells.suite_columns(model)]
+
+
+def suite_values(model: ModelScore, suite: str) -> list[str]:
+    """What one evaluation measured, vendor by vendor."""
+    scores = {vendor.label: vendor.suites[suite] for vendor in model.vendors if suite in vendor.suites}
+    names = list(dict.fromkeys(name for score in scores.values() for name in score.values))
+    rows = [
+        [
+            label(vendor),
+            cells.of(score.judged, score.planned),
+            *(cells.rate(score.values.get(name)) for name in names),
+            cells.tally(score.problems, label),
+        ]
+        for vendor, score in scores.items()
+    ]
+    return table(["Vendor", "Judged", *map(label, names), "Why not"], rows)
+
+
+def suite_groups(model: ModelScore, suite: str) -> list[str]:
+    """The same per category and per difficulty; empty where the samples carry neither."""
+    scores = {vendor.label: vendor.suites[suite] for vendor in model.vendors if suite in vendor.suites}
+    names = list(dict.fromkeys(name for score in scores.values() for name in score.values))
+    rows = [
+        [label(group), label(member), label(vendor), *(cells.rate(means.get(name)) for name in names)]
+        for vendor, score in scores.items()
+        for group, members in score.groups.items()
+        for member, means in members.items()
+    ]
+    rows.sort(key=lambda row: (row[0], row[1]))
+    return table(["By", "Group", "Vendor", *map(label, names)], rows) if rows else []
 
 
 def behaviour(model: ModelScore) -> list[str]:

@@ -73,7 +73,7 @@ def _table(model: ModelScore) -> Table:
     drawn = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     drawn.add_column("#", justify="right", no_wrap=True)
     drawn.add_column("Vendor", max_width=_LABEL_WIDTH, overflow="fold")
-    for title in ("IRF", "Done", *(title for title, _ in _COLUMNS)):
+    for title in ("IRF", "Done", *(title for title, _ in _columns(model))):
         drawn.add_column(title, justify="right", no_wrap=True)
     for vendor in model.vendors:
         place = facts.place(vendor, model)
@@ -83,13 +83,17 @@ def _table(model: ModelScore) -> Table:
     return drawn
 
 
+def _columns(model: ModelScore) -> tuple[tuple[str, str], ...]:
+    return (*_COLUMNS, *((_label(title), name) for title, name in cells.suite_columns(model)))
+
+
 def _figures(vendor: VendorScore, model: ModelScore) -> list[str]:
     done = f"{vendor.succeeded}/{vendor.planned}" if vendor.recorded else cells.MISSING
-    return [cells.irf(vendor, model), done, *(cells.metric(vendor, name) for _, name in _COLUMNS)]
+    return [cells.irf(vendor, model), done, *(cells.metric(vendor, name) for _, name in _columns(model))]
 
 
 def _vendor_line(vendor: VendorScore, model: ModelScore) -> str:
-    titles = ("IRF", "succeeded", *(title for title, _ in _COLUMNS))
+    titles = ("IRF", "succeeded", *(title for title, _ in _columns(model)))
     figures = "; ".join(f"{title} {figure}" for title, figure in zip(titles, _figures(vendor, model), strict=True))
     return f"{cells.count(facts.place(vendor, model))}. {_label(vendor.label)}: {figures}"
 

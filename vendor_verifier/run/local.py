@@ -64,7 +64,7 @@ async def _run_shards(
 def _shards_in_flight(entries: Sequence[Entry], plan: Plan) -> int:
     """Enough blocks to keep the most concurrent entry busy while its slowest block finishes."""
     most = max((entry.concurrency or plan.request_concurrency for entry in entries), default=1)
-    return max(_MIN_SHARDS_IN_FLIGHT, 1 + -(-2 * most // (BLOCK * plan.repeat * len(plan.suites))))
+    return max(_MIN_SHARDS_IN_FLIGHT, 1 + -(-2 * most // (BLOCK * plan.repeat)))
 
 
 @dataclass(slots=True)

@@ -2,7 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 from vendor_verifier.suites.base import Suite
+from vendor_verifier.suites.mcp_toolbench import MCPToolBenchSuite
+from vendor_verifier.suites.tool_correctness import ToolCorrectnessSuite
+from vendor_verifier.suites.toolbench import ToolBenchSuite
 from vendor_verifier.suites.trigger import TriggerSuite
 
-SUITES: tuple[Suite, ...] = (TriggerSuite(),)
+
+@dataclass(frozen=True, slots=True)
+class SuiteKind:
+    """One evaluation: its name, what builds it (keyword options), the samples that ship with it, and its main value.
+
+    ``main`` is the key of ``Score.values`` whose mean joins the ranking table under the suite's name; ``None`` for the
+    suite whose result is a comparison (F1) and not a mean.
+    """
+
+    name: str
+    build: Callable[..., Suite]
+    dataset: str
+    main: str | None = None
+
+
+SUITES: tuple[SuiteKind, ...] = (
+    SuiteKind("trigger", TriggerSuite, "datasets/samples.jsonl"),
+    SuiteKind("toolbench", ToolBenchSuite, "datasets/toolbench.jsonl", "resolved"),
+    SuiteKind("mcptoolbench", MCPToolBenchSuite, "datasets/mcp_toolbench.jsonl", "resolved"),
+    SuiteKind("tool_correctness", ToolCorrectnessSuite, "datasets/tool_correctness.jsonl", "score"),
+)
+
+
+def suite_kind(name: str) -> SuiteKind | None:
+    """The suite of that name, or None."""
+    return next((kind for kind in SUITES if kind.name == name), None)

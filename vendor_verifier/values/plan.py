@@ -52,12 +52,24 @@ class RetryRules:
 
 
 @dataclass(frozen=True, slots=True)
+class Task:
+    """One evaluation of a run: the suite's name, the options it was given, and the samples it plays.
+
+    ``timeout_s`` is its own limit for a whole attempt, where it has one.
+    """
+
+    suite: str
+    samples: tuple[Sample, ...]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    timeout_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """A whole run, decided before anything is sent. ``vendor_concurrency`` None means all vendors at once."""
 
     entries: tuple[Entry, ...]
-    samples: tuple[Sample, ...]
-    suites: tuple[str, ...] = ("trigger",)
+    tasks: tuple[Task, ...]
     repeat: int = 1
     seed: int = 0
     request_concurrency: int = 5
@@ -65,3 +77,8 @@ class Plan:
     limits: Limits = field(default_factory=Limits)
     retry: RetryRules = field(default_factory=RetryRules)
     warnings: tuple[str, ...] = ()
+
+    @property
+    def records_per_entry(self) -> int:
+        """How many records each entry is to have in the end."""
+        return self.repeat * sum(len(task.samples) for task in self.tasks)

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from vendor_verifier.values.sample import Sample
+
 Decision = Literal["called", "not_called", "undecided"]
 CallClass = Literal["valid", "invalid_json", "unknown_tool", "schema_mismatch", "empty_arguments", "schema_unusable"]
 Undecided = Literal["missed", "exclude"]
@@ -118,6 +120,33 @@ class EntryInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class SuiteScore:
+    """One vendor's result in one evaluation whose score is a mean over samples.
+
+    ``values`` are means of what the suite measures, over the ``measured`` records that have each; a failed answer
+    counts with 0, so failing never raises a mean. ``groups`` are the same means per group, keyed ``category`` or
+    ``difficulty``, then the group's name. ``problems`` counts the reasons why samples scored badly.
+    """
+
+    planned: int
+    judged: int
+    values: Mapping[str, float | None]
+    measured: Mapping[str, int]
+    groups: Mapping[str, Mapping[str, Mapping[str, float | None]]] = field(default_factory=dict)
+    problems: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedTask:
+    """One evaluation of a run as scoring sees it: which samples were planned. ``main`` names the value that joins the
+    ranking table under the suite's name; ``None`` for the trigger suite."""
+
+    suite: str
+    samples: tuple[Sample, ...]
+    main: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class VendorScore:
     """Everything known about one entry of one model.
 
@@ -154,7 +183,7 @@ class VendorScore:
     irf_metrics: int = 0
     irf_global: float | None = None
     ranks: Mapping[str, float] = field(default_factory=dict)
-    suites: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    suites: Mapping[str, SuiteScore] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

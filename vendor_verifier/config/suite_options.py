@@ -1,0 +1,152 @@
+"""Options of evaluations, from ``suites:`` in the config and ``--suite-option``, held against what each suite takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
+
+from vendor_verifier.config.findings import listed, nearest
+from vendor_verifier.errors import Problem, ProblemsError, UsageError
+from vendor_verifier.suites import SUITES, SuiteKind, suite_kind
+from vendor_verifier.suites.base import Suite
+
+
+class TaskOptions(BaseModel):
+    """What every evaluation takes: which samples, and how long an attempt may last (seconds)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    test_file_path: str | None = None
+    dataset_format: str | None = None
+    sample_ids: tuple[str, ...] = ()
+    filter_difficulty: tuple[str, ...] = ()
+    filter_category: tuple[str, ...] = ()
+    filter_tags: tuple[str, ...] = ()
+    stratify_by: str | None = None
+    sample_size: int | None = Field(default=None, ge=1)
+    timeout_seconds: float | None = Field(default=None, gt=0)
+
+    @field_validator("sample_ids", "filter_difficulty", "filter_category", "filter_tags", mode="before")
+    @classmethod
+    def _one_or_many(cls, value: object) -> object:
+        """A single word, or several with commas between, as the command line gives them."""
+        return tuple(word.strip() for word in value.split(",") if word.strip()) if isinstance(value, str) else value
+
+
+def suite_options(config: Mapping[str, Any], words: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Options by suite: those of the config, overridden by ``name.key=value`` from the command line.
+
+    Raises:
+        ProblemsError: a word of another form, or a suite nobody knows.
+    """
+    known = [kind.name for kind in SUITES]
+    found: dict[str, dict[str, Any]] = {}
+    problems: list[Problem] = []
+    for name, options in config.items():
+        if not isinstance(options, Mapping):
+            problems.append(
+                Problem(f"read {options!r}; expected options, such as `threshold: 0.5`", key=f"suites.{name}")
+            )
+        else:
+            found[name] = dict(options)
+    for word in words:
+        target, equals, value = word.partition("=")
+        name, dot, key = target.partition(".")
+        if not (equals and dot and name and key):
+            problems.append(Problem(f"read {word!r}; expected suite.key=value", key="--suite-option"))
+        else:
+            found.setdefault(name, {})[key] = value
+    for name in found:
+        if name not in known:
+            hint = nearest(name, known) or f"; known are {listed(known)}"
+            problems.append(Problem(f"unknown suite {name!r}{hint}", key="suites"))
+    if problems:
+        raise ProblemsError(problems)
+    return found
+
+
+def known_suite(name: str) -> SuiteKind:
+    """The suite of that name.
+
+    Raises:
+        ProblemsError: there is none; the message names the nearest.
+    """
+    kind = suite_kind(name)
+    if kind is None:
+        known = [kind.name for kind in SUITES]
+        hint = nearest(name, known) or f"; known are {listed(known)}"
+        raise ProblemsError([Problem(f"unknown suite {name!r}{hint}", key="--suite")])
+    return kind
+
+
+def split_options(kind: SuiteKind, options: Mapping[str, Any]) -> tuple[TaskOptions, dict[str, Any]]:
+    """What selects samples, and what the suite itself takes.
+
+    Raises:
+        ProblemsError: options that nobody takes or that cannot be read, all of them.
+    """
+    own = set(_own_options(kind))
+    general = {key: value for key, value in options.items() if key in TaskOptions.model_fields}
+    special = {key: value for key, value in options.items() if key in own}
+    problems = [
+        Problem(
+            f"unknown option{nearest(key, [*own, *TaskOptions.model_fields])}; "
+            f"{kind.name} takes {listed(sorted(own | set(TaskOptions.model_fields)))}",
+            key=f"suites.{kind.name}.{key}",
+        )
+        for key in options
+        if key not in general and key not in special
+    ]
+    task = TaskOptions()
+    try:
+        task = TaskOptions.model_validate(general)
+    except ValidationError as error:
+        problems += _misfits(kind, error)
+    try:
+        build_suite(kind, special)
+    except ProblemsError as error:
+        problems += error.problems
+    if problems:
+        raise ProblemsError(problems)
+    return task, special
+
+
+def build_suite(kind: SuiteKind, options: Mapping[str, Any]) -> Suite:
+    """The suite with its options, text from the command line read as what each option is.
+
+    Raises:
+        ProblemsError: an option's value cannot be meant.
+    """
+    suite_class: Any = kind.build
+    if not options:
+        suite: Suite = suite_class()
+        return suite
+    try:
+        suite = TypeAdapter(suite_class).validate_python({"name": kind.name, **options})
+    except ValidationError as error:
+        raise ProblemsError(_misfits(kind, error)) from None
+    except UsageError as error:
+        raise ProblemsError([Problem(str(error), key=f"suites.{kind.name}")]) from None
+    return suite
+
+
+def _own_options(kind: SuiteKind) -> list[str]:
+    suite_class: Any = kind.build
+    return (
+        [item.name for item in fields(suite_class) if item.name not in ("name", "checkers")]
+        if is_dataclass(suite_class)
+        else []
+    )
+
+
+def _misfits(kind: SuiteKind, error: ValidationError) -> list[Problem]:
+    return [
+        Problem(
+            f"read {details['input']!r}; {details['msg'][:1].lower()}{details['msg'][1:]}",
+            key=".".join(["suites", kind.name, *map(str, details["loc"])]),
+        )
+        for details in error.errors(include_url=False)
+    ]
