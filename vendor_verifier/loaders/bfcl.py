@@ -67,12 +67,13 @@ def read_category(
         DataError: unusable lines or rows (all of them), or no row at all.
     """
     problems: list[Problem] = []
+    rows = list(read_rows(questions.lines, questions.file))
     keyed = {} if answers is None else dict(_answers(answers, problems))
+    defects = _adopt_orphan(rows, keyed)
     samples: list[Sample] = []
-    defects: list[str] = []
     seen: dict[str, int] = {}
     docs = _Services(service_docs or {})
-    for row in read_rows(questions.lines, questions.file):
+    for row in rows:
         if limit is not None and len(samples) >= limit:
             break
         if isinstance(row, Problem):
@@ -101,6 +102,20 @@ def _answers(answers: Lines, problems: list[Problem]) -> Iterator[tuple[str, Any
             yield row.fields["id"], row.fields["ground_truth"]
         else:
             problems.append(Problem("expected an id and a list ground_truth", answers.file, row.line))
+
+
+def _adopt_orphan(rows: Sequence[Row | Problem], answers: dict[str, Any]) -> list[str]:
+    """Pair the one question without an answer with the one answer without a question: an id misspelled upstream.
+
+    Changes ``answers``; gives what to report. With more of either, nothing is guessed.
+    """
+    asked = {row.fields["id"] for row in rows if isinstance(row, Row) and isinstance(row.fields.get("id"), str)}
+    lonely, spare = asked - answers.keys(), answers.keys() - asked
+    if len(lonely) != 1 or len(spare) != 1:
+        return []
+    question, answer = lonely.pop(), spare.pop()
+    answers[question] = answers[answer]
+    return [f"{question}: its answer is filed under {answer}"]
 
 
 def _sample(

@@ -1,0 +1,92 @@
+"""The multi-turn conversation: user turns from the row, tool results from simulated services; it judges nothing.
+
+Theory of operation: a turn adds the user's words and repeats { ask; if the reply has no readable call the turn is over;
+run the calls; add their results } for at most ``STEP_LIMIT`` steps, beyond which the conversation ends. Tools that a
+row withholds join at their turn, which has a fixed text instead of the user's. Services are fresh for each play.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vendor_verifier.suites.bfcl.decode import Reply, read_reply
+from vendor_verifier.suites.bfcl.services import ServiceCall, Services, execute
+from vendor_verifier.values.record import Attempt, Response
+from vendor_verifier.values.request import Turn
+from vendor_verifier.values.sample import Sample
+
+STEP_LIMIT = 20
+MORE_FUNCTIONS = "I have updated some more functions you can choose from. What about now?"
+
+Step = tuple[ServiceCall, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """What the model did: turns it was given, in each the steps that had calls. ``failure``: why it ended early."""
+
+    turns: tuple[tuple[Step, ...], ...]
+    replies: tuple[Reply, ...]
+    failure: str | None = None
+    forced_end: bool = False
+
+
+def converse(sample: Sample, services: Services) -> Generator[Turn, Attempt, Conversation]:
+    """Yield each question, take its attempt, give the conversation when it is over."""
+    expected = sample.expected
+    instances = start_services(expected, services)
+    messages: list[Mapping[str, Any]] = []
+    tools = list(sample.turn.tools)
+    turns: list[tuple[Step, ...]] = []
+    replies: list[Reply] = []
+    for index, said in enumerate(expected["turns"]):
+        added = expected["withheld"].get(str(index), ())
+        tools += added
+        messages += [{"role": "user", "content": MORE_FUNCTIONS}] if str(index) in expected["withheld"] else said
+        steps: list[Step] = []
+        while True:
+            attempt = yield Turn(tuple(messages), tuple(tools), sample.turn.parameters)
+            reply = read_reply(attempt)
+            replies.append(reply)
+            if reply.outcome == "error" or attempt.response is None:
+                return Conversation((*turns, tuple(steps)), tuple(replies), failure=reply.reason)
+            messages += _assistant(attempt.response, reply, len(replies))
+            if reply.outcome != "calls":
+                break
+            step = tuple(ServiceCall(name, arguments) for call in reply.calls for name, arguments in call.items())
+            steps.append(step)
+            results = execute(instances, step)
+            messages += [
+                {"role": "tool", "tool_call_id": call["id"], "content": result}
+                for call, result in zip(messages[-1]["tool_calls"], results, strict=True)
+            ]
+            if len(steps) > STEP_LIMIT:
+                return Conversation((*turns, tuple(steps)), tuple(replies), forced_end=True)
+        turns.append(tuple(steps))
+    return Conversation(tuple(turns), tuple(replies))
+
+
+def start_services(expected: Mapping[str, Any], services: Services) -> Mapping[str, object]:
+    """The row's services in their initial state."""
+    long_context = "long_context" in expected["category"]
+    return services.start(expected["involved_classes"], expected["initial_config"], long_context=long_context)
+
+
+def _assistant(response: Response, reply: Reply, number: int) -> list[dict[str, Any]]:
+    """The reply as history. Calls that cannot be read have no result and would make the next request illegal."""
+    if reply.outcome != "calls":
+        return [{"role": "assistant", "content": response.text}] if response.text else []
+    called = [call for call in response.tool_calls if call.name or call.arguments.strip()]
+    calls = [
+        {
+            "id": call.id or f"call_{number}_{place}",
+            "type": "function",
+            "function": {"name": name, "arguments": json.dumps(arguments, ensure_ascii=False)},
+        }
+        for place, (call, entry) in enumerate(zip(called, reply.calls, strict=True))
+        for name, arguments in entry.items()
+    ]
+    return [{"role": "assistant", "content": response.text or None, "tool_calls": calls}]

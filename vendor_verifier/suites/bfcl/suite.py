@@ -1,0 +1,119 @@
+"""The suite ``bfcl``: asks the leaderboard's questions as it does and judges by its rules; it compares with nobody.
+
+A single-turn sample is one question. A multi-turn sample is a conversation with simulated services, which are injected:
+without them it asks nothing and says so. Every score holds both verdicts, upstream's (``compat``) and the one that
+mends what is plainly wrong there (``strict``); ``mode`` says which of them is ``correct``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from vendor_verifier.errors import DataError
+from vendor_verifier.suites.base import Play
+from vendor_verifier.suites.bfcl.categories import INSTALL_SIMULATORS, MULTI_TURN
+from vendor_verifier.suites.bfcl.decode import Reply, read_reply
+from vendor_verifier.suites.bfcl.judging import judge_reply
+from vendor_verifier.suites.bfcl.multi_turn import Conversation, converse
+from vendor_verifier.suites.bfcl.multi_turn_check import check_conversation, extra_calls
+from vendor_verifier.suites.bfcl.services import Services
+from vendor_verifier.suites.bfcl.verdict import Mode, Verdict
+from vendor_verifier.values.record import Attempt
+from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.score import Decision, Score
+
+
+@dataclass(frozen=True, slots=True)
+class BfclSuite:
+    """``mode``: which verdict counts as ``correct``. ``services``: what multi-turn rows talk to, if it is there.
+
+    A score's ``values`` are ``correct``, ``compat`` and ``strict``, each 1.0 or 0.0; a failure is 0.0 but where
+    ``compat`` credits it as abstention. A row that cannot be checked or was not run has ``None``: that is nobody's
+    fault. ``details`` are ``category``, ``outcome``, ``error_type`` and ``error``.
+    """
+
+    name: str = "bfcl"
+    mode: Mode = "strict"
+    services: Services | None = None
+
+    def play(self, sample: Sample) -> Play:
+        """Ask, listen, judge."""
+        if sample.expected["category"] not in MULTI_TURN:
+            attempt = yield sample.turn
+            return partial(self.judge, sample, attempt)
+        if self.services is None:
+            return partial(self._not_run, sample)
+        conversation = yield from converse(sample, self.services)
+        return partial(self.judge_conversation, sample, conversation, self.services)
+
+    def judge(self, sample: Sample, attempt: Attempt) -> Score:
+        """The score of a single-turn sample's final attempt."""
+        reply = read_reply(attempt)
+        try:
+            compat = judge_reply(sample.expected, reply, "compat")
+            strict = judge_reply(sample.expected, reply, "strict")
+        except DataError as error:
+            return self._uncheckable(sample, reply.outcome, _decision((reply,)), error)
+        return self._score(sample, reply.outcome, _decision((reply,)), compat, strict)
+
+    def judge_conversation(self, sample: Sample, conversation: Conversation, services: Services) -> Score:
+        """The score of a multi-turn sample. Both modes agree; calls where none was right are a finding."""
+        outcome = _worst_outcome(conversation)
+        decision = _decision(conversation.replies)
+        try:
+            verdict = check_conversation(sample.expected, conversation, services)
+        except DataError as error:
+            return self._uncheckable(sample, outcome, decision, error)
+        extra = extra_calls(sample.expected, conversation)
+        more: dict[str, Any] = {"turns": len(conversation.turns), "steps": len(conversation.replies)}
+        if extra:
+            more["extra_calls"] = list(extra)
+        if conversation.forced_end:
+            more["forced_end"] = True
+        return self._score(sample, outcome, decision, verdict, verdict, more, ("extra_calls",) if extra else ())
+
+    def _score(
+        self,
+        sample: Sample,
+        outcome: str,
+        decision: Decision,
+        compat: Verdict,
+        strict: Verdict,
+        more: dict[str, Any] | None = None,
+        anomalies: tuple[str, ...] = (),
+    ) -> Score:
+        counted = strict if self.mode == "strict" else compat
+        values = {"correct": float(counted.valid), "compat": float(compat.valid), "strict": float(strict.valid)}
+        found = {"error_type": counted.error_type, "error": list(counted.error)}
+        details = {"category": sample.expected["category"], "outcome": outcome, **found, **(more or {})}
+        return Score(self.name, decision, values=values, details=details, anomalies=anomalies)
+
+    def _uncheckable(self, sample: Sample, outcome: str, decision: Decision, error: DataError) -> Score:
+        reason = error.problems[0].message
+        return self._unmeasured(sample, outcome, {"error_type": "dataset_error", "error": [reason]}, decision)
+
+    def _not_run(self, sample: Sample) -> Score:
+        reason = f"needs the simulated services of bfcl_eval: {INSTALL_SIMULATORS}"
+        return self._unmeasured(sample, "not_run", {"error_type": "not_run", "error": [reason]})
+
+    def _unmeasured(
+        self, sample: Sample, outcome: str, found: dict[str, Any], decision: Decision = "undecided"
+    ) -> Score:
+        details = {"category": sample.expected["category"], "outcome": outcome, **found}
+        return Score(self.name, decision, values={"correct": None, "compat": None, "strict": None}, details=details)
+
+
+def _decision(replies: tuple[Reply, ...]) -> Decision:
+    outcomes = {reply.outcome for reply in replies}
+    if "error" in outcomes or not outcomes:
+        return "undecided"
+    return "called" if outcomes & {"calls", "unparsable"} else "not_called"
+
+
+def _worst_outcome(conversation: Conversation) -> str:
+    """One word for the whole conversation: an error or an unreadable call if there was one, else whether it called."""
+    counts = Counter(reply.outcome for reply in conversation.replies)
+    return next((word for word in ("error", "unparsable", "calls", "text") if counts[word]), "no_call")
