@@ -87,7 +87,7 @@ def _vendor_facts(vendor: VendorScore, model: ModelScore, report: Report) -> dic
         "vendor": vendor.vendor,
         "model_id": vendor.model_id,
         "provider": vendor.provider,
-        "suites": _sorted(vendor.suites),
+        "suites": {name: asdict(score) for name, score in sorted(vendor.suites.items())},
     }
 
 
