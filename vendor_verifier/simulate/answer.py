@@ -43,13 +43,17 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A whole answer in no protocol. Tokens are estimates: four characters each."""
+    """A whole answer in no protocol. Tokens are estimates: four characters each.
+
+    ``stopped_by`` is the ``stop`` text that ended it.
+    """
 
     text: str
     calls: tuple[Call, ...]
     finish: Literal["tool_calls", "stop", "length"]
     prompt_tokens: int
     output_tokens: int
+    stopped_by: str | None = None
 
 
 def wants_call(question: Question, seed: int) -> bool:
@@ -76,7 +80,7 @@ def compose(question: Question, seed: int, *, calling: bool, mind: str = "") -> 
     if not calling:
         return finished(question, _text(question, dice, words), ())
     remark = dice.choice(_REMARKS) if dice.random() < REMARK_RATE else ""
-    return finished(question, remark, _calls(question, dice, words))
+    return finished(question, remark, _calls(question, dice, words, seed, mind))
 
 
 def finished(question: Question, text: str, calls: tuple[Call, ...]) -> Answer:
@@ -90,7 +94,7 @@ def limited(question: Question, answer: Answer) -> Answer:
     stop = question.turn.parameters.get("stop")
     for mark in [stop] if isinstance(stop, str) else as_list(stop):
         if isinstance(mark, str) and mark and mark in answer.text:
-            answer = finished(question, answer.text.partition(mark)[0], ())
+            answer = replace(finished(question, answer.text.partition(mark)[0], ()), stopped_by=mark)
     budget = question.max_tokens
     if budget is None or answer.output_tokens <= budget:
         return answer
@@ -103,7 +107,7 @@ def limited(question: Question, answer: Answer) -> Answer:
             break
         calls.append(Call(call.name, call.arguments[: room - len(call.name)]))
         room -= len(call.name) + len(calls[-1].arguments)
-    return replace(answer, text=text, calls=tuple(calls), finish="length", output_tokens=budget)
+    return replace(answer, text=text, calls=tuple(calls), finish="length", output_tokens=budget, stopped_by=None)
 
 
 def pieces(answer: Answer, count: int, call_ids: Sequence[str]) -> list[Piece]:
@@ -131,13 +135,15 @@ def _words(question: Question) -> list[str]:
     return [word for word in found if 1 < len(word) <= 24 and word.isprintable()][:MAX_WORDS] or list(_FALLBACK_WORDS)
 
 
-def _calls(question: Question, dice: random.Random, words: list[str]) -> tuple[Call, ...]:
-    tools = question.tools
-    count = 2 if question.parallel and question.choice != "named" and dice.random() < TWO_CALLS_RATE else 1
+def _calls(question: Question, dice: random.Random, words: list[str], seed: int, mind: str) -> tuple[Call, ...]:
+    allowed, tools = question.allowed_tools, question.tools
+    several = dice.random() < TWO_CALLS_RATE and question.parallel and question.choice != "named"
+    chosen = [dice.choice(range(len(allowed))) for _ in range(2)][: 2 if several else 1]
     calls = []
-    for _ in range(count):
-        name = question.named_tool if question.choice == "named" else dice.choice(list(tools))
-        calls.append(Call(str(name), arguments_for(tools[str(name)], dice, words)))
+    for index, place in enumerate(chosen):
+        # Each call has dice of its own: where a protocol's schema makes one call differ, the others stay the same.
+        own = generator(seed, question.digest, "arguments", index, mind)
+        calls.append(Call(allowed[place], arguments_for(tools[allowed[place]], own, words)))
     return tuple(calls)
 
 

@@ -2,53 +2,50 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from vendor_verifier.simulate.answer import pieces
+from vendor_verifier.simulate.answer import Piece, pieces
+from vendor_verifier.simulate.body import (
+    encoded,
+    event,
+    is_streamed,
+    list_at,
+    model_of,
+    openai_error,
+    openai_usage,
+    request_object,
+)
 from vendor_verifier.simulate.performance import Performance, Refusal
-from vendor_verifier.simulate.question import BadQuestion, question_of
+from vendor_verifier.simulate.question import question_of
 from vendor_verifier.simulate.wire import Asked, Told
 from vendor_verifier.values.event import TextDelta
 from vendor_verifier.values.request import Turn
-from vendor_verifier.wire.payload import as_dict, parse_json
+from vendor_verifier.wire.payload import as_dict
 
 _NOT_PARAMETERS = frozenset({"model", "messages", "tools", "stream", "stream_options"})
-_KIND_OF_STATUS: Mapping[int, str] = {401: "authentication_error", 429: "rate_limit_error"}
 
 
 class SimulatedChat:
     """``POST …/v1/chat/completions``."""
 
-    path = "/v1/chat/completions"
+    name = "openai"
 
-    def read(self, body: bytes) -> Asked:
-        """Read a request body.
+    def serves(self, path: str) -> bool:
+        return path == "/v1/chat/completions"
 
-        Raises:
-            BadQuestion: not a chat-completions request.
-            PayloadError: not JSON.
-        """
-        request = parse_json(body)
-        if not isinstance(request, dict):
-            raise BadQuestion("the body must be a JSON object")
-        model = request.get("model")
-        if not isinstance(model, str) or not model:
-            raise BadQuestion("you must provide a model", "model")
-        stream = request.get("stream")
-        if stream not in (None, True, False):
-            raise BadQuestion("stream must be true or false", "stream")
+    def read(self, body: bytes, target: str = "") -> Asked:  # noqa: ARG002 the body says it all
+        request = request_object(body)
+        model, stream = model_of(request), is_streamed(request)
         turn = Turn(
-            messages=tuple(_list(request, "messages")),
-            tools=tuple(_list(request, "tools")),
+            messages=tuple(list_at(request, "messages")),
+            tools=tuple(list_at(request, "tools")),
             parameters={key: value for key, value in request.items() if key not in _NOT_PARAMETERS},
         )
         include_usage = as_dict(request.get("stream_options")).get("include_usage") is True
-        return Asked(question_of(turn), model, bool(stream), include_usage, request)
+        return Asked(question_of(turn), model, stream, include_usage, request)
 
     def stream(self, asked: Asked, performance: Performance, created: int) -> Told:
-        """The answer as server-sent events."""
         chunk = _Chunks(asked, performance, created)
         answer = performance.answer
         closing = chunk.event({}, finish=answer.finish)
@@ -62,7 +59,6 @@ class SimulatedChat:
         )
 
     def whole(self, asked: Asked, performance: Performance, created: int) -> bytes:
-        """The answer as one JSON object."""
         answer = performance.answer
         message: dict[str, Any] = {"role": "assistant", "content": answer.text or None, "refusal": None}
         if answer.calls:
@@ -72,21 +68,10 @@ class SimulatedChat:
             ]
         head = _head(asked, performance, created, "chat.completion")
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": answer.finish}
-        return encoded({**head, "choices": [choice], "usage": _usage(performance)})
+        return encoded({**head, "choices": [choice], "usage": openai_usage(performance)})
 
-    def refusal(self, refusal: Refusal) -> bytes:
-        """The error object."""
-        kind = _KIND_OF_STATUS.get(refusal.status, "invalid_request_error" if refusal.status < 500 else "server_error")
-        return encoded(
-            {
-                "error": {
-                    "message": refusal.message,
-                    "type": kind,
-                    "param": refusal.parameter,
-                    "code": refusal.code,
-                }
-            }
-        )
+    def refusal(self, refusal: Refusal) -> tuple[int, bytes]:
+        return refusal.status, openai_error(refusal)
 
 
 class _Chunks:
@@ -99,27 +84,10 @@ class _Chunks:
 
     def event(self, delta: Mapping[str, Any], finish: str | None = None) -> bytes:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
-        return b"data: " + encoded({**self._head, "choices": [choice], **self._spare}) + b"\n\n"
+        return event({**self._head, "choices": [choice], **self._spare})
 
     def usage(self) -> bytes:
-        return b"data: " + encoded({**self._head, "choices": [], "usage": _usage(self._performance)}) + b"\n\n"
-
-
-def encoded(value: object) -> bytes:
-    """JSON in UTF-8; escaped throughout where a lone surrogate cannot be encoded."""
-    try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
-    except UnicodeEncodeError:
-        return json.dumps(value, separators=(",", ":")).encode()
-
-
-def _list(request: Mapping[str, Any], key: str) -> Sequence[Any]:
-    value = request.get(key)
-    if value is None:
-        return ()
-    if not isinstance(value, list):
-        raise BadQuestion(f"{key} must be an array", key)
-    return value
+        return event({**self._head, "choices": [], "usage": openai_usage(self._performance)})
 
 
 def _head(asked: Asked, performance: Performance, created: int, kind: str) -> dict[str, Any]:
@@ -132,18 +100,7 @@ def _head(asked: Asked, performance: Performance, created: int, kind: str) -> di
     }
 
 
-def _usage(performance: Performance) -> dict[str, Any]:
-    prompt, output = performance.answer.prompt_tokens, performance.answer.output_tokens
-    return {
-        "prompt_tokens": prompt,
-        "completion_tokens": output,
-        "total_tokens": prompt + output,
-        "prompt_tokens_details": {"cached_tokens": 0},
-        "completion_tokens_details": {"reasoning_tokens": 0},
-    }
-
-
-def _delta(piece: Any) -> dict[str, Any]:
+def _delta(piece: Piece) -> dict[str, Any]:
     if isinstance(piece, TextDelta):
         return {"content": piece.text}
     if piece.name is None:

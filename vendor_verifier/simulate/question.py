@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from vendor_verifier.simulate.dialogue import dialogue_of, name_stem
 from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import content_digest
-from vendor_verifier.wire.payload import as_count, as_dict
+from vendor_verifier.wire.payload import as_count, as_dict, as_list
 
 CHARACTERS_PER_TOKEN = 4
 
@@ -26,37 +26,33 @@ class BadQuestion(Exception):
 class Question:
     """A turn in chat-completions terms with what follows from it.
 
-    ``digest`` stands for messages, tools and tool choice, so it is the same under every model name and setting.
+    ``digest`` stands for messages, tools and tool choice as far as every protocol carries them, so it is the same
+    under every protocol, model name and setting. ``last_user_text`` is what the user said last, and
+    ``after_tool_result`` that the conversation ends with a tool's answer instead.
     """
 
     turn: Turn
     digest: str
     prompt_tokens: int
+    last_user_text: str
+    after_tool_result: bool
 
     @property
     def tools(self) -> dict[str, Any]:
         """Parameters schema by tool name; the first of two tools with one name counts."""
-        found: dict[str, Any] = {}
-        for tool in self.turn.tools:
-            function = as_dict(tool.get("function"))
-            name = function.get("name")
-            if isinstance(name, str) and name:
-                found.setdefault(name, function.get("parameters"))
-        return found
+        return {name: function.get("parameters") for name, function in _functions(self.turn).items()}
 
     @property
     def choice(self) -> str:
-        """``auto``, ``none``, ``required`` or ``named``."""
-        choice = self.turn.parameters.get("tool_choice")
-        if isinstance(choice, dict) and as_dict(choice.get("function")).get("name"):
-            return "named"
-        return choice if choice in ("none", "required") else "auto"
+        """``auto``, ``none``, ``required`` (any tool, or one of some) or ``named`` (the one tool)."""
+        mode, names = _choice(self.turn)
+        return "named" if mode == "required" and len(names) == 1 else mode
 
     @property
-    def named_tool(self) -> str | None:
-        """The tool that ``tool_choice`` names."""
-        name = as_dict(as_dict(self.turn.parameters.get("tool_choice")).get("function")).get("name")
-        return name if isinstance(name, str) else None
+    def allowed_tools(self) -> list[str]:
+        """The tools that may be called: all of them unless ``tool_choice`` names some."""
+        names = _choice(self.turn)[1]
+        return [name for name in self.tools if not names or name in names]
 
     @property
     def parallel(self) -> bool:
@@ -69,21 +65,6 @@ class Question:
         parameters = self.turn.parameters
         return as_count(parameters.get("max_completion_tokens")) or as_count(parameters.get("max_tokens"))
 
-    @property
-    def last_user_text(self) -> str:
-        """What the user said last, however its content is spelled."""
-        for message in reversed(self.turn.messages):
-            if message.get("role") == "user":
-                content = message.get("content")
-                parts = content if isinstance(content, list) else [{"text": content}]
-                return " ".join(text for part in parts if isinstance(text := as_dict(part).get("text"), str))
-        return ""
-
-    @property
-    def after_tool_result(self) -> bool:
-        """The conversation ends with a tool's answer rather than the user's."""
-        return self.turn.messages[-1].get("role") == "tool"
-
 
 def question_of(turn: Turn) -> Question:
     """Check a turn as strictly as a real vendor would, and derive digest and prompt size.
@@ -92,15 +73,57 @@ def question_of(turn: Turn) -> Question:
         BadQuestion: no messages, a message without a role, a tool choice that cannot be met, a parameter out of range.
     """
     _check_messages(turn)
-    size = len(json.dumps([turn.messages, turn.tools]))
-    question = Question(turn, content_digest(turn), -(-size // CHARACTERS_PER_TOKEN))
     _check_parameters(turn.parameters)
-    names = question.tools
-    if question.choice in ("required", "named") and not names:
+    functions = _functions(turn)
+    mode, names = _choice(turn)
+    if mode == "required" and not functions:
         raise BadQuestion("tool_choice is only allowed when tools are given", "tool_choice")
-    if question.choice == "named" and question.named_tool not in names:
-        raise BadQuestion(f"tool_choice names a tool that was not given: {question.named_tool}", "tool_choice")
-    return question
+    unknown = [name for name in names if name not in functions]
+    if unknown:
+        raise BadQuestion(f"tool_choice names a tool that was not given: {unknown[0]}", "tool_choice")
+    dialogue = dialogue_of(turn)
+    declared = [
+        [name, function.get("description") or "", _said_parameters(function.get("parameters"))]
+        for name, function in functions.items()
+    ]
+    size = dialogue.size + (len(json.dumps(declared)) if declared else 0)
+    return Question(
+        turn=turn,
+        digest=dialogue.digest(functions, [mode, *sorted(map(name_stem, names))]),
+        prompt_tokens=-(-size // CHARACTERS_PER_TOKEN),
+        last_user_text=dialogue.last_user_text,
+        after_tool_result=dialogue.after_tool_result,
+    )
+
+
+def _functions(turn: Turn) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for tool in turn.tools:
+        function = as_dict(tool.get("function"))
+        name = function.get("name")
+        if isinstance(name, str) and name:
+            found.setdefault(name, function)
+    return found
+
+
+def _said_parameters(schema: object) -> object:
+    """A tool's schema, nothing for one that says nothing: some protocols must have an object there."""
+    is_empty = not isinstance(schema, dict) or not any(value for key, value in schema.items() if key != "type")
+    return None if is_empty else schema
+
+
+def _choice(turn: Turn) -> tuple[str, Sequence[str]]:
+    """``auto``, ``none`` or ``required``, and the tools it is limited to (none: no limit)."""
+    choice = turn.parameters.get("tool_choice")
+    if isinstance(choice, dict):
+        name = as_dict(choice.get("function")).get("name")
+        if isinstance(name, str) and name:
+            return "required", [name]
+        allowed = as_dict(choice.get("allowed_tools"))
+        names = [as_dict(as_dict(item).get("function")).get("name") for item in as_list(allowed.get("tools"))]
+        mode = "required" if allowed.get("mode") == "required" else "auto"
+        return mode, [name for name in names if isinstance(name, str)]
+    return (choice if choice in ("none", "required") else "auto"), []
 
 
 def _check_messages(turn: Turn) -> None:

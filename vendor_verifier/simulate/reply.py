@@ -85,7 +85,7 @@ def stream_reply(performance: Performance, told: Told, speed: float, persona: st
     return Reply(
         200,
         steps,
-        content_type="text/event-stream; charset=utf-8",
+        content_type=told.content_type,
         headers=(("cache-control", "no-cache"),),
         # An early end is a stream that is whole as far as HTTP can tell.
         ending="complete" if performance.ending == "early_end" else performance.ending,

@@ -1,6 +1,8 @@
 """Simulated vendors on loopback: ``http://127.0.0.1:PORT/<persona>/v1/…``; it never binds another address.
 
-A request is parsed (``http1``), read by its protocol (``chat_wire``), answered by its persona (``performance``) and
+All five protocols stand below a persona; Gemini's under ``/v1beta`` too.
+
+A request is parsed (``http1``), read by its protocol (``*_wire``), answered by its persona (``performance``) and
 sent at that persona's pace (``reply``, ``connection``). The only state is how often a question was refused and asked.
 """
 
@@ -11,22 +13,34 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from types import TracebackType
+from typing import Any
 
-from vendor_verifier.simulate.chat_wire import SimulatedChat, encoded
+from vendor_verifier.simulate.anthropic_wire import SimulatedAnthropic
+from vendor_verifier.simulate.body import encoded, openai_error
+from vendor_verifier.simulate.chat_wire import SimulatedChat
+from vendor_verifier.simulate.completions_wire import SimulatedCompletions
 from vendor_verifier.simulate.connection import Connection
+from vendor_verifier.simulate.gemini_wire import SimulatedGemini
 from vendor_verifier.simulate.http1 import HttpCall
 from vendor_verifier.simulate.performance import Refusal, first_refusals, perform, refusal_of
 from vendor_verifier.simulate.personas import PERSONAS, Persona
 from vendor_verifier.simulate.question import BadQuestion
 from vendor_verifier.simulate.reply import Reply, body_reply, stream_reply, whole_reply
+from vendor_verifier.simulate.responses_wire import SimulatedResponses
 from vendor_verifier.simulate.traffic import Seen, Traffic
 from vendor_verifier.simulate.wire import Asked, SimulatedWire
 from vendor_verifier.wire.payload import PayloadError
 
 HOST = "127.0.0.1"
 MODEL = "simulated-model"
-WIRES: tuple[SimulatedWire, ...] = (SimulatedChat(),)
-_MODELS_PATH = "/v1/models"
+WIRES: tuple[SimulatedWire, ...] = (
+    SimulatedChat(),
+    SimulatedResponses(),
+    SimulatedCompletions(),
+    SimulatedAnthropic(),
+    SimulatedGemini(),
+)
+_MODELS_PATHS = ("/v1/models", "/v1beta/models")
 _BACKLOG = 512
 
 
@@ -51,8 +65,8 @@ class SimulatedVendors:
         self._speed = speed
         self._server: asyncio.Server | None = None
         self._connections: set[Connection] = set()
-        self._refused: Counter[tuple[str, str]] = Counter()
-        self._asked: Counter[tuple[str, str]] = Counter()
+        self._refused: Counter[tuple[str, str, str]] = Counter()
+        self._asked: Counter[tuple[str, str, str]] = Counter()
 
     async def __aenter__(self) -> SimulatedVendors:
         loop = asyncio.get_running_loop()
@@ -101,9 +115,9 @@ class SimulatedVendors:
         if persona is None:
             known = ", ".join(PERSONAS)
             return _refuse(404, f"no simulated vendor at {path[:200]}; the path begins with one of: {known}")
-        if f"/{rest}" == _MODELS_PATH:
+        if f"/{rest}" in _MODELS_PATHS:
             return self._models(call, persona)
-        wire = next((wire for wire in WIRES if wire.path == f"/{rest}"), None)
+        wire = next((wire for wire in WIRES if wire.serves(f"/{rest}")), None)
         if wire is None:
             return _refuse(404, f"{persona.name} serves nothing at /{rest[:200]}")
         if call.method != "POST":
@@ -115,13 +129,12 @@ class SimulatedVendors:
         if call.method != "GET":
             return _refuse(405, f"{call.method} is not allowed here", allow="GET")
         if persona.refusal is not None:
-            return _refused(SimulatedChat(), refusal_of(persona.refusal))
-        model = {"id": persona.served_model or MODEL, "object": "model", "created": 0, "owned_by": persona.name}
-        return whole_reply(200, encoded({"object": "list", "data": [model]}))
+            return _refused(WIRES[0], refusal_of(persona.refusal))
+        return whole_reply(200, encoded(_model_list(persona)))
 
     def _answer(self, call: HttpCall, persona: Persona, wire: SimulatedWire) -> Reply:
         try:
-            asked = wire.read(call.body)
+            asked = wire.read(call.body, call.target.removeprefix(f"/{persona.name}"))
         except BadQuestion as error:
             return _refused(wire, Refusal(400, "invalid_value", str(error), parameter=error.parameter), persona)
         except PayloadError as error:
@@ -131,7 +144,7 @@ class SimulatedVendors:
         return reply
 
     def _performed(self, asked: Asked, persona: Persona, wire: SimulatedWire) -> Reply:
-        key = (persona.name, asked.question.digest)
+        key = (persona.name, wire.name, asked.question.digest)
         self._asked[key] += 1
         outcome = perform(asked.question, persona, self._seed, refused=self._refused[key], asked=self._asked[key])
         if isinstance(outcome, Refusal):
@@ -164,16 +177,27 @@ async def serve(
         await asyncio.Event().wait()
 
 
+def _model_list(persona: Persona) -> dict[str, Any]:
+    """The one model, so that OpenAI's, Anthropic's and Gemini's clients each find what they look for."""
+    name = persona.served_model or MODEL
+    model = {"id": name, "object": "model", "created": 0, "owned_by": persona.name}
+    anthropic = {"type": "model", "display_name": name, "created_at": "2025-01-01T00:00:00Z"}
+    gemini = {"name": f"models/{name}", "supportedGenerationMethods": ["generateContent"]}
+    listed = {"object": "list", "data": [{**model, **anthropic}], "has_more": False, "first_id": name, "last_id": name}
+    return {**listed, "models": [gemini]}
+
+
 def _refused(wire: SimulatedWire, refusal: Refusal, persona: Persona | None = None) -> Reply:
     headers: list[tuple[str, str]] = []
     if refusal.retry_after_s is not None:
         # Whole seconds are all the standard header can say; the precise wait stands in the header SDKs read first.
         headers = [("retry-after", "0"), ("retry-after-ms", str(round(refusal.retry_after_s * 1000)))]
     name = None if persona is None else persona.name
-    return whole_reply(refusal.status, wire.refusal(refusal), headers=headers, persona=name)
+    status, body = wire.refusal(refusal)
+    return whole_reply(status, body, headers=headers, persona=name)
 
 
 def _refuse(status: int, message: str, allow: str | None = None) -> Reply:
     headers = () if allow is None else (("allow", allow),)
     code = "not_found" if status == 404 else "method_not_allowed"
-    return whole_reply(status, SimulatedChat().refusal(Refusal(status, code, message)), headers=headers)
+    return whole_reply(status, openai_error(Refusal(status, code, message)), headers=headers)
