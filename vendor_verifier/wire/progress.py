@@ -13,7 +13,7 @@ from vendor_verifier.wire.base import Reader
 from vendor_verifier.wire.sse import SseDecoder
 
 _FIELD = b"data:"
-_PING = b'"ping"'
+_PINGS = (b'"type": "ping"', b'"type":"ping"')
 
 
 class ProgressMeter:
@@ -37,14 +37,15 @@ class ProgressMeter:
             progress = not chunk.isspace() and bool(chunk)
             self.has_token = self.has_token or progress
             return progress
-        if not self.has_token:
-            self._look_for_token(chunk)
+        is_first = not self.has_token and self._look_for_token(chunk)
         window = self._tail + chunk
         self._tail = window[-(len(_FIELD) - 1) :]
-        return window.count(_FIELD) > window.count(_PING)
+        fields = window.count(_FIELD)
+        return is_first or (fields > 0 and fields > sum(map(window.count, _PINGS)))
 
-    def _look_for_token(self, chunk: bytes) -> None:
+    def _look_for_token(self, chunk: bytes) -> bool:
         for event in self._decoder.feed(chunk):
             for heard in self._reader.read(event):
                 self._assembler.add(heard)
         self.has_token = self._assembler.has_token
+        return self.has_token

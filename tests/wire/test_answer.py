@@ -1,0 +1,286 @@
+"""A finished exchange is read the same whatever its chunking, and judged by what was really said."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vendor_verifier.values.exchange import Exchange
+from vendor_verifier.values.record import Failure, FailureKind
+from vendor_verifier.wire.answer import Outcome, read_answer
+from vendor_verifier.wire.openai_chat import OpenAIChatReader
+
+SENT_AT = "2026-01-01T00:00:00.000+00:00"
+STREAM = {"content-type": "text/event-stream"}
+JSON = {"content-type": "application/json"}
+DONE = b"data: [DONE]\n\n"
+CUT = Failure("truncated", "stream", "peer closed connection", 200)
+IDLE = Failure("timeout_idle", "stream", "no data", 200)
+TOO_LARGE = Failure("limit_exceeded", "stream", "too large", 200)
+
+
+def event(finish: str | None = None, **delta: Any) -> bytes:
+    return (
+        b"data: "
+        + json.dumps({"model": "m", "choices": [{"delta": delta, "finish_reason": finish}]}).encode()
+        + b"\n\n"
+    )
+
+
+def message(finish: str | None = "stop", **fields: Any) -> bytes:
+    return json.dumps({"id": "r", "choices": [{"message": fields, "finish_reason": finish}]}).encode()
+
+
+def read(
+    *chunks: bytes,
+    headers: Mapping[str, str] = STREAM,
+    status: int | None = 200,
+    failure: Failure | None = None,
+    **options: Any,
+) -> Outcome:
+    """Read an exchange whose chunks came 10 ns apart."""
+    stamped = [(10 * (n + 1), chunk) for n, chunk in enumerate(chunks)]
+    exchange = Exchange(SENT_AT, 10 * len(chunks) + 5, status, headers, stamped, 1, -7, 3, failure)
+    return read_answer(exchange, OpenAIChatReader(), **options)
+
+
+def kind_of(outcome: Outcome) -> FailureKind | None:
+    return outcome[2].kind if outcome[2] else None
+
+
+def anomalies(outcome: Outcome) -> tuple[str, ...]:
+    return outcome[1].anomalies if outcome[1] else ()
+
+
+# --- timing
+
+
+def test_timing_is_the_chunks() -> None:
+    """First event, first token, first answer, gaps and end are the moments their bytes came."""
+    timing, _, failure = read(
+        event(role="assistant"), event(reasoning="hm"), event(content="a"), event("stop", content="b"), DONE
+    )
+    assert failure is None
+    assert (timing.first_event_ns, timing.first_token_ns, timing.first_answer_ns) == (10, 20, 30)
+    assert (timing.last_token_ns, timing.gaps_ns, timing.end_ns) == (40, (10, 10), 55)
+    assert (timing.scheduled_ns, timing.connect_ns, timing.headers_ns) == (-7, 3, 1)
+    assert timing.first_chunk_share == 0.5
+
+
+def test_an_event_counts_when_it_is_whole() -> None:
+    """A token is heard with the byte that completes its event, not with the first of it."""
+    whole = event("stop", content="a")
+    timing, _, _ = read(whole[:10], whole[10:-1], whole[-1:], DONE)
+    assert timing.first_token_ns == 30
+
+
+def test_what_is_left_open_at_the_end_came_with_the_last_chunk() -> None:
+    """An event without its blank line is read all the same."""
+    timing, response, failure = read(event(content="a"), event("stop", content="b").rstrip())
+    assert failure is None
+    assert response is not None
+    assert response.text == "ab"
+    assert timing.last_token_ns == 20
+
+
+def test_a_plain_body_has_no_token_times() -> None:
+    """Plain JSON to a stream request is read; TTFT is absent, never the time of the whole."""
+    outcome = read(message(content="hello"), headers=JSON)
+    timing, response, failure = outcome
+    assert failure is None
+    assert response is not None
+    assert (response.text, response.streamed) == ("hello", False)
+    assert anomalies(outcome) == ("not_streamed",)
+    assert (timing.first_token_ns, timing.last_token_ns, timing.gaps_ns) == (None, None, ())
+
+
+# --- stream or body
+
+
+@pytest.mark.parametrize(
+    "start", [b"", b": hi\n\n", b":\n\n", b"retry: 1\n\n", b"id: 1\n", b"\n\n", b"\xef\xbb\xbf", b"event: x\n"]
+)
+@pytest.mark.parametrize("content_type", ["text/event-stream; charset=utf-8", "application/json", "text/plain", ""])
+@pytest.mark.parametrize("size", [1, 3, 1000])
+def test_a_stream_is_known_by_its_look(start: bytes, content_type: str, size: int) -> None:
+    """A stream under any content type, from its first field on and in any chunking, is a stream."""
+    data = start + event("stop", content="hello") + DONE
+    chunks = [data[at : at + size] for at in range(0, len(data), size)]
+    _, response, failure = read(*chunks, headers={"content-type": content_type})
+    assert failure is None
+    assert response is not None
+    assert (response.text, response.streamed) == ("hello", True)
+
+
+@pytest.mark.parametrize("content_type", ["text/event-stream", "application/json", ""])
+@pytest.mark.parametrize("start", [b"", b"\n \n", b"\xef\xbb\xbf"])
+def test_a_body_is_known_by_its_look(start: bytes, content_type: str) -> None:
+    """A JSON answer under any content type is read as one."""
+    outcome = read(start + message(content="hello"), headers={"content-type": content_type})
+    assert kind_of(outcome) is None
+    assert anomalies(outcome) == ("not_streamed",)
+
+
+@given(st.lists(st.integers(0, 400), max_size=10))
+def test_chunking_changes_no_content(cuts: list[int]) -> None:
+    """However the bytes are cut, the same answer is read."""
+    call = {"index": 0, "id": "c", "function": {"name": "f", "arguments": '{"a": "é\u2028"}'}}
+    data = event(content="é") + event(tool_calls=[call]) + event("tool_calls") + DONE
+    places = sorted({0, *(cut for cut in cuts if cut < len(data)), len(data)})
+    _, response, failure = read(*(data[start:end] for start, end in pairwise(places)))
+    _, expected, _ = read(data)
+    assert failure is None
+    assert response is not None
+    assert expected is not None
+    assert (response.text, response.tool_calls) == (expected.text, expected.tool_calls)
+
+
+# --- judgement
+
+
+@pytest.mark.parametrize("failure", [CUT, IDLE, TOO_LARGE])
+def test_a_cut_answer_keeps_what_was_said_and_why_it_ended(failure: Failure) -> None:
+    """Both the partial response and what the transport saw are in the outcome."""
+    _, response, seen = read(event(content="hel"), failure=failure)
+    assert response is not None
+    assert response.text == "hel"
+    assert seen is failure
+
+
+@pytest.mark.parametrize("end", [event("stop"), DONE])
+@pytest.mark.parametrize("failure", [CUT, IDLE, Failure("timeout_total", "stream", "late", 200)])
+def test_what_comes_after_the_end_spoils_nothing(end: bytes, failure: Failure) -> None:
+    """An answer that was given whole is a success, however the connection ended afterwards."""
+    assert kind_of(read(event(content="hello"), end, failure=failure)) is None
+
+
+def test_an_endless_answer_is_none_even_after_a_finish() -> None:
+    """More bytes than any answer has is the vendor's fault, not the connection's."""
+    assert kind_of(read(event("stop", content="x"), failure=TOO_LARGE)) == "limit_exceeded"
+
+
+def test_a_clean_end_without_finish_or_marker_is_truncated() -> None:
+    """HTTP's word for the end is not the model's."""
+    assert kind_of(read(event(content="hello"))) == "truncated"
+
+
+def test_a_marker_without_finish_is_an_anomaly_only() -> None:
+    """Some vendors never give a finish reason; the end marker is enough."""
+    outcome = read(event(content="hello"), DONE)
+    assert kind_of(outcome) is None
+    assert "no_finish_reason" in anomalies(outcome)
+
+
+@pytest.mark.parametrize(
+    ("chunks", "headers", "kind"),
+    [
+        ((), STREAM, "empty_response"),
+        ((DONE,), STREAM, "empty_response"),
+        ((b": hi\n\n",), STREAM, "empty_response"),
+        ((event(role="assistant"), DONE), STREAM, "empty_response"),
+        ((b"",), JSON, "empty_response"),
+        ((b" \n",), JSON, "empty_response"),
+        ((b"data: oops\n\n",), STREAM, "bad_payload"),
+        ((b"<html>busy</html>",), STREAM, "not_an_api_response"),
+        ((b"<html>busy</html>",), {}, "not_an_api_response"),
+        ((b'{"choices": [',), JSON, "not_an_api_response"),
+        ((b'{"ok": true}',), JSON, "not_an_api_response"),
+        ((b"[1]",), JSON, "not_an_api_response"),
+        ((b'{"error": {"message": "x"}}',), JSON, "api_error_in_200"),
+        ((event(content="a"), b'data: {"error": {"message": "x"}}\n\n'), STREAM, "api_error_in_200"),
+        ((event("error", content="a"), DONE), STREAM, "api_error_in_200"),
+        ((b"data: " + b"x" * (9 * 2**20),), STREAM, "limit_exceeded"),
+    ],
+)
+def test_what_a_200_can_be_instead_of_an_answer(
+    chunks: tuple[bytes, ...], headers: Mapping[str, str], kind: FailureKind
+) -> None:
+    """Each kind of non-answer has its name."""
+    assert kind_of(read(*chunks, headers=headers)) == kind
+
+
+def test_an_inner_error_keeps_its_code_and_meaning() -> None:
+    """The status a code stands for decides about retries, so it is kept with the code."""
+    _, _, failure = read(b'data: {"error": {"message": "slow down", "code": "rate_limit_exceeded"}}\n\n')
+    assert failure is not None
+    assert (failure.kind, failure.status, failure.code) == ("api_error_in_200", 429, "rate_limit_exceeded")
+
+
+def test_a_refusal_is_read_from_its_body_and_headers() -> None:
+    """Status, words and wait of a non-2xx answer come from the vendor, a cut body notwithstanding."""
+    body = b'{"error": {"message": "slow down", "code": "busy"}}'
+    _, response, failure = read(body, status=429, headers=JSON | {"retry-after": "3"}, failure=CUT)
+    assert response is None
+    assert failure is not None
+    assert (failure.kind, failure.message, failure.code, failure.retry_after_s) == (
+        "rate_limited", "slow down", "busy", 3.0,
+    )  # fmt: skip
+
+
+def test_a_retry_date_is_measured_on_the_servers_clock() -> None:
+    """A server whose clock is years off still gets the wait it meant."""
+    headers = {"date": "Mon, 01 Jan 2035 00:00:00 GMT", "retry-after": "Mon, 01 Jan 2035 00:00:20 GMT"}
+    _, _, failure = read(status=429, headers=headers)
+    assert failure is not None
+    assert failure.retry_after_s == 20.0
+
+
+def test_the_vendors_own_opinion_of_a_refusal_counts() -> None:
+    """A plugin may know better than the status."""
+    own = Failure("auth", "headers", "bad key", 400)
+    assert read(b"No connected db.", status=400, classify=lambda status, headers, body: own)[2] is own
+    assert kind_of(read(b"x", status=400, classify=lambda status, headers, body: None)) == "bad_request"
+
+
+def test_without_an_answer_the_transport_has_the_word() -> None:
+    """What stopped the exchange before any status is the failure."""
+    refused = Failure("connect_refused", "connect", "refused")
+    assert read(status=None, failure=refused)[2] is refused
+
+
+def test_names_are_given_back_as_declared() -> None:
+    """Where a wire had to send other names, calls carry the declared ones; unknown names stay."""
+    calls = [{"index": n, "id": str(n), "function": {"name": name, "arguments": "{}"}} for n, name in enumerate("ab")]
+    _, response, _ = read(event("tool_calls", tool_calls=calls), DONE, tool_names={"a": "org.a"})
+    assert response is not None
+    assert [call.name for call in response.tool_calls] == ["org.a", "b"]
+
+
+def test_the_request_id_is_the_bodys_else_the_headers() -> None:
+    """An id to complain with is kept wherever the vendor gave it."""
+    headers = STREAM | {"x-request-id": "from-header"}
+    _, response, _ = read(event("stop", content="x"), headers=headers)
+    assert response is not None
+    assert response.request_id == "from-header"
+    _, response, _ = read(message(content="x"), headers=JSON | {"x-request-id": "from-header"})
+    assert response is not None
+    assert response.request_id == "r"
+
+
+def test_bytes_that_are_no_text_are_noted() -> None:
+    """Invalid UTF-8 is read with replacements and flagged."""
+    outcome = read(event("stop", content="hello").replace(b"hello", b"he\xffo"), DONE)
+    assert kind_of(outcome) is None
+    assert "invalid_utf8" in anomalies(outcome)
+
+
+@given(
+    chunks=st.lists(st.binary(max_size=40), max_size=5),
+    status=st.sampled_from([None, 101, 200, 204, 301, 404, 500]),
+    headers=st.sampled_from([STREAM, JSON, {}]),
+    failure=st.sampled_from([None, CUT]),
+)
+def test_no_bytes_raise(
+    chunks: list[bytes], status: int | None, headers: Mapping[str, str], failure: Failure | None
+) -> None:
+    """Every exchange gives a response or a failure, and one that is no answer gives a failure."""
+    _, response, seen = read(*chunks, headers=headers, status=status, failure=failure)
+    assert seen is not None or response is not None
+    if status is None or not 200 <= status < 300:
+        assert seen is not None

@@ -1,0 +1,116 @@
+"""The meter tells tokens and data from keep-alive noise, whatever the chunking."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vendor_verifier.wire.openai_chat import OpenAIChatReader
+from vendor_verifier.wire.progress import ProgressMeter
+
+ROLE = b'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}\n\n'
+TOKEN = b'data: {"choices":[{"index":0,"delta":{"content":"hi"}}]}\n\n'
+THOUGHT = b'data: {"choices":[{"index":0,"delta":{"reasoning_content":"hm"}}]}\n\n'
+CALL = b'data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"name":"ping"}}]}}]}\n\n'
+NOISE = [
+    b": keep-alive\n\n",
+    b":\n\n",
+    b"\n",
+    b"\r\n\r\n",
+    b'event: ping\ndata: {"type": "ping"}\n\n',
+    b'event: ping\ndata: {"type":"ping"}\n\n' * 3,
+    b"retry: 1000\n",
+    b"id: 1\n",
+]
+
+
+def meter() -> ProgressMeter:
+    return ProgressMeter(OpenAIChatReader())
+
+
+def after_token() -> ProgressMeter:
+    started = meter()
+    started.feed(TOKEN)
+    assert started.has_token
+    return started
+
+
+@pytest.mark.parametrize("event", [TOKEN, THOUGHT, CALL])
+def test_a_first_token_of_any_kind_is_seen(event: bytes) -> None:
+    """Text, reasoning and tool calls all count, in the chunk that completes them."""
+    fresh = meter()
+    assert fresh.feed(event)
+    assert fresh.has_token
+
+
+def test_an_empty_delta_is_data_but_no_token() -> None:
+    """The usual first event that only names the role is not a first token."""
+    fresh = meter()
+    assert fresh.feed(ROLE)
+    assert not fresh.has_token
+
+
+@pytest.mark.parametrize("noise", NOISE)
+def test_noise_is_neither_token_nor_progress(noise: bytes) -> None:
+    """Comments, blank lines, pings and fields without data say nothing, before and after the first token."""
+    fresh = meter()
+    assert not fresh.feed(noise)
+    assert not fresh.has_token
+    assert not after_token().feed(noise)
+
+
+@pytest.mark.parametrize("event", [TOKEN, THOUGHT, CALL, ROLE, b"data: [DONE]\n\n", b"data:{}\r\n\r\n"])
+def test_data_is_progress_after_the_first_token(event: bytes) -> None:
+    """Any data event shows that the vendor is at work."""
+    assert after_token().feed(event)
+
+
+def test_a_ping_beside_data_does_not_hide_it() -> None:
+    """A chunk with both is progress."""
+    assert after_token().feed(NOISE[4] + TOKEN)
+
+
+def test_a_field_split_over_chunks_is_seen_once() -> None:
+    """A data field counts when its name is whole, and dripping bytes of its content do not count again."""
+    dripped = after_token()
+    seen = [dripped.feed(TOKEN[at : at + 1]) for at in range(len(TOKEN))]
+    assert seen.count(True) == 1
+    assert seen.index(True) == len(b"data:") - 1
+
+
+def test_a_comment_that_drips_is_no_progress() -> None:
+    """One byte a second for ever is not an answer."""
+    dripped = after_token()
+    assert not any(dripped.feed(bytes([byte])) for byte in b": keep-alive and so on\n\n" * 3)
+
+
+@given(st.lists(st.integers(1, len(ROLE + TOKEN)), max_size=8))
+def test_the_first_token_does_not_depend_on_the_chunking(cuts: list[int]) -> None:
+    """However the bytes are cut, the token is there once its event is complete and not before."""
+    data = ROLE + TOKEN
+    fresh = meter()
+    places = sorted({0, *(cut for cut in cuts if cut < len(data)), len(data)})
+    for start, end in pairwise(places):
+        fresh.feed(data[start:end])
+        # The event is complete with the line end that empties the last line.
+        assert fresh.has_token == (end == len(data))
+
+
+@pytest.mark.parametrize(("chunk", "progress"), [(b'{"a"', True), (b"  \n", False), (b"", False), (b" x", True)])
+def test_of_a_plain_body_everything_but_white_space_counts(chunk: bytes, progress: bool) -> None:
+    """A body that is no stream is under way from its first visible byte."""
+    body = meter()
+    body.expect_body()
+    assert body.feed(chunk) == progress
+    assert body.has_token == progress
+
+
+@given(st.lists(st.binary(max_size=30), max_size=10))
+def test_no_bytes_raise(chunks: list[bytes]) -> None:
+    """Whatever a vendor sends, the meter goes on."""
+    fresh = meter()
+    for chunk in chunks:
+        assert fresh.feed(chunk) in (True, False)
