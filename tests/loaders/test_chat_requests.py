@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.errors import DataError
-from vendor_verifier.loaders import LOADERS, LoadedSamples, read_samples
+from vendor_verifier.loaders import LoadedSamples, read_samples
 from vendor_verifier.values.sample import sample_id
 from vendor_verifier.wire.base import json_bytes
 
@@ -168,12 +168,6 @@ def test_real_set_loads_with_its_known_peculiarities() -> None:
     assert len(loaded.samples) == len({sample.id for sample in loaded.samples}) == 512
     assert [defect.split(":")[0] for defect in loaded.defects[:-1]] == ["line 72", "line 168", "line 328", "line 380"]
     assert loaded.defects[-1].startswith("13 samples")
-
-
-def test_loaders_are_listed() -> None:
-    """The explicit tuple names every format once."""
-    assert [loader.name for loader in LOADERS] == ["chat_requests"]
-    assert LOADERS[0].read is read_samples
 
 
 json_values = st.recursive(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from vendor_verifier.errors import DataError, Problem
 from vendor_verifier.values.sample import Sample
+
+if TYPE_CHECKING:
+    from vendor_verifier.loaders.request_row import Question
 
 MAX_SHOWN = 20
 
@@ -16,20 +20,27 @@ class LoadedSamples:
     """The usable samples of one file, in its order.
 
     ``skipped`` are the lines left out at the user's wish; ``defects`` are sentences about what the data set itself has
-    wrong or peculiar, for the report: never a vendor's fault.
+    wrong or peculiar, for the report: never a vendor's fault. ``format`` names the loader that was used.
     """
 
     samples: tuple[Sample, ...]
     skipped: tuple[Problem, ...] = ()
     defects: tuple[str, ...] = ()
+    format: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Loader:
-    """A line format by name. ``read`` takes ``(lines, *, dataset, file, skip_bad=False)``."""
+    """A row format by name, as ``--dataset-format`` takes it.
+
+    ``read_row`` gives the question of a row and raises UnusableRequest; ``recognises`` tells the format by one row;
+    ``row`` says in words what a row has.
+    """
 
     name: str
-    read: Callable[..., LoadedSamples]
+    read_row: Callable[[Mapping[str, Any]], Question]
+    recognises: Callable[[Mapping[str, Any]], bool]
+    row: str
 
 
 def data_error(problems: Sequence[Problem]) -> DataError:

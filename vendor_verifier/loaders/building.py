@@ -1,0 +1,108 @@
+"""Rows of any format → samples with identities, and everything wrong with them at once; it knows no format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from vendor_verifier.errors import Problem
+from vendor_verifier.loaders.base import LoadedSamples, data_error
+from vendor_verifier.loaders.json_lines import Row
+from vendor_verifier.loaders.request_row import Question, UnusableRequest
+from vendor_verifier.values.sample import Sample, Source, sample_id
+
+_MAX_DEFECTS = 50
+
+
+def build_samples(
+    rows: Iterable[Row | Problem],
+    read_row: Callable[[Mapping[str, Any]], Question],
+    *,
+    dataset: str,
+    file: Path,
+    skip_bad: bool = False,
+    place: str = "line",
+    holds: str = "one chat-completions request a line",
+) -> LoadedSamples:
+    """Build samples.
+
+    Args:
+        rows: rows as read, or the problems they have.
+        read_row: what a row asks; raises UnusableRequest.
+        dataset: the name samples carry as their source.
+        file: what error messages call the file.
+        skip_bad: leave unusable rows out and list them in ``skipped``, instead of refusing the file.
+        place: what ``Row.line`` counts: ``line``, or ``row`` inside a JSON array.
+        holds: what such a file holds, for the message about an empty one.
+
+    Raises:
+        DataError: unusable rows (all of them, the first in full), or no usable row at all.
+    """
+    samples: list[Sample] = []
+    problems: list[Problem] = []
+    defects: list[str] = []
+    lines_of: dict[str, list[int]] = {}
+    for row in rows:
+        question = row if isinstance(row, Problem) else _question(row, read_row, file, place)
+        if isinstance(question, Problem):
+            problems.append(question)
+            continue
+        assert isinstance(row, Row)
+        samples.append(_sample(question, row, dataset, lines_of))
+        defects += _row_defects(question, row, place)
+    if problems and not skip_bad:
+        raise data_error(problems)
+    if not samples:
+        raise data_error([Problem(f"no usable sample: expected {holds}", file), *problems])
+    return LoadedSamples(tuple(samples), tuple(problems), (*_capped(defects), *_repetitions(lines_of, place)))
+
+
+def place_in(file: Path, place: str, number: int, key: str | None, message: str) -> Problem:
+    """A problem of a row that stands on a line, or in a row of an array."""
+    if place == "line":
+        return Problem(message, file, number, key)
+    return Problem(message, file, None, f"{place} {number}" + (f", {key}" if key else ""))
+
+
+def _question(
+    row: Row, read_row: Callable[[Mapping[str, Any]], Question], file: Path, place: str
+) -> Question | Problem:
+    try:
+        return read_row(row.fields)
+    except UnusableRequest as reason:
+        return place_in(file, place, row.line, reason.key, str(reason))
+
+
+def _sample(question: Question, row: Row, dataset: str, lines_of: dict[str, list[int]]) -> Sample:
+    first = sample_id(question.turn, 1)
+    known = lines_of.setdefault(first, [])
+    known.append(row.line)
+    return Sample(
+        id=first if len(known) == 1 else sample_id(question.turn, len(known)),
+        turn=question.turn,
+        expected=question.expected,
+        tags=question.tags,
+        source=Source(dataset, row.line),
+    )
+
+
+def _row_defects(question: Question, row: Row, place: str) -> list[str]:
+    repeated = [f"key {key!r} occurs twice in one object; the last one counts" for key in row.repeated]
+    return [f"{place} {row.line}: {defect}" for defect in (*question.defects, *repeated)]
+
+
+def _capped(defects: Sequence[str]) -> list[str]:
+    hidden = len(defects) - _MAX_DEFECTS
+    if hidden <= 0:
+        return list(defects)
+    return [*defects[:_MAX_DEFECTS], f"and {hidden} more defect{'s' if hidden > 1 else ''} like these"]
+
+
+def _repetitions(lines_of: Mapping[str, Sequence[int]], place: str) -> list[str]:
+    repeats = sorted(line for lines in lines_of.values() for line in lines[1:])
+    if not repeats:
+        return []
+    shown = ", ".join(map(str, repeats[:20])) + (", …" if len(repeats) > 20 else "")
+    count = "1 sample repeats" if len(repeats) == 1 else f"{len(repeats)} samples repeat"
+    return [f"{count} an earlier one word for word; equal ones are told apart by number ({place} {shown})"]

@@ -1,0 +1,114 @@
+"""Which samples of a data set are asked: filters, a limit, strata; pure, and the same for every suite.
+
+The draw within a stratum orders samples by a digest of seed and id. So it needs no random generator, is the same on
+every machine, and a row added to the file moves no other sample in the order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from vendor_verifier.errors import UsageError
+from vendor_verifier.suites.mcp_toolbench import CALL_TYPES
+from vendor_verifier.values.sample import Sample
+
+
+def select(
+    samples: Iterable[Sample],
+    *,
+    ids: Sequence[str] = (),
+    difficulty: Sequence[str] = (),
+    category: Sequence[str] = (),
+    tags: Sequence[str] = (),
+    stratify_by: str | None = None,
+    limit: int | None = None,
+    seed: int = 0,
+) -> tuple[Sample, ...]:
+    """The samples that every filter lets through, in their order. An empty filter passes everything; case is ignored.
+
+    Args:
+        ids: any of these is the sample's id or its tag ``id``.
+        difficulty: any of these is the tag ``difficulty`` or ``call_type``. For a sample that has only a call type,
+            easy means single, medium and hard mean multi.
+        category: any of these is contained in the tag ``category``.
+        tags: each of these is contained in the tools or tags as JSON text.
+        stratify_by: a tag whose values share ``limit`` in proportion to their numbers (largest remainders); which
+            samples of a value are taken is drawn with ``seed``.
+        limit: at most so many; without ``stratify_by`` the first.
+
+    Raises:
+        UsageError: a negative limit, or no sample has the tag to stratify by.
+    """
+    if limit is not None and limit < 0:
+        raise UsageError(f"the limit is at least 0, read {limit}")
+    wanted_ids = set(ids)
+    levels = {level.casefold() for level in difficulty}
+    categories = [word.casefold() for word in category]
+    words = [word.casefold() for word in tags]
+    kept = [
+        sample
+        for sample in samples
+        if (not wanted_ids or sample.id in wanted_ids or _tag(sample, "id") in wanted_ids)
+        and (not levels or _has_level(sample, levels))
+        and (not categories or any(word in _tag(sample, "category").casefold() for word in categories))
+        and (not words or _mentions(sample, words))
+    ]
+    if stratify_by is not None and kept and not any(stratify_by in sample.tags for sample in kept):
+        raise UsageError(f"no sample has the tag {stratify_by!r} to stratify by; {_known_tags(kept)}")
+    if limit is None or len(kept) <= limit:
+        return tuple(kept)
+    return tuple(kept[:limit] if stratify_by is None else _stratified(kept, stratify_by, limit, seed))
+
+
+def _tag(sample: Sample, key: str) -> str:
+    """A tag as text; "" when the sample has none."""
+    value: Any = sample.tags.get(key)
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def _has_level(sample: Sample, levels: set[str]) -> bool:
+    own, call_type = _tag(sample, "difficulty").casefold(), _tag(sample, "call_type").casefold()
+    if own in levels or call_type in levels:
+        return bool(own or call_type)
+    return not own and bool(call_type) and call_type in {CALL_TYPES.get(level, level) for level in levels}
+
+
+def _mentions(sample: Sample, words: Sequence[str]) -> bool:
+    text = json.dumps([list(sample.turn.tools), dict(sample.tags)], ensure_ascii=False).casefold()
+    return all(word in text for word in words)
+
+
+def _known_tags(samples: Sequence[Sample]) -> str:
+    known = sorted({key for sample in samples for key in sample.tags})
+    return f"there are {', '.join(known)}" if known else "there are no tags at all"
+
+
+def _stratified(samples: Sequence[Sample], key: str, limit: int, seed: int) -> list[Sample]:
+    strata: dict[str, list[int]] = {}
+    for position, sample in enumerate(samples):
+        strata.setdefault(_tag(sample, key), []).append(position)
+    shares = _shares([len(positions) for positions in strata.values()], limit)
+    chosen: set[int] = set()
+    for positions, share in zip(strata.values(), shares, strict=True):
+        chosen.update(sorted(positions, key=lambda at: _lot(samples[at].id, seed))[:share])
+    return [sample for position, sample in enumerate(samples) if position in chosen]
+
+
+def _shares(sizes: Sequence[int], limit: int) -> list[int]:
+    """``limit`` ≤ Σ sizes in proportion to ``sizes`` (Hamilton's method); equal remainders go to the larger, then the
+    earlier one."""
+    total = sum(sizes)
+    shares = [size * limit // total for size in sizes]
+    order = sorted(range(len(sizes)), key=lambda at: (-(sizes[at] * limit % total), -sizes[at], at))
+    for at in order[: limit - sum(shares)]:
+        shares[at] += 1
+    return shares
+
+
+def _lot(sample_id: str, seed: int) -> bytes:
+    return hashlib.sha256(f"{seed}\n{sample_id}".encode()).digest()

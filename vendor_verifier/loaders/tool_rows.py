@@ -1,0 +1,183 @@
+"""What rows of tool evaluations have in common: a query, tools in many spellings, expected calls; it knows no data set.
+
+Gold calls that their own tools refuse (no such tool, parameters against the schema) are reported as the data set's
+defects and kept: the published numbers were made with them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from vendor_verifier.loaders.base import kind_of, shortened
+from vendor_verifier.loaders.json_lines import half_character
+from vendor_verifier.loaders.request_row import Question, UnusableRequest, control_tags
+from vendor_verifier.suites.calls import Call, read_expectation
+from vendor_verifier.suites.schema import ArgumentChecker
+from vendor_verifier.values.event import ToolCall
+from vendor_verifier.values.request import Turn
+from vendor_verifier.wire.payload import PayloadError, as_dict, parse_json
+
+Tool = Mapping[str, Any]
+NormalCall = Mapping[str, Any] | str
+_SCHEMA_KEYS = ("parameters", "input_schema", "inputSchema", "arguments")
+_SCHEMA_WORDS = frozenset({"type", "properties", "$ref", "$schema", "anyOf", "oneOf", "allOf", "additionalProperties"})
+
+
+def question_of(
+    query: str,
+    tools: Sequence[Tool],
+    calls: Sequence[NormalCall],
+    tags: Mapping[str, Any],
+    *,
+    similar: Sequence[Sequence[str]] = (),
+    defects: Sequence[str] = (),
+) -> Question:
+    """A query asked of the tools. ``similar`` are, call by call, the names of tools that would do as well."""
+    turn = Turn(({"role": "user", "content": query},), tuple(tools))
+    expected: dict[str, Any] = {"calls": list(calls)}
+    if any(similar):
+        expected["similar"] = [list(names) for names in similar]
+    return Question(turn, tags, expected, (*defects, *call_defects(tools, calls)))
+
+
+def read_query(row: Mapping[str, Any], key: str = "query") -> str:
+    """The question in words."""
+    query = row.get(key)
+    if not isinstance(query, str) or not query.strip():
+        read = kind_of(query) if key in row and query != "" else "nothing"
+        raise UnusableRequest(f"expected the question as text, read {read}", key)
+    return query
+
+
+def row_tags(row: Mapping[str, Any], *, id_key: str = "id") -> dict[str, Any]:
+    """The row's control keys as tags, its identity under ``id`` whatever the data set calls it."""
+    tags = control_tags({key: value for key, value in row.items() if not key.startswith("expected")})
+    if row.get(id_key) is not None:
+        tags["id"] = row[id_key]
+    return tags
+
+
+def unpacked(value: object, key: str) -> object:
+    """The value, read once more if it is JSON text."""
+    if not isinstance(value, str):
+        return value
+    try:
+        found = parse_json(value)
+    except PayloadError as error:
+        raise UnusableRequest(f"text that is not JSON: {error}", key) from None
+    if half := half_character(found):
+        raise UnusableRequest(f"half a character, {half}, which cannot be sent; complete the pair or remove it", key)
+    return found
+
+
+def normal_calls(value: object, key: str) -> list[NormalCall]:
+    """Calls in the form ``Sample.expected`` has them: ``{name, parameters[, output]}``, or a bare name, which any
+    parameters fulfil."""
+    if value is None:
+        raise UnusableRequest("expected an array of calls, read nothing", key)
+    value = unpacked(value, key)
+    if isinstance(value, str):
+        raise UnusableRequest(f"expected an array of calls, read {kind_of(value)}", key)
+    expectation = read_expectation(value)
+    if expectation.problem:
+        raise UnusableRequest(expectation.problem, key)
+    return [_normal(call) for call in expectation.calls]
+
+
+def _normal(call: Call) -> NormalCall:
+    if call.any_parameters:
+        return call.name
+    output = {} if call.output is None else {"output": call.output}
+    return {"name": call.name, "parameters": dict(call.parameters), **output}
+
+
+def declared_tools(value: object, key: str = "tools") -> tuple[list[Tool], list[str]]:
+    """Tools as chat-completions declares them, and what is wrong with them.
+
+    Read are objects with ``parameters``, ``input_schema`` or ``inputSchema`` (a schema, or a mapping of properties),
+    chat-completions tools, bare names, and all of these under the names of servers.
+    """
+    value = unpacked(value, key) if value else value
+    if isinstance(value, dict):
+        value = [tool for server in value.values() for tool in (server if isinstance(server, list) else [server])]
+    if not isinstance(value, list):
+        raise UnusableRequest(f"expected an array of tools, read {kind_of(value)}", key)
+    tools: list[Tool] = []
+    defects: list[str] = []
+    names: set[str] = set()
+    for position, item in enumerate(value, 1):
+        tool, defect = _tool(item)
+        if defect:
+            defects.append(f"tool {position} {defect}")
+        if tool is None:
+            continue
+        tools.append(tool)
+        name = tool["function"]["name"]
+        if name in names:
+            defects.append(f"tool {shortened(name)} is declared twice; the first definition counts")
+        names.add(name)
+    return tools, defects if tools else [*defects, "no tool is offered"]
+
+
+def _tool(item: object) -> tuple[Tool | None, str | None]:
+    if isinstance(item, str) and item:
+        return _declared(item, None, {}), None
+    if not isinstance(item, dict):
+        return None, f"is not an object but {kind_of(item)}; it is left out"
+    inner = item.get("function")
+    body = inner if isinstance(inner, dict) else item
+    name = body.get("name")
+    if not isinstance(name, str) or not name:
+        return None, "has no name; it is left out"
+    spelled = next((body[key] for key in _SCHEMA_KEYS if body.get(key) is not None), None)
+    schema = {} if spelled is None else _schema(spelled)
+    if schema is None:
+        return _declared(name, body.get("description"), {}), f"has {kind_of(spelled)} for a schema; it takes anything"
+    if body is inner and spelled is body.get("parameters") is schema:
+        return item, None
+    return _declared(name, body.get("description"), schema), None
+
+
+def _schema(spelled: object) -> Mapping[str, Any] | None:
+    """A schema as it is, or one made of a mapping of properties."""
+    if not isinstance(spelled, dict):
+        return None
+    if not spelled or isinstance(spelled.get("type"), (str, list)) or (_SCHEMA_WORDS - {"type"}) & spelled.keys():
+        return spelled
+    if all(isinstance(value, dict) for value in spelled.values()):
+        return {"type": "object", "properties": spelled}
+    return spelled
+
+
+def _declared(name: str, description: object, schema: Mapping[str, Any]) -> Tool:
+    function: dict[str, Any] = {"name": name}
+    if isinstance(description, str) and description:
+        function["description"] = description
+    if schema:
+        function["parameters"] = schema
+    return {"type": "function", "function": function}
+
+
+def tool_names(tools: Sequence[Tool]) -> list[str]:
+    """The names the tools have, those without one left out."""
+    names = [as_dict(tool.get("function")).get("name") for tool in tools]
+    return [name for name in names if isinstance(name, str)]
+
+
+def call_defects(tools: Sequence[Tool], calls: Sequence[NormalCall]) -> list[str]:
+    """Expected calls that the row's own tools would refuse, in words."""
+    checker = ArgumentChecker(tools)
+    names = set(tool_names(tools))
+    defects: list[str] = []
+    for at, call in enumerate(calls, 1):
+        name = call if isinstance(call, str) else call["name"]
+        if name not in names:
+            defects.append(f"expected call {at} is of {shortened(name)}, which is not among the tools")
+        elif not isinstance(call, str):
+            verdict = checker.check(ToolCall(name, json.dumps(call["parameters"])))
+            if verdict.verdict != "valid":
+                where = f" at {verdict.pointer}" if verdict.pointer else ""
+                defects.append(f"expected call {at} ({name}) is against its own schema{where}: {verdict.message}")
+    return defects

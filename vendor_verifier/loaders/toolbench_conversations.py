@@ -1,0 +1,130 @@
+"""Conversations of ``tuandunghcmut/toolbench-v1`` (a ToolBench re-upload) → questions; it downloads nothing.
+
+The system message lists the functions, the user asks, the assistant answers ``Action: …`` / ``Action Input: …`` and a
+function message tells the result. Kept are the question, the functions as native tools, and every action in order with
+its result; the prompt's own format is left out, because answers are native calls. ``Finish`` ends a conversation and
+is neither a tool nor a call. The gold is another model's path, detours included.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from vendor_verifier.loaders import openbmb
+from vendor_verifier.loaders.base import kind_of, shortened
+from vendor_verifier.loaders.json_lines import half_character
+from vendor_verifier.loaders.request_row import Question, UnusableRequest
+from vendor_verifier.loaders.tool_rows import NormalCall, Tool, declared_tools, question_of, row_tags, unpacked
+from vendor_verifier.wire.payload import PayloadError, parse_json
+
+KEY = "conversations"
+_FINISH = "Finish"
+_LIST_START = re.compile(r"APIs:\s*(?=\[)")
+_ACTION = re.compile(r"Action:[ \t]*([^\n]*?)[ \t]*\n\s*Action Input:[ \t]*(.*)", re.DOTALL)
+_BEGIN = re.compile(r"\s*Begin!\s*\Z")
+_MAX_LIST = 1_000_000
+_Said = tuple[str, str]
+
+
+def recognises(row: Mapping[str, Any]) -> bool:
+    """A row of the config ``default``; rows of ``benchmark`` look like OpenBMB's and are read as those."""
+    return KEY in row
+
+
+def read_row(row: Mapping[str, Any]) -> Question:
+    """The question of a row of either config.
+
+    Raises:
+        UnusableRequest: no conversation with a question, no list of functions, or an action that cannot be read.
+    """
+    if KEY not in row and "api_list" in row:
+        return openbmb.read_row(row)
+    said = _said(row)
+    query = next((_BEGIN.sub("", text).strip() for role, text in said if role == "user"), "")
+    if not query:
+        raise UnusableRequest("no user message; expected one that asks something", KEY)
+    tools, defects = _tools(next((text for role, text in said if role == "system"), ""))
+    return question_of(query, tools, _calls(said), row_tags(row), defects=defects)
+
+
+def _said(row: Mapping[str, Any]) -> list[_Said]:
+    """Who said what: a list of objects, or an object of two lists."""
+    value = unpacked(row.get(KEY), KEY)
+    if isinstance(value, dict):
+        roles, texts = value.get("from"), value.get("value")
+        if not isinstance(roles, list) or not isinstance(texts, list) or len(roles) != len(texts):
+            raise UnusableRequest("expected the lists `from` and `value`, of equal length", KEY)
+        value = [{"from": role, "value": text} for role, text in zip(roles, texts, strict=True)]
+    if not isinstance(value, list):
+        raise UnusableRequest(f"expected an array of messages, read {kind_of(value)}", KEY)
+    said: list[_Said] = []
+    for position, item in enumerate(value, 1):
+        role, text = (item.get("from"), item.get("value")) if isinstance(item, dict) else (None, None)
+        if not isinstance(role, str) or not isinstance(text, str):
+            raise UnusableRequest("expected an object with texts as `from` and `value`", f"{KEY}[{position}]")
+        said.append((role, text))
+    return said
+
+
+def _tools(system: str) -> tuple[list[Tool], list[str]]:
+    start = _LIST_START.search(system)
+    if start is None:
+        raise UnusableRequest("no system message that ends in a list of APIs", KEY)
+    tools, defects = declared_tools(_literal(system[start.end() :].strip()), KEY)
+    return [tool for tool in tools if tool["function"]["name"] != _FINISH], defects
+
+
+def _literal(text: str) -> list[Any]:
+    """The list as Python or JSON writes it; nothing is evaluated but literals."""
+    if len(text) > _MAX_LIST:
+        raise UnusableRequest(f"a list of APIs of more than {_MAX_LIST} characters", KEY)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about backslashes in other people's descriptions
+            plain = json.dumps(ast.literal_eval(text))
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        plain = text
+    found = unpacked(plain, KEY)
+    if not isinstance(found, list):
+        raise UnusableRequest(f"expected a list of APIs, read {kind_of(found)}", KEY)
+    return found
+
+
+def _calls(said: list[_Said]) -> list[NormalCall]:
+    calls: list[NormalCall] = []
+    for position, (role, text) in enumerate(said, 1):
+        action = _ACTION.search(text) if role == "assistant" else None
+        if action is None or action[1] == _FINISH:
+            continue
+        if not action[1]:
+            raise UnusableRequest("an action without a name", f"{KEY}[{position}]")
+        call: dict[str, Any] = {"name": action[1], "parameters": _parameters(action[2], position)}
+        following = said[position] if position < len(said) else ("", "")
+        if following[0] == "function":
+            call["output"] = _result(following[1])
+        calls.append(call)
+    return calls
+
+
+def _parameters(text: str, position: int) -> Mapping[str, Any]:
+    key = f"{KEY}[{position}]"
+    if not text.strip():
+        return {}
+    value = unpacked(text, key)
+    if not isinstance(value, dict):
+        raise UnusableRequest(f"expected an object after `Action Input:`, read {shortened(text, 40)}", key)
+    return value
+
+
+def _result(text: str) -> object:
+    """The result as JSON if it is some, else the text."""
+    try:
+        found = parse_json(text)
+    except PayloadError:
+        return text
+    return text if found is None or half_character(found) else found
