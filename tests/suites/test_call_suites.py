@@ -186,6 +186,17 @@ def test_text_in_compat_is_extracted_as_the_original_does() -> None:
         assert judged(make(answer_format="text", mode="compat"), sample(), prose).values["resolved"] == 0.0
 
 
+@pytest.mark.parametrize(
+    ("answer", "error"), [('{"tool_calls": null}', None), ('{"tool_calls": 5}', "TypeError"), ("[" * 9999, "Recursion")]
+)
+def test_what_crashes_an_originals_extraction_is_unresolved(answer: str, error: str | None) -> None:
+    """Null calls are no calls there too; a number, or brackets beyond Python's depth, get the crash as the reason."""
+    details = judged(MCPToolBenchSuite(mode="compat", answer_format="text"), sample(), text(answer)).details
+    assert details["resolved"] is False
+    assert (error or "") in details.get("error", "")
+    assert ("error" in details) is (error is not None)
+
+
 def test_a_native_question_goes_out_as_it_is() -> None:
     """The sample's own turn, to the last key."""
     assert next(ToolBenchSuite().play(sample())) is QUESTION

@@ -140,5 +140,5 @@ class MCPToolBenchSuite(CallSuite):
             return {"resolved": False, "error": compat.NO_GROUND_TRUTH}
         calls: Any = raw_calls(heard.calls)
         if self.answer_format == "text":
-            calls = [call for text in heard.texts for call in compat.extract(text)]
+            calls = [call for text in heard.texts for call in compat.extract(text) or ()]
         return compat.compare(raw_calls(expectation.calls), calls)

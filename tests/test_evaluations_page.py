@@ -1,0 +1,39 @@
+"""docs/evaluations.md says what the code does: its Python runs, and its options and fields are the code's."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+
+from vendor_verifier.suites.mcp_toolbench import MCPToolBenchSuite
+from vendor_verifier.suites.tool_correctness import ToolCorrectnessSuite
+from vendor_verifier.suites.toolbench import ToolBenchSuite
+
+PAGE = (Path(__file__).parents[1] / "docs" / "evaluations.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("code", BLOCKS)
+def test_the_pages_python_runs(code: str) -> None:
+    """Every block stands on its own and its assertions hold."""
+    exec(compile(code, "docs/evaluations.md", "exec"), {})
+
+
+def test_the_page_has_python() -> None:
+    """So that the test above cannot pass by finding nothing."""
+    assert len(BLOCKS) == 2
+
+
+@pytest.mark.parametrize("suite", [ToolBenchSuite, MCPToolBenchSuite, ToolCorrectnessSuite])
+def test_every_option_and_value_is_on_the_page(suite: type) -> None:
+    """With the default the code has."""
+    for option in dataclasses.fields(suite):
+        if option.name != "name":
+            row = next(line for line in PAGE.splitlines() if line.startswith(f"| `{option.name}` |"))
+            default = {"None": "none", "False": "false"}.get(str(option.default), str(option.default))
+            assert row.split("|")[3].strip().strip("`") == default
+    for value in suite().value_names():
+        assert f"`{value}`" in PAGE or value == "score"
