@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from vendor_verifier.simulate.body import object_in
@@ -19,13 +20,23 @@ _KNOWN = frozenset({
 _FORMATS = frozenset({"enum", "date-time", "float", "double", "int32", "int64"})
 
 
+def fields(value: object, place: str) -> dict[str, Any]:
+    """The fields of a message under their JSON names; Google's servers take the names with underscores as well.
+
+    Raises:
+        BadQuestion: ``value`` is no object; ``place`` says where it stood.
+    """
+    message = object_in(value, place)
+    return {re.sub(r"_([a-z])", lambda found: found[1].upper(), name): item for name, item in message.items()}
+
+
 def json_schema_of(schema: object, place: str = "parameters") -> dict[str, Any]:
     """The JSON Schema that says the same.
 
     Raises:
         BadQuestion: a word, type or format that Gemini's ``Schema`` does not know; ``place`` says where.
     """
-    node = object_in(schema, place)
+    node = fields(schema, place)
     unknown = node.keys() - _KNOWN
     if unknown:
         raise BadQuestion(f"Unknown name \"{min(unknown)}\" at '{place}': Cannot find field.", place)

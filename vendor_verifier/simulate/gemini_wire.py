@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, unquote
 
 from vendor_verifier.simulate.answer import Answer, Call, pieces
 from vendor_verifier.simulate.body import answer_id, call_ids, encoded, event, list_at, object_in, request_object
-from vendor_verifier.simulate.gemini_subset import json_schema_of
+from vendor_verifier.simulate.gemini_subset import fields, json_schema_of
 from vendor_verifier.simulate.performance import Performance, Refusal
 from vendor_verifier.simulate.question import BadQuestion, question_of
 from vendor_verifier.simulate.wire import Asked, Told
@@ -49,7 +49,7 @@ class SimulatedGemini:
         found = _PATH.fullmatch(path)
         if found is None:
             raise BadQuestion(f"no method at {path[:200]}")
-        request = request_object(body)
+        request = fields(request_object(body), "the body")
         tools = tuple(_declared(request))
         question = question_of(Turn(tuple(_messages(request)), tools, _parameters(request)))
         style = "" if parse_qs(query).get("alt") == ["sse"] else _ARRAY
@@ -151,17 +151,17 @@ def _object(text: str) -> dict[str, Any] | None:
 
 
 def _messages(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    system = as_dict(request.get("systemInstruction"))
-    if system:
-        yield {"role": "system", "content": [_part(part) for part in list_at(system, "parts")]}
+    if request.get("systemInstruction"):
+        system = fields(request["systemInstruction"], "system_instruction")
+        yield {"role": "system", "content": [_part(fields(part, "part")) for part in list_at(system, "parts")]}
     waiting: list[str] = []
     count = 0
     for number, value in enumerate(list_at(request, "contents")):
-        content = object_in(value, f"contents[{number}]")
+        content = fields(value, f"contents[{number}]")
         role = content.get("role", "user")
         if role not in ("user", "model", "function"):
             raise BadQuestion("Please use a valid role: user, model.", f"contents[{number}].role")
-        parts = [object_in(part, f"contents[{number}].parts") for part in list_at(content, "parts")]
+        parts = [fields(part, f"contents[{number}].parts") for part in list_at(content, "parts")]
         answers = [as_dict(part["functionResponse"]) for part in parts if "functionResponse" in part]
         if [answer.get("name") for answer in answers] != waiting:
             raise BadQuestion(
@@ -182,11 +182,10 @@ def _messages(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         raise BadQuestion("Please ensure that function call turn is followed by a function response.", "contents")
 
 
-def _part(value: object) -> dict[str, Any]:
-    part = object_in(value, "part")
+def _part(part: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(part.get("text"), str):
         return {"type": "text", "text": part["text"]}
-    blob, file = as_dict(part.get("inlineData")), as_dict(part.get("fileData"))
+    blob, file = (fields(part.get(key) or {}, key) for key in ("inlineData", "fileData"))
     if blob:
         return {"type": "image_url", "image_url": {"url": f"data:{blob.get('mimeType')};base64,{blob.get('data')}"}}
     if file:
@@ -195,7 +194,7 @@ def _part(value: object) -> dict[str, Any]:
 
 
 def _past_call(call: Mapping[str, Any], call_id: str) -> dict[str, Any]:
-    function = {"name": call.get("name"), "arguments": object_in(call.get("args", {}), "functionCall.args")}
+    function = {"name": call.get("name"), "arguments": object_in(call.get("args") or {}, "function_call.args")}
     return {"id": call_id, "type": "function", "function": function}
 
 
@@ -206,9 +205,9 @@ def _result(response: Mapping[str, Any]) -> str:
 
 def _declared(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for tool in list_at(request, "tools"):
-        for number, value in enumerate(list_at(object_in(tool, "tools"), "functionDeclarations")):
+        for number, value in enumerate(list_at(fields(tool, "tools"), "functionDeclarations")):
             place = f"tools[0].function_declarations[{number}]"
-            declaration = object_in(value, place)
+            declaration = fields(value, place)
             name = declaration.get("name")
             if not isinstance(name, str) or not _NAME.fullmatch(name):
                 raise BadQuestion(f"Invalid function name at '{place}.name'.", f"{place}.name")
@@ -221,11 +220,12 @@ def _declared(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _parameters(request: Mapping[str, Any]) -> dict[str, Any]:
     """The settings in chat-completions terms."""
-    config = as_dict(request.get("generationConfig"))
+    config = fields(request.get("generationConfig") or {}, "generation_config")
     found = {here: config[there] for there, here in _SETTINGS.items() if config.get(there) is not None}
     if as_list(config.get("stopSequences")):
         found["stop"] = config["stopSequences"]
-    calling = as_dict(as_dict(request.get("toolConfig")).get("functionCallingConfig"))
+    tool_config = fields(request.get("toolConfig") or {}, "tool_config")
+    calling = fields(tool_config.get("functionCallingConfig") or {}, "function_calling_config")
     mode = _MODES.get(calling.get("mode", "AUTO"))
     if mode is None:
         raise BadQuestion(f"Invalid value at 'tool_config.mode': {calling.get('mode')}", "toolConfig")
