@@ -147,13 +147,16 @@ def test_a_name_declared_twice_means_its_first_definition() -> None:
     """The first of two definitions judges, and the repetition is reported as the dataset's defect."""
     tools = (tool("t", CITY), tool("t", {"required": ["other"]}), tool("u"))
     assert ArgumentChecker(tools).check(ToolCall("t", '{"city": "Oslo"}')).verdict == "valid"
-    assert dataset_defects(sample(*tools)) == ("tool 't' is declared 2 times; the first definition counts",)
+    assert dataset_defects(sample(*tools)) == ("tool 't' is declared twice; the first definition counts",)
     assert schema_defects(sample(*tools)) == ()
 
 
 def test_tools_without_names_are_reported() -> None:
     """Tools nobody can call are a defect, whatever shape they have."""
-    assert dataset_defects(sample({"type": "function"}, {"function": {"name": ""}})) == ("2 tools have no name",)
+    assert dataset_defects(sample({"type": "function"}, {"function": {"name": ""}})) == (
+        "tool 1 has no name",
+        "tool 2 has no name",
+    )
 
 
 def test_sound_tools_have_no_defects() -> None:

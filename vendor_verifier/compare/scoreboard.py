@@ -101,7 +101,7 @@ def score_run(
     nothing more is coming, so that a missing record is a lost one (True for imported files), or that the run was
     interrupted (False); ``None`` looks whether any record is missing and then takes the run for interrupted.
     ``dataset`` are defects that reading the samples found; without them the declarations are looked through here.
-    Unusable schemas are added either way. Models stand in the order of ``entries``, vendors by IRF, best first.
+    Models stand in the order of ``entries``, vendors by IRF, best first.
     """
     board = _Board(
         entries=entries,
@@ -281,10 +281,11 @@ def _models(entries: Sequence[EntryInfo]) -> list[str]:
     return list(dict.fromkeys(entry.model for entry in entries))
 
 
-def _dataset(samples: Sequence[Sample], known: Sequence[str] | None) -> tuple[str, ...]:
-    """Defects already known, or else those of the declarations; then unusable schemas."""
-    look = dataset_defects if known is None else schema_defects
-    return (*(known or ()), *(f"{_where(sample)}: {defect}" for sample in samples for defect in look(sample)))
+def _dataset(samples: Iterable[Sample], known: Sequence[str] | None) -> tuple[str, ...]:
+    """Defects that were found when the samples were read, each once; those of the declarations if nobody looked."""
+    if known is not None:
+        return tuple(dict.fromkeys(known))
+    return tuple(f"{_where(sample)}: {defect}" for sample in samples for defect in dataset_defects(sample))
 
 
 def _where(sample: Sample) -> str:

@@ -199,7 +199,7 @@ def _warn(selected: Sequence[Draft], findings: Findings) -> None:
     """What may be meant, but measures something else than most people want."""
     for model in dict.fromkeys(draft.model for draft in selected):
         if model not in known_models():
-            hint = nearest(model, known_models()) or f"; known are {listed(known_models())}"
+            hint = nearest(model, known_models()) or "; `agent-vendor-verifier models` lists them"
             findings.warn((model,), f"not a known unified model name{hint}")
     for draft in selected:
         router = draft.vendor == "openrouter" or draft.address.host.endswith("openrouter.ai")

@@ -111,14 +111,17 @@ def _pointer(path: Sequence[str | int]) -> str:
 
 def dataset_defects(sample: Sample) -> tuple[str, ...]:
     """What is wrong with the sample's own tools, in words: no or repeated names, schemas that cannot be used."""
-    declared = [name for name, _ in _declarations(sample.turn.tools)]
-    twice = [
-        f"tool {name!r} is declared {declared.count(name)} times; the first definition counts"
-        for name in dict.fromkeys(declared)
-        if declared.count(name) > 1
-    ]
-    nameless = len(sample.turn.tools) - len(declared)
-    return (*twice, *([f"{nameless} tools have no name"] if nameless else []), *schema_defects(sample))
+    found: list[str] = []
+    seen: set[str] = set()
+    for position, tool in enumerate(sample.turn.tools, 1):
+        name = as_text(as_dict(as_dict(tool).get("function")).get("name"))
+        if not name:
+            found.append(f"tool {position} has no name")
+        elif name in seen:
+            found.append(f"tool {name!r} is declared twice; the first definition counts")
+        else:
+            seen.add(name)
+    return (*dict.fromkeys(found), *schema_defects(sample))
 
 
 def schema_defects(sample: Sample) -> tuple[str, ...]:
