@@ -1,0 +1,81 @@
+"""Tells diagnoses as text or JSON; every word of a vendor is scrubbed, escaped and capped, and nothing is judged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from vendor_verifier.doctor.diagnosing import exit_code_of
+from vendor_verifier.doctor.values import Diagnosis, Spending, Verdict
+from vendor_verifier.reports.escape import plain, visible
+from vendor_verifier.scrub import Scrubber
+
+MAX_EVIDENCE = 300
+MAX_BODY = 1000
+_VERDICTS: Mapping[Verdict, str] = {
+    "usable": "usable",
+    "usable_with_reservations": "usable with reservations",
+    "not_usable": "NOT USABLE",
+}
+_STATUSES = {"ok": "ok", "warning": "warning", "failed": "FAILED", "not_measurable": "–"}
+
+
+def as_text(diagnoses: Sequence[Diagnosis], scrubber: Scrubber) -> str:
+    """Plain lines: one block a vendor, and at the end one line with how many are what."""
+    lines = [line for diagnosis in diagnoses for line in (*_block(diagnosis, scrubber), "")]
+    verdicts = [diagnosis.verdict for diagnosis in diagnoses]
+    lines.append(", ".join(f"{verdicts.count(verdict)} {words}" for verdict, words in _VERDICTS.items()))
+    return "\n".join(lines) + "\n"
+
+
+def as_json(diagnoses: Sequence[Diagnosis], scrubber: Scrubber) -> str:
+    """One JSON object: ``vendors`` (a list of diagnoses) and ``exit_code``."""
+    content = {"vendors": [asdict(diagnosis) for diagnosis in diagnoses], "exit_code": exit_code_of(diagnoses)}
+    return json.dumps(_clean(content, scrubber), indent=2, allow_nan=False) + "\n"
+
+
+def _clean(value: Any, scrubber: Scrubber) -> Any:
+    if isinstance(value, str):
+        return visible(scrubber.text(value), MAX_BODY)
+    if isinstance(value, dict):
+        return {key: _clean(item, scrubber) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_clean(item, scrubber) for item in value]
+    return value
+
+
+def _block(diagnosis: Diagnosis, scrubber: Scrubber) -> Iterator[str]:
+    def safe(text: str, limit: int = MAX_EVIDENCE) -> str:
+        return plain(scrubber.text(text), limit)
+
+    reach = diagnosis.reach
+    yield safe(f"{diagnosis.model} / {diagnosis.label}: {_VERDICTS[diagnosis.verdict]}")
+    sender = f"the key in {diagnosis.key_name}" if diagnosis.key_name else "no key"
+    yield "  " + safe(f"{diagnosis.wire}, model {diagnosis.model_id}; {sender} goes to {reach.origin}")
+    yield "  " + safe(f"proxy: {reach.proxy or 'none'}")
+    for check in diagnosis.checks:
+        yield f"  {_STATUSES[check.status]:8} {check.name:16} {safe(check.evidence)}"
+    for finding in diagnosis.sdk:
+        status = "ok" if finding.status == "consistent" else "FAILED"
+        told = "; ".join(finding.evidence) or finding.status
+        yield f"  {status:8} {'sdk':16} {safe(f'{finding.sdk} {finding.route}, {finding.question}: {told}')}"
+    if diagnosis.timeline_of is not None:
+        yield "  " + safe(f"the answer to: {diagnosis.timeline_of}")
+    for moment in diagnosis.timeline:
+        words = f"{moment.what}: {moment.text}" if moment.text else moment.what
+        yield f"  {moment.at_ms:10.1f} ms  {safe(words)}"
+    if diagnosis.error_body is not None:
+        yield "  " + safe(f"body of the refusal: {diagnosis.error_body}", MAX_BODY)
+    yield "  " + spent(diagnosis.spending)
+
+
+def spent(spending: Spending) -> str:
+    """Requests, tokens and cost in one line."""
+    about = "about " if spending.estimated else ""
+    cost = "cost not known" if spending.cost_usd is None else f"${spending.cost_usd:.6f}"
+    return (
+        f"{spending.requests} requests, {about}{spending.input_tokens} tokens in, "
+        f"{spending.output_tokens} tokens out, {cost}"
+    )
