@@ -21,12 +21,13 @@ from vendor_verifier.wire.anthropic_messages import AnthropicMessages
 from vendor_verifier.wire.base import Wire
 from vendor_verifier.wire.gemini import Gemini
 from vendor_verifier.wire.openai_chat import OpenAIChat
+from vendor_verifier.wire.openai_completions import OpenAICompletions
 from vendor_verifier.wire.openai_responses import OpenAIResponses
 
 ENTRY_POINT_GROUP = "vendor_verifier.vendors"
 
 WIRES: Mapping[str, Wire] = {
-    wire.name: wire for wire in (OpenAIChat(), OpenAIResponses(), AnthropicMessages(), Gemini())
+    wire.name: wire for wire in (OpenAIChat(), OpenAIResponses(), OpenAICompletions(), AnthropicMessages(), Gemini())
 }
 
 

@@ -119,7 +119,7 @@ def test_the_suite_sends_the_sample_as_it_is_and_once() -> None:
     play = TriggerSuite().play(SAMPLE)
     assert next(play) is SAMPLE.turn
     assert replay(TriggerSuite().play(SAMPLE), iter(())) is None
-    assert [suite.name for suite in SUITES] == ["trigger"]
+    assert SUITES[0].name == "trigger"
 
 
 def test_kept_checkers_are_compiled_once_per_sample() -> None:

@@ -84,6 +84,11 @@ class RunOptions:
     max_tokens: Annotated[int | None, option("Output tokens at the most.", MODEL, check=_AT_LEAST_1)] = None
     extra_body: Annotated[str | None, option("JSON object merged into every body.", MODEL)] = None
 
+    use_raw_completions: Annotated[
+        bool, flag("Ask /completions with rendered prompts.", MODEL, "--use-raw-completions", "--use_raw_completions")
+    ] = False
+    tokenizer_model: Annotated[str | None, option("Folder or hub name of their chat template.", MODEL)] = None
+
     undecided: Annotated[Undecided, option("A vendor's failure in F1: a miss, or left out.", JUDGE)] = "missed"
     schema: Annotated[SchemaPolicy, option('"" as arguments: lenient {}, strict invalid.', JUDGE)] = "lenient"
     rank_metric: Annotated[tuple[str, ...], many("A suite's score joins the IRF (repeatable).", JUDGE)] = ()
@@ -121,6 +126,8 @@ class RunOptions:
             output_dir=self.output_dir,
             incremental=self.incremental,
             skip_bad_samples=self.skip_bad_samples,
+            use_raw_completions=self.use_raw_completions,
+            tokenizer_model=self.tokenizer_model,
             score=ScoreRequest(self.undecided, self.schema, self.rank_metric),
         )
 

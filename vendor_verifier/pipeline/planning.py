@@ -12,6 +12,7 @@ from vendor_verifier.errors import DataError, Problem, ProblemsError
 from vendor_verifier.loaders.base import LoadedSamples
 from vendor_verifier.loaders.chat_requests import read_samples
 from vendor_verifier.pipeline.request import RunRequest, Selection
+from vendor_verifier.pipeline.wires import as_raw_completions, run_wires
 from vendor_verifier.registry import Registry, find_vendors
 from vendor_verifier.sample_files import file_digest, open_lines
 from vendor_verifier.shipped import shipped
@@ -19,6 +20,7 @@ from vendor_verifier.suites import SuiteKind
 from vendor_verifier.suites.schema import dataset_defects
 from vendor_verifier.values.plan import Plan, Task
 from vendor_verifier.values.sample import Sample
+from vendor_verifier.wire.base import Wire
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,7 @@ class Prepared:
     datasets: Mapping[str, Dataset]
     configuration: Configuration
     registry: Registry
+    wires: Mapping[str, Wire]
 
 
 def prepare(request: RunRequest, environ: Mapping[str, str], *, require_keys: bool = True) -> Prepared:
@@ -70,8 +73,9 @@ def prepare(request: RunRequest, environ: Mapping[str, str], *, require_keys: bo
         chosen, own = split_options(kind, options.get(name, {}))
         datasets[name] = _dataset(kind, chosen, request)
         tasks.append(Task(name, _chosen(datasets[name], chosen, request), own, chosen.timeout_seconds))
+    entries = as_raw_completions(configuration.entries) if request.use_raw_completions else configuration.entries
     plan = Plan(
-        entries=configuration.entries,
+        entries=entries,
         tasks=tuple(tasks),
         repeat=request.repeat,
         seed=request.seed,
@@ -81,7 +85,7 @@ def prepare(request: RunRequest, environ: Mapping[str, str], *, require_keys: bo
         retry=request.retry,
         warnings=(*configuration.warnings, *_plugin_warnings(registry)),
     )
-    return Prepared(plan, datasets, configuration, registry)
+    return Prepared(plan, datasets, configuration, registry, run_wires(entries, request.tokenizer_model))
 
 
 def _check_rank_metrics(request: RunRequest) -> None:

@@ -57,4 +57,6 @@ class RunRequest:
     output_dir: Path | None = None
     incremental: bool = False
     skip_bad_samples: bool = False
+    use_raw_completions: bool = False
+    tokenizer_model: str | None = None
     score: ScoreRequest = field(default_factory=ScoreRequest)

@@ -19,7 +19,7 @@ from vendor_verifier.pipeline.planning import Prepared
 from vendor_verifier.pipeline.request import RunRequest
 from vendor_verifier.pipeline.scoring import score_folder, write_reports
 from vendor_verifier.pipeline.simulation import with_simulated_vendors
-from vendor_verifier.registry import WIRES, Registry
+from vendor_verifier.pipeline.wires import wire_of
 from vendor_verifier.run.drive import Line
 from vendor_verifier.run.engine import WorkItem
 from vendor_verifier.run.journal import Journal
@@ -70,7 +70,7 @@ def run(
         folder.write_manifest(manifest)
         with with_simulated_vendors(prepared.plan.entries, prepared.plan.seed) as entries:
             plan = replace(prepared.plan, entries=entries)
-            items = [item for item in _items(plan, prepared.registry) if _key(manifest["run"], item) not in done]
+            items = [item for item in _items(plan, prepared) if _key(manifest["run"], item) not in done]
             on_start(len(items), len(done))
             end = _send(plan, items, manifest["run"], journal, scrubber, on_record)
         manifest |= _ending(end, prepared.plan)
@@ -118,8 +118,8 @@ def _succeeded(folder: RunFolder, warnings: list[str]) -> set[RecordKey]:
     return {record.key for record in folder.read_records(bad_line) if record.succeeded}
 
 
-def _items(plan: Plan, registry: Registry) -> Iterator[WorkItem]:
-    lines = [_line(entry, registry) for entry in plan.entries]
+def _items(plan: Plan, prepared: Prepared) -> Iterator[WorkItem]:
+    lines = [_line(entry, prepared) for entry in plan.entries]
     for task in plan.tasks:
         suite = build_suite(known_suite(task.suite), task.options)
         for sample in task.samples:
@@ -128,11 +128,9 @@ def _items(plan: Plan, registry: Registry) -> Iterator[WorkItem]:
                     yield WorkItem(line, suite, sample, repetition)
 
 
-def _line(entry: Entry, registry: Registry) -> Line:
-    vendor = registry.vendor(entry.vendor)
-    # A vendor's own wire carries its quirks; the plain one serves when the config chose another protocol.
-    wire = vendor.wire if vendor.wire.name == entry.wire else WIRES[entry.wire]
-    return Line(entry, vendor, wire)
+def _line(entry: Entry, prepared: Prepared) -> Line:
+    vendor = prepared.registry.vendor(entry.vendor)
+    return Line(entry, vendor, wire_of(entry, vendor, prepared.wires))
 
 
 def _key(run_id: str, item: WorkItem) -> RecordKey:

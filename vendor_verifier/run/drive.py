@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from vendor_verifier.run.pacing import Limiter
 from vendor_verifier.run.retry import attempt_until_done, stops_vendor
@@ -17,7 +18,7 @@ from vendor_verifier.values.record import Attempt, Failure, TurnRecord
 from vendor_verifier.values.request import HttpRequest, Turn
 from vendor_verifier.vendor import Vendor
 from vendor_verifier.wire.answer import read_answer
-from vendor_verifier.wire.base import Wire
+from vendor_verifier.wire.base import Reader, Wire
 from vendor_verifier.wire.progress import ProgressMeter
 
 
@@ -32,6 +33,18 @@ class Line:
     entry: Entry
     vendor: Vendor
     wire: Wire
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """One turn ready to be asked of one entry, as often as it takes."""
+
+    line: Line
+    request: HttpRequest
+    tools: Sequence[Mapping[str, Any]]
+
+    def reader(self) -> Reader:
+        return self.line.wire.reader(self.tools)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +84,11 @@ class Driver:
                 "untranslatable", "plan", "not expressible on this wire: " + ", ".join(request.untranslatable)
             )
             return TurnRecord((Attempt(1, failure=failure),))
+        question = _Question(line, request, turn.tools)
         scheduled_ns = self.clock_ns()
 
         async def once(number: int) -> Attempt:
-            return await self._attempt(number, request, line, scheduled_ns if number == 1 else self.clock_ns())
+            return await self._attempt(number, question, scheduled_ns if number == 1 else self.clock_ns())
 
         attempts = await attempt_until_done(
             once,
@@ -83,22 +97,22 @@ class Driver:
             sleep=lambda seconds: self.limiter.rest(entry, seconds),
             pause=lambda _failure, seconds: self.limiter.pause(entry, seconds),
         )
-        return TurnRecord(_as_asked(attempts))
+        return TurnRecord(_as_asked(attempts), request.rewritten)
 
-    async def _attempt(self, number: int, request: HttpRequest, line: Line, scheduled_ns: int) -> Attempt:
-        entry = line.entry
+    async def _attempt(self, number: int, question: _Question, scheduled_ns: int) -> Attempt:
+        entry, request = question.line.entry, question.request
         leave = await self.limiter.acquire(entry)
         if leave == "closed":
             raise RunClosed
         if leave == "stopped":
             return Attempt(number, failure=Failure("skipped", "plan", "the vendor was stopped earlier in this run"))
         try:
-            meter = ProgressMeter(line.wire.reader())
+            meter = ProgressMeter(question.reader())
             exchange = await self.transport.exchange(request, meter, scheduled_ns)
         finally:
             self.limiter.release(entry)
         timing, response, failure = read_answer(
-            exchange, line.wire.reader(), tool_names=request.tool_names, classify=line.vendor.classify
+            exchange, question.reader(), tool_names=request.tool_names, classify=question.line.vendor.classify
         )
         if failure is not None:
             # A failure's words go to screens and manifests as well as to the journal, which scrubs for itself.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from vendor_verifier.suites.asking import AnswerFormat
 from vendor_verifier.suites.calls import Call, read_native
 from vendor_verifier.suites.extract_calls import extract_calls
-from vendor_verifier.suites.trigger import _complete_calls, decide
+from vendor_verifier.suites.trigger import complete_calls, decide
 from vendor_verifier.values.record import Attempt, Response
 from vendor_verifier.values.score import Decision
 
@@ -56,5 +56,5 @@ def hear_turn(response: Response, answer_format: AnswerFormat) -> Heard:
         found = extract_calls(response.text)
         decision = "called" if found.calls else decide(response, ())
         return Heard(decision, found.calls, (response.text,), problem=found.problem)
-    calls, anomalies = _complete_calls(response)
+    calls, anomalies = complete_calls(response)
     return Heard(decide(response, calls), tuple(map(read_native, calls)), (response.text,), anomalies)

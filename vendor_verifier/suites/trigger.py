@@ -59,7 +59,7 @@ class TriggerSuite:
         response = attempt.response
         if response is None or not attempt.succeeded:
             return Score(self.name)
-        calls, anomalies = _complete_calls(response)
+        calls, anomalies = complete_calls(response)
         decision = decide(response, calls)
         checker = self.checkers(sample)
         return Score(
@@ -77,7 +77,7 @@ def decide(response: Response, calls: tuple[ToolCall, ...]) -> Decision:
     return "undecided" if response.finish_reason in ("length", "error") else "not_called"
 
 
-def _complete_calls(response: Response) -> tuple[tuple[ToolCall, ...], tuple[str, ...]]:
+def complete_calls(response: Response) -> tuple[tuple[ToolCall, ...], tuple[str, ...]]:
     """The calls that count, and what was noticed while leaving others out.
 
     Pieces with neither name nor arguments are no calls. At the length limit only the last call can be unfinished, and

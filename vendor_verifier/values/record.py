@@ -93,9 +93,14 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class TurnRecord:
-    """All tries of one turn, in order; the last one is the turn's outcome."""
+    """All tries of one turn, in order; the last one is the turn's outcome.
+
+    ``rewritten`` names what the wire had to say in other words than the sample (a schema keyword dropped, a budget
+    added), so that a difference between protocols can be traced to the question.
+    """
 
     attempts: tuple[Attempt, ...]
+    rewritten: tuple[str, ...] = ()
 
 
 RecordKey = tuple[str, str, str, str, str, int]

@@ -95,7 +95,7 @@ class AnthropicMessages:
             rewritten=notes.rewritten,
         )
 
-    def reader(self) -> AnthropicReader:
+    def reader(self, _tools: Sequence[Mapping[str, Any]] = (), /) -> AnthropicReader:
         return AnthropicReader()
 
     def _headers(self, endpoint: Endpoint) -> dict[str, str]:

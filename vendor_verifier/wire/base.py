@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -32,8 +32,8 @@ class Wire(Protocol):
     def request(self, turn: Turn, endpoint: Endpoint) -> HttpRequest:
         """Translate a turn into one streaming POST."""
 
-    def reader(self) -> Reader:
-        """A fresh reader for one attempt."""
+    def reader(self, tools: Sequence[Mapping[str, Any]] = (), /) -> Reader:
+        """A fresh reader for one attempt. ``tools`` are the turn's; most protocols need none of them to read."""
 
 
 def json_bytes(body: Mapping[str, Any]) -> bytes:

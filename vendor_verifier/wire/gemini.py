@@ -110,7 +110,7 @@ class Gemini:
             rewritten=notes.rewritten,
         )
 
-    def reader(self) -> GeminiReader:
+    def reader(self, _tools: Sequence[Mapping[str, Any]] = (), /) -> GeminiReader:
         return GeminiReader()
 
     def _headers(self, endpoint: Endpoint) -> dict[str, str]:

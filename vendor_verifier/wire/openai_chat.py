@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -97,7 +97,7 @@ class OpenAIChat:
         word = choice if isinstance(choice, str) else "function"
         return () if word in self.tool_choices else (f"tool_choice {word}",)
 
-    def reader(self) -> OpenAIChatReader:
+    def reader(self, _tools: Sequence[Mapping[str, Any]] = (), /) -> OpenAIChatReader:
         return OpenAIChatReader()
 
 

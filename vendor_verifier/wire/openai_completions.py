@@ -9,7 +9,7 @@ The text is heard as it streams, for timing; what it means is said once by :clas
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -85,7 +85,7 @@ class OpenAICompletions:
             rewritten=notes.rewritten,
         )
 
-    def reader(self, tools: Iterable[Mapping[str, Any]] = ()) -> CompletionsReader:
+    def reader(self, tools: Sequence[Mapping[str, Any]] = (), /) -> CompletionsReader:
         """``tools``, where known, tell declared strings from other values in families that write no quotes."""
         return CompletionsReader(tools)
 

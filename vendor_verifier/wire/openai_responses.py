@@ -55,7 +55,7 @@ class OpenAIResponses:
     path: str = "/responses"
     system: SystemRole = "instructions"
     narrow_names: bool = True
-    explicit_strict: bool = False
+    explicit_strict: bool = True
 
     def request(self, turn: Turn, endpoint: Endpoint) -> HttpRequest:
         notes = Notes()
@@ -95,7 +95,7 @@ class OpenAIResponses:
             rewritten=notes.rewritten,
         )
 
-    def reader(self) -> ResponsesReader:
+    def reader(self, _tools: Sequence[Mapping[str, Any]] = (), /) -> ResponsesReader:
         return ResponsesReader()
 
     def _instructions(self, history: Sequence[Said], notes: Notes) -> tuple[str, Sequence[Said]]:
