@@ -176,7 +176,7 @@ def test_tool_choice(chat: Any, responses: Any) -> None:
 
 @pytest.mark.parametrize(("given", "sent"), [({}, None), ({"strict": True}, True), ({"strict": False}, False)])
 def test_strict_is_the_sample_s_word_or_chat_s_default(given: dict[str, Any], sent: bool | None) -> None:
-    """Left out, this API would tighten the schema: another question than chat asks. Hosts without it get it only given."""
+    """Left out, this API would tighten the schema, which is another question than chat asks."""
     assert body_of(asked(tools=[tool(**given)]))["tools"][0]["strict"] is bool(sent)
     bare = body_of(asked(tools=[tool(**given)], wire=OpenAIResponses(explicit_strict=False)))
     assert bare["tools"][0].get("strict") is sent
