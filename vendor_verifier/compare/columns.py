@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 
 from vendor_verifier.compare.facts import Facts
+from vendor_verifier.compare.routing import same_provider
 from vendor_verifier.metrics import METRICS
 from vendor_verifier.metrics.distribution import distribution
 from vendor_verifier.metrics.schema_accuracy import response_validity, schema_counts
@@ -20,9 +21,13 @@ _COLUMN = {metric.name: position for position, metric in enumerate(METRICS)}
 
 @dataclass(slots=True)
 class Columns:
-    """Facts of one entry by (suite, sample, repetition)."""
+    """Facts of one entry by (suite, sample, repetition).
+
+    ``misrouted`` are keys whose answer another provider served than the pinned one; their rows are taken out.
+    """
 
     rows: dict[tuple[str, str, int], Facts] = field(default_factory=dict)
+    misrouted: set[tuple[str, str, int]] = field(default_factory=set)
 
     def add(self, sample: str, repetition: int, facts: Facts) -> None:
         """Keep ``facts`` unless what is known under the key stands."""
@@ -30,6 +35,20 @@ class Columns:
         known = self.rows.get(key)
         if known is None or supersedes(facts, known):
             self.rows[key] = facts
+
+    def set_misrouted_aside(self, pin: str) -> str | None:
+        """Take out the rows served by others than ``pin``; who served them, or None.
+
+        If one name that is not the pin's served every row, it is taken for a spelling nobody told us, and only named.
+        """
+        served = {facts.served_provider for facts in self.rows.values() if facts.served_provider}
+        others = {name for name in served if not same_provider(pin, name)}
+        if not others or (served == others and len(others) == 1):
+            return next(iter(others), None)
+        self.misrouted = {key for key, facts in self.rows.items() if facts.served_provider in others}
+        for key in self.misrouted:
+            del self.rows[key]
+        return ", ".join(sorted(others))
 
     def of_suite(self, suite: str) -> list[Facts]:
         """The rows of one evaluation."""
@@ -45,7 +64,8 @@ class Columns:
             for (name, sample, number), facts in self.rows.items()
             if name == suite and number == repetition and facts.charged
         }
-        lost = [sample for sample in missing if (suite, sample, repetition) not in self.rows]
+        known = self.rows.keys() | self.misrouted
+        lost = [sample for sample in missing if (suite, sample, repetition) not in known]
         return {**decided, **dict.fromkeys(lost, "undecided")}
 
     def values(self, metric: str) -> list[float]:
@@ -86,7 +106,7 @@ class Columns:
 
     def asked(self, planned: int, *, complete: bool) -> int:
         """What success is divided by: all that was planned, or recorded if the run was interrupted; charged only."""
-        whole = planned if complete and self.rows else len(self.rows)
+        whole = planned - len(self.misrouted) if complete and self.rows else len(self.rows)
         return whole - (len(self.rows) - self.count("charged"))
 
 

@@ -42,6 +42,7 @@ class Facts:
     failure: str | None
     finish_reason: str | None
     served_model: str | None
+    served_provider: str | None
     anomalies: tuple[str, ...]
     scores: tuple[tuple[str, float | None], ...] = ()
     category: str | None = None
@@ -79,6 +80,7 @@ def facts_of(record: Record, suite: Suite, sample: Sample, *, defective: bool = 
         failure=kind,
         finish_reason=answered.finish_reason or "none" if answered is not None and record.succeeded else None,
         served_model=None if answered is None else answered.served_model,
+        served_provider=None if answered is None else answered.served_provider,
         anomalies=tuple(anomalies),
         scores=tuple(score.values.items()),
         category=_tag(sample, "category"),

@@ -119,6 +119,7 @@ def score_run(
         whole = all(len(columns.rows) == board.planned for columns in board.columns.values())
         board = replace(board, complete=whole)
     baselines, doubts = _baselines(entries)
+    doubts += _misrouted(board)
     scores = _ranked(board, [(entry.model, _vendor(board, entry, baselines.get(entry.model))) for entry in entries])
     return Report(
         run=run,
@@ -151,6 +152,19 @@ def _collect(board: _Board, suites: Mapping[str, Suite], records: Iterable[Recor
         facts = facts_of(record, suite, sample, defective=sample.id in defective)
         columns.add(record.sample, record.repetition, facts)
     return ignored
+
+
+def _misrouted(board: _Board) -> list[str]:
+    """Take answers of other providers than the pinned one out of every entry's numbers; what was found, in words."""
+    found = []
+    for entry in board.entries:
+        columns = board.columns[entry.model, entry.label]
+        others = columns.set_misrouted_aside(entry.provider) if entry.provider else None
+        if others is None:
+            continue
+        rows = f"{len(columns.misrouted)} rows are left out" if columns.misrouted else "taken for another spelling"
+        found.append(f"{entry.model}: {entry.label} is pinned to {entry.provider} and was served by {others}; {rows}")
+    return found
 
 
 def _baselines(entries: Sequence[EntryInfo]) -> tuple[dict[str, EntryInfo], list[str]]:
@@ -225,7 +239,8 @@ def _suites(board: _Board, columns: Columns) -> dict[str, SuiteScore]:
         if task.main is not None and columns.rows:
             rows = columns.of_suite(task.suite)
             planned = len(task.samples) * board.repeat
-            lost = planned - len(rows) if board.complete else 0
+            aside = sum(key[0] == task.suite for key in columns.misrouted)
+            lost = planned - len(rows) - aside if board.complete else 0
             scores[task.suite] = suite_score(planned, rows, lost)
     return scores
 
