@@ -51,6 +51,27 @@ def test_figures_are_never_cut(reports: ModuleType) -> None:
     assert "…" not in text
 
 
+def test_the_table_fits_the_usual_terminal(reports: ModuleType) -> None:
+    """In 80 columns a label of a dozen characters stands in one piece beside whole figures."""
+    vendors = tuple(reports.vendor(label, planned=500, succeeded=499) for label in ("text-leaker", "atlas-cloud"))
+    report = replace(reports.single(), models=(replace(reports.single().models[0], vendors=vendors),))
+    text = drawn(report, width=80)
+    assert "Avg token" in text
+    assert "text-leaker" in text
+    assert "499/500" in text
+    assert max(cell_len(line) for line in text.splitlines()) <= 80
+
+
+@pytest.mark.parametrize("width", [30, 50, 60])
+def test_a_narrow_screen_gets_lines_instead_of_cut_figures(reports: ModuleType, width: int) -> None:
+    """Where the table does not fit, no label vanishes and no figure loses a digit."""
+    words = " ".join(drawn(reports.full(), width=width).split())
+    assert "…" not in words
+    for line in terminal.plain_lines(reports.full()):
+        figures = [word for word in line.split() if word.rstrip(";").replace(".", "", 1).isdigit()]
+        assert all(figure in words for figure in figures)
+
+
 def test_no_terminal_no_escape_codes(reports: ModuleType) -> None:
     """Without a terminal nothing but text comes out; a vendor's escape codes never do."""
     assert "\x1b" not in drawn(reports.full())

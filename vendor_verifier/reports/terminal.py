@@ -5,6 +5,8 @@ Colour, width and whether there is a terminal at all are the caller's console's 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vendor_verifier.reports import cells, facts
@@ -12,11 +14,12 @@ from vendor_verifier.reports.escape import plain
 from vendor_verifier.values.score import ModelScore, Report, VendorScore
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType
     from rich.table import Table
 
 _MAX_LABEL = 60
-_LABEL_WIDTH = 28
+_LEAST_LABEL_WIDTH, _LABEL_WIDTH = 12, 28
+_ANY_WIDTH = 10_000
 # Narrower titles than the page's, so that a table with six-digit figures fits in 100 columns.
 _COLUMNS = (
     ("Success", "success_rate"),
@@ -39,7 +42,7 @@ def render(report: Report) -> RenderableType:
     for model in report.models:
         parts += [Text(), Text(_title(model), style="bold")]
         if model.vendors:
-            parts.append(_table(model))
+            parts.append(_Fitting(_table(model), _vendor_lines(model)))
         parts += [Padding(Text(note, style="dim"), (0, 0, 0, 2)) for note in _notes(model)]
     return Group(*parts)
 
@@ -49,11 +52,23 @@ def plain_lines(report: Report) -> list[str]:
     lines = [facts.summary(report, _label)]
     lines += [f"warning: {plain(text)}" for text in facts.cautions(report)]
     for model in report.models:
-        lines.append(_title(model))
-        for vendor in model.vendors:
-            lines.append(f"  {_vendor_line(vendor, model)}")
+        lines += [_title(model), *_vendor_lines(model)]
         lines += [f"  {note}" for note in _notes(model)]
     return lines
+
+
+@dataclass(frozen=True, slots=True)
+class _Fitting:
+    """A table, or lines that say the same where its figures would have to be cut."""
+
+    table: Table
+    lines: Sequence[str]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        from rich.text import Text
+
+        needed = console.measure(self.table, options=options.update(max_width=_ANY_WIDTH)).minimum
+        yield self.table if needed <= options.max_width else Text("\n".join(self.lines))
 
 
 def _label(text: str) -> str:
@@ -70,16 +85,19 @@ def _table(model: ModelScore) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    drawn = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    drawn = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=0)
     drawn.add_column("#", justify="right", no_wrap=True)
-    drawn.add_column("Vendor", max_width=_LABEL_WIDTH, overflow="fold")
-    for title in ("IRF", "Done", *(title for title, _ in _columns(model))):
-        drawn.add_column(title, justify="right", no_wrap=True)
-    for vendor in model.vendors:
+    drawn.add_column("Vendor", min_width=_LEAST_LABEL_WIDTH, max_width=_LABEL_WIDTH, overflow="fold")
+    titles = ("IRF", "Done", *(title for title, _ in _columns(model)))
+    figures = [_figures(vendor, model) for vendor in model.vendors]
+    for title, column in zip(titles, zip(*figures, strict=True), strict=True):
+        # Without a least width rich would count the longest word only, and cut a title of two.
+        drawn.add_column(title, justify="right", no_wrap=True, min_width=max(map(len, (title, *column))))
+    for vendor, row in zip(model.vendors, figures, strict=True):
         place = facts.place(vendor, model)
         # Text, not str: brackets in a label are not rich markup.
-        row = [Text(cells.count(place)), Text(_label(vendor.label)), *map(Text, _figures(vendor, model))]
-        drawn.add_row(*row, style="bold" if place == 1 else None)
+        words = map(Text, (cells.count(place), _label(vendor.label), *row))
+        drawn.add_row(*words, style="bold" if place == 1 else None)
     return drawn
 
 
@@ -90,6 +108,10 @@ def _columns(model: ModelScore) -> tuple[tuple[str, str], ...]:
 def _figures(vendor: VendorScore, model: ModelScore) -> list[str]:
     done = f"{vendor.succeeded}/{vendor.planned}" if vendor.recorded else cells.MISSING
     return [cells.irf(vendor, model), done, *(cells.metric(vendor, name) for _, name in _columns(model))]
+
+
+def _vendor_lines(model: ModelScore) -> list[str]:
+    return [f"  {_vendor_line(vendor, model)}" for vendor in model.vendors]
 
 
 def _vendor_line(vendor: VendorScore, model: ModelScore) -> str:
