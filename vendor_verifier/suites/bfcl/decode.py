@@ -47,3 +47,10 @@ def read_reply(attempt: Attempt) -> Reply:
     if strange:
         return Reply("unparsable", wrong_form=True, reason=f"arguments of {strange[0]!r} are no object")
     return Reply("calls", read)
+
+
+def made_calls(reply: Reply) -> list[tuple[str, dict[str, Any]]] | None:
+    """(name, arguments) of each call, in order; None when there was an error or a call that cannot be read."""
+    if reply.outcome in ("error", "unparsable"):
+        return None
+    return [(name, arguments) for call in reply.calls for name, arguments in call.items()]

@@ -12,6 +12,7 @@ from typing import Any
 
 from vendor_verifier.suites.bfcl.java import read_java
 from vendor_verifier.suites.bfcl.javascript import read_javascript
+from vendor_verifier.suites.bfcl.json_equal import json_equal
 from vendor_verifier.suites.bfcl.type_check import Expected, check_type, expected_type, named_type
 from vendor_verifier.suites.bfcl.value_check import check_value
 from vendor_verifier.suites.bfcl.verdict import VALID, Language, Mode, Verdict, invalid, uncheckable
@@ -141,7 +142,7 @@ def _is_explicit_default(
 ) -> bool:
     """Saying the default aloud is the same as saying nothing, where saying nothing is right."""
     default = _default(parameter, document, rules)
-    if default is None or not _same(value, default):
+    if default is None or not json_equal(value, default):
         return False
     return parameter not in accepted or _may_be_left_out(parameter, accepted[parameter], document, rules)
 
@@ -155,14 +156,3 @@ def _default(parameter: str, document: Document, rules: Rules) -> object:
     if rules.language == "python" or default is None or isinstance(default, str):
         return default
     return str(default).lower() if isinstance(default, bool) else str(default)
-
-
-def _same(one: object, other: object) -> bool:
-    """Equal as JSON values: ``1`` equals ``1.0``, ``true`` equals neither."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_same, one, other))
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
-    return one == other

@@ -15,12 +15,13 @@ from typing import Any
 from vendor_verifier.errors import DataError
 from vendor_verifier.suites.base import Play
 from vendor_verifier.suites.bfcl.categories import INSTALL_SIMULATORS, MULTI_TURN
-from vendor_verifier.suites.bfcl.decode import Reply, read_reply
+from vendor_verifier.suites.bfcl.decode import Reply, made_calls, read_reply
+from vendor_verifier.suites.bfcl.exact_match import exact_match
 from vendor_verifier.suites.bfcl.judging import judge_reply
 from vendor_verifier.suites.bfcl.multi_turn import Conversation, converse
 from vendor_verifier.suites.bfcl.multi_turn_check import check_conversation, extra_calls
 from vendor_verifier.suites.bfcl.services import Services
-from vendor_verifier.suites.bfcl.verdict import Mode, Verdict
+from vendor_verifier.suites.bfcl.verdict import MODES, Mode, Verdict
 from vendor_verifier.values.record import Attempt
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import Decision, Score
@@ -32,7 +33,8 @@ class BfclSuite:
 
     A score's ``values`` are ``correct``, ``compat`` and ``strict``, each 1.0 or 0.0; a failure is 0.0 but where
     ``compat`` credits it as abstention. A row that cannot be checked or was not run has ``None``: that is nobody's
-    fault. ``details`` are ``category``, ``outcome``, ``error_type`` and ``error``.
+    fault. Custom rows that name their calls add ``function_name_accuracy`` and ``function_name_and_args_accuracy``, and
+    the latter is ``correct``. ``details`` are ``category``, ``outcome``, ``error_type`` and ``error``.
     """
 
     name: str = "bfcl"
@@ -52,12 +54,29 @@ class BfclSuite:
     def judge(self, sample: Sample, attempt: Attempt) -> Score:
         """The score of a single-turn sample's final attempt."""
         reply = read_reply(attempt)
+        if "calls" in sample.expected:
+            return self._judge_exactly(sample, reply)
         try:
             compat = judge_reply(sample.expected, reply, "compat")
             strict = judge_reply(sample.expected, reply, "strict")
         except DataError as error:
             return self._uncheckable(sample, reply.outcome, _decision((reply,)), error)
         return self._score(sample, reply.outcome, _decision((reply,)), compat, strict)
+
+    def _judge_exactly(self, sample: Sample, reply: Reply) -> Score:
+        """A custom row that names its calls: they and no others, exactly. The checker's verdicts are kept beside it."""
+        wanted = [(str(call["name"]), call["arguments"]) for call in sample.expected["calls"]]
+        matched = exact_match(wanted, made_calls(reply))
+        correct = matched["function_name_and_args_accuracy"]
+        checked: dict[str, float | None] = {}
+        for mode in MODES:
+            try:
+                checked[mode] = float(judge_reply(sample.expected, reply, mode).valid)
+            except DataError:
+                checked[mode] = None
+        found: dict[str, Any] = {"error_type": None if correct else "not_the_expected_calls", "error": []}
+        details = {"category": sample.expected["category"], "outcome": reply.outcome, **found}
+        return Score(self.name, _decision((reply,)), values={"correct": correct, **checked, **matched}, details=details)
 
     def judge_conversation(self, sample: Sample, conversation: Conversation, services: Services) -> Score:
         """The score of a multi-turn sample. Both modes agree; calls where none was right are a finding."""

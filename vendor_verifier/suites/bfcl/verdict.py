@@ -9,6 +9,7 @@ from vendor_verifier.errors import DataError, Problem
 
 Language = Literal["python", "java", "javascript"]
 Mode = Literal["compat", "strict"]
+MODES: tuple[Mode, ...] = ("compat", "strict")
 
 
 @dataclass(frozen=True, slots=True)
