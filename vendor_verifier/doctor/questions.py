@@ -12,7 +12,7 @@ from vendor_verifier.values.request import Turn
 
 MAX_REQUESTS = 3
 TOOL_NAME = "get_weather"
-# Budgets in tokens: enough to see what is asked for, together under a cent at twenty dollars a million.
+# Budgets in tokens: enough to see what is asked for, together under a cent at fifteen dollars a million.
 _TOOL_BUDGET = 128
 _TEXT_BUDGET = 160
 _SECOND_TRY_BUDGET = 192
