@@ -24,8 +24,14 @@ class Scrubber:
     __slots__ = ("_bytes", "_texts")
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
+        self._texts: tuple[str, ...] = ()
+        self._bytes: tuple[bytes, ...] = ()
+        self.add(*secrets)
+
+    def add(self, *secrets: str) -> None:
+        """Learn further secrets, such as a key fetched while the run goes on."""
         found = {disguise for secret in secrets if len(secret) >= _MIN_LENGTH for disguise in _disguises(secret)}
-        self._texts = tuple(sorted(found))
+        self._texts = tuple(sorted(found.union(self._texts)))
         self._bytes = tuple(text.encode() for text in self._texts)
 
     def text(self, text: str) -> str:

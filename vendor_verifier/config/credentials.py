@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -27,15 +28,21 @@ _TRANSPORT_HEADERS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class KeySource:
-    """The variable a key is in. ``explicit``: the config names it, so it must be there even for a local vendor."""
+    """The variable a key is in. ``explicit``: the config names it, so it must be there even for a local vendor.
+
+    ``command``: the words of a program that prints the key instead (tokens that live an hour); nothing is looked up.
+    """
 
     name: str
     path: Path
     explicit: bool
+    command: tuple[str, ...] = ()
 
 
 def key_source(path: Path, entry: VendorEntry, usual: str, findings: Findings) -> KeySource | None:
     """Which variable holds the key of ``entry``: the one it names, else ``usual``; ``None`` when refused."""
+    if entry.api_key_command is not None:
+        return _command(path, entry, entry.api_key_command, usual, findings)
     literal = entry.api_key if entry.api_key is not None and not is_placeholder(entry.api_key) else None
     named = entry.api_key_env
     if literal is None and named is None:
@@ -58,6 +65,23 @@ def key_source(path: Path, entry: VendorEntry, usual: str, findings: Findings) -
         findings.problem(where, "expected the bare name of a variable, without `${}` and spaces, such as MY_KEY")
         return None
     return KeySource(named, where, explicit=True)
+
+
+def _command(path: Path, entry: VendorEntry, text: str, usual: str, findings: Findings) -> KeySource | None:
+    """A command is split into words as a shell would, but no shell runs it."""
+    where = (*path, "api_key_command")
+    if entry.api_key is not None or entry.api_key_env is not None:
+        findings.problem(where, "give either a command or a variable for the key, not both")
+        return None
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError as error:
+        findings.problem(where, f"cannot be split into words ({error}); check its quotes")
+        return None
+    if any(looks_secret(word) for word in words):
+        findings.problem(where, "holds what looks like a key; a command must fetch it from somewhere safe")
+        return None
+    return KeySource(usual, where, explicit=False, command=words)
 
 
 def _refused(literal: str, usual: str) -> str:

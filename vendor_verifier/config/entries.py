@@ -54,10 +54,11 @@ def _entry(draft: Draft, keys: _KeyRing, overrides: Mapping[str, Any]) -> Entry:
             body=merge(body, overrides.get("extra_body", {})),
         ),
         wire=draft.wire,
-        account=account_of(draft.address.origin, key),
+        account=account_of(draft.address.origin, key or " ".join(draft.key.command) or None),
         is_baseline=draft.is_baseline,
         provider=draft.provider,
         key_name=draft.key.name if key is not None or _needs_key(draft) else None,
+        key_command=draft.key.command,
         parameters={**draft.parameters, **parameters},
         concurrency=draft.concurrency,
         price=draft.price,
@@ -66,7 +67,9 @@ def _entry(draft: Draft, keys: _KeyRing, overrides: Mapping[str, Any]) -> Entry:
 
 def _needs_key(draft: Draft) -> bool:
     """Vendors need a key, unless they are simulated, or on this machine and the config names none."""
-    return not draft.address.url.startswith("sim:") and (draft.key.explicit or not draft.address.local)
+    if draft.key.command or draft.address.url.startswith("sim:"):
+        return False
+    return draft.key.explicit or not draft.address.local
 
 
 class _KeyRing:
@@ -80,7 +83,7 @@ class _KeyRing:
         self._missing: dict[str, list[Draft]] = {}
 
     def key(self, draft: Draft) -> str | None:
-        if draft.address.url.startswith("sim:"):
+        if draft.key.command or draft.address.url.startswith("sim:"):
             return None
         name = draft.key.name
         value = self._variables.get(name)

@@ -57,6 +57,7 @@ class VendorEntry(Settings):
     url: str | None = Field(default=None, min_length=1, max_length=2000)
     api_key: str | None = Field(default=None, repr=False)
     api_key_env: str | None = Field(default=None, min_length=1, repr=False)
+    api_key_command: str | None = Field(default=None, min_length=1, max_length=500)
     provider: str | None = Field(default=None, min_length=1, max_length=100)
     label: str | None = Field(default=None, min_length=1, max_length=80)
     is_baseline: bool | None = None

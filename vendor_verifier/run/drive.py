@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from vendor_verifier.errors import UsageError
+from vendor_verifier.run.keys import KeyRing
 from vendor_verifier.run.pacing import Limiter
 from vendor_verifier.run.retry import attempt_until_done, stops_vendor
 from vendor_verifier.run.transport import Transport
@@ -56,6 +58,7 @@ class Driver:
     retry: RetryRules
     rng: random.Random
     scrubber: Scrubber
+    keys: KeyRing
     clock_ns: Callable[[], int] = time.perf_counter_ns
 
     async def play(self, play: Play, line: Line) -> tuple[TurnRecord, ...]:
@@ -78,7 +81,13 @@ class Driver:
 
     async def _send(self, turn: Turn, line: Line) -> TurnRecord:
         entry = line.entry
-        request = line.wire.request(_with_parameters(turn, entry), entry.endpoint)
+        try:
+            endpoint = await self.keys.endpoint(entry)
+        except UsageError as error:
+            # No key, no vendor; the others go on.
+            self.limiter.stop(entry, str(error))
+            return TurnRecord((Attempt(1, failure=Failure("auth", "plan", str(error))),))
+        request = line.wire.request(_with_parameters(turn, entry), endpoint)
         if request.untranslatable:
             failure = Failure(
                 "untranslatable", "plan", "not expressible on this wire: " + ", ".join(request.untranslatable)

@@ -16,7 +16,8 @@ class Entry:
 
     ``label`` names it in every table and is unique under its model. ``account`` stands for (origin, key) without
     revealing the key: entries that share it share concurrency, pauses and pacing. ``parameters`` override the
-    sample's own (``temperature``, ``max_tokens``). ``key_name`` is the variable the key came from.
+    sample's own (``temperature``, ``max_tokens``). ``key_name`` is the variable the key came from, ``key_command`` the
+    program that prints it where it has to be fetched anew while the run goes on.
     """
 
     model: str
@@ -28,6 +29,7 @@ class Entry:
     is_baseline: bool = False
     provider: str | None = None
     key_name: str | None = None
+    key_command: tuple[str, ...] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
     concurrency: int | None = None
     price: Mapping[str, Any] | None = None
