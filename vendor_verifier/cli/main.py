@@ -14,17 +14,14 @@ from vendor_verifier.cli.console import say
 from vendor_verifier.cli.run import run_command
 from vendor_verifier.errors import VerifierError
 
-_HELP = "Verify that the vendors of an LLM really serve the model they sell. Without a command: run."
-_EXAMPLES = f"""\
-Examples:
-
-    agent-vendor-verifier demo
-
-    agent-vendor-verifier --test-file-path samples.jsonl --vendor-concurrency 5
-
-    agent-vendor-verifier run --model kimi-k2.5 -n 100 -o runs/kimi && agent-vendor-verifier report runs/kimi
-
+_HELP = "Verify that the vendors of an LLM serve the model they sell. Default: run."
+_EPILOGUE = f"""\
 {exit_codes.TABLE}
+
+Examples:
+  agent-vendor-verifier demo
+  agent-vendor-verifier --test-file-path samples.jsonl --vendor-concurrency 5
+  agent-vendor-verifier --model kimi-k2.5 -n 100 -o runs/kimi
 """
 
 
@@ -45,7 +42,7 @@ def build_app() -> App:
     app = App(
         name="agent-vendor-verifier",
         help=_HELP,
-        help_epilogue=_EXAMPLES,
+        help_epilogue=_EPILOGUE,
         version=__version__,
         help_format="plaintext",
         help_formatter="plain",

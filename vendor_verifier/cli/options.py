@@ -53,9 +53,7 @@ class RunOptions:
     env_file: Annotated[Path | None, option("API keys. [default: .env beside the config]", WHAT)] = None
     model: Annotated[tuple[str, ...], many("Only this model (repeatable).", WHAT)] = ()
     vendor: Annotated[tuple[str, ...], many("Only this vendor or label (repeatable).", WHAT)] = ()
-    suite: Annotated[
-        tuple[str, ...], many("Evaluation: trigger, toolbench … (repeatable). [default: trigger]", WHAT)
-    ] = ()
+    suite: Annotated[tuple[str, ...], many("Evaluation (repeatable). [default: trigger]", WHAT)] = ()
     suite_option: Annotated[tuple[str, ...], many("suite.key=value (repeatable); see docs/evaluations.md.", WHAT)] = ()
     limit: Annotated[int | None, option("Only the first N samples.", WHAT, "--limit", "-n", check=_AT_LEAST_1)] = None
     sample_ids: Annotated[str | None, option("Only these ids, with commas.", WHAT)] = None
@@ -71,7 +69,7 @@ class RunOptions:
     dry_run: Annotated[bool, flag("Show what would be sent; send nothing.", WHAT)] = False
 
     vendor_concurrency: Annotated[
-        int | None, option("Vendors with requests in flight at once. [default: all]", PACE, check=_AT_LEAST_1)
+        int | None, option("Vendors in flight at once. [default: all]", PACE, check=_AT_LEAST_1)
     ] = None
     request_concurrency: Annotated[int, option("Requests in flight per account.", PACE, check=_AT_LEAST_1)] = 5
     retries: Annotated[int, option("Further attempts after a failure.", PACE, check=_AT_LEAST_0)] = 3
@@ -85,7 +83,7 @@ class RunOptions:
     extra_body: Annotated[str | None, option("JSON object merged into every body.", MODEL)] = None
 
     use_raw_completions: Annotated[
-        bool, flag("Ask /completions with rendered prompts.", MODEL, "--use-raw-completions", "--use_raw_completions")
+        bool, flag("Ask raw /completions.", MODEL, "--use-raw-completions", "--use_raw_completions")
     ] = False
     tokenizer_model: Annotated[str | None, option("Folder or hub name of their chat template.", MODEL)] = None
 
