@@ -22,7 +22,14 @@ JSON = {"content-type": "application/json"}
 REACH = Reach("https://api.test:443", "api.test", "https", False, None, ("192.0.2.1",), None, "TLSv1.3", 80.0)
 MS = 1_000_000
 CALL = {"index": 0, "id": "c", "type": "function", "function": {"name": "get_weather", "arguments": '{"city":"Paris"}'}}
-USAGE = {"choices": [], "usage": {"prompt_tokens": 20, "completion_tokens": 8, "total_tokens": 28}}
+USAGE = {
+    "id": "r",
+    "object": "chat.completion.chunk",
+    "created": 1,
+    "model": "",
+    "choices": [],
+    "usage": {"prompt_tokens": 20, "completion_tokens": 8, "total_tokens": 28},
+}
 
 
 def entry(**fields: Any) -> Entry:
@@ -36,7 +43,8 @@ def sse(data: Any) -> bytes:
 
 
 def chunk(finish: str | None = None, *, model: str = "model-1", **delta: Any) -> bytes:
-    return sse({"id": "r", "model": model, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    return sse({"id": "r", "object": "chat.completion.chunk", "created": 1, "model": model, "choices": [choice]})
 
 
 DONE = sse(b"[DONE]")

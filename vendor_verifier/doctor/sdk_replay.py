@@ -10,7 +10,7 @@ from vendor_verifier.doctor.sdk_losses import losses
 from vendor_verifier.doctor.sdk_readings import READERS, SdkReading, read_chat_completion, read_message
 from vendor_verifier.doctor.values import Answer, SdkFinding
 from vendor_verifier.run.sdk_calls import SDK_OF_WIRE, arguments_for, open_stream, sdk_client, sdk_name
-from vendor_verifier.run.sdk_client import replaying_client
+from vendor_verifier.run.sdk_client import named_error, replaying_client
 
 _Body = dict[str, Any]
 _Route = Callable[[Any, str, _Body], Awaitable[SdkReading]]
@@ -54,8 +54,7 @@ async def _replay(answer: Answer, wire: str, route: _Route, name: str) -> SdkFin
 
 def _raised(answer: Answer, sdk: str, route: str, error: Exception) -> SdkFinding:
     """An exception for an answer that failed is as it should be; for a whole answer it is a crash."""
-    first_line = next(iter(str(error).splitlines()), "")
-    words = f"{type(error).__name__}: {first_line}"
+    words = named_error(error)
     if answer.failure is None:
         return SdkFinding(answer.question.name, sdk, route, "crashes", (words,))
     told = f"raises {words}, and the answer did fail ({answer.failure.kind})"

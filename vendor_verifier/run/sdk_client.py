@@ -172,7 +172,7 @@ class _Call(httpx2.AsyncBaseTransport):
         if network.status is None or not 200 <= network.status < 300:
             return None
         if self._error is not None:
-            words = f"the {sdk_name(self._wire)} raised {_named(self._error)}"
+            words = f"the {sdk_name(self._wire)} raised {named_error(self._error)}"
             return Failure("bad_payload", "parse", words, network.status)
         is_page = network.body[:64].lstrip().startswith(b"<")
         if not self._stamps_ns and self._meter.has_token and not is_page:
@@ -185,7 +185,7 @@ class _Call(httpx2.AsyncBaseTransport):
         """The SDK gave up before it sent anything: nothing of it is the vendor's."""
         words = f"the {SDK_OF_WIRE[self._wire]} SDK sent nothing"
         if self._error is not None:
-            words += f": {_named(self._error)}"
+            words += f": {named_error(self._error)}"
         return Exchange(
             sent_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
             end_ns=0,
@@ -230,7 +230,7 @@ async def _recorded(exchange: Exchange) -> AsyncGenerator[bytes]:
         raise httpx2.ReadError(exchange.failure.message)
 
 
-def _named(error: Exception) -> str:
+def named_error(error: Exception) -> str:
     """An exception as it is told: its class and the first line of its words."""
     first_line = next(iter(str(error).splitlines()), "")
     return f"{type(error).__name__}: {first_line[:300]}" if first_line else type(error).__name__
