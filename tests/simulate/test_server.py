@@ -179,7 +179,7 @@ def test_a_client_that_does_not_read_is_waited_for() -> None:
         writer.close()
         await writer.wait_closed()
 
-    _run(check, speed=1000.0)
+    _run(check, speed=20_000.0)
 
 
 def test_streams_are_paced_and_buffering_is_not() -> None:
