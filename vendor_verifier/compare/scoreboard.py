@@ -21,7 +21,8 @@ from typing import Any
 
 from vendor_verifier.compare.columns import Columns
 from vendor_verifier.compare.facts import facts_of
-from vendor_verifier.compare.ranking import RANK_METRICS, K, irf, ranks
+from vendor_verifier.compare.ranking import RANK_METRICS, K
+from vendor_verifier.compare.standings import standings
 from vendor_verifier.compare.suite_scores import suite_score
 from vendor_verifier.compare.trigger_f1 import Run, baseline_counts, paired, trigger_counts
 from vendor_verifier.suites.base import Suite
@@ -31,7 +32,6 @@ from vendor_verifier.values.record import Record
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import (
     EntryInfo,
-    ModelScore,
     PlayedTask,
     Report,
     SchemaPolicy,
@@ -120,10 +120,13 @@ def score_run(
         board = replace(board, complete=whole)
     baselines, doubts = _baselines(entries)
     doubts += _misrouted(board)
-    scores = _ranked(board, [(entry.model, _vendor(board, entry, baselines.get(entry.model))) for entry in entries])
+    scores: dict[str, list[VendorScore]] = {}
+    for entry in entries:
+        scores.setdefault(entry.model, []).append(_vendor(board, entry, baselines.get(entry.model)))
+    named = {model: entry.label for model, entry in baselines.items()}
     return Report(
         run=run,
-        models=tuple(_model(model, baselines.get(model), scores) for model in _models(entries)),
+        models=standings(scores, named, board.rank_metrics, k),
         rank_metrics=board.rank_metrics,
         k=k,
         undecided=undecided,
@@ -259,41 +262,6 @@ def _trigger(board: _Board, entry: EntryInfo, baseline: EntryInfo | None) -> tup
         return counts, counts.tp + counts.tn
     counts = trigger_counts(board.triggers, expected, own, board.undecided)
     return counts, paired(board.triggers, expected, own, board.undecided)
-
-
-def _ranked(board: _Board, scores: Sequence[tuple[str, VendorScore]]) -> list[tuple[str, VendorScore]]:
-    """The same scores with ranks and IRF, within each model and over all (model, vendor) pairs."""
-    figures = {
-        (model, score.label): {name: score.metrics.get(name) for name in board.rank_metrics} for model, score in scores
-    }
-    overall = irf(figures, board.k)
-    ranked = []
-    for model, score in scores:
-        rivals = {label: values for (other, label), values in figures.items() if other == model}
-        own_ranks = ranks(rivals)[score.label]
-        ranked.append(
-            (
-                model,
-                replace(
-                    score,
-                    irf=irf(rivals, board.k)[score.label] if own_ranks else None,
-                    irf_metrics=len(own_ranks),
-                    irf_global=overall[model, score.label] if own_ranks else None,
-                    ranks=own_ranks,
-                ),
-            )
-        )
-    return ranked
-
-
-def _model(model: str, baseline: EntryInfo | None, scores: Sequence[tuple[str, VendorScore]]) -> ModelScore:
-    own = [score for name, score in scores if name == model]
-    own.sort(key=lambda score: -1.0 if score.irf is None else score.irf, reverse=True)
-    return ModelScore(model, None if baseline is None else baseline.label, tuple(own))
-
-
-def _models(entries: Sequence[EntryInfo]) -> list[str]:
-    return list(dict.fromkeys(entry.model for entry in entries))
 
 
 def _dataset(samples: Iterable[Sample], known: Sequence[str] | None) -> tuple[str, ...]:
