@@ -77,6 +77,8 @@ async def _ask(question: Question, patient: Patient, transport: Transport, scrub
         return Answer(question, request, nothing, None, None, Failure("untranslatable", "plan", words))
     meter = ProgressMeter(patient.wire.reader())
     exchange = await transport.exchange(request, meter, time.perf_counter_ns(), wire=patient.wire.name)
+    # At the source, because everything further on is cut into excerpts, and half a key is not recognised.
+    exchange = replace(exchange, chunks=[(at_ns, scrubber.bytes(chunk)) for at_ns, chunk in exchange.chunks])
     timing, response, failure = read_answer(
         exchange, patient.wire.reader(), tool_names=request.tool_names, classify=patient.vendor.classify
     )
