@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.run.keys import KeyRing
@@ -43,10 +42,10 @@ class _Question:
 
     line: Line
     request: HttpRequest
-    tools: Sequence[Mapping[str, Any]]
+    turn: Turn
 
     def reader(self) -> Reader:
-        return self.line.wire.reader(self.tools)
+        return self.line.wire.reader(self.turn.tools)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +92,7 @@ class Driver:
                 "untranslatable", "plan", "not expressible on this wire: " + ", ".join(request.untranslatable)
             )
             return TurnRecord((Attempt(1, failure=failure),))
-        question = _Question(line, request, turn.tools)
+        question = _Question(line, request, turn)
         scheduled_ns = self.clock_ns()
 
         async def once(number: int) -> Attempt:
@@ -121,7 +120,11 @@ class Driver:
         finally:
             self.limiter.release(entry)
         timing, response, failure = read_answer(
-            exchange, question.reader(), tool_names=request.tool_names, classify=question.line.vendor.classify
+            exchange,
+            question.reader(),
+            tool_names=request.tool_names,
+            classify=question.line.vendor.classify,
+            asked_stream=question.turn.stream,
         )
         if failure is not None:
             # A failure's words go to screens and manifests as well as to the journal, which scrubs for itself.
@@ -139,7 +142,6 @@ def _as_asked(attempts: tuple[Attempt, ...]) -> tuple[Attempt, ...]:
 
 
 def _with_parameters(turn: Turn, entry: Entry) -> Turn:
-    """The turn with the entry's own temperature, limits and the like over the sample's."""
-    if not entry.parameters:
-        return turn
-    return Turn(turn.messages, turn.tools, {**turn.parameters, **entry.parameters})
+    """The turn with the entry's own temperature, limits and the like over the sample's, but for what is examined."""
+    own = {name: value for name, value in entry.parameters.items() if name not in turn.fixed}
+    return replace(turn, parameters={**turn.parameters, **own}) if own else turn

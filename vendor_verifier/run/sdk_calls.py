@@ -63,15 +63,20 @@ def sdk_client(wire: str, http_client: Any) -> Any:
 
 
 async def open_stream(client: Any, wire: str, body: Mapping[str, Any]) -> AsyncIterator[Any]:
-    """Ask for ``body`` as an application would; the items as the SDK yields them."""
+    """Ask for ``body`` as an application would; the items as the SDK yields them, one where no stream is asked for."""
     create = {
         "openai": lambda: client.chat.completions.create,
         "openai_responses": lambda: client.responses.create,
         "openai_completions": lambda: client.completions.create,
         "anthropic": lambda: client.messages.create,
     }[wire]()
-    stream: AsyncIterator[Any] = await create(**arguments_for(create, body))
+    answer = await create(**arguments_for(create, body))
+    stream: AsyncIterator[Any] = answer if body.get("stream") else _only(answer)
     return stream
+
+
+async def _only(answer: Any) -> AsyncIterator[Any]:
+    yield answer
 
 
 def arguments_for(method: Any, body: Mapping[str, Any]) -> dict[str, Any]:

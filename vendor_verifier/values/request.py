@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,11 +13,16 @@ class Turn:
 
     ``messages`` and ``tools`` are chat-completions objects; ``parameters`` are the other body keys in the same
     vocabulary (``tool_choice``, ``temperature``, ``max_tokens`` …), never ``model``, ``stream`` or ``stream_options``.
+    ``stream`` off asks for the answer in one piece. ``thinking`` switches the model's reasoning where the wire has a
+    switch for it. ``fixed`` names parameters that an entry's own must not replace, because they are what is examined.
     """
 
     messages: tuple[Mapping[str, Any], ...]
     tools: tuple[Mapping[str, Any], ...] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    stream: bool = True
+    thinking: Literal["on", "off"] | None = None
+    fixed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,17 +32,24 @@ def read_answer(
     *,
     tool_names: Mapping[str, str] | None = None,
     classify: Classify | None = None,
+    asked_stream: bool = True,
 ) -> Outcome:
     """Read one exchange with a fresh ``reader``.
 
     ``tool_names`` maps names as sent to names as declared; ``classify`` is the vendor's opinion of a non-2xx answer.
+    ``asked_stream``: whether an answer in one piece is odd.
     A cut stream gives both the partial response and the failure.
     """
     if exchange.status is None:
         return _timing(exchange), None, exchange.failure or Failure("protocol", "headers", "no answer")
     if not 200 <= exchange.status < 300:
         return _timing(exchange), None, _refusal(exchange, classify)
-    collected, unreadable = _read_stream(exchange, reader) if _speaks_sse(exchange) else _read_body(exchange, reader)
+    if _speaks_sse(exchange):
+        collected, unreadable = _read_stream(exchange, reader)
+    else:
+        collected, unreadable = _read_body(exchange, reader)
+        if asked_stream and exchange.body.strip() and unreadable is None:
+            collected = _flagged(collected, "not_streamed")
     response = None if collected.empty and not collected.complete else _named_back(collected.response, tool_names or {})
     if response is not None and response.request_id is None:
         response = replace(response, request_id=exchange.headers.get("x-request-id"))
@@ -100,8 +107,7 @@ def _read_body(exchange: Exchange, reader: Reader) -> tuple[Collected, Failure |
     else:
         for heard in reader.read_body(parsed) if body else ():
             assembler.add(heard)
-    collected = assembler.collected(streamed=False)
-    return _flagged(collected, "not_streamed") if body and unreadable is None else collected, unreadable
+    return assembler.collected(streamed=False), unreadable
 
 
 def _judge(exchange: Exchange, collected: Collected, unreadable: Failure | None) -> Failure | None:

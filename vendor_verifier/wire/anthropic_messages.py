@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.anthropic_reader import AnthropicReader
-from vendor_verifier.wire.base import json_bytes
+from vendor_verifier.wire.base import ACCEPTED, json_bytes
 from vendor_verifier.wire.declared import (
     DeclaredTool,
     ToolChoice,
@@ -28,6 +28,7 @@ from vendor_verifier.wire.declared import (
     stop_list,
 )
 from vendor_verifier.wire.payload import as_dict
+from vendor_verifier.wire.thinking import THINKING_BUDGET, ThinkingSwitch, switched
 from vendor_verifier.wire.translate import (
     ImagePart,
     Notes,
@@ -56,6 +57,7 @@ class AnthropicMessages:
 
     ``default_max_tokens`` is sent where the turn sets no budget, because the protocol demands one.
     ``structured_output`` and ``strict_tools`` are for hosts that take ``output_config.format`` and ``strict``.
+    ``thinking`` is what switches reasoning on and off.
     """
 
     name: str = "anthropic"
@@ -64,6 +66,7 @@ class AnthropicMessages:
     default_max_tokens: int = DEFAULT_MAX_TOKENS
     structured_output: bool = False
     strict_tools: bool = False
+    thinking: ThinkingSwitch = THINKING_BUDGET
 
     def request(self, turn: Turn, endpoint: Endpoint) -> HttpRequest:
         notes = Notes()
@@ -84,11 +87,12 @@ class AnthropicMessages:
         chosen = _tool_choice(choice, names, notes, parallel=parallel or not tools)
         if chosen:
             body["tool_choice"] = chosen
-        body["stream"] = True
+        body["stream"] = turn.stream
+        body.update(switched(self.thinking, turn.thinking))
         body.update(endpoint.body)
         return HttpRequest(
             url=messages_url(endpoint.base_url),
-            headers=self._headers(endpoint),
+            headers=self._headers(endpoint, ACCEPTED[turn.stream]),
             body=json_bytes(body),
             untranslatable=notes.untranslatable,
             tool_names=names_back(names),
@@ -98,10 +102,10 @@ class AnthropicMessages:
     def reader(self, _tools: Sequence[Mapping[str, Any]] = (), /) -> AnthropicReader:
         return AnthropicReader()
 
-    def _headers(self, endpoint: Endpoint) -> dict[str, str]:
+    def _headers(self, endpoint: Endpoint, accepted: str) -> dict[str, str]:
         headers = {
             "content-type": "application/json",
-            "accept": "text/event-stream",
+            "accept": accepted,
             "anthropic-version": self.version,
         }
         if endpoint.key and self.auth != "bearer":

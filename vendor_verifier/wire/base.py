@@ -11,6 +11,9 @@ import msgspec
 from vendor_verifier.values.event import SseEvent, StreamEvent
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
 
+# What a request says it takes, by whether it asks for a stream.
+ACCEPTED: Mapping[bool, str] = {True: "text/event-stream", False: "application/json"}
+
 
 class Reader(Protocol):
     """Reads one answer; fresh for each attempt, may hold state between events."""
@@ -30,7 +33,7 @@ class Wire(Protocol):
         """What config.yaml says under ``validator:``."""
 
     def request(self, turn: Turn, endpoint: Endpoint) -> HttpRequest:
-        """Translate a turn into one streaming POST."""
+        """Translate a turn into one POST, streaming unless the turn says otherwise."""
 
     def reader(self, tools: Sequence[Mapping[str, Any]] = (), /) -> Reader:
         """A fresh reader for one attempt. ``tools`` are the turn's; most protocols need none of them to read."""

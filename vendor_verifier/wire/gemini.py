@@ -16,7 +16,7 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
-from vendor_verifier.wire.base import json_bytes
+from vendor_verifier.wire.base import ACCEPTED, json_bytes
 from vendor_verifier.wire.declared import (
     DeclaredTool,
     ToolChoice,
@@ -31,6 +31,7 @@ from vendor_verifier.wire.declared import (
 from vendor_verifier.wire.gemini_reader import GeminiReader
 from vendor_verifier.wire.gemini_schema import gemini_schema
 from vendor_verifier.wire.payload import PayloadError, as_dict, parse_json
+from vendor_verifier.wire.thinking import NO_SWITCH
 from vendor_verifier.wire.translate import (
     ImagePart,
     Notes,
@@ -44,6 +45,7 @@ from vendor_verifier.wire.translate import (
 )
 
 _METHOD = ":streamGenerateContent"
+_WHOLE_METHOD = ":generateContent"
 # A name begins with a letter or "_"; a leading character of another kind is replaced.
 _ILLEGAL = re.compile(r"^[^a-zA-Z_]|[^a-zA-Z0-9_.:-]")
 _LONGEST_NAME = 64
@@ -81,6 +83,8 @@ class Gemini:
 
     def request(self, turn: Turn, endpoint: Endpoint) -> HttpRequest:
         notes = Notes()
+        if turn.thinking is not None:
+            notes.cannot(NO_SWITCH)
         tools = read_tools(turn.tools, notes)
         history = read_messages(turn.messages, notes)
         past = (call.name for said in history for call in said.calls)
@@ -102,8 +106,8 @@ class Gemini:
             body["generationConfig"] = settings
         _merge(body, endpoint.body)
         return HttpRequest(
-            url=stream_url(endpoint.base_url, endpoint.model_id),
-            headers=self._headers(endpoint),
+            url=(stream_url if turn.stream else whole_url)(endpoint.base_url, endpoint.model_id),
+            headers=self._headers(endpoint, ACCEPTED[turn.stream]),
             body=json_bytes(body),
             untranslatable=notes.untranslatable,
             tool_names=names_back(names),
@@ -113,8 +117,8 @@ class Gemini:
     def reader(self, _tools: Sequence[Mapping[str, Any]] = (), /) -> GeminiReader:
         return GeminiReader()
 
-    def _headers(self, endpoint: Endpoint) -> dict[str, str]:
-        headers = {"content-type": "application/json", "accept": "text/event-stream"}
+    def _headers(self, endpoint: Endpoint, accepted: str) -> dict[str, str]:
+        headers = {"content-type": "application/json", "accept": accepted}
         if endpoint.key and self.auth != "bearer":
             headers["x-goog-api-key"] = endpoint.key
         if endpoint.key and self.auth != "x-goog-api-key":
@@ -232,6 +236,12 @@ def stream_url(base_url: str, model_id: str) -> str:
     prefixed = model_id.startswith(("models/", "tunedModels/", "publishers/", "projects/"))
     model = model_id if prefixed else f"models/{model_id}"
     return f"{base}/{quote(model, safe='/:@')}{_METHOD}?alt=sse"
+
+
+def whole_url(base_url: str, model_id: str) -> str:
+    """The address of a model for an answer in one piece."""
+    head, _, query = stream_url(base_url, model_id).partition(_METHOD)
+    return head + _WHOLE_METHOD + query.replace("?alt=sse", "", 1)
 
 
 def _subset(schema: object, notes: Notes) -> dict[str, Any]:

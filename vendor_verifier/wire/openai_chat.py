@@ -28,9 +28,10 @@ from vendor_verifier.values.event import (
     Usage,
 )
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
-from vendor_verifier.wire.base import json_bytes
+from vendor_verifier.wire.base import ACCEPTED, json_bytes
 from vendor_verifier.wire.fault import read_fault
 from vendor_verifier.wire.payload import PayloadError, as_amount, as_count, as_dict, as_list, as_text, parse_json
+from vendor_verifier.wire.thinking import NO_SWITCH, ThinkingSwitch, switched
 
 FINISH_REASONS: Mapping[str, FinishReason] = {
     "tool_calls": "tool_calls",
@@ -61,6 +62,7 @@ class OpenAIChat:
     ``max_tokens_field``: what the vendor calls the output budget. ``stream_usage``: off for hosts that refuse
     ``stream_options``. ``tool_choices``: the only words the vendor takes (``function`` stands for a named tool), where
     that is not all of them; other turns are untranslatable. ``extra``: body fields every request to it carries.
+    ``thinking``: what switches reasoning on and off, where the vendor has such a switch.
     """
 
     name: str = "openai"
@@ -69,6 +71,7 @@ class OpenAIChat:
     stream_usage: bool = True
     tool_choices: tuple[str, ...] | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
+    thinking: ThinkingSwitch | None = None
 
     def request(self, turn: Turn, endpoint: Endpoint) -> HttpRequest:
         body: dict[str, Any] = {"model": endpoint.model_id, "messages": list(turn.messages)}
@@ -77,12 +80,13 @@ class OpenAIChat:
         body.update(turn.parameters)
         if "max_tokens" in body and self.max_tokens_field != "max_tokens":
             body[self.max_tokens_field] = body.pop("max_tokens")
-        body["stream"] = True
-        if self.stream_usage:
+        body["stream"] = turn.stream
+        if turn.stream and self.stream_usage:
             body["stream_options"] = {"include_usage": True}
         body.update(self.extra)
+        body.update(switched(self.thinking, turn.thinking))
         body.update(endpoint.body)
-        headers = {"content-type": "application/json", "accept": "text/event-stream"}
+        headers = {"content-type": "application/json", "accept": ACCEPTED[turn.stream]}
         if endpoint.key:
             headers["authorization"] = f"Bearer {endpoint.key}"
         headers.update(endpoint.headers)
@@ -91,11 +95,15 @@ class OpenAIChat:
 
     def _unspeakable(self, turn: Turn) -> tuple[str, ...]:
         """What this vendor has no word for: sent all the same, it would be refused or silently ignored."""
+        unspeakable = []
+        if turn.thinking is not None and self.thinking is None:
+            unspeakable.append(NO_SWITCH)
         choice = turn.parameters.get("tool_choice")
-        if self.tool_choices is None or choice is None:
-            return ()
-        word = choice if isinstance(choice, str) else "function"
-        return () if word in self.tool_choices else (f"tool_choice {word}",)
+        if self.tool_choices is not None and choice is not None:
+            word = choice if isinstance(choice, str) else "function"
+            if word not in self.tool_choices:
+                unspeakable.append(f"tool_choice {word}")
+        return tuple(unspeakable)
 
     def reader(self, _tools: Sequence[Mapping[str, Any]] = (), /) -> OpenAIChatReader:
         return OpenAIChatReader()

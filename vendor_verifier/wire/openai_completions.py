@@ -15,11 +15,12 @@ from typing import Any
 
 from vendor_verifier.values.event import Finish, Parsed, SseEvent, StreamEnd, StreamEvent, TextDelta
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
-from vendor_verifier.wire.base import json_bytes
+from vendor_verifier.wire.base import ACCEPTED, json_bytes
 from vendor_verifier.wire.declared import output_budget
 from vendor_verifier.wire.openai_chat import OpenAIChatReader, join_url
 from vendor_verifier.wire.payload import as_dict, as_text
 from vendor_verifier.wire.text_tool_calls import parse_text
+from vendor_verifier.wire.thinking import NO_SWITCH
 from vendor_verifier.wire.translate import Notes
 
 DEFAULT_MAX_TOKENS = 4096
@@ -65,15 +66,17 @@ class OpenAICompletions:
 
     def request(self, turn: Turn, endpoint: Endpoint) -> HttpRequest:
         notes = Notes()
+        if turn.thinking is not None:
+            notes.cannot(NO_SWITCH)
         body: dict[str, Any] = {"model": endpoint.model_id, "prompt": self._prompt(turn, notes)}
         body.update(self._settings(turn.parameters, notes))
         if self.keep_special_tokens:
             body.update(skip_special_tokens=False, add_special_tokens=False)
-        body["stream"] = True
-        if self.stream_usage:
+        body["stream"] = turn.stream
+        if turn.stream and self.stream_usage:
             body["stream_options"] = {"include_usage": True}
         body.update(endpoint.body)
-        headers = {"content-type": "application/json", "accept": "text/event-stream"}
+        headers = {"content-type": "application/json", "accept": ACCEPTED[turn.stream]}
         if endpoint.key:
             headers["authorization"] = f"Bearer {endpoint.key}"
         headers.update(endpoint.headers)

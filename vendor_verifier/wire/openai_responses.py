@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
-from vendor_verifier.wire.base import json_bytes
+from vendor_verifier.wire.base import ACCEPTED, json_bytes
 from vendor_verifier.wire.declared import (
     DeclaredTool,
     ToolChoice,
@@ -28,6 +28,7 @@ from vendor_verifier.wire.declared import (
 from vendor_verifier.wire.openai_chat import join_url
 from vendor_verifier.wire.payload import as_dict, as_text
 from vendor_verifier.wire.responses_reader import ResponsesReader
+from vendor_verifier.wire.thinking import NO_SWITCH
 from vendor_verifier.wire.translate import ImagePart, Notes, Part, Said, TextPart, read_messages
 
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
@@ -59,6 +60,8 @@ class OpenAIResponses:
 
     def request(self, turn: Turn, endpoint: Endpoint) -> HttpRequest:
         notes = Notes()
+        if turn.thinking is not None:
+            notes.cannot(NO_SWITCH)
         tools = read_tools(turn.tools, notes)
         history = read_messages(turn.messages, notes)
         past = [call for said in history for call in said.calls]
@@ -80,9 +83,9 @@ class OpenAIResponses:
             body["tool_choice"] = _tool_choice(choice, names)
         body.update(_settings(turn.parameters, notes))
         body["store"] = False
-        body["stream"] = True
+        body["stream"] = turn.stream
         body.update(endpoint.body)
-        headers = {"content-type": "application/json", "accept": "text/event-stream"}
+        headers = {"content-type": "application/json", "accept": ACCEPTED[turn.stream]}
         if endpoint.key:
             headers["authorization"] = f"Bearer {endpoint.key}"
         headers.update(endpoint.headers)
