@@ -92,6 +92,8 @@ def read_prompt(prompt: str) -> tuple[Turn, str]:
             tools += _lines_of_json(declared[1])
             family = family_of(text[declared.end() :])
             text = text[: declared.start()].partition("# Tools")[0].rstrip()
+            if not text:
+                continue
         messages += _messages(role, text)
     return Turn(tuple(messages), tuple(tools)), family
 
