@@ -14,7 +14,11 @@ from questions import body
 
 from vendor_verifier.simulate.personas import PERSONAS
 from vendor_verifier.simulate.server import SimulatedVendors, serve
+from vendor_verifier.wire.assemble import collect
+from vendor_verifier.wire.gemini_reader import GeminiReader
+from vendor_verifier.wire.sse import SseDecoder
 
+GEMINI = {"contents": [{"role": "user", "parts": [{"text": "How are you?"}]}]}
 PATH = "/faithful/v1/chat/completions"
 
 
@@ -70,6 +74,18 @@ async def _exchange(vendors: SimulatedVendors, raw: bytes) -> tuple[int, dict[st
         (_post(body("?"), path="/nobody/v1/chat/completions"), 404),
         (_post(body("?"), path="/faithful/v1/embeddings"), 404),
         (b"GET /faithful/v1/chat/completions HTTP/1.1\r\n\r\n", 405),
+        (b"GET /faithful/v1/messages HTTP/1.1\r\n\r\n", 405),
+        (_post({"model": "m", "input": "?"}, path="/faithful/v1/responses"), 200),
+        (_post(body("?", tools=[], max_tokens=9), path="/faithful/v1/messages"), 200),
+        (_post(body("?", tools=[]), path="/faithful/v1/messages"), 400),
+        (_post({"model": "m", "prompt": "?"}, path="/faithful/v1/completions"), 200),
+        (_post(GEMINI, path="/faithful/v1beta/models/m:generateContent"), 200),
+        (_post(GEMINI, path="/faithful/v1/models/m:generateContent"), 200),
+        (_post(GEMINI, path="/faithful/v1/publishers/google/models/m%2Fn:streamGenerateContent"), 200),
+        (_post(b"{nonsense", path="/faithful/v1beta/models/m:streamGenerateContent?alt=sse"), 400),
+        (_post(GEMINI, path="/faithful/v1beta/models/m:countTokens"), 404),
+        (_post(GEMINI, path="/faithful/v2/models/m:generateContent"), 404),
+        (b"GET /faithful/v1beta/models HTTP/1.1\r\n\r\n", 200),
         (b"DELETE /faithful/v1/models HTTP/1.1\r\n\r\n", 405),
         (b"POST / HTTP/1.1\r\ncontent-length: 999999999\r\n\r\n", 413),
         (b"\x16\x03\x01 tls hello\r\n\r\n", 400),
@@ -85,8 +101,9 @@ def test_statuses(raw: bytes, status: int) -> None:
     async def check(vendors: SimulatedVendors) -> None:
         found, headers, data = await _exchange(vendors, raw)
         assert found == status
-        assert headers["content-type"] == "application/json"
-        assert ("error" in json.loads(data)) == (status != 200)
+        assert headers["content-type"].split(";")[0] == "application/json"
+        answer = json.loads(data)
+        assert (isinstance(answer, dict) and answer.get("error") is not None) == (status != 200)
 
     _run(check)
 
@@ -137,6 +154,43 @@ def test_http_1_0_gets_a_stream_that_ends_with_the_connection() -> None:
         _, headers, data = await _exchange(vendors, raw)
         assert "transfer-encoding" not in headers
         assert data.endswith(b"data: [DONE]\n\n")
+
+    _run(check)
+
+
+def test_geminis_stream_is_an_array_unless_events_are_asked_for() -> None:
+    """The same chunks come as one JSON array, or with ``alt=sse`` as events, and our reader hears the same in both."""
+
+    async def check(vendors: SimulatedVendors) -> None:
+        path = "/faithful/v1beta/models/m:streamGenerateContent"
+        _, headers, array = await _exchange(vendors, _post(GEMINI, path=path))
+        assert headers["content-type"].startswith("application/json")
+        _, headers, events = await _exchange(vendors, _post(GEMINI, path=f"{path}?alt=sse"))
+        assert headers["content-type"].startswith("text/event-stream")
+        decoder, reader = SseDecoder(), GeminiReader()
+        heard = collect(event for item in decoder.feed(events) for event in reader.read(item)).response
+        listed = collect(GeminiReader().read_body(json.loads(array))).response
+        assert len(json.loads(array)) > 3
+        assert heard.text
+        assert (heard.text, heard.finish_raw, heard.usage) == (listed.text, listed.finish_raw, listed.usage)
+        assert heard.served_model == "m"
+
+    _run(check)
+
+
+def test_each_protocol_has_refusals_of_its_own() -> None:
+    """A question that a bursty vendor refused and then answered over one protocol is refused first over the next."""
+
+    async def check(vendors: SimulatedVendors) -> None:
+        refused = 0
+        for number in range(20):
+            chat = _post(body(f"burst {number}", tools=[]), path="/bursty/v1/chat/completions")
+            asked = {"model": "m", "input": f"burst {number}"}
+            responses = _post(asked, path="/bursty/v1/responses")
+            seen = [[(await _exchange(vendors, raw))[0] for _ in range(3)] for raw in (chat, responses)]
+            assert seen[0] == seen[1]
+            refused += seen[0][0] != 200
+        assert refused
 
     _run(check)
 
