@@ -34,10 +34,11 @@ def exact_match(wanted: Sequence[Call], made: Sequence[Call] | None) -> dict[str
 def _same_calls(wanted: Sequence[Call], made: Sequence[Call]) -> bool:
     left = list(made)
     for name, arguments in wanted:
-        found = next((call for call in left if _same(call, (name, arguments))), None)
-        if found is None:
+        place = next((index for index, call in enumerate(left) if _same(call, (name, arguments))), None)
+        if place is None:
             return False
-        left.remove(found)
+        # By place: removing by value would take ``true`` for ``1``.
+        del left[place]
     return not left
 
 

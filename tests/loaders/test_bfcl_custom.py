@@ -1,0 +1,174 @@
+"""Custom rows: both forms, and that no answer is ever sent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bfcl_replies import called, failed, said
+
+from vendor_verifier.errors import DataError
+from vendor_verifier.loaders.base import LoadedSamples
+from vendor_verifier.loaders.bfcl_custom import read_custom
+from vendor_verifier.suites.base import replay
+from vendor_verifier.suites.bfcl.suite import BfclSuite
+from vendor_verifier.values.record import Attempt
+from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.score import Score
+
+FILE = Path("mine.jsonl")
+USER = {"role": "user", "content": "Book a table for 2 at 7pm."}
+CALL = {"name": "book_table", "args": {"people": 2, "time": "7pm"}}
+ANSWER = {"role": "assistant", "content": "Booking a table...", "tool_calls": [CALL]}
+PAGE_ROW = {"messages": [USER, ANSWER], "tool_calls": [CALL]}
+
+
+def tool(name: str, **properties: str) -> dict[str, Any]:
+    schema = {key: {"type": kind} for key, kind in properties.items()}
+    parameters = {"type": "object", "properties": schema, "required": list(properties)}
+    return {"type": "function", "function": {"name": name, "parameters": parameters}}
+
+
+TOOLS = [tool("book_table", people="integer", time="string")]
+
+
+def load(*rows: dict[str, Any], **options: Any) -> LoadedSamples:
+    return read_custom([json.dumps(row).encode() for row in rows], dataset="mine", file=FILE, **options)
+
+
+def one(row: dict[str, Any], **options: Any) -> Sample:
+    return load(row, **options).samples[0]
+
+
+def judged(sample: Sample, attempt: Attempt) -> Score:
+    score = replay(BfclSuite().play(sample), iter([attempt]))
+    assert score is not None
+    return score
+
+
+def test_the_pages_row() -> None:
+    """The published row is sent without its answer and expects the call it names."""
+    sample = one(PAGE_ROW, tools=TOOLS)
+    assert sample.turn.messages == (USER,)
+    assert sample.expected["calls"] == [{"name": "book_table", "arguments": {"people": 2, "time": "7pm"}}]
+    assert judged(sample, called(("book_table", {"time": "7pm", "people": 2}))).values == {
+        "correct": 1.0,
+        "compat": 1.0,
+        "strict": 1.0,
+        "function_name_accuracy": 1.0,
+        "function_name_and_args_accuracy": 1.0,
+    }
+
+
+def test_the_answer_never_leaks() -> None:
+    """No spelling of the expected call, nor the words around it, is in what is sent."""
+    rows = [
+        PAGE_ROW,
+        {"messages": [USER, ANSWER]},
+        {"messages": [USER, {"role": "assistant", "content": "7pm it is: 2 booked"}], "tool_calls": [CALL]},
+        {
+            "messages": [USER, ANSWER, {"role": "tool", "content": "booked"}, {"role": "assistant", "content": "ok"}],
+            "tool_calls": [CALL],
+        },
+        {
+            "messages": [[USER, ANSWER]],
+            "tools": TOOLS,
+            "tool_calls_ground_truth": [{"book_table": {"people": [2], "time": ["7pm"]}}],
+        },
+    ]
+    for sample in load(*rows, tools=TOOLS).samples:
+        assert sample.turn.messages == (USER,)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        {"name": "book_table", "arguments": {"people": 2, "time": "7pm"}},
+        {"name": "book_table", "arguments": '{"people": 2, "time": "7pm"}'},
+        {
+            "type": "function",
+            "id": "x",
+            "function": {"name": "book_table", "arguments": '{"people": 2, "time": "7pm"}'},
+        },
+    ],
+)
+def test_other_spellings_of_a_call(call: dict[str, Any]) -> None:
+    """Arguments as an object or as text, bare or under ``function``, mean the same call."""
+    sample = one({"messages": [USER], "tool_calls": [call]}, tools=TOOLS)
+    assert sample.expected["calls"] == [{"name": "book_table", "arguments": {"people": 2, "time": "7pm"}}]
+
+
+def test_disagreeing_answers_are_refused() -> None:
+    """A row whose messages and tool_calls name different calls says so, with line and key."""
+    with pytest.raises(DataError) as caught:
+        one({"messages": [USER, ANSWER], "tool_calls": [{"name": "other", "args": {}}]}, tools=TOOLS)
+    assert (caught.value.problems[0].line, caught.value.problems[0].key) == (1, "messages[1].tool_calls")
+
+
+def test_calls_with_results_are_history() -> None:
+    """A call that has its result and is not the expected one stays, with an id, and its result points to it."""
+    past = {"role": "assistant", "content": None, "tool_calls": [{"name": "look_up", "args": {"day": "today"}}]}
+    row = {"messages": [USER, past, {"role": "tool", "content": "free at 7pm"}], "tool_calls": [CALL]}
+    messages = one(row, tools=TOOLS).turn.messages
+    assert len(messages) == 3
+    (call,) = messages[1]["tool_calls"]
+    assert call["function"] == {"name": "look_up", "arguments": '{"day": "today"}'}
+    assert messages[2]["tool_call_id"] == call["id"]
+
+
+def test_rows_without_tools_say_what_to_do() -> None:
+    """Without tools a row is refused with the three ways out; inferring them is one."""
+    with pytest.raises(DataError, match="inferred"):
+        one(PAGE_ROW)
+    sample = one(PAGE_ROW, infer_tools=True)
+    assert sample.turn.tools[0]["function"]["parameters"]["properties"] == {
+        "people": {"type": "integer"},
+        "time": {"type": "string"},
+    }
+
+
+def test_no_expected_call_is_an_irrelevance_row() -> None:
+    """An empty list of calls expects abstention, and a failure is none."""
+    sample = one({"messages": [USER], "tool_calls": []}, tools=TOOLS)
+    assert sample.expected["category"] == "irrelevance"
+    assert judged(sample, said("Sorry.")).values["correct"] == 1.0
+    assert judged(sample, failed()).values["correct"] == 0.0
+    assert judged(sample, called(("book_table", {}))).values["correct"] == 0.0
+    with pytest.raises(DataError, match="means none"):
+        one({"messages": [USER]}, tools=TOOLS)
+
+
+def test_the_converters_row() -> None:
+    """A row with possible answers is judged by the checker, with JSON Schema's type names understood."""
+    tools = [tool("shop.price", amount="number", options="object")]
+    truth = [{"shop.price": {"amount": [1.5, 2], "options": [{"vat": [True]}]}}]
+    sample = one({"messages": [[USER]], "tools": tools, "tool_calls_ground_truth": truth})
+    assert sample.expected["category"] == "simple_python"
+    assert sample.turn.tools[0]["function"]["name"] == "shop_price"
+    assert judged(sample, called(("shop_price", {"amount": 2, "options": {"vat": True}}))).values["correct"] == 1.0
+    assert judged(sample, called(("shop_price", {"amount": 3, "options": {"vat": True}}))).values["correct"] == 0.0
+
+
+def test_calls_are_matched_as_a_multiset() -> None:
+    """Order does not matter, but how often a call is made does; dots equal underscores; true is not 1."""
+    calls = [{"name": "a.b", "args": {"x": 1}}, {"name": "a.b", "args": {"x": 1}}, {"name": "a.b", "args": {"x": 2}}]
+    sample = one({"messages": [USER], "tool_calls": calls, "tools": [tool("a.b", x="integer")]})
+    one_one_two = [("a_b", {"x": 2}), ("a_b", {"x": 1}), ("a_b", {"x": 1})]
+    assert judged(sample, called(*one_one_two)).values["correct"] == 1.0
+    assert judged(sample, called(*one_one_two[:2])).values["function_name_accuracy"] == 0.0
+    two_two_one = judged(sample, called(("a_b", {"x": 2}), ("a_b", {"x": 2}), ("a_b", {"x": 1})))
+    assert (two_two_one.values["function_name_accuracy"], two_two_one.values["correct"]) == (1.0, 0.0)
+    as_true = judged(sample, called(("a_b", {"x": True}), ("a_b", {"x": 1}), ("a_b", {"x": 2})))
+    assert as_true.values["correct"] == 0.0
+
+
+def test_limit_and_bad_rows() -> None:
+    """The limit takes the first rows; bad rows can be left out and are then listed."""
+    bad = {"messages": "no"}
+    loaded = load(bad, PAGE_ROW, PAGE_ROW, PAGE_ROW, tools=TOOLS, limit=2, skip_bad=True)
+    assert [sample.id[-2:] for sample in loaded.samples] == ["-1", "-2"]
+    assert [problem.line for problem in loaded.skipped] == [1]
+    with pytest.raises(DataError):
+        load(bad, PAGE_ROW, tools=TOOLS)

@@ -1,0 +1,16 @@
+"""The shipped slice by row id, and attempts made by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from vendor_verifier.bfcl_source import find_data, load_categories
+from vendor_verifier.suites.bfcl.categories import SINGLE_TURN
+from vendor_verifier.values.sample import Sample
+
+
+@pytest.fixture(scope="session")
+def shipped_rows() -> dict[str, Sample]:
+    """Every row of the shipped slice under its own id."""
+    loaded = load_categories(find_data("shipped"), SINGLE_TURN)
+    return {sample.expected["id"]: sample for sample in loaded.samples.samples}

@@ -1,0 +1,100 @@
+"""Names of categories and groups, and job files."""
+
+from __future__ import annotations
+
+import pytest
+
+from vendor_verifier.errors import ConfigError, UsageError
+from vendor_verifier.suites.bfcl.categories import (
+    EXECUTABLE,
+    GROUPS,
+    MULTI_TURN,
+    SINGLE_TURN,
+    canonical,
+    expand,
+    language_of,
+    not_run_reason,
+)
+from vendor_verifier.suites.bfcl.job import Job, Task, read_job
+
+
+def test_both_versions_names_mean_the_same() -> None:
+    """v3's three names are aliases of v4's."""
+    assert [canonical(name) for name in ("simple", "java", "javascript", "live_multiple")] == [
+        "simple_python",
+        "simple_java",
+        "simple_javascript",
+        "live_multiple",
+    ]
+    assert [language_of(name) for name in ("java", "simple_javascript", "live_simple")] == [
+        "java",
+        "javascript",
+        "python",
+    ]
+
+
+def test_groups_and_lists_expand_once_each() -> None:
+    """Groups, commas and repetitions give every category once, in the order asked."""
+    assert expand(["parallel,simple", "simple_python"]) == ("parallel", "simple_python")
+    assert expand(["ast"]) == SINGLE_TURN
+    assert len(expand(["ast"])) == 13
+    assert set(expand(["all"])) > {*SINGLE_TURN, *MULTI_TURN, *EXECUTABLE, "rest"}
+    assert all(expand([group]) for group in GROUPS)
+
+
+def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
+    """A misspelled category is a usage error that lists what there is."""
+    with pytest.raises(UsageError, match="parallel_multiple"):
+        expand(["paralell"])
+
+
+def test_what_cannot_run_says_what_it_needs() -> None:
+    """Single turns always run, multi-turn needs the services, executable and live ones name their needs."""
+    assert all(not_run_reason(category) is None for category in SINGLE_TURN)
+    assert all(not_run_reason(category, simulators=True) is None for category in MULTI_TURN)
+    for category in (*MULTI_TURN, *EXECUTABLE, "rest", "memory_kv", "web_search_base"):
+        assert str(not_run_reason(category)).startswith("not run: needs ")
+
+
+PAGE = {
+    "type": "bfcl",
+    "name": "my-bfcl-custom-config-1",
+    "namespace": "my-organization",
+    "params": {"limit_samples": 5},
+    "tasks": {"task1": {"type": "simple", "dataset": {"format": "native", "files_url": "data/mine"}}},
+}
+
+
+def test_the_pages_job() -> None:
+    """The published job file is read as it stands."""
+    assert read_job(PAGE) == Job(
+        (Task("task1", ("simple_python",), "native", "data/mine"),), "my-bfcl-custom-config-1", "my-organization", 5
+    )
+    assert read_job({**PAGE, "tasks": {"t": {"type": "simple"}}}).tasks == (Task("t", ("simple_python",)),)
+
+
+@pytest.mark.parametrize("kind", ["bfclv3", "bfclv3_ast", "bfclv2", "bfclv2_ast"])
+def test_later_names_of_the_type_are_accepted(kind: str) -> None:
+    """The evaluation's later names, and parallelism, are understood."""
+    assert read_job({**PAGE, "type": kind, "params": {"parallelism": 3}}).parallelism == 3
+
+
+def test_all_problems_of_a_job_come_together() -> None:
+    """Every mistake is named with its key, in one error."""
+    bad = {
+        "type": "mmlu",
+        "params": {"limit_samples": 0},
+        "tasks": {"a": {"type": "nope"}, "b": 5, "c": {"type": "simple", "dataset": {"format": "csv"}}},
+    }
+    with pytest.raises(ConfigError) as caught:
+        read_job(bad)
+    assert [problem.key for problem in caught.value.problems] == [
+        "type",
+        "params.limit_samples",
+        "tasks.a.type",
+        "tasks.b",
+        "tasks.c.dataset.format",
+        "tasks.c.dataset.files_url",
+    ]
+    with pytest.raises(ConfigError):
+        read_job({})

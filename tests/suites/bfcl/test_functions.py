@@ -1,0 +1,79 @@
+"""The translation of function documents, against what upstream sends."""
+
+from __future__ import annotations
+
+from vendor_verifier.suites.bfcl.functions import tools_of
+
+
+def translated(details: dict[str, object], language: str = "python") -> dict[str, object]:
+    document = {"name": "a.b", "description": "Do.", "parameters": {"type": "dict", "properties": {"p": details}}}
+    (tool,) = tools_of([document], language)  # type: ignore[arg-type]
+    result: dict[str, object] = tool["function"]["parameters"]["properties"]["p"]
+    return result
+
+
+def test_python_document() -> None:
+    """Name, hint, root type and every type name are upstream's, at every depth, and the document is left alone."""
+    document = {
+        "name": "a.b.c",
+        "description": "Do.",
+        "parameters": {
+            "type": "dict",
+            "properties": {
+                "f": {"type": "float", "description": "F."},
+                "t": {"type": "tuple", "items": {"type": "float"}, "description": "T."},
+                "d": {"type": "dict", "properties": {"x": {"type": "any"}, "y": {"description": "untyped"}}},
+                "l": {"type": "array", "items": {"type": "array", "items": {"type": "dict"}}},
+                "u": {"type": "unheard-of"},
+            },
+            "required": ["f"],
+        },
+    }
+    before = repr(document)
+    (tool,) = tools_of([document], "python")
+    assert repr(document) == before
+    assert tool == {
+        "type": "function",
+        "function": {
+            "name": "a_b_c",
+            "description": "Do. Note that the provided function is in Python 3 syntax.",
+            "parameters": {
+                "type": "object",
+                "properties": {
+                    "f": {"type": "number", "format": "float", "description": "F. This is a float type value."},
+                    "t": {"type": "array", "items": {"type": "number"}, "description": "T."},
+                    "d": {
+                        "type": "object",
+                        "properties": {"x": {"type": "string"}, "y": {"type": "string", "description": "untyped"}},
+                    },
+                    "l": {"type": "array", "items": {"type": "array", "items": {"type": "object"}}},
+                    "u": {"type": "string"},
+                },
+                "required": ["f"],
+            },
+        },
+    }
+
+
+def test_java_and_javascript_parameters_are_strings_of_source() -> None:
+    """Every Java and JavaScript parameter is sent as a string whose description tells its type."""
+    array = translated({"type": "Array", "items": {"type": "long"}, "description": "L."}, "java")
+    assert array == {
+        "type": "string",
+        "description": "L. This is Java Array type parameter in string representation. The list elements are of type "
+        "long; they are not in string representation.",
+    }
+    anything = translated({"type": "any", "description": "A."}, "javascript")
+    assert anything["description"] == (
+        "A. This parameter can be of any type of JavaScript object in string representation."
+    )
+    entries = translated({"type": "dict", "properties": {"k": {"type": "integer"}}, "description": "D."}, "javascript")
+    assert "properties" not in entries
+    assert str(entries["description"]).endswith('not in string representation. {"k": {"type": "integer"}}')
+
+
+def test_a_response_schema_moves_into_the_description() -> None:
+    """No tool carries a key that chat completions do not have."""
+    (tool,) = tools_of([{"name": "f", "description": "Do.", "response": {"type": "dict"}}], "python")
+    assert set(tool["function"]) == {"name", "description", "parameters"}
+    assert tool["function"]["description"].endswith('The response field has the following schema: {"type": "dict"}')

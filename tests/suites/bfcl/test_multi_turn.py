@@ -1,0 +1,253 @@
+"""Conversations with simulated services of our own: the loop, the judgement, and what upstream overlooks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from bfcl_replies import called, failed, said
+
+from vendor_verifier.errors import DataError
+from vendor_verifier.suites.base import replay
+from vendor_verifier.suites.bfcl.multi_turn import MORE_FUNCTIONS, STEP_LIMIT
+from vendor_verifier.suites.bfcl.services import ServiceCall, execute, read_expected_call
+from vendor_verifier.suites.bfcl.suite import BfclSuite
+from vendor_verifier.values.record import Attempt
+from vendor_verifier.values.request import Turn
+from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.score import Score
+
+
+class Shelf:
+    """Keeps jars; the smallest service with a state, a result, an error and a private part."""
+
+    def __init__(self, jars: list[str]) -> None:
+        self.jars = jars
+        self._touched = 0
+
+    def put(self, jar: str) -> dict[str, int]:
+        self._touched += 1
+        self.jars.append(jar)
+        return {"count": len(self.jars)}
+
+    def put_all(self, jars: list[str]) -> None:
+        self.jars = jars
+
+    def look(self) -> str:
+        return ",".join(self.jars)
+
+    def drop(self, jar: str) -> bool:
+        self.jars.remove(jar)
+        return True
+
+    def _secret(self) -> str:
+        return "never"
+
+
+class Shelves:
+    """Starts shelves, each with jars of its own."""
+
+    def __init__(self) -> None:
+        self.started = 0
+
+    def start(
+        self, classes: Sequence[str], initial_config: Mapping[str, Any], *, long_context: bool
+    ) -> Mapping[str, object]:
+        self.started += 1
+        return {name: Shelf(list(initial_config.get(name, {}).get("jars", []))) for name in classes}
+
+
+def tool(name: str) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": name, "parameters": {"type": "object", "properties": {}}}}
+
+
+def row(answer: list[list[str]], **more: Any) -> Sample:
+    turns = [[{"role": "user", "content": f"turn {index}"}] for index in range(len(answer))]
+    expected = {
+        "id": "multi_turn_base_0",
+        "category": "multi_turn_base",
+        "turns": turns,
+        "withheld": {},
+        "initial_config": {"Shelf": {"jars": ["plum"]}},
+        "involved_classes": ["Shelf"],
+        "answer": answer,
+        **more,
+    }
+    return Sample("0" * 16 + "-1", Turn(tuple(turns[0]), (tool("put"), tool("look"))), expected)
+
+
+def played(sample: Sample, *attempts: Attempt) -> Score:
+    score = replay(BfclSuite(services=Shelves()).play(sample), iter(attempts))
+    assert score is not None
+    return score
+
+
+PUT = called(("put", {"jar": "fig"}))
+DONE = said("done")
+
+
+def test_a_right_conversation() -> None:
+    """The same calls as the row's, in as many steps as one likes, are right."""
+    sample = row([["put('fig')", "look()"], ["drop(jar='plum')"]])
+    together = called(("put", {"jar": "fig"}), ("look", {}))
+    apart = (PUT, called(("look", {})))
+    drop = called(("drop", {"jar": "plum"}))
+    assert played(sample, together, DONE, drop, DONE).values["correct"] == 1.0
+    assert played(sample, *apart, DONE, drop, DONE).values["correct"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("attempts", "error"),
+    [
+        ((DONE, DONE), "multi_turn:empty_turn_model_response"),
+        ((called(("put", {"jar": "date"})), DONE, DONE), "multi_turn:instance_state_mismatch"),
+        ((PUT, DONE, DONE), "multi_turn:empty_turn_model_response"),
+        (
+            (PUT, DONE, called(("put", {"jar": "x"}), ("drop", {"jar": "x"})), DONE),
+            "multi_turn:execution_response_mismatch",
+        ),
+        ((PUT, failed()), "multi_turn:inference_error"),
+        ((PUT, DONE, failed()), "multi_turn:inference_error"),
+    ],
+)
+def test_wrong_conversations(attempts: tuple[Attempt, ...], error: str) -> None:
+    """Each way of being wrong has upstream's error type."""
+    score = played(row([["put('fig')"], ["look()"]]), *attempts)
+    assert (score.values["correct"], score.details["error_type"]) == (0.0, error)
+
+
+def test_results_of_earlier_turns_count_once_each() -> None:
+    """A result the model had before serves a later turn, but one result does not serve two expected ones."""
+    sample = row([["put('fig')"], ["look()"]])
+    early = called(("put", {"jar": "fig"}), ("look", {}))
+    assert played(sample, early, DONE, called(("look", {})), DONE).values["correct"] == 1.0
+    twice = row([["look()"], ["look()", "look()"]])
+    look = called(("look", {}))
+    assert played(twice, look, DONE, look, DONE).values["correct"] == 1.0
+    thrice = row([["look()"], ["look()", "look()", "look()"]])
+    assert played(thrice, look, DONE, look, DONE).details["error_type"] == "multi_turn:execution_response_mismatch"
+
+
+def test_calls_where_none_is_right_are_a_finding() -> None:
+    """Upstream runs calls in a turn that must have none and looks away; the verdict stays, the finding is ours."""
+    sample = row([["put('fig')"], [], ["look()"]])
+    look = called(("look", {}))
+    score = played(sample, PUT, DONE, look, DONE, look, DONE)
+    assert score.values["correct"] == 1.0
+    assert score.details["extra_calls"] == [1]
+    assert score.anomalies == ("extra_calls",)
+    assert played(sample, PUT, DONE, DONE, look, DONE).anomalies == ()
+
+
+def test_the_step_limit_ends_the_conversation() -> None:
+    """After one step more than the limit the row is over, and wrong if turns were left."""
+    look = called(("look", {}))
+    suite = BfclSuite(services=Shelves())
+    play = suite.play(row([["look()"], ["look()"]]))
+    next(play)
+    for _ in range(STEP_LIMIT):
+        play.send(look)
+    with pytest.raises(StopIteration) as end:
+        play.send(look)
+    score = end.value.value()
+    assert score.details["error_type"] == "multi_turn:force_terminated"
+    assert score.details["forced_end"] is True
+
+
+def test_history_holds_calls_and_results() -> None:
+    """The next question holds every call with its id and every result, as text, under that id."""
+    play = BfclSuite(services=Shelves()).play(row([["put('fig')"]]))
+    first = next(play)
+    assert first.messages == ({"role": "user", "content": "turn 0"},)
+    second = play.send(called(("put", {"jar": "fig"}), ("drop", {"jar": "none"}), ("_secret", {})))
+    said_by_model, *results = second.messages[1:]
+    assert [call["id"] for call in said_by_model["tool_calls"]] == ["id0", "id1", "id2"]
+    assert [result["tool_call_id"] for result in results] == ["id0", "id1", "id2"]
+    assert [result["content"] for result in results] == [
+        '{"count": 2}',
+        "Error during execution: list.remove(x): x not in list",
+        "Error during execution: name '_secret' is not defined",
+    ]
+
+
+def test_unreadable_calls_end_the_turn_and_leave_no_trace() -> None:
+    """A call that cannot be read has no result, so it is kept out of the history, which stays legal."""
+    play = BfclSuite(services=Shelves()).play(row([["look()"], ["look()"]]))
+    next(play)
+    second = play.send(called(("look", "{oops"), text="Looking."))
+    assert second.messages == (
+        {"role": "user", "content": "turn 0"},
+        {"role": "assistant", "content": "Looking."},
+        {"role": "user", "content": "turn 1"},
+    )
+
+
+def test_withheld_tools_join_at_their_turn() -> None:
+    """Tools that are missing at first come with the turn that has no words of its own."""
+    turns = [[{"role": "user", "content": "turn 0"}], []]
+    sample = row([["look()"], ["drop('plum')"]], turns=turns, withheld={"1": [tool("drop")]})
+    play = BfclSuite(services=Shelves()).play(sample)
+    first = next(play)
+    second = play.send(DONE)
+    assert [offered["function"]["name"] for offered in first.tools] == ["put", "look"]
+    assert [offered["function"]["name"] for offered in second.tools] == ["put", "look", "drop"]
+    assert second.messages[-1] == {"role": "user", "content": MORE_FUNCTIONS}
+
+
+def test_judging_twice_and_after_a_wrong_run_gives_the_same() -> None:
+    """Services are fresh for every play and judgement: upstream keeps them and lets one run spoil the next."""
+    services = Shelves()
+    suite = BfclSuite(services=services)
+    sample = row([["put_all(['a', 'b'])", "put('c')"]])
+    wrong, right = called(("put", {"jar": "zzz"})), called(("put_all", {"jars": ["a", "b"]}), ("put", {"jar": "c"}))
+    for attempt, value in ((wrong, 0.0), (right, 1.0), (right, 1.0)):
+        play = suite.play(sample)
+        next(play)
+        play.send(attempt)
+        with pytest.raises(StopIteration) as end:
+            play.send(DONE)
+        judgement = end.value.value
+        assert judgement().values["correct"] == value
+        assert judgement().values["correct"] == value
+    assert services.started == 3 * (1 + 2 * 2)
+
+
+def test_without_services_nothing_is_asked() -> None:
+    """A multi-turn row without services asks nobody and is not run, which is no failure."""
+    score = replay(BfclSuite().play(row([["look()"]])), iter([]))
+    assert score is not None
+    assert score.values["correct"] is None
+    assert score.details["outcome"] == "not_run"
+    assert "pip install --no-deps bfcl-eval" in score.details["error"][0]
+
+
+def test_expected_calls_are_read_as_literals() -> None:
+    """Positions, names, negative numbers and nested literals are read."""
+    assert read_expected_call("f(1, -2.5, key={'a': [True, None]})") == ServiceCall(
+        "f", {"key": {"a": [True, None]}}, (1, -2.5)
+    )
+
+
+@pytest.mark.parametrize(
+    "source", ["", "f", "a.f()", "f(g())", "f(x)", "f(", "__import__('os').system('true')", "f(**d)"]
+)
+def test_anything_but_literals_is_refused(source: str) -> None:
+    """Nothing in a row can make us run code: what is no plain call with literals is the data's fault."""
+    with pytest.raises(DataError):
+        read_expected_call(source)
+
+
+def test_a_broken_expected_call_blames_the_row() -> None:
+    """A row whose expected call cannot be read is nobody's failure."""
+    score = played(row([["look("]]), called(("look", {})), DONE)
+    assert score.values["correct"] is None
+    assert score.details["error_type"] == "dataset_error"
+
+
+def test_arguments_are_not_shared_with_the_service() -> None:
+    """A service that keeps and changes its argument does not change the recorded call."""
+    kept = ["a"]
+    shelf = Shelf([])
+    execute({"Shelf": shelf}, [ServiceCall("put_all", {"jars": kept}), ServiceCall("put", {"jar": "b"})])
+    assert (kept, shelf.jars) == (["a"], ["a", "b"])

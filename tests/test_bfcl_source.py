@@ -1,0 +1,150 @@
+"""Finding and reading BFCL data, and upstream's own data where it is installed."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import json
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bfcl_replies import called, said
+
+from vendor_verifier.bfcl_source import BfclData, InstalledServices, find_data, load_categories, load_services
+from vendor_verifier.errors import UsageError
+from vendor_verifier.suites.base import replay
+from vendor_verifier.suites.bfcl import check
+from vendor_verifier.suites.bfcl.categories import MULTI_TURN, SINGLE_TURN, expand, language_of
+from vendor_verifier.suites.bfcl.reference_calls import reference_calls
+from vendor_verifier.suites.bfcl.services import ServiceCall, read_expected_call
+from vendor_verifier.suites.bfcl.suite import BfclSuite
+from vendor_verifier.values.record import Attempt
+from vendor_verifier.values.sample import Sample
+
+# Rows of upstream's v4 data that nobody passes, with the one that needs a bare word for a list.
+IMPOSSIBLE = {
+    "simple_java_36", "simple_java_64", "simple_java_65", "live_simple_106-63-0", "live_simple_112-68-0",
+    "live_multiple_862-181-3", "live_multiple_964-207-0",
+}  # fmt: skip
+
+
+def test_the_shipped_slice() -> None:
+    """About 100 rows over all thirteen single-turn categories ship, none of them impossible."""
+    loaded = load_categories(find_data("shipped"), expand(["all"]))
+    counts = Counter(sample.expected["category"] for sample in loaded.samples.samples)
+    assert set(counts) == set(SINGLE_TURN)
+    assert min(counts.values()) >= 4
+    assert sum(counts.values()) == 100
+    assert loaded.samples.defects == ()
+
+
+def test_what_does_not_run_is_listed_with_its_reason() -> None:
+    """``all`` runs what can run; every other category says what it needs."""
+    not_run = load_categories(find_data("shipped"), expand(["all"])).not_run
+    assert set(not_run) == set(expand(["all"])) - set(SINGLE_TURN)
+    assert all(reason.startswith("not run: needs ") for reason in not_run.values())
+    missing = load_categories(find_data("shipped"), ["multi_turn_base"], services=True).not_run
+    assert "BFCL_v3_multi_turn_base.json" in missing["multi_turn_base"]
+
+
+def test_limit_per_category() -> None:
+    """The limit applies to each category."""
+    loaded = load_categories(find_data("shipped"), ["multiple", "parallel"], limit_per_category=3)
+    assert len(loaded.samples.samples) == 6
+
+
+def test_a_folder_of_either_version(tmp_path: Path) -> None:
+    """A user's folder is found as such, inside a package, and with either version's names."""
+    row = '{"id": "irrelevance_0", "question": [[{"role": "user", "content": "hi"}]], "function": []}\n'
+    data = tmp_path / "bfcl_eval" / "data"
+    data.mkdir(parents=True)
+    (data / "BFCL_v4_irrelevance.json").write_text(row, encoding="utf-8")
+    for where in (data, data.parent, tmp_path):
+        assert find_data(str(where)) == BfclData(data, "v4", "bfcl_eval v4")
+    (data / "BFCL_v3_simple.json").write_text("", encoding="utf-8")
+    question = find_data(str(data)).question_file("simple_python")
+    assert question is not None
+    assert question.name == "BFCL_v3_simple.json"
+
+
+@pytest.mark.parametrize(("where", "words"), [("nowhere", "possible_answer"), ("hf://datasets/a/b", "--bfcl-data DIR")])
+def test_nothing_there_is_said(where: str, words: str) -> None:
+    """A folder without data and a remote address are refused with what would do."""
+    with pytest.raises(UsageError, match=words):
+        find_data(where)
+
+
+def upstream() -> BfclData:
+    """The installed bfcl_eval's data, or the test is skipped."""
+    if importlib.util.find_spec("bfcl_eval") is None:
+        pytest.skip("bfcl_eval is not installed: pip install --no-deps bfcl-eval")
+    return find_data("installed")
+
+
+def test_upstreams_rows_load_and_check_fast() -> None:
+    """All v4 rows load in a second, all single-turn rows are checked in two, and only known rows are impossible."""
+    data = upstream()
+    started = time.perf_counter()
+    loaded = load_categories(data, (*SINGLE_TURN, *MULTI_TURN), services=True)
+    assert time.perf_counter() - started < 1
+    rows = [sample.expected for sample in loaded.samples.samples if sample.expected["category"] in SINGLE_TURN]
+    assert len(rows) == 3641
+    started = time.perf_counter()
+    wrong = set()
+    for row in rows:
+        calls = [{name: arguments} for name, arguments in reference_calls(row)]
+        category = row["category"]
+        found = check(row["functions"], calls, row["answer"], category=category, language=language_of(category))
+        if not found.valid:
+            wrong.add(row["id"])
+    assert time.perf_counter() - started < 2
+    assert wrong == IMPOSSIBLE
+
+
+def test_all_ground_truths_replay() -> None:
+    """Every row's own calls are right, 200 of 200 in each set, and with the last one dropped none is."""
+    data = upstream()
+    try:
+        services = load_services("installed")
+    except UsageError as error:
+        pytest.skip(str(error))
+    assert isinstance(services, InstalledServices)
+    assert not [name for name in sys.modules if name.startswith(("bfcl_eval.constants", "bfcl_eval.model_handler"))]
+    suite = BfclSuite(services=services)
+    right: Counter[str] = Counter()
+    right_without_last: Counter[str] = Counter()
+    for sample in load_categories(data, MULTI_TURN, services=True).samples.samples:
+        category = sample.expected["category"]
+        right[category] += replayed(sample, suite, services, drop_last=False)
+        right_without_last[category] += replayed(sample, suite, services, drop_last=True)
+    assert right == dict.fromkeys(MULTI_TURN, 200)
+    assert sum(right_without_last.values()) == 0
+
+
+def replayed(sample: Sample, suite: BfclSuite, services: InstalledServices, *, drop_last: bool) -> bool:
+    turns = [[read_expected_call(source) for source in turn] for turn in sample.expected["answer"]]
+    if drop_last:
+        next(turn for turn in reversed(turns) if turn).pop()
+    script: list[Attempt] = []
+    for turn in turns:
+        if turn:
+            script.append(called(*((call.name, named(call, sample, services)) for call in turn)))
+        script.append(said("done"))
+    score = replay(suite.play(sample), iter(script))
+    assert score is not None
+    return score.values["correct"] == 1.0
+
+
+def named(call: ServiceCall, sample: Sample, services: InstalledServices) -> dict[str, Any]:
+    """The arguments by name, as a model gives them."""
+    for service in reversed(sample.expected["involved_classes"]):
+        method = getattr(services.classes[service], call.name, None)
+        if method is not None:
+            names = list(inspect.signature(method).parameters)[1:]
+            arguments = {**dict(zip(names, call.positional, strict=False)), **call.named}
+            return dict(json.loads(json.dumps(arguments)))
+    return dict(call.named)
