@@ -28,7 +28,7 @@ def convert_command(
     done = convert_file(source, target, format=dataset_format, skip_bad=skip_bad_rows, force=force)
     _list("left out", [str(problem) for problem in done.skipped])
     _list("peculiar in the data set", done.defects)
-    say(f"{done.rows} rows read as {done.format}, written to {target}")
+    say(f"{done.rows} row{'' if done.rows == 1 else 's'} read as {done.format}, written to {target}")
     return EXIT_OK
 
 
