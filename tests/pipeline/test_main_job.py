@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-REPORTS = ("manifest.json", "samples.jsonl", "records.jsonl", "scores.json", "ranking.csv", "report.md")
+REPORTS = ("manifest.json", "samples/trigger.jsonl", "records.jsonl", "scores.json", "ranking.csv", "report.md")
 
 
 def vendors_of(scores: dict[str, Any]) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def test_a_run_leaves_every_file_private_and_scores_every_vendor(bench: Any) -> 
     folder = bench.folder / "run"
     assert code == 0
     assert all((folder / name).exists() for name in REPORTS)
-    modes = {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in folder.rglob("*") if path.is_file()}
     assert modes == {0o600}
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     vendors = vendors_of(scores)

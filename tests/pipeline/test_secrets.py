@@ -6,7 +6,6 @@ import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -69,7 +68,10 @@ def test_a_key_that_a_vendor_echoes_reaches_no_file_and_no_screen(bench: Any, ec
     code, out, err = bench("--test-file-path", bench.folder / "samples.jsonl", "-o", bench.folder / "run", "--verbose")
     assert code == 3, err
     assert f"Bearer {KEY}" in _Echo.seen
-    produced = [path.read_bytes() for path in Path(bench.folder / "run").iterdir()] + [out.encode(), err.encode()]
+    produced = [path.read_bytes() for path in (bench.folder / "run").rglob("*") if path.is_file()] + [
+        out.encode(),
+        err.encode(),
+    ]
     for secret in (KEY, KEY[-8:]):
         assert not [data for data in produced if secret.encode() in data]
     assert any(b"[secret]" in data for data in produced)
