@@ -228,6 +228,38 @@ async def test_a_request_the_sdk_cannot_send_is_not_the_vendors_failure(server: 
     assert server.seen == []
 
 
+async def test_an_answer_in_one_piece_is_asked_for_and_read_in_one_piece(server: FaultServer) -> None:
+    """Without streaming the SDK's own parsing is in the way, and the record is the direct client's, too."""
+    body = {"id": "i", "object": "chat.completion", "created": 1, "model": "m", "choices": [
+        {"index": 0, "message": {"role": "assistant", "content": "hello"}, "finish_reason": "stop"}]}  # fmt: skip
+    server.answer = lambda _seen: say(whole(body))
+    turn = Turn(TURN.messages, stream=False)
+    direct = read(await exchange(server, sdk=False, turn=turn))
+    through = read(await exchange(server, turn=turn))
+    assert through[1:] == direct[1:]
+    assert through[2] is None
+    assert not server.seen[1].body.get("stream")
+
+
+@pytest.mark.parametrize("wire", sorted(sdk_calls.SDK_OF_WIRE))
+async def test_every_sdk_is_made_ready_before_the_first_request(wire: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Entering the transport runs each wire's reading once, on canned bytes: events come, and nothing is sent."""
+    yielded: list[object] = []
+
+    async def watched(client: Any, wire: str, body: Mapping[str, Any]) -> AsyncIterator[Any]:
+        items = [item async for item in await open_stream(client, wire, body)]
+        yielded.extend(items)
+        return _again(items)
+
+    async def _again(items: list[object]) -> AsyncIterator[Any]:
+        for item in items:
+            yield item
+
+    monkeypatch.setattr(sdk_client, "open_stream", watched)
+    async with SdkTransport(Limits(), [wire]):
+        assert yielded
+
+
 async def test_a_wire_without_an_sdk_is_refused_before_anything_is_sent(server: FaultServer) -> None:
     """Gemini has no client here: said at once, naming the wires that have one."""
     with pytest.raises(UsageError, match=r"gemini.*openai_responses"):

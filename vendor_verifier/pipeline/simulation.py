@@ -21,8 +21,8 @@ def with_simulated_vendors(entries: Sequence[Entry], seed: int) -> Iterator[tupl
     if not any(entry.endpoint.base_url.startswith(SCHEME) for entry in entries):
         yield tuple(entries)
         return
-    # The same interpreter and our own command; nothing of it comes from outside.
-    command = [sys.executable, "-m", "vendor_verifier.cli.main", "simulate", "--port", "0", "--seed", str(seed)]
+    # The same interpreter and our own command; -P keeps modules of the current folder out.
+    command = [sys.executable, "-P", "-m", "vendor_verifier.cli.main", "simulate", "--port", "0", "--seed", str(seed)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True) as process:  # noqa: S603
         try:
             base = _address(process)

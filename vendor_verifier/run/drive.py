@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.run.keys import KeyRing
@@ -15,11 +17,12 @@ from vendor_verifier.run.transport import Transport
 from vendor_verifier.scrub import Scrubber
 from vendor_verifier.suites.base import Play
 from vendor_verifier.values.plan import Entry, RetryRules
-from vendor_verifier.values.record import Attempt, Failure, TurnRecord
+from vendor_verifier.values.record import Attempt, Failure, Phase, TurnRecord
 from vendor_verifier.values.request import HttpRequest, Turn
 from vendor_verifier.vendor import Vendor
 from vendor_verifier.wire.answer import read_answer
 from vendor_verifier.wire.base import Reader, Wire
+from vendor_verifier.wire.http_failure import MAX_MESSAGE
 from vendor_verifier.wire.progress import ProgressMeter
 
 
@@ -86,7 +89,10 @@ class Driver:
             # No key, no vendor; the others go on.
             self.limiter.stop(entry, str(error))
             return TurnRecord((Attempt(1, failure=Failure("auth", "plan", str(error))),))
-        request = line.wire.request(_with_parameters(turn, entry), endpoint)
+        try:
+            request = line.wire.request(_with_parameters(turn, entry), endpoint)
+        except Exception as error:  # noqa: BLE001 a plugin may raise anything; it must not take the other vendors along
+            return TurnRecord((Attempt(1, failure=self._plugin_failure(error, "plan")),))
         if request.untranslatable:
             failure = Failure(
                 "untranslatable", "plan", "not expressible on this wire: " + ", ".join(request.untranslatable)
@@ -117,21 +123,32 @@ class Driver:
         try:
             meter = ProgressMeter(question.reader())
             exchange = await self.transport.exchange(request, meter, scheduled_ns)
+        except Exception as error:  # noqa: BLE001 as above: the plugin's reader runs inside
+            return Attempt(number, failure=self._plugin_failure(error, "stream"))
         finally:
             self.limiter.release(entry)
-        timing, response, failure = read_answer(
-            exchange,
-            question.reader(),
-            tool_names=request.tool_names,
-            classify=question.line.vendor.classify,
-            asked_stream=question.turn.stream,
-        )
+        try:
+            timing, response, failure = read_answer(
+                exchange,
+                question.reader(),
+                tool_names=request.tool_names,
+                classify=question.line.vendor.classify,
+                asked_stream=question.turn.stream,
+            )
+        except Exception as error:  # noqa: BLE001 as above
+            return Attempt(number, failure=self._plugin_failure(error, "parse"))
         if failure is not None:
             # A failure's words go to screens and manifests as well as to the journal, which scrubs for itself.
             failure = replace(failure, message=self.scrubber.text(failure.message))
             if stops_vendor(failure):
                 self.limiter.stop(entry, failure.message)
         return Attempt(number, timing, response, failure)
+
+    def _plugin_failure(self, error: Exception, phase: Phase) -> Failure:
+        """A bug on our side of the line: it is counted as ours, never charged to the vendor."""
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        words = f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
+        return Failure("harness", phase, self.scrubber.text(words)[:MAX_MESSAGE])
 
 
 def _as_asked(attempts: tuple[Attempt, ...]) -> tuple[Attempt, ...]:
