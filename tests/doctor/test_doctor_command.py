@@ -187,6 +187,33 @@ def test_nobody_there_is_not_usable_and_costs_one_try(tmp_path: Path, capsys: py
     assert "1 requests" in out
 
 
+def test_a_plugin_that_raises_leaves_the_other_vendors_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its own line says what it raised; the rest is examined as ever."""
+    plugins = tmp_path / "plugins"
+    plugins.mkdir()
+    (plugins / "odd.py").write_text(
+        "from dataclasses import dataclass\n"
+        "from vendor_verifier.vendor import OpenAICompatible\n"
+        "from vendor_verifier.wire.openai_chat import OpenAIChat\n"
+        "@dataclass(frozen=True, slots=True)\n"
+        "class _Wire(OpenAIChat):\n"
+        "    def request(self, turn, endpoint):\n"
+        "        raise KeyError('oops')\n"
+        "class Odd(OpenAICompatible):\n"
+        "    name = 'odd'\n"
+        "    wire = _Wire()\n"
+    )
+    path = configure(tmp_path, good="sim://faithful", bad="sim://slow")
+    path.write_text(path.read_text().replace("name: simulated\n      label: bad", "name: odd\n      label: bad"))
+    assert doctor_command(config_file_path=path, vendor_path=(plugins,)) == 3
+    out = capsys.readouterr().out
+    assert "simulated-model / good: usable" in out
+    assert "the plugin raised KeyError: 'oops'" in out
+    assert "0 requests" in out
+
+
 def test_the_sdks_are_asked_for_only_with_the_flag(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,6 +17,7 @@ def doctor_command(
     model: Annotated[tuple[str, ...], many("Only this model (repeatable).", WHAT)] = (),
     vendor: Annotated[tuple[str, ...], many("Only this vendor or label (repeatable).", WHAT)] = (),
     vendor_path: Annotated[tuple[Path, ...], many("Folder with vendor plugins (repeatable).", WHAT)] = (),
+    tokenizer_model: Annotated[str | None, option("Chat template of raw completions.", WHAT)] = None,
     sdk: Annotated[bool, flag("Replay the answers through the official SDKs, too.", WHAT)] = False,
     json: Annotated[bool, flag("Print JSON.", OUTPUT)] = False,
 ) -> int:
@@ -31,7 +32,9 @@ def doctor_command(
     from vendor_verifier.doctor.telling import as_json, as_text
     from vendor_verifier.reports.escape import plain
 
-    request = DoctorRequest(config_file_path, env_file, vendor_path, model, vendor, sdk=sdk)
+    request = DoctorRequest(
+        config_file_path, env_file, vendor_path, model, vendor, sdk=sdk, tokenizer_model=tokenizer_model
+    )
     visit = doctor(request, read_environment())
     for warning in visit.warnings:
         say(f"warning: {plain(visit.scrubber.text(warning))}")

@@ -13,11 +13,14 @@ from vendor_verifier.doctor.questions import next_question, pause_s, within_budg
 from vendor_verifier.doctor.reaching import reach
 from vendor_verifier.doctor.sdk_replay import replay_answers
 from vendor_verifier.doctor.values import Answer, Case, Diagnosis, Question
+from vendor_verifier.errors import UsageError
+from vendor_verifier.run.keys import KeyRing
 from vendor_verifier.run.transport import Transport
 from vendor_verifier.scrub import Scrubber
 from vendor_verifier.values.exchange import Exchange
 from vendor_verifier.values.plan import Entry, Limits
 from vendor_verifier.values.record import Failure
+from vendor_verifier.values.request import HttpRequest
 from vendor_verifier.vendor import Vendor
 from vendor_verifier.wire.answer import read_answer
 from vendor_verifier.wire.base import Wire
@@ -26,6 +29,7 @@ from vendor_verifier.wire.progress import ProgressMeter
 LIMITS = Limits(total_s=90.0, connect_s=10.0, first_token_s=45.0, idle_s=30.0)
 # Few at a time: an examination must not disturb its own timing.
 _AT_ONCE = 4
+_NOTHING = Exchange(sent_at="", end_ns=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,47 +45,86 @@ async def examine(
     patients: Sequence[Patient], environ: Mapping[str, str], scrubber: Scrubber, *, sdk: bool = False
 ) -> tuple[Diagnosis, ...]:
     """Ask every entry at most three questions and judge it; in the order given."""
-    found: dict[int, Diagnosis] = {}
+    found: dict[int, Case] = {}
+    keys = KeyRing(scrubber)
     limiter = anyio.CapacityLimiter(_AT_ONCE)
 
     async def one(number: int, patient: Patient) -> None:
         async with limiter:
-            case = await _case(patient, transport, environ, scrubber, sdk=sdk)
-        found[number] = diagnose(case, patient.wire)
+            found[number] = await _case(patient, _Desk(transport, keys, scrubber), environ)
 
     async with Transport(LIMITS) as transport, anyio.create_task_group() as group:
         for number, patient in enumerate(patients):
             group.start_soon(one, number, patient)
-    return tuple(found[number] for number in sorted(found))
+    return tuple([
+        diagnose(await _replayed(found[number]) if sdk else found[number], patient.wire)
+        for number, patient in enumerate(patients)
+    ])  # fmt: skip
 
 
-async def _case(
-    patient: Patient, transport: Transport, environ: Mapping[str, str], scrubber: Scrubber, *, sdk: bool
-) -> Case:
+async def _replayed(case: Case) -> Case:
+    """After all have been asked, because the SDKs are slow enough to disturb what is being timed."""
+    return replace(case, sdk=await replay_answers(case.answers, case.entry.wire))
+
+
+async def _case(patient: Patient, desk: _Desk, environ: Mapping[str, str]) -> Case:
     entry = patient.entry
     reached = await reach(entry.endpoint.base_url, environ)
     answers: list[Answer] = []
     while (question := next_question(entry, answers)) is not None:
         await anyio.sleep(pause_s(answers))
-        answers.append(await _ask(question, patient, transport, scrubber))
-    findings = await replay_answers(answers, entry.wire) if sdk else ()
-    return Case(entry, reached, tuple(answers), findings)
+        answers.append(await desk.ask(question, patient))
+    return Case(entry, reached, tuple(answers))
 
 
-async def _ask(question: Question, patient: Patient, transport: Transport, scrubber: Scrubber) -> Answer:
-    endpoint = patient.entry.endpoint
-    request = patient.wire.request(question.turn, replace(endpoint, body=within_budget(endpoint.body)))
-    if request.untranslatable:
-        words = "not expressible on this wire: " + ", ".join(request.untranslatable)
-        nothing = Exchange(sent_at="", end_ns=0)
-        return Answer(question, request, nothing, None, None, Failure("untranslatable", "plan", words))
-    meter = ProgressMeter(patient.wire.reader())
-    exchange = await transport.exchange(request, meter, time.perf_counter_ns(), wire=patient.wire.name)
-    # At the source, because everything further on is cut into excerpts, and half a key is not recognised.
-    exchange = replace(exchange, chunks=[(at_ns, scrubber.bytes(chunk)) for at_ns, chunk in exchange.chunks])
-    timing, response, failure = read_answer(
-        exchange, patient.wire.reader(), tool_names=request.tool_names, classify=patient.vendor.classify
-    )
-    if failure is not None:
-        failure = replace(failure, message=scrubber.text(failure.message))
-    return Answer(question, request, exchange, timing, response, failure)
+@dataclass(frozen=True, slots=True)
+class _Desk:
+    """What asking needs, whoever is asked."""
+
+    transport: Transport
+    keys: KeyRing
+    scrubber: Scrubber
+
+    async def ask(self, question: Question, patient: Patient) -> Answer:
+        """Send one question. Whatever goes wrong, on either side, is the answer's failure."""
+        request, failure = await self._request(question, patient)
+        if failure is not None:
+            return Answer(question, request, _NOTHING, None, None, failure)
+        try:
+            return await self._sent(question, request, patient)
+        except Exception as error:  # noqa: BLE001 a plugin's reader may raise anything; the other vendors go on
+            return Answer(question, request, _NOTHING, None, None, self._plugin_failure(error))
+
+    async def _request(self, question: Question, patient: Patient) -> tuple[HttpRequest, Failure | None]:
+        nothing = HttpRequest("", {}, b"")
+        try:
+            endpoint = await self.keys.endpoint(patient.entry)
+        except UsageError as error:
+            return nothing, Failure("auth", "plan", str(error))
+        try:
+            request = patient.wire.request(question.turn, replace(endpoint, body=within_budget(endpoint.body)))
+        except Exception as error:  # noqa: BLE001 as above
+            return nothing, self._plugin_failure(error)
+        if request.untranslatable:
+            words = "not expressible on this wire: " + ", ".join(request.untranslatable)
+            return request, Failure("untranslatable", "plan", words)
+        return request, None
+
+    async def _sent(self, question: Question, request: HttpRequest, patient: Patient) -> Answer:
+        tools = question.turn.tools
+        meter = ProgressMeter(patient.wire.reader(tools))
+        exchange = await self.transport.exchange(request, meter, time.perf_counter_ns())
+        # At the source, because everything further on is cut into excerpts, and half a key is not recognised.
+        chunks = [(at_ns, self.scrubber.bytes(chunk)) for at_ns, chunk in exchange.chunks]
+        exchange = replace(exchange, chunks=chunks)
+        timing, response, failure = read_answer(
+            exchange, patient.wire.reader(tools), tool_names=request.tool_names, classify=patient.vendor.classify
+        )
+        if failure is not None:
+            failure = replace(failure, message=self.scrubber.text(failure.message))
+        return Answer(question, request, exchange, timing, response, failure)
+
+    def _plugin_failure(self, error: Exception) -> Failure:
+        return Failure(
+            "harness", "plan", self.scrubber.text(f"the plugin raised {type(error).__name__}: {error}")[:500]
+        )

@@ -12,6 +12,7 @@ from email.utils import parsedate_to_datetime
 
 from vendor_verifier.doctor.values import Answer, Case, Check
 from vendor_verifier.values.exchange import Exchange
+from vendor_verifier.values.record import Failure
 
 SOON_DAYS = 14
 SKEW_S = 5.0
@@ -55,12 +56,13 @@ def tls_check(case: Case) -> Check:
 def key_check(case: Case) -> Check:
     """The vendor takes the key, and there is credit behind it."""
     if any(answer.accepted for answer in case.answers):
-        return Check("key accepted", "ok", "as sent" if case.entry.endpoint.key else "none is sent, none is asked for")
+        has_key = case.entry.endpoint.key is not None or bool(case.entry.key_command)
+        return Check("key accepted", "ok", "as sent" if has_key else "none is sent, none is asked for")
     for answer in case.answers:
         failure = answer.failure
         if failure is not None and failure.kind in ("auth", "no_credit"):
             words = "the key is good, the account has no credit" if failure.kind == "no_credit" else "refused"
-            return Check("key accepted", "failed", f"{words}: {failure.status} {failure.message}")
+            return Check("key accepted", "failed", f"{words}: {_with_status(failure)}")
     return Check("key accepted", "not_measurable", _why_not(case))
 
 
@@ -75,7 +77,7 @@ def model_check(case: Case) -> Check:
             continue
         speaks_of_it = any(word in f"{failure.message} {failure.code or ''}".lower() for word in _MODEL_WORDS)
         if failure.kind == "not_found" or (failure.status in _MODEL_STATUS and speaks_of_it):
-            return Check("model exists", "failed", f"{model}: {failure.status} {failure.message}")
+            return Check("model exists", "failed", f"{model}: {_with_status(failure)}")
     return Check("model exists", "not_measurable", _why_not(case))
 
 
@@ -145,5 +147,8 @@ def _failure_words(answer: Answer) -> str:
     failure = answer.failure
     if failure is None:
         return "no answer"
-    status = f" {failure.status}" if failure.status is not None else ""
-    return f"{failure.kind}{status}: {failure.message}"
+    return f"{failure.kind}: {_with_status(failure)}"
+
+
+def _with_status(failure: Failure) -> str:
+    return failure.message if failure.status is None else f"{failure.status} {failure.message}"

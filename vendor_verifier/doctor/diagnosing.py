@@ -57,9 +57,9 @@ def diagnose(case: Case, wire: Wire) -> Diagnosis:
         verdict=verdict(checks, case.sdk),
         checks=checks,
         spending=spending(case.answers, entry.price),
-        key_name=entry.key_name,
+        key_name=entry.key_name or (f"command {entry.key_command[0]}" if entry.key_command else None),
         timeline_of=shown.question.name if shown is not None else None,
-        timeline=timeline(shown, wire.reader()) if shown is not None else (),
+        timeline=timeline(shown, wire.reader(shown.question.turn.tools)) if shown is not None else (),
         error_body=error_body(case.answers),
         sdk=case.sdk,
     )

@@ -13,10 +13,12 @@ from vendor_verifier.config import load_config
 from vendor_verifier.doctor.asking import Patient, examine
 from vendor_verifier.doctor.values import Diagnosis
 from vendor_verifier.pipeline.simulation import with_simulated_vendors
-from vendor_verifier.registry import WIRES, Registry, find_vendors
+from vendor_verifier.pipeline.wires import run_wires, wire_of
+from vendor_verifier.registry import Registry, find_vendors
 from vendor_verifier.run.sdk_calls import SDK_OF_WIRE, require_sdks
 from vendor_verifier.scrub import Scrubber
 from vendor_verifier.values.plan import Entry
+from vendor_verifier.wire.base import Wire
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,7 @@ class DoctorRequest:
     models: tuple[str, ...] = ()
     vendors: tuple[str, ...] = ()
     sdk: bool = False
+    tokenizer_model: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +63,13 @@ def doctor(request: DoctorRequest, environ: Mapping[str, str]) -> Visit:
         require_sdks({entry.wire for entry in configuration.entries} & SDK_OF_WIRE.keys())
     scrubber = Scrubber(configuration.secrets)
     with with_simulated_vendors(configuration.entries, seed=0) as entries:
-        patients = [_patient(entry, registry) for entry in entries]
+        wires = run_wires(entries, request.tokenizer_model)
+        patients = [_patient(entry, registry, wires) for entry in entries]
         diagnoses = anyio.run(partial(examine, patients, environ, scrubber, sdk=request.sdk))
     broken = [f"vendor plugin {plugin.source} cannot be used: {plugin.error}" for plugin in registry.broken]
     return Visit(diagnoses, scrubber, (*configuration.warnings, *broken))
 
 
-def _patient(entry: Entry, registry: Registry) -> Patient:
+def _patient(entry: Entry, registry: Registry, wires: Mapping[str, Wire]) -> Patient:
     vendor = registry.vendor(entry.vendor)
-    # A vendor's own wire carries its quirks; the plain one serves when the config chose another protocol.
-    return Patient(entry, vendor, vendor.wire if vendor.wire.name == entry.wire else WIRES[entry.wire])
+    return Patient(entry, vendor, wire_of(entry, vendor, wires))

@@ -59,11 +59,12 @@ def sdk_client(wire: str, http_client: Any) -> Any:
     """The SDK's asynchronous client over ``http_client``, its retries off."""
     package = _package(SDK_OF_WIRE[wire])
     kind = package.AsyncAnthropic if SDK_OF_WIRE[wire] == "anthropic" else package.AsyncOpenAI
-    return kind(api_key=_NO_KEY, base_url=_NOWHERE, http_client=http_client, max_retries=0)
+    # No time limit of its own: ours lie underneath, and the SDK refuses long answers in one piece without one.
+    return kind(api_key=_NO_KEY, base_url=_NOWHERE, http_client=http_client, max_retries=0, timeout=None)
 
 
 async def open_stream(client: Any, wire: str, body: Mapping[str, Any]) -> AsyncIterator[Any]:
-    """Ask for ``body`` as an application would; the items as the SDK yields them, one where no stream is asked for."""
+    """Ask for ``body`` as an application would; the items as the SDK yields them, or the one whole answer."""
     create = {
         "openai": lambda: client.chat.completions.create,
         "openai_responses": lambda: client.responses.create,
@@ -71,11 +72,10 @@ async def open_stream(client: Any, wire: str, body: Mapping[str, Any]) -> AsyncI
         "anthropic": lambda: client.messages.create,
     }[wire]()
     answer = await create(**arguments_for(create, body))
-    stream: AsyncIterator[Any] = answer if body.get("stream") else _only(answer)
-    return stream
+    return answer if body.get("stream") is True else _one(answer)
 
 
-async def _only(answer: Any) -> AsyncIterator[Any]:
+async def _one(answer: Any) -> AsyncIterator[Any]:
     yield answer
 
 

@@ -41,18 +41,37 @@ _SDK_HEADERS = ("accept", "content-type", "user-agent", "anthropic-version", "an
 _SDK_HEADER_PREFIX = "x-stainless-"
 # The body reaches the SDK decoded and in one piece, whatever it was on the network.
 _TRANSFER_HEADERS = frozenset({"content-encoding", "content-length", "transfer-encoding", "connection"})
+_CANNED: Mapping[str, tuple[tuple[bytes, bytes], ...]] = {
+    "openai": ((b"", b'{"choices": [{"index": 0, "delta": {"content": "x"}}]}'),),
+    "openai_completions": ((b"", b'{"choices": [{"index": 0, "text": "x"}]}'),),
+    "openai_responses": (
+        (b"response.output_text.delta", b'{"type": "response.output_text.delta", "delta": "x"}'),
+        (b"response.completed", b'{"type": "response.completed", "response": {"output": []}}'),
+    ),
+    "anthropic": (
+        (b"message_start", b'{"type": "message_start", "message": {"content": [], "usage": {}}}'),
+        (b"content_block_delta", b'{"type": "content_block_delta", "delta": {"type": "text_delta", "text": "x"}}'),
+        (b"message_delta", b'{"type": "message_delta", "delta": {}, "usage": {}}'),
+    ),
+}
 
 
 class SdkTransport:
     """A drop-in for :class:`Transport`; one instance serves a whole run, as an async context manager.
 
-    Call :func:`vendor_verifier.run.sdk_calls.require_sdks` first: it says before anything is sent what is missing.
+    ``wires`` are the names of those that will be spoken. Entering it makes their SDKs ready, so that no request pays
+    for that, and raises UsageError when one has no SDK or it is not installed
+    (:func:`vendor_verifier.run.sdk_calls.require_sdks` says so earlier).
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, wires: Iterable[str] = ()) -> None:
         self._transport = Transport(limits)
+        self._wires = frozenset(wires)
 
     async def __aenter__(self) -> SdkTransport:
+        require_sdks(self._wires)
+        for wire in sorted(self._wires):
+            await _warm_up(wire)
         await self._transport.__aenter__()
         return self
 
@@ -205,6 +224,17 @@ class _Arriving(httpx2.AsyncByteStream):
 
     async def aclose(self) -> None:
         await self._chunks.aclose()
+
+
+async def _warm_up(wire: str) -> None:
+    """Let the SDK read one canned answer: it builds its types at the first, and would hold up every stream then."""
+    events = b"".join(b"event: " + name + b"\ndata: " + data + b"\n\n" for name, data in _CANNED[wire])
+    headers = {"content-type": "text/event-stream"}
+    canned = Exchange(sent_at="", end_ns=0, status=200, headers=headers, chunks=[(0, events)])
+    body = {"model": "m", "max_tokens": 1, "messages": [], "input": "", "prompt": "", "stream": True}
+    async with replaying_client(canned) as http:
+        async for _ in await open_stream(sdk_client(wire, http), wire, body):
+            pass
 
 
 def replaying_client(exchange: Exchange) -> httpx2.AsyncClient:
