@@ -361,6 +361,33 @@ def test_arbitrary_bytes_raise_nothing_but_a_data_error(content: bytes) -> None:
             read_dataset_file(start + content, dataset="d", file=FILE)
 
 
+@given(text=st.text(st.sampled_from("[]{}()'\"\\-+*018:,.abeNjux_ \n"), max_size=40))
+def test_an_arbitrary_list_of_functions_raises_nothing_but_a_data_error(text: str) -> None:
+    """Python literals that are no JSON (sets, bytes, complex numbers, tuples as keys) and nonsense are refused."""
+    row = {"conversations": [{"from": "system", "value": f"APIs: [{text}"}, {"from": "user", "value": "?"}]}
+    with suppress(DataError):
+        read(row)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 100_000, "-" * 100_000 + "1]", "{1, 2}]", "b'x']", "1j]", "{(1,): 2}]", "9" * 5000 + "]", "1e999]", "\x00]"],
+)
+def test_literals_made_to_hurt_are_refused(text: str) -> None:
+    """Depth, long numbers and values that JSON cannot hold end in a message, not in a crash."""
+    row = {"conversations": [{"from": "system", "value": f"APIs: [{text}"}, {"from": "user", "value": "?"}]}
+    assert refusal(row)[0].startswith("set.json:1: conversations")
+
+
+def test_an_action_without_a_name_is_refused() -> None:
+    """An input to nothing is the row's fault, named with the message it stands in."""
+    row = json.loads(json.dumps(ROWS["toolbench_conversations"]))
+    row["conversations"][2]["value"] = "Action Input: {}"
+    assert refusal(row) == ["set.json:1: conversations[3]: expected `Action:` and a name before `Action Input:`"]
+    row["conversations"][2]["value"] = "Action: weather\nAction Input: [3]"
+    assert "expected an object after `Action Input:`" in refusal(row)[0]
+
+
 @pytest.mark.parametrize("name", ROWS)
 def test_conversion_and_loading_give_the_same_samples(name: str) -> None:
     """Id, question, expectation and tags survive being written as our rows, for two equal rows too."""
@@ -411,7 +438,7 @@ def test_a_large_array_loads_quickly(tmp_path: Path) -> None:
     assert len(text) > 10_000_000
     path = tmp_path / "big.json.gz"
     path.write_bytes(gzip.compress(text.encode(), 1))
-    start = time.perf_counter()
+    start = time.process_time()
     loaded = load_dataset(path)
     assert len(loaded.samples) == 800
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2

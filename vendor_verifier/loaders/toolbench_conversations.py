@@ -25,8 +25,6 @@ from vendor_verifier.wire.payload import PayloadError, parse_json
 KEY = "conversations"
 _FINISH = "Finish"
 _LIST_START = re.compile(r"APIs:\s*(?=\[)")
-_ACTION = re.compile(r"Action:[ \t]*([^\n]*?)[ \t]*\n\s*Action Input:[ \t]*(.*)", re.DOTALL)
-_BEGIN = re.compile(r"\s*Begin!\s*\Z")
 _MAX_LIST = 1_000_000
 _Said = tuple[str, str]
 
@@ -45,7 +43,7 @@ def read_row(row: Mapping[str, Any]) -> Question:
     if KEY not in row and "api_list" in row:
         return openbmb.read_row(row)
     said = _said(row)
-    query = next((_BEGIN.sub("", text).strip() for role, text in said if role == "user"), "")
+    query = next((text.strip().removesuffix("Begin!").strip() for role, text in said if role == "user"), "")
     if not query:
         raise UnusableRequest("no user message; expected one that asks something", KEY)
     tools, defects = _tools(next((text for role, text in said if role == "system"), ""))
@@ -98,12 +96,13 @@ def _literal(text: str) -> list[Any]:
 def _calls(said: list[_Said]) -> list[NormalCall]:
     calls: list[NormalCall] = []
     for position, (role, text) in enumerate(said, 1):
-        action = _ACTION.search(text) if role == "assistant" else None
-        if action is None or action[1] == _FINISH:
+        before, is_action, arguments = text.partition("Action Input:")
+        name = before.rpartition("Action:")[2].strip()
+        if role != "assistant" or not is_action or name == _FINISH:
             continue
-        if not action[1]:
-            raise UnusableRequest("an action without a name", f"{KEY}[{position}]")
-        call: dict[str, Any] = {"name": action[1], "parameters": _parameters(action[2], position)}
+        if not name or "\n" in name:
+            raise UnusableRequest("expected `Action:` and a name before `Action Input:`", f"{KEY}[{position}]")
+        call: dict[str, Any] = {"name": name, "parameters": _parameters(arguments, position)}
         following = said[position] if position < len(said) else ("", "")
         if following[0] == "function":
             call["output"] = _result(following[1])
