@@ -129,6 +129,16 @@ def test_a_refused_key_stops_that_vendor_at_once_and_the_others_go_on(bench: Any
     assert vendors_of(scores)["twin"]["counts"]["succeeded"] == 30
 
 
+def test_a_refused_key_stops_and_names_every_entry_that_uses_it(bench: Any) -> None:
+    """Two entries of one account stop together, and both are told, not one in the other's place."""
+    bench.configure("official: faithful", "first: locked", "second: locked")
+    bench.samples(8)
+    code, scores = bench.run()
+    assert code == 3
+    for label in ("first", "second"):
+        assert any(f"simulated-model: {label} was stopped" in warning for warning in scores["warnings"])
+
+
 def test_dry_run_says_what_would_be_sent_and_needs_no_key(bench: Any) -> None:
     """Requests per vendor, addresses and key names are printed; no folder appears."""
     (bench.folder / "config.yaml").write_text(

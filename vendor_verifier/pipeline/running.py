@@ -168,11 +168,16 @@ def _raise_first(group: BaseExceptionGroup[BaseException]) -> NoReturn:
 
 
 def _ending(end: RunEnd, plan: Plan) -> dict[str, Any]:
-    labels = {entry.account: f"{entry.model}: {entry.label}" for entry in plan.entries}
+    # A refused key stops every entry that uses it, so each of them is named.
+    stopped = {
+        f"{entry.model}: {entry.label}": end.stopped[entry.account]
+        for entry in plan.entries
+        if entry.account in end.stopped
+    }
     return {
         "status": "interrupted" if end.signal_number is not None else "finished",
         "finished_at": now_text(),
-        "stopped": {labels[account]: reason for account, reason in end.stopped.items()},
+        "stopped": stopped,
     }
 
 
