@@ -52,9 +52,11 @@ def test_what_does_not_run_is_listed_with_its_reason() -> None:
 
 
 def test_limit_per_category() -> None:
-    """The limit applies to each category."""
+    """One limit applies to each category, the other to all of them together, in the order asked."""
     loaded = load_categories(find_data("shipped"), ["multiple", "parallel"], limit_per_category=3)
     assert len(loaded.samples.samples) == 6
+    first = load_categories(find_data("shipped"), ["multiple", "parallel"], limit=10)
+    assert [sample.expected["category"] for sample in first.samples.samples] == ["multiple"] * 9 + ["parallel"]
 
 
 def test_a_folder_of_either_version(tmp_path: Path) -> None:
@@ -88,12 +90,12 @@ def upstream() -> BfclData:
 def test_upstreams_rows_load_and_check_fast() -> None:
     """All v4 rows load in a second, all single-turn rows are checked in two, and only known rows are impossible."""
     data = upstream()
-    started = time.perf_counter()
+    started = time.process_time()
     loaded = load_categories(data, (*SINGLE_TURN, *MULTI_TURN), services=True)
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
     rows = [sample.expected for sample in loaded.samples.samples if sample.expected["category"] in SINGLE_TURN]
     assert len(rows) == 3641
-    started = time.perf_counter()
+    started = time.process_time()
     wrong = set()
     for row in rows:
         calls = [{name: arguments} for name, arguments in reference_calls(row)]
@@ -101,7 +103,7 @@ def test_upstreams_rows_load_and_check_fast() -> None:
         found = check(row["functions"], calls, row["answer"], category=category, language=language_of(category))
         if not found.valid:
             wrong.add(row["id"])
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
     assert wrong == IMPOSSIBLE
 
 

@@ -89,10 +89,13 @@ def load_categories(
     categories: Iterable[str],
     *,
     services: bool = False,
+    limit: int | None = None,
     limit_per_category: int | None = None,
     skip_bad: bool = False,
 ) -> Loaded:
-    """Read what can run of these categories (v4 names). ``services``: the simulated services are there.
+    """Read what can run of these categories (v4 names).
+
+    ``services``: the simulated services are there. ``limit``: the first so many rows of all categories together.
 
     Raises:
         DataError: unusable rows.
@@ -110,7 +113,7 @@ def load_categories(
         parts.append(_load(data, category, file, limit_per_category, skip_bad))
     return Loaded(
         LoadedSamples(
-            tuple(sample for part in parts for sample in part.samples),
+            tuple(sample for part in parts for sample in part.samples)[:limit],
             tuple(problem for part in parts for problem in part.skipped),
             tuple(defect for part in parts for defect in part.defects),
         ),

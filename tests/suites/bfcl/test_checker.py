@@ -100,6 +100,7 @@ def weather(**default: Any) -> list[dict[str, Any]]:
     [
         ({"place": "Oslo", "days": 1}, {"place": ["Oslo"]}, True),
         ({"place": "Oslo", "days": True}, {"place": ["Oslo"]}, False),
+        ({"place": "Oslo", "days": 1.0}, {"place": ["Oslo"]}, False),
         ({"place": "Oslo", "days": 2}, {"place": ["Oslo"]}, False),
         ({"place": "Oslo"}, {"place": ["Oslo"], "days": [1]}, True),
         ({"place": "Oslo"}, {"place": ["Oslo"], "days": [2]}, False),

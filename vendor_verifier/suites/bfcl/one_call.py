@@ -144,6 +144,8 @@ def _is_explicit_default(
     default = _default(parameter, document, rules)
     if default is None or not json_equal(value, default):
         return False
+    if type(value) is not type(default) and document.properties[parameter].get("type") != "float":
+        return False
     return parameter not in accepted or _may_be_left_out(parameter, accepted[parameter], document, rules)
 
 
