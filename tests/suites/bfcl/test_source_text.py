@@ -40,12 +40,12 @@ def test_grids_end_where_upstreams_pattern_ends(source: str) -> None:
 )
 def test_hostile_text_is_read_in_time(language: str, type_name: str, source: str) -> None:
     """Text on which a naive pattern needs years is read in well under a second."""
-    started = time.perf_counter()
+    started = time.process_time()
     if language == "java":
         read_java(source, type_name, "integer")
     else:
         read_javascript(source, type_name, "integer")
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
 
 
 @given(st.text())

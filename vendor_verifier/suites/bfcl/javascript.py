@@ -110,40 +110,34 @@ def _grid_end(source: str) -> int | None:
 
 
 def _rows_end(source: str, inside: int, closing: str) -> int | None:
-    """``inside`` is a place within a row; rows end at some ``]``, further rows are preferred to closing."""
-    failed: set[int] = set()
-    # Each level is one row: where it began and which of its closing brackets are still to be tried.
-    levels = [_row_ends(source, inside)]
-    after: list[int] = []
-    while levels:
-        place = next(levels[-1], None)
-        if place is None:
-            levels.pop()
-            if after:
-                failed.add(after.pop())
+    """``inside`` is a place within a row, which ends at some ``]`` of its line, the nearest that leads to an end.
+
+    After a row, a further row is preferred to closing.
+    """
+    # Each row that is open: where it began, where to look on for its end, where its line ends.
+    rows = [(inside, inside, _line_end(source, inside))]
+    # End of line → from where on every ``]`` before it has been tried in vain.
+    exhausted: dict[int, int] = {}
+    while rows:
+        began, look, stop = rows.pop()
+        found = source.find("]", look, exhausted.get(stop, stop))
+        if found < 0:
+            exhausted[stop] = min(began, exhausted.get(stop, stop))
             continue
-        place = _skip_space(source, place)
-        if place in failed:
-            continue
+        rows.append((began, found + 1, stop))
+        place = _skip_space(source, found + 1)
         following = _NEXT_ROW.match(source, place)
         if following:
-            after.append(place)
-            levels.append(_row_ends(source, following.end()))
+            inside = following.end()
+            rows.append((inside, inside, _line_end(source, inside)))
         elif source[place : place + 1] == closing:
             return place + 1
-        else:
-            failed.add(place)
     return None
 
 
-def _row_ends(source: str, inside: int) -> Iterator[int]:
-    """Places right after each ``]`` from here to the end of the line, nearest first."""
-    line_end = source.find("\n", inside)
-    stop = len(source) if line_end < 0 else line_end
-    place = source.find("]", inside, stop)
-    while place >= 0:
-        yield place + 1
-        place = source.find("]", place + 1, stop)
+def _line_end(source: str, place: int) -> int:
+    end = source.find("\n", place)
+    return len(source) if end < 0 else end
 
 
 def _skip_space(source: str, place: int) -> int:

@@ -1,0 +1,41 @@
+"""The page docs/bfcl.md says what the code does."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from vendor_verifier.loaders.bfcl_custom import read_custom
+from vendor_verifier.suites.bfcl.categories import GROUPS, SINGLE_TURN, canonical
+
+PAGE = (Path(__file__).parents[1] / "docs" / "bfcl.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+
+
+def test_the_pages_code_runs() -> None:
+    """Every Python block of the page runs, its assertions included."""
+    assert blocks("python")
+    for block in blocks("python"):
+        exec(compile(block, "docs/bfcl.md", "exec"), {})
+
+
+def test_the_pages_custom_row_is_read() -> None:
+    """The page's row is one line of JSON that the loader takes."""
+    (block,) = blocks("json")
+    assert json.loads(block)
+    loaded = read_custom([block.encode()], dataset="page", file=Path("page"), infer_tools=True)
+    assert [call["name"] for call in loaded.samples[0].expected["calls"]] == ["book_table"]
+
+
+def test_the_page_names_every_category_and_only_real_ones() -> None:
+    """Each single-turn category and each group the page mentions exists."""
+    table = PAGE.split("| category", 1)[1].split("\n\n", 1)[0]
+    named = set(re.findall(r"`([a-z_]+)`", table)) - {"bfcl_eval", "mpmath"}
+    plain = {name for name in named if not name.startswith("_")}
+    assert set(SINGLE_TURN) <= {canonical(name) for name in plain}
+    groups = PAGE.split("Groups: ", 1)[1].split(" and more", 1)[0]
+    assert set(re.findall(r"`([a-z_*]+)`", groups)) <= set(GROUPS)
