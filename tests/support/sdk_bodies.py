@@ -22,7 +22,7 @@ def content(text: str, **more: Any) -> dict[str, Any]:
     return body(text, **{"tools": [WEATHER, CLOCK], **more})
 
 
-CONTENTS = [content(f"What about place {number}?") for number in range(24)] + [
+CONTENTS = [content(f"What about place {number}?") for number in range(14)] + [
     content("Grüße aus 北京 😀, what now?"),
     content("no tools", tools=[]),
     content("short", max_tokens=3),

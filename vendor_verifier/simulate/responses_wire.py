@@ -27,7 +27,8 @@ from vendor_verifier.values.request import Turn
 from vendor_verifier.wire.payload import as_dict, as_list
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-_ECHOED = ("temperature", "top_p", "tool_choice", "parallel_tool_calls", "tools", "instructions", "max_output_tokens")
+# Tools and instructions are not: thrice in every stream they would weigh more than the answer.
+_ECHOED = ("temperature", "top_p", "tool_choice", "parallel_tool_calls", "max_output_tokens")
 
 
 class SimulatedResponses:
