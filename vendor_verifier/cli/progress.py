@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from vendor_verifier.cli.console import say
+from vendor_verifier.pipeline.running import is_answered
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.values.record import Record
 
@@ -57,7 +58,7 @@ class _Bar:
         self._bars.update(self._task, total=due + done, completed=done, description=_title(0))
 
     def finished(self, record: Record) -> None:
-        self._failed += not record.succeeded
+        self._failed += not is_answered(record)
         self._bars.update(self._task, advance=1, description=_title(self._failed))
 
 
@@ -79,8 +80,8 @@ class _Lines:
 
     def finished(self, record: Record) -> None:
         self._done += 1
-        self._failed += not record.succeeded
-        if self._verbose and not record.succeeded:
+        self._failed += not is_answered(record)
+        if self._verbose and not is_answered(record):
             say(_failure_line(record))
         now = time.monotonic()
         if now - self._said_at >= _LINE_EVERY_S or self._done == self._due:

@@ -11,6 +11,7 @@ Rules that decide what a number is taken over:
   interrupted one (see :mod:`vendor_verifier.compare.trigger_f1`).
 - An entry without any record was not measured: everything about it is ``None``, nothing is 0.
 - Averages are over the successes that measured; ``measured`` says over how many.
+- A task that stands ``apart`` (feature checks) joins none of these figures; it has a score of its own.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Any
 
 from vendor_verifier.compare.columns import Columns
 from vendor_verifier.compare.facts import facts_of
+from vendor_verifier.compare.feature_checks import FeatureRows
 from vendor_verifier.compare.ranking import RANK_METRICS, K
 from vendor_verifier.compare.standings import standings
 from vendor_verifier.compare.suite_scores import suite_score
@@ -58,11 +60,24 @@ class _Board:
     rank_metrics: tuple[str, ...]
     k: int
     columns: Mapping[EntryKey, Columns] = field(default_factory=dict)
+    features: Mapping[EntryKey, FeatureRows] = field(default_factory=dict)
 
     @property
     def planned(self) -> int:
-        """Records each entry should have."""
-        return self.repeat * sum(len(task.samples) for task in self.tasks.values())
+        """Records each entry should have, without those apart."""
+        return self.repeat * sum(len(task.samples) for task in self.tasks.values() if not task.apart)
+
+    @property
+    def planned_apart(self) -> int:
+        """Records each entry should have beside them."""
+        return self.repeat * sum(len(task.samples) for task in self.tasks.values() if task.apart)
+
+    @property
+    def whole(self) -> bool:
+        """No record is missing."""
+        return all(len(columns.rows) == self.planned for columns in self.columns.values()) and all(
+            len(features.rows) == self.planned_apart for features in self.features.values()
+        )
 
     @property
     def triggers(self) -> tuple[str, ...]:
@@ -113,11 +128,11 @@ def score_run(
         rank_metrics=tuple(rank_metrics),
         k=k,
         columns={(entry.model, entry.label): Columns() for entry in entries},
+        features={(entry.model, entry.label): FeatureRows() for entry in entries},
     )
     ignored = _collect(board, suites or {TRIGGER: TriggerSuite(checkers=KeptCheckers())}, records)
     if complete is None:
-        whole = all(len(columns.rows) == board.planned for columns in board.columns.values())
-        board = replace(board, complete=whole)
+        board = replace(board, complete=board.whole)
     baselines, doubts = _baselines(entries)
     doubts += _misrouted(board)
     scores: dict[str, list[VendorScore]] = {}
@@ -131,7 +146,7 @@ def score_run(
         k=k,
         undecided=undecided,
         schema_policy=schema_policy,
-        samples=board.planned // repeat,
+        samples=sum(len(task.samples) for task in tasks),
         repeat=repeat,
         complete=board.complete,
         dataset=_dataset([sample for task in tasks for sample in task.samples], dataset),
@@ -151,6 +166,9 @@ def _collect(board: _Board, suites: Mapping[str, Suite], records: Iterable[Recor
         suite = suites.get(record.suite)
         if columns is None or sample is None or suite is None or not 0 <= record.repetition < board.repeat:
             ignored += 1
+            continue
+        if board.tasks[record.suite].apart:
+            board.features[record.model, record.label].add(record, suite, sample)
             continue
         facts = facts_of(record, suite, sample, defective=sample.id in defective)
         columns.add(record.sample, record.repetition, facts)
@@ -187,7 +205,7 @@ def _vendor(board: _Board, entry: EntryInfo, baseline: EntryInfo | None) -> Vend
     """Everything about one entry but its ranks."""
     columns = board.columns[entry.model, entry.label]
     asked = columns.asked(board.planned, complete=board.complete)
-    suites = _suites(board, columns)
+    suites = _suites(board, entry)
     schema = columns.schema(board.schema_policy)
     distributions = columns.distributions()
     trigger, pairs = _trigger(board, entry, baseline)
@@ -235,11 +253,15 @@ def _vendor(board: _Board, entry: EntryInfo, baseline: EntryInfo | None) -> Vend
     )
 
 
-def _suites(board: _Board, columns: Columns) -> dict[str, SuiteScore]:
+def _suites(board: _Board, entry: EntryInfo) -> dict[str, SuiteScore]:
     """Results of the evaluations that score by a mean; nothing for an entry without any record."""
+    columns, features = board.columns[entry.model, entry.label], board.features[entry.model, entry.label]
     scores = {}
     for task in board.tasks.values():
-        if task.main is not None and columns.rows:
+        if task.apart:
+            if features.rows:
+                scores[task.suite] = features.score(task.suite, task.samples, board.repeat, entry.provider)
+        elif task.main is not None and columns.rows:
             rows = columns.of_suite(task.suite)
             planned = len(task.samples) * board.repeat
             aside = sum(key[0] == task.suite for key in columns.misrouted)

@@ -26,9 +26,11 @@ from vendor_verifier.run.journal import Journal
 from vendor_verifier.run.local import RunEnd, run_local
 from vendor_verifier.scrub import Scrubber
 from vendor_verifier.store import RunFolder
+from vendor_verifier.suites import suite_kind
+from vendor_verifier.suites.contract.finding import is_settled
 from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.values.record import Record, RecordKey
-from vendor_verifier.values.score import Report
+from vendor_verifier.values.score import Report, SuiteScore
 
 RUNS = Path("runs")
 OnRecord = Callable[[Record], None]
@@ -115,7 +117,15 @@ def _succeeded(folder: RunFolder, warnings: list[str]) -> set[RecordKey]:
     def bad_line(number: int, reason: str) -> None:
         warnings.append(f"records.jsonl:{number}: not a record ({reason}); its sample is sent again")
 
-    return {record.key for record in folder.read_records(bad_line) if record.succeeded}
+    return {record.key for record in folder.read_records(bad_line) if is_answered(record)}
+
+
+def is_answered(record: Record) -> bool:
+    """Whether nothing is left to ask: it succeeded, or is a check of features whose answer is a refusal."""
+    if record.succeeded:
+        return True
+    kind = suite_kind(record.suite)
+    return kind is not None and kind.apart and is_settled(record)
 
 
 def _items(plan: Plan, prepared: Prepared) -> Iterator[WorkItem]:
@@ -181,6 +191,11 @@ def _ending(end: RunEnd, plan: Plan) -> dict[str, Any]:
     }
 
 
+def _is_blind(score: SuiteScore) -> bool:
+    """Feature checks that showed nothing, and not for want of features."""
+    return not score.judged and any(check.status == "not_measurable" for check in score.checks.values())
+
+
 def unfinished_vendors(outcome: RunOutcome) -> list[str]:
     """Vendors that were stopped, or of whose planned samples more than half failed, each in one sentence."""
     stopped = outcome.folder.read_manifest().get("stopped", {})
@@ -190,4 +205,6 @@ def unfinished_vendors(outcome: RunOutcome) -> list[str]:
             name = f"{model.model}: {vendor.label}"
             if name not in stopped and 2 * vendor.succeeded < vendor.planned:
                 words.append(f"{name} answered {vendor.succeeded} of {vendor.planned}")
+            blind = [suite for suite, score in vendor.suites.items() if name not in stopped and _is_blind(score)]
+            words += [f"{name}: nothing could be measured of {suite}" for suite in blind]
     return words

@@ -59,7 +59,8 @@ def score_folder(folder: RunFolder, request: ScoreRequest | None = None) -> Repo
 
 
 def _played(folder: RunFolder, task: Mapping[str, Any]) -> PlayedTask:
-    return PlayedTask(task["suite"], folder.read_samples(task["suite"]), known_suite(task["suite"]).main)
+    kind = known_suite(task["suite"])
+    return PlayedTask(kind.name, folder.read_samples(kind.name), kind.main, kind.apart)
 
 
 def _judge(task: Mapping[str, Any]) -> Suite:

@@ -113,6 +113,13 @@ def measured_line(vendor: VendorScore) -> str | None:
     return f"measured, of {vendor.planned} planned: " + ", ".join(short) if short else None
 
 
+def broken_line(vendor: VendorScore, escape: Escape) -> str | None:
+    """The feature checks that were found broken; None when there is none."""
+    checks = [item for score in vendor.suites.values() for item in score.checks.items()]
+    broken = [name for name, check in checks if check.status == "broken"]
+    return f"broken: {', '.join(map(escape, broken))}" if broken else None
+
+
 def served_line(vendor: VendorScore, escape: Escape) -> str | None:
     """The models that say they answered, when one of them goes by another name than the one asked for.
 

@@ -10,6 +10,10 @@ from vendor_verifier.reports.escape import markdown
 from vendor_verifier.values.score import ModelScore, Report
 
 _MAX_LISTED = 200
+_CHECKS_NOTE = (
+    "Not offered: the protocol has no word for it, or the vendor refuses it and answers without it. Not measurable: "
+    "nothing was shown. Neither counts."
+)
 _MEASURED_NOTE = "Each metric: how many of the planned samples it was taken over."
 
 
@@ -55,6 +59,7 @@ def _model(model: ModelScore, report: Report) -> list[str]:
     for suite in tables.suite_names(model):
         lines += _section(f"### Evaluation {tables.label(suite)}", tables.suite_values(model, suite))
         lines += _section(f"#### {tables.label(suite)} by group", tables.suite_groups(model, suite))
+        lines += _section(f"#### {tables.label(suite)} by check", tables.feature_checks(model, suite), _CHECKS_NOTE)
     lines += _section("### Failures and anomalies", tables.behaviour(model))
     lines += _section("### Who answered", tables.identity(model))
     return lines

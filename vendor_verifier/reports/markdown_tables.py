@@ -7,7 +7,7 @@ from typing import get_args
 
 from vendor_verifier.reports import cells, facts
 from vendor_verifier.reports.escape import markdown
-from vendor_verifier.values.score import CallClass, Distribution, ModelScore, Report, VendorScore
+from vendor_verifier.values.score import CallClass, Distribution, FeatureCheck, ModelScore, Report, VendorScore
 
 MAX_LABEL = 80
 
@@ -183,6 +183,27 @@ def suite_groups(model: ModelScore, suite: str) -> list[str]:
     ]
     rows.sort(key=lambda row: (row[0], row[1]))
     return table(["By", "Group", "Vendor", *map(label, names)], rows) if rows else []
+
+
+def feature_checks(model: ModelScore, suite: str) -> list[str]:
+    """One row a check and vendor, with the evidence; empty for evaluations that are no such checks."""
+    scores = {vendor.label: vendor.suites[suite] for vendor in model.vendors if suite in vendor.suites}
+    names = dict.fromkeys(name for score in scores.values() for name in score.checks)
+    rows = [
+        [label(name), label(vendor), _status(score.checks[name]), markdown(score.checks[name].evidence)]
+        for name in names
+        for vendor, score in scores.items()
+        if name in score.checks
+    ]
+    return table(["Check", "Vendor", "Finding", "Evidence"], rows) if rows else []
+
+
+def _status(check: FeatureCheck) -> str:
+    """The finding, and how often where repetitions disagree."""
+    word = check.status.replace("_", " ")
+    total = sum(check.statuses.values())
+    times = check.statuses.get(check.status, 0)
+    return word if times == total else f"{word} ({cells.of(times, total)})"
 
 
 def behaviour(model: ModelScore) -> list[str]:

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import Any, get_args
 
 from vendor_verifier.reports import cells, facts
-from vendor_verifier.values.score import CallClass, ModelScore, Report, SchemaCounts, VendorScore
+from vendor_verifier.values.score import CallClass, ModelScore, Report, SchemaCounts, SuiteScore, VendorScore
 
 SCORES_SCHEMA = 1
 _TRIGGER_COUNTS = (
@@ -87,8 +87,15 @@ def _vendor_facts(vendor: VendorScore, model: ModelScore, report: Report) -> dic
         "vendor": vendor.vendor,
         "model_id": vendor.model_id,
         "provider": vendor.provider,
-        "suites": {name: asdict(score) for name, score in sorted(vendor.suites.items())},
+        "suites": {name: _suite(score) for name, score in sorted(vendor.suites.items())},
     }
+
+
+def _suite(score: SuiteScore) -> dict[str, Any]:
+    fields = asdict(score)
+    if not score.checks:
+        del fields["checks"]
+    return fields
 
 
 def _counts(vendor: VendorScore) -> dict[str, int | None]:

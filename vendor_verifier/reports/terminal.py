@@ -124,13 +124,14 @@ def _notes(model: ModelScore) -> list[str]:
     """What a reader must know about single figures: marks, pairs left out, short measurements, failures."""
     notes = facts.footnotes(model)
     for vendor in model.vendors:
-        if not vendor.recorded:
+        if not vendor.recorded and not vendor.suites:
             notes.append(f"{_label(vendor.label)}: not measured, there is no record of it ({vendor.planned} planned)")
             continue
         told = [
             facts.trigger_line(vendor) if not vendor.is_baseline else None,
             facts.measured_line(vendor),
             facts.served_line(vendor, _label),
+            facts.broken_line(vendor, _label),
         ]
         if vendor.failures:
             told.append(f"failures: {cells.tally(vendor.failures, _label)}")

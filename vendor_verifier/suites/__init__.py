@@ -6,10 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from vendor_verifier.suites.base import Suite
+from vendor_verifier.suites.contract.suite import ContractSuite, contract_samples
 from vendor_verifier.suites.mcp_toolbench import MCPToolBenchSuite
 from vendor_verifier.suites.tool_correctness import ToolCorrectnessSuite
 from vendor_verifier.suites.toolbench import ToolBenchSuite
 from vendor_verifier.suites.trigger import TriggerSuite
+from vendor_verifier.values.sample import Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,13 +19,15 @@ class SuiteKind:
     """One evaluation: its name, what builds it (keyword options), the samples that ship with it, and its main value.
 
     ``main`` is the key of ``Score.values`` whose mean joins the ranking table under the suite's name; ``None`` for the
-    suite whose result is a comparison (F1) and not a mean.
+    suite whose result is a comparison (F1) and not a mean. ``dataset`` is a shipped file, or the samples themselves
+    where they are built in. ``apart``: see :class:`vendor_verifier.values.score.PlayedTask`.
     """
 
     name: str
     build: Callable[..., Suite]
-    dataset: str
+    dataset: str | Callable[[], tuple[Sample, ...]]
     main: str | None = None
+    apart: bool = False
 
 
 SUITES: tuple[SuiteKind, ...] = (
@@ -31,6 +35,7 @@ SUITES: tuple[SuiteKind, ...] = (
     SuiteKind("toolbench", ToolBenchSuite, "datasets/toolbench.jsonl", "resolved"),
     SuiteKind("mcptoolbench", MCPToolBenchSuite, "datasets/mcp_toolbench.jsonl", "resolved"),
     SuiteKind("tool_correctness", ToolCorrectnessSuite, "datasets/tool_correctness.jsonl", "score"),
+    SuiteKind("contract", ContractSuite, contract_samples, "kept", apart=True),
 )
 
 

@@ -12,6 +12,7 @@ Decision = Literal["called", "not_called", "undecided"]
 CallClass = Literal["valid", "invalid_json", "unknown_tool", "schema_mismatch", "empty_arguments", "schema_unusable"]
 Undecided = Literal["missed", "exclude"]
 SchemaPolicy = Literal["lenient", "strict"]
+FeatureStatus = Literal["kept", "broken", "not_offered", "not_measurable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +121,26 @@ class EntryInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class FeatureCheck:
+    """What one check of the contract found of one vendor.
+
+    With ``--repeat``, ``status`` is ``broken`` if it ever was, else the first of kept, not offered, not measurable that
+    occurs; ``evidence`` is of the first record with that status and ``statuses`` counts them all.
+    """
+
+    status: FeatureStatus
+    evidence: str
+    statuses: Mapping[FeatureStatus, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class SuiteScore:
     """One vendor's result in one evaluation whose score is a mean over samples.
 
     ``values`` are means of what the suite measures, over the ``measured`` records that have each; a failed answer
     counts with 0, so failing never raises a mean. ``groups`` are the same means per group, keyed ``category`` or
-    ``difficulty``, then the group's name. ``problems`` counts the reasons why samples scored badly.
+    ``difficulty``, then the group's name. ``problems`` counts the reasons why samples scored badly. ``checks`` are by
+    name, for the suite that examines features; there ``judged`` counts the records that showed anything.
     """
 
     planned: int
@@ -134,16 +149,19 @@ class SuiteScore:
     measured: Mapping[str, int]
     groups: Mapping[str, Mapping[str, Mapping[str, float | None]]] = field(default_factory=dict)
     problems: Mapping[str, int] = field(default_factory=dict)
+    checks: Mapping[str, FeatureCheck] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class PlayedTask:
     """One evaluation of a run as scoring sees it: which samples were planned. ``main`` names the value that joins the
-    ranking table under the suite's name; ``None`` for the trigger suite."""
+    ranking table under the suite's name; ``None`` for the trigger suite. Records of a task that stands ``apart``
+    provoke failures on purpose: they join no figure of the vendor but the suite's own."""
 
     suite: str
     samples: tuple[Sample, ...]
     main: str | None = None
+    apart: bool = False
 
 
 @dataclass(frozen=True, slots=True)

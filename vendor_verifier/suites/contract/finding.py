@@ -1,0 +1,120 @@
+"""What a check found, and what a missing answer means for it; it knows no feature.
+
+A vendor that is down must not pass. So a refusal says something only if the same vendor answers a harmless request
+right after it, and every other failure says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Protocol
+
+from vendor_verifier.suites.contract.asking import bare
+from vendor_verifier.values.event import ToolCall
+from vendor_verifier.values.record import Attempt, Failure, FailureKind, Record, Response
+from vendor_verifier.values.request import Turn
+from vendor_verifier.values.score import FeatureStatus
+
+REFUSED: frozenset[FailureKind] = frozenset({"bad_request", "unprocessable"})
+# What a router says where no host behind it takes the parameters.
+_DECLINED = REFUSED | {"not_found"}
+_SETTLED = _DECLINED | {"untranslatable"}
+_MAX_QUOTE = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The status of one check with its evidence, a sentence."""
+
+    status: FeatureStatus
+    evidence: str
+
+
+Examination = Generator[Turn, Attempt, Finding]
+
+
+class Check(Protocol):
+    """One feature. ``turn`` is the first question; :meth:`examine` asks it, perhaps one more, and finds."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def turn(self) -> Turn: ...
+
+    def examine(self, turn: Turn) -> Examination: ...
+
+
+def kept(evidence: str) -> Finding:
+    return Finding("kept", evidence)
+
+
+def broken(evidence: str) -> Finding:
+    return Finding("broken", evidence)
+
+
+def not_offered(evidence: str) -> Finding:
+    return Finding("not_offered", evidence)
+
+
+def not_measurable(evidence: str) -> Finding:
+    return Finding("not_measurable", evidence)
+
+
+def unanswered(turn: Turn, attempt: Attempt) -> Examination:
+    """What a failure of a legitimate ``turn`` means: refused is not offered, if a bare question is then answered."""
+    failure = attempt.failure
+    if failure is None or failure.kind not in _SETTLED:
+        return not_measurable(told(failure))
+    if failure.kind == "untranslatable":
+        return not_offered(told(failure))
+    control = yield bare(turn)
+    if control.succeeded:
+        return not_offered(told(failure))
+    return not_measurable(f"{told(failure)}; a bare question fails too: {told(control.failure)}")
+
+
+def is_refused(attempt: Attempt) -> bool:
+    """HTTP 400 or 422; an error of any other kind or shape is no refusal of a parameter."""
+    return attempt.failure is not None and attempt.failure.kind in REFUSED
+
+
+def is_declined(attempt: Attempt) -> bool:
+    """Refused, or no such route to any host."""
+    return attempt.failure is not None and attempt.failure.kind in _DECLINED
+
+
+def is_settled(record: Record) -> bool:
+    """Whether asking again would change nothing: every turn was answered, refused or not expressible."""
+    finals = [turn.attempts[-1] for turn in record.turns if turn.attempts]
+    return bool(finals) and all(
+        attempt.succeeded or (attempt.failure is not None and attempt.failure.kind in _SETTLED) for attempt in finals
+    )
+
+
+def told(failure: Failure | None) -> str:
+    """A failure in one short sentence."""
+    if failure is None:
+        return "no answer"
+    if failure.kind == "untranslatable":
+        return quote(failure.message)
+    status = f"HTTP {failure.status}" if failure.status is not None and failure.phase == "headers" else failure.kind
+    return f"{status}: {quote(failure.message)}"
+
+
+def quote(text: str) -> str:
+    """The beginning of what somebody said, on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= _MAX_QUOTE else line[: _MAX_QUOTE - 1] + "…"
+
+
+def ending(response: Response) -> str:
+    """How an answer without what was wanted ended, and what it said instead."""
+    said = f", said {quote(response.text)!r}" if response.text.strip() else ", no text"
+    return f"finish {response.finish_raw or response.finish_reason or 'none'}{said}"
+
+
+def names(calls: tuple[ToolCall, ...]) -> str:
+    """The tools called, in order."""
+    return quote(", ".join(call.name or "(no name)" for call in calls))

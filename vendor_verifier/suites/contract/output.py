@@ -1,0 +1,145 @@
+"""Does the answer take the form and the length that were asked for? It reads text, finish and output tokens."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from vendor_verifier.suites.contract.asking import ask
+from vendor_verifier.suites.contract.finding import (
+    Examination,
+    Finding,
+    broken,
+    ending,
+    kept,
+    not_measurable,
+    quote,
+    unanswered,
+)
+from vendor_verifier.suites.schema import ArgumentChecker
+from vendor_verifier.values.event import ToolCall
+from vendor_verifier.values.record import Response
+from vendor_verifier.values.request import Turn
+from vendor_verifier.wire.payload import PayloadError, parse_json
+
+LIMIT = 16
+# Vendors count an end-of-text token or a first one differently; half of the limit is no longer "near" it.
+_MOST, _LEAST = LIMIT + 2, LIMIT // 2
+# No tokenizer needs fewer than one token for this many characters of plain words.
+_LONGEST_TOKEN = 20
+_STOP = "."
+_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "place": {"type": "string"},
+        "founded_in": {"type": "integer"},
+        "climate": {"type": "string", "enum": ["arctic", "temperate", "tropical"]},
+    },
+    "required": ["place", "founded_in", "climate"],
+    "additionalProperties": False,
+}
+_DECLARED = {"type": "function", "function": {"name": "answer", "parameters": _SCHEMA}}
+
+
+class _OneText(ABC):
+    """A check that the text of one answer decides."""
+
+    name: str
+    turn: Turn
+
+    def examine(self, turn: Turn) -> Examination:
+        attempt = yield turn
+        if attempt.response is None or not attempt.succeeded:
+            return (yield from unanswered(turn, attempt))
+        return self.judge(attempt.response)
+
+    @abstractmethod
+    def judge(self, response: Response) -> Finding:
+        """What a whole answer shows."""
+
+
+class _JsonText(_OneText):
+    """The whole text is JSON, without a fence or a word around it."""
+
+    def judge(self, response: Response) -> Finding:
+        if response.finish_reason in ("length", "content_filter"):
+            return not_measurable(f"cut short: {ending(response)}")
+        problem = self.problem(response.text)
+        return kept(quote(response.text)) if problem is None else broken(f"{problem}: {ending(response)}")
+
+    @abstractmethod
+    def problem(self, text: str) -> str | None:
+        """Why the text is not what was asked for."""
+
+
+class JsonObject(_JsonText):
+    """``response_format`` ``json_object``: any object."""
+
+    name = "response_format_json_object"
+    turn = ask("Name one city and its country. Answer in JSON.", {"response_format": {"type": "json_object"}})
+
+    def problem(self, text: str) -> str | None:
+        try:
+            return None if isinstance(parse_json(text), dict) else "JSON, but no object"
+        except PayloadError:
+            return "no JSON object"
+
+
+class JsonSchema(_JsonText):
+    """``response_format`` ``json_schema``: an object of a schema that the question does not mention."""
+
+    name = "response_format_json_schema"
+    turn = ask(
+        "Tell me about one city of your choice. Answer in JSON.",
+        {
+            "response_format": {
+                "type": "json_schema",
+                "json_schema": {"name": "city", "strict": True, "schema": _SCHEMA},
+            }
+        },
+    )
+
+    def problem(self, text: str) -> str | None:
+        verdict = ArgumentChecker((_DECLARED,)).check(ToolCall("answer", text))
+        return None if verdict.verdict == "valid" else f"{verdict.verdict} ({verdict.message})"
+
+
+class MaxTokens(_OneText):
+    """A long answer is cut at the limit, and says so."""
+
+    name = "max_tokens"
+    turn = ask("Write the numbers from one to two hundred in words.", {"max_tokens": LIMIT})
+
+    def judge(self, response: Response) -> Finding:
+        usage = response.usage
+        output = usage.output if usage is not None else None
+        thought = f", {usage.reasoning} of them reasoning" if usage is not None and usage.reasoning else ""
+        counted = "output tokens not reported" if not output else f"{output} output tokens{thought}"
+        evidence = f"limit {LIMIT}, {counted}, finish {response.finish_raw or response.finish_reason or 'none'}"
+        too_long = len(response.text) > _MOST * _LONGEST_TOKEN or (output is not None and output > _MOST)
+        if too_long:
+            return broken(f"longer than the limit: {evidence}")
+        if response.finish_reason != "length":
+            at_limit = output is not None and output >= LIMIT - 1
+            return broken(evidence) if at_limit else not_measurable(f"ended by itself: {evidence}")
+        is_near = not output or output >= _LEAST
+        return kept(evidence) if is_near else broken(f"cut far below the limit: {evidence}")
+
+
+class Stop(_OneText):
+    """Three sentences are asked for, and the first full stop ends the answer without being in it."""
+
+    name = "stop"
+    turn = ask("Write three short sentences about the sea.", {"stop": [_STOP]})
+
+    def judge(self, response: Response) -> Finding:
+        if response.finish_reason in ("length", "content_filter"):
+            return not_measurable(f"cut short: {ending(response)}")
+        if _STOP in response.text:
+            return broken(f"went past {_STOP!r}: {ending(response)}")
+        if not response.text.strip():
+            return broken(f"the stop text ended the answer before it began: {ending(response)}")
+        verdict = kept if response.finish_reason == "stop" else broken
+        return verdict(ending(response))
+
+
+CHECKS = (JsonObject(), JsonSchema(), MaxTokens(), Stop())
