@@ -1,0 +1,251 @@
+"""What the statistics say: estimates with intervals, verdicts and findings as plain values; nothing is computed here.
+
+``None`` is "not measured", or for a bound "open": the data set no limit on that side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+GateOutcome = Literal["PASS", "FAIL", "UNDECIDED"]
+Percentile = Literal["p50", "p90", "p95", "p99"]
+Comparison = Literal["<=", ">="]
+Cause = Literal["dataset", "harness", "network", "rate_limit", "baseline_too", "vendor"]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number and the interval that holds the truth with ``level`` confidence; ``n`` is what it was taken over."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    method: str = ""
+    level: float = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class PairedTest:
+    """McNemar's test: of ``n`` discordant pairs ``first`` went one way and ``second`` the other."""
+
+    first: int
+    second: int
+    p_exact: float
+    p_mid: float
+
+    @property
+    def n(self) -> int:
+        return self.first + self.second
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseFloor:
+    """What the baseline gives against itself: the ceiling no honest vendor can be expected to exceed.
+
+    ``ceiling`` is the self-F1, ``schema`` its own schema accuracy, ``ttft_ratio`` the geometric mean of
+    second run ÷ first run. ``runs`` is the number of repetitions.
+    """
+
+    runs: int
+    ceiling: Estimate
+    schema: Estimate = Estimate(None)
+    ttft_ratio: Estimate = Estimate(None)
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Delta = F1 − ceiling of one vendor with a paired interval, and the two McNemar tests.
+
+    ``bias``: calls where the baseline does not (first) against misses (second). ``excess``: departs from the baseline's
+    first run where the second agrees with it (first) against the reverse (second).
+    """
+
+    label: str
+    delta: Estimate
+    p_value: float | None
+    bias: PairedTest
+    excess: PairedTest
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """How samples were grouped for resampling and why.
+
+    ``autocorrelation`` is lag 1 per column as ``label/metric``; ``correlation_time`` the longest found, in samples.
+    ``enough`` is False below 30 blocks, where block intervals come out too narrow.
+    """
+
+    size: int
+    count: int
+    correlation_time: float
+    autocorrelation: Mapping[str, float | None] = field(default_factory=dict)
+    enough: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """``first`` − ``second`` on one metric with a simultaneous interval. ``differs`` when the interval excludes 0."""
+
+    metric: str
+    first: str
+    second: str
+    value: float
+    low: float
+    high: float
+
+    @property
+    def differs(self) -> bool:
+        return self.low > 0 or self.high < 0
+
+
+@dataclass(frozen=True, slots=True)
+class RankInterval:
+    """The ranks a vendor can have on a metric: 1 + #significantly better … V − #significantly worse."""
+
+    label: str
+    metric: str
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
+class IrfInterval:
+    """IRF with its bootstrap interval, the share of resamples in which the vendor leads, and its IRF rank's interval."""
+
+    label: str
+    irf: Estimate
+    p_first: float
+    rank: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderChange:
+    """Without ``dropped`` (a metric or a vendor) the lead goes to ``leaders``."""
+
+    kind: Literal["metric", "vendor"]
+    dropped: str
+    leaders: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RankingJudgement:
+    """What can and cannot be said about the order of one model's vendors.
+
+    ``per_metric`` are rank intervals corrected within a metric, ``joint`` over all metrics together, as are
+    ``differences``. ``irf_gaps`` hold leader − other. ``not_distinguishable`` lists pairs without any difference.
+    """
+
+    labels: tuple[str, ...]
+    metrics: tuple[str, ...]
+    resamples: int
+    blocks: Blocks
+    estimates: Mapping[str, Mapping[str, Estimate]]
+    per_metric: tuple[RankInterval, ...]
+    joint: tuple[RankInterval, ...]
+    differences: tuple[Difference, ...]
+    tie_groups: Mapping[str, tuple[tuple[str, ...], ...]]
+    irf: tuple[IrfInterval, ...]
+    irf_gaps: Mapping[str, Estimate]
+    not_distinguishable: frozenset[tuple[str, str]]
+    leaders: tuple[str, ...]
+    leader_changes: tuple[LeaderChange, ...]
+    pareto: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """``metric[.percentile] comparison number``; with ``ceiling`` the number is what is added to the baseline's own."""
+
+    metric: str
+    comparison: Comparison
+    number: float
+    percentile: Percentile | None = None
+    ceiling: bool = False
+
+    @property
+    def subject(self) -> str:
+        return self.metric if self.percentile is None else f"{self.metric}.{self.percentile}"
+
+    def __str__(self) -> str:
+        if not self.ceiling:
+            return f"{self.subject} {self.comparison} {self.number!r}"
+        sign = "-" if self.number < 0 else "+"
+        return f"{self.subject} {self.comparison} ceiling {sign} {abs(self.number)!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class GateVerdict:
+    """A threshold held against an interval. ``estimate`` is what was compared (value − ceiling where it is relative)."""
+
+    label: str
+    threshold: Threshold
+    outcome: GateOutcome
+    estimate: Estimate
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """An observation with the numbers it rests on, in neutral words; ``samples`` are the clearest examples."""
+
+    name: str
+    label: str
+    statement: str
+    evidence: Mapping[str, float | int | str] = field(default_factory=dict)
+    samples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BlameCounts:
+    """Failed samples by their one cause, and the rates with and without what was not the vendor's doing.
+
+    ``raw`` = (asked − failed) ÷ asked; ``attributable`` = (asked − failed) ÷ (asked − failed + vendor).
+    """
+
+    asked: int
+    failed: int
+    causes: Mapping[Cause, int]
+    raw: float | None
+    attributable: float | None
+    samples: Mapping[Cause, tuple[tuple[str, int], ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a vendor charges, per million tokens and per request, in ``currency``; ``rate`` is US dollars for one of it.
+
+    ``cached`` falls back to ``input`` and ``reasoning`` to ``output``, as vendors bill them. ``source`` says where the
+    price comes from.
+    """
+
+    input: float
+    output: float
+    cached: float | None = None
+    reasoning: float | None = None
+    request: float = 0.0
+    currency: str = "USD"
+    rate: float = 1.0
+    source: str = "config"
+
+
+@dataclass(frozen=True, slots=True)
+class Money:
+    """What a vendor's answers cost, in US dollars.
+
+    ``unpriced`` counts attempts whose tokens are unknown: they may have been billed and are in no sum.
+    ``reported_ratio`` = the vendor's own cost ÷ ours, over attempts with both.
+    """
+
+    total_usd: float
+    wasted_usd: float
+    per_1000_requests_usd: float | None
+    per_valid_call_usd: float | None
+    requests: int
+    valid_calls: int
+    attempts: int
+    unpriced: int
+    reported_usd: float | None = None
+    reported_ratio: float | None = None
