@@ -31,6 +31,8 @@ _COMMANDS = {
     "score": ("vendor_verifier.cli.stored:score_command", "Score a stored run again."),
     "report": ("vendor_verifier.cli.stored:report_command", "Render a stored run in other formats."),
     "import": ("vendor_verifier.cli.importing:import_command", "Turn other people's result files into a run."),
+    "convert": ("vendor_verifier.cli.convert:convert_command", "Turn a public data set into our own sample rows."),
+    "doctor": ("vendor_verifier.cli.doctor:doctor_command", "Check each vendor with at most three tiny requests."),
     "simulate": ("vendor_verifier.cli.simulate:simulate_command", "Serve the simulated vendors on loopback."),
     "vendors": ("vendor_verifier.cli.vendors:vendors_command", "List the vendor plugins found."),
     "models": ("vendor_verifier.cli.models:models_command", "List model names and what each vendor calls them."),

@@ -6,14 +6,14 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.pipeline.request import RunRequest, ScoreRequest, Selection
-from vendor_verifier.values.plan import Limits, RetryRules
+from vendor_verifier.values.plan import ClientName, Limits, RetryRules
 from vendor_verifier.values.score import SchemaPolicy, Undecided
 
 WHAT = Group("What to ask whom", sort_key=1)
@@ -55,6 +55,11 @@ class RunOptions:
     vendor: Annotated[tuple[str, ...], many("Only this vendor or label (repeatable).", WHAT)] = ()
     suite: Annotated[tuple[str, ...], many("Evaluation (repeatable). [default: trigger]", WHAT)] = ()
     suite_option: Annotated[tuple[str, ...], many("suite.key=value (repeatable); see docs/evaluations.md.", WHAT)] = ()
+    answer_format: Annotated[
+        Literal["native", "text"] | None, option("Read native tool calls, or JSON in the text.", WHAT)
+    ] = None
+    compare_parameters: Annotated[bool, flag("tool_correctness: arguments count too.", WHAT)] = False
+    dataset_format: Annotated[str | None, option("Row format. [default: by the first row]", WHAT)] = None
     limit: Annotated[int | None, option("Only the first N samples.", WHAT, "--limit", "-n", check=_AT_LEAST_1)] = None
     sample_ids: Annotated[str | None, option("Only these ids, with commas.", WHAT)] = None
     filter_difficulty: Annotated[tuple[str, ...], many("Only this difficulty (repeatable).", WHAT)] = ()
@@ -77,6 +82,8 @@ class RunOptions:
     connect_timeout: Annotated[float, option("Seconds to connect.", PACE, check=_POSITIVE)] = 10
     first_token_timeout: Annotated[float, option("Seconds to the first token.", PACE, check=_POSITIVE)] = 120
     idle_timeout: Annotated[float, option("Seconds without data in an answer.", PACE, check=_POSITIVE)] = 60
+
+    client: Annotated[ClientName, option("Send ourselves, or through the official SDKs.", PACE)] = "direct"
 
     temperature: Annotated[float | None, option("0 to 2.", MODEL, check=Number(gte=0, lte=2))] = None
     max_tokens: Annotated[int | None, option("Output tokens at the most.", MODEL, check=_AT_LEAST_1)] = None
@@ -118,16 +125,23 @@ class RunOptions:
             limits=Limits(self.timeout, self.connect_timeout, self.first_token_timeout, self.idle_timeout),
             suites=self.suite or ("trigger",),
             suite_options=self.suite_option,
+            shared_options=self._shared_options(),
+            dataset_format=self.dataset_format,
             selection=self._selection(),
             repeat=self.repeat,
             seed=self.seed,
             output_dir=self.output_dir,
             incremental=self.incremental,
             skip_bad_samples=self.skip_bad_samples,
+            client=self.client,
             use_raw_completions=self.use_raw_completions,
             tokenizer_model=self.tokenizer_model,
             score=ScoreRequest(self.undecided, self.schema, self.rank_metric),
         )
+
+    def _shared_options(self) -> Mapping[str, Any]:
+        stated = {"answer_format": self.answer_format, "compare_parameters": self.compare_parameters or None}
+        return {name: value for name, value in stated.items() if value is not None}
 
     def _selection(self) -> Selection:
         return Selection(

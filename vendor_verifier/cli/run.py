@@ -25,6 +25,7 @@ def demo_command(
     *,
     limit: Annotated[int | None, option("Only the first N samples.", OUTPUT, "--limit", "-n")] = None,
     suite: Annotated[tuple[str, ...], many("Evaluation (repeatable). [default: trigger]", OUTPUT)] = (),
+    suite_option: Annotated[tuple[str, ...], many("suite.key=value (repeatable).", OUTPUT)] = (),
     seed: Annotated[int, option("Another seed, other answers.", OUTPUT)] = 0,
     output_dir: Annotated[
         Path | None, option("Run folder. [default: runs/<timestamp>]", OUTPUT, "--output-dir", "-o")
@@ -38,6 +39,7 @@ def demo_command(
         config_file_path=shipped("config_example.yaml"),
         model=(SIMULATED_MODEL,),
         suite=suite,
+        suite_option=suite_option,
         limit=limit,
         seed=seed,
         output_dir=output_dir,

@@ -114,6 +114,12 @@ def split_options(kind: SuiteKind, options: Mapping[str, Any]) -> tuple[TaskOpti
     return task, special
 
 
+def shared_options(kind: SuiteKind, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the options meant for every suite that this one takes."""
+    own = _own_options(kind)
+    return {key: value for key, value in options.items() if key in own}
+
+
 def build_suite(kind: SuiteKind, options: Mapping[str, Any]) -> Suite:
     """The suite with its options, text from the command line read as what each option is.
 

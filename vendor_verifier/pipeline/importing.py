@@ -12,8 +12,9 @@ from typing import Any
 from vendor_verifier import __version__
 from vendor_verifier.errors import RunFolderError
 from vendor_verifier.loaders.results import SUITE, Imported, import_results
+from vendor_verifier.pipeline.converting import load_dataset
+from vendor_verifier.pipeline.datasets import Dataset, sample_defects
 from vendor_verifier.pipeline.manifest import MANIFEST_SCHEMA, now_text, task_entry
-from vendor_verifier.pipeline.planning import Dataset, load_samples, sample_defects
 from vendor_verifier.pipeline.request import ScoreRequest
 from vendor_verifier.pipeline.scoring import score_folder, write_reports
 from vendor_verifier.run.journal import Journal
@@ -49,7 +50,7 @@ def import_run(
         model=model,
         baseline=baseline,
         run=run,
-        samples=load_samples(test_file) if test_file else None,
+        samples=load_dataset(test_file) if test_file else None,
         paths=files,
         skip_bad=skip_bad,
     )

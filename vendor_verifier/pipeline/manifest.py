@@ -13,7 +13,8 @@ from typing import Any
 from vendor_verifier import __version__
 from vendor_verifier.config import describe
 from vendor_verifier.errors import RunFolderError
-from vendor_verifier.pipeline.planning import Dataset, Prepared
+from vendor_verifier.pipeline.datasets import Dataset
+from vendor_verifier.pipeline.planning import Prepared
 from vendor_verifier.pipeline.request import ScoreRequest
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.plan import Plan, Task
@@ -128,6 +129,7 @@ def _settings(plan: Plan) -> dict[str, Any]:
     return {
         "repeat": plan.repeat,
         "seed": plan.seed,
+        "client": plan.client,
         "request_concurrency": plan.request_concurrency,
         "vendor_concurrency": plan.vendor_concurrency,
         "limits": asdict(plan.limits),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from vendor_verifier.values.plan import Limits, RetryRules
+from vendor_verifier.values.plan import ClientName, Limits, RetryRules
 from vendor_verifier.values.score import SchemaPolicy, Undecided
 
 
@@ -51,12 +51,15 @@ class RunRequest:
     limits: Limits = field(default_factory=Limits)
     suites: tuple[str, ...] = ("trigger",)
     suite_options: tuple[str, ...] = ()
+    shared_options: Mapping[str, Any] = field(default_factory=dict)
+    dataset_format: str | None = None
     selection: Selection = field(default_factory=Selection)
     repeat: int = 1
     seed: int = 0
     output_dir: Path | None = None
     incremental: bool = False
     skip_bad_samples: bool = False
+    client: ClientName = "direct"
     use_raw_completions: bool = False
     tokenizer_model: str | None = None
     score: ScoreRequest = field(default_factory=ScoreRequest)

@@ -135,7 +135,7 @@ def _items(plan: Plan, prepared: Prepared) -> Iterator[WorkItem]:
         for sample in task.samples:
             for repetition in range(plan.repeat):
                 for line in lines:
-                    yield WorkItem(line, suite, sample, repetition)
+                    yield WorkItem(line, suite, sample, repetition, task.timeout_s)
 
 
 def _line(entry: Entry, prepared: Prepared) -> Line:

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from vendor_verifier.errors import UsageError
+from vendor_verifier.run.clients import Client
 from vendor_verifier.run.keys import KeyRing
 from vendor_verifier.run.pacing import Limiter
 from vendor_verifier.run.retry import attempt_until_done, stops_vendor
-from vendor_verifier.run.transport import Transport
 from vendor_verifier.scrub import Scrubber
 from vendor_verifier.suites.base import Play
 from vendor_verifier.values.plan import Entry, RetryRules
@@ -46,6 +46,7 @@ class _Question:
     line: Line
     request: HttpRequest
     turn: Turn
+    total_s: float | None
 
     def reader(self) -> Reader:
         return self.line.wire.reader(self.turn.tools)
@@ -55,7 +56,7 @@ class _Question:
 class Driver:
     """Sends turns for one run. ``rng`` only spreads waits."""
 
-    transport: Transport
+    client: Client
     limiter: Limiter
     retry: RetryRules
     rng: random.Random
@@ -63,8 +64,8 @@ class Driver:
     keys: KeyRing
     clock_ns: Callable[[], int] = time.perf_counter_ns
 
-    async def play(self, play: Play, line: Line) -> tuple[TurnRecord, ...]:
-        """Run one play to its end.
+    async def play(self, play: Play, line: Line, total_s: float | None = None) -> tuple[TurnRecord, ...]:
+        """Run one play to its end; ``total_s`` is the evaluation's own limit for a whole attempt.
 
         Raises:
             RunClosed: the limiter gave no more leave before the play was over.
@@ -73,7 +74,7 @@ class Driver:
         try:
             turn = next(play)
             while True:
-                record = await self._send(turn, line)
+                record = await self._send(turn, line, total_s)
                 turns.append(record)
                 turn = play.send(record.attempts[-1])
         except StopIteration:
@@ -81,7 +82,7 @@ class Driver:
         finally:
             play.close()
 
-    async def _send(self, turn: Turn, line: Line) -> TurnRecord:
+    async def _send(self, turn: Turn, line: Line, total_s: float | None) -> TurnRecord:
         entry = line.entry
         try:
             endpoint = await self.keys.endpoint(entry)
@@ -98,7 +99,7 @@ class Driver:
                 "untranslatable", "plan", "not expressible on this wire: " + ", ".join(request.untranslatable)
             )
             return TurnRecord((Attempt(1, failure=failure),))
-        question = _Question(line, request, turn)
+        question = _Question(line, request, turn, total_s)
         scheduled_ns = self.clock_ns()
 
         async def once(number: int) -> Attempt:
@@ -122,7 +123,9 @@ class Driver:
             return Attempt(number, failure=Failure("skipped", "plan", "the vendor was stopped earlier in this run"))
         try:
             meter = ProgressMeter(question.reader())
-            exchange = await self.transport.exchange(request, meter, scheduled_ns)
+            exchange = await self.client.exchange(
+                request, meter, scheduled_ns, wire=question.line.wire.name, total_s=question.total_s
+            )
         except Exception as error:  # noqa: BLE001 as above: the plugin's reader runs inside
             return Attempt(number, failure=self._plugin_failure(error, "stream"))
         finally:

@@ -28,6 +28,7 @@ class WorkItem:
     suite: Suite
     sample: Sample
     repetition: int
+    total_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ async def _run_entry(items: Sequence[WorkItem], driver: Driver, run: str, emit: 
 async def _run_item(item: WorkItem, driver: Driver, run: str, emit: Emit) -> None:
     entry = item.line.entry
     try:
-        turns = await driver.play(item.suite.play(item.sample), item.line)
+        turns = await driver.play(item.suite.play(item.sample), item.line, item.total_s)
     except RunClosed:
         return
     record = Record(

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import anyio
 
+from vendor_verifier.run.clients import open_client
 from vendor_verifier.run.drive import Driver
 from vendor_verifier.run.engine import Emit, Shard, VendorSlots, WorkItem, cut_shards, run_shard
 from vendor_verifier.run.keys import KeyRing
 from vendor_verifier.run.pacing import LocalLimiter
-from vendor_verifier.run.transport import Transport
 from vendor_verifier.scrub import Scrubber
 from vendor_verifier.values.plan import Entry, Plan
 
@@ -38,8 +38,12 @@ async def run_local(plan: Plan, items: Sequence[WorkItem], run: str, emit: Emit,
     slots = VendorSlots(plan.vendor_concurrency, len(entries))
     rng = random.Random(plan.seed)  # noqa: S311 spreads waits, keeps no secret
     shards = cut_shards(items, BLOCK, plan.seed)
-    async with Transport(plan.limits) as transport, _interruptible(limiter.close) as interruption:
-        driver = Driver(transport, limiter, plan.retry, rng, scrubber, KeyRing(scrubber))
+    wires = {entry.wire for entry in entries}
+    async with (
+        open_client(plan.client, plan.limits, wires) as client,
+        _interruptible(limiter.close) as interruption,
+    ):
+        driver = Driver(client, limiter, plan.retry, rng, scrubber, KeyRing(scrubber))
         await _run_shards(shards, _shards_in_flight(entries, plan), driver, run, emit, slots)
     return RunEnd(interruption.signal_number, dict(limiter.stopped))
 

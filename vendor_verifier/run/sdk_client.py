@@ -81,7 +81,13 @@ class SdkTransport:
         await self._transport.__aexit__(kind, error, trace)
 
     async def exchange(
-        self, request: HttpRequest, meter: ProgressMeter, scheduled_at_ns: int, *, wire: str
+        self,
+        request: HttpRequest,
+        meter: ProgressMeter,
+        scheduled_at_ns: int,
+        *,
+        wire: str,
+        total_s: float | None = None,
     ) -> Exchange:
         """Send ``request`` through the SDK of ``wire``. Times are as :meth:`Transport.exchange` gives them.
 
@@ -89,16 +95,23 @@ class SdkTransport:
             UsageError: the wire has no SDK, or it is not installed.
         """
         require_sdks((wire,))
-        return await _Call(self._transport, request, meter, scheduled_at_ns, wire).run()
+        return await _Call(self._transport, request, meter, scheduled_at_ns, wire, total_s).run()
 
 
 class _Call(httpx2.AsyncBaseTransport):
     """One request under way, seen from both sides: the SDK's HTTP transport, and the listener of ours."""
 
     def __init__(
-        self, transport: Transport, request: HttpRequest, meter: ProgressMeter, scheduled_at_ns: int, wire: str
+        self,
+        transport: Transport,
+        request: HttpRequest,
+        meter: ProgressMeter,
+        scheduled_at_ns: int,
+        wire: str,
+        total_s: float | None = None,
     ) -> None:
         self._transport = transport
+        self._total_s = total_s
         self._request = request
         self._meter = meter
         self._scheduled_at_ns = scheduled_at_ns
@@ -150,7 +163,9 @@ class _Call(httpx2.AsyncBaseTransport):
         self._send.send_nowait(chunk)
 
     async def _talk(self, request: HttpRequest) -> None:
-        self._network = await self._transport.exchange(request, self._meter, self._scheduled_at_ns, listener=self)
+        self._network = await self._transport.exchange(
+            request, self._meter, self._scheduled_at_ns, total_s=self._total_s, listener=self
+        )
         self._send.close()
         self._answered.set()
 

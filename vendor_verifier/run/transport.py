@@ -10,6 +10,7 @@ import socket
 import ssl
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from types import TracebackType
@@ -74,10 +75,16 @@ class Transport:
         scheduled_at_ns: int,
         *,
         wire: str | None = None,  # noqa: ARG002 the client that sends through an SDK needs it
+        total_s: float | None = None,
         listener: Listener | None = None,
     ) -> Exchange:
-        """Send ``request`` and collect the answer. ``scheduled_at_ns`` is when it was due (``perf_counter_ns``)."""
-        attempt = _Attempt(self._limits, meter, scheduled_at_ns, listener)
+        """Send ``request`` and collect the answer.
+
+        ``scheduled_at_ns`` is when it was due (``perf_counter_ns``); ``total_s`` replaces the run's limit for the whole
+        attempt.
+        """
+        limits = self._limits if total_s is None else replace(self._limits, total_s=total_s)
+        attempt = _Attempt(limits, meter, scheduled_at_ns, listener)
         try:
             await attempt.run(self._client, request)
         except (httpx2.LocalProtocolError, httpx2.UnsupportedProtocol):

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from vendor_verifier.values.request import Endpoint
 from vendor_verifier.values.sample import Sample
+
+
+# Who sends: our own transport, or the official SDKs as an application would use them.
+ClientName = Literal["direct", "sdk"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,7 @@ class Plan:
     vendor_concurrency: int | None = None
     limits: Limits = field(default_factory=Limits)
     retry: RetryRules = field(default_factory=RetryRules)
+    client: ClientName = "direct"
     warnings: tuple[str, ...] = ()
 
     @property

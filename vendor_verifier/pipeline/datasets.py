@@ -1,0 +1,94 @@
+"""The samples of an evaluation: which file they come from, how it is read, and which of them take part."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from vendor_verifier.config.suite_options import TaskOptions
+from vendor_verifier.errors import DataError, Problem, ProblemsError
+from vendor_verifier.loaders.selection import select
+from vendor_verifier.pipeline.converting import load_dataset
+from vendor_verifier.pipeline.request import RunRequest, Selection
+from vendor_verifier.sample_files import file_digest
+from vendor_verifier.shipped import shipped
+from vendor_verifier.suites import SuiteKind
+from vendor_verifier.suites.schema import dataset_defects
+from vendor_verifier.values.sample import Sample
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A sample file as read: its name (no path), digest, samples, and what is wrong with it."""
+
+    name: str
+    sha256: str
+    samples: tuple[Sample, ...]
+    skipped: tuple[str, ...]
+    defects: tuple[str, ...]
+
+
+def suite_dataset(kind: SuiteKind, options: TaskOptions, request: RunRequest) -> Dataset:
+    """The file of the suite's options; else the user's, for a single suite or the trigger suite; else the shipped."""
+    if not isinstance(kind.dataset, str):
+        return _built_in(kind.name, kind.dataset(), options)
+    if callable(kind.dataset):
+        return Dataset(f"built into {kind.name}", "", kind.dataset(), (), ())
+    path = shipped(kind.dataset)
+    if options.test_file_path is not None:
+        path = Path(options.test_file_path)
+    elif request.test_file is not None and (len(set(request.suites)) == 1 or kind.main is None):
+        path = request.test_file
+    form = options.dataset_format or request.dataset_format
+    loaded = load_dataset(path, format=form, skip_bad=request.skip_bad_samples)
+    return Dataset(
+        name=path.name,
+        sha256=file_digest(path),
+        samples=loaded.samples,
+        skipped=tuple(str(replace(problem, file=Path(path.name))) for problem in loaded.skipped),
+        defects=(*loaded.defects, *sample_defects(loaded.samples)),
+    )
+
+
+def _built_in(suite: str, samples: tuple[Sample, ...], options: TaskOptions) -> Dataset:
+    """Samples that no file replaces; a file given for the whole run is meant for the other suites."""
+    if options.test_file_path is not None:
+        words = f"read {options.test_file_path!r}; the questions of {suite} are built in and take no file"
+        raise ProblemsError([Problem(words, key=f"suites.{suite}.test_file_path")])
+    said = [[sample.id, list(sample.turn.messages), dict(sample.turn.parameters)] for sample in samples]
+    digest = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+    return Dataset(f"{suite} (built in)", digest, samples, (), ())
+
+
+def chosen_samples(dataset: Dataset, options: TaskOptions, request: RunRequest) -> tuple[Sample, ...]:
+    """The samples that the suite's own options and then the run's let through.
+
+    Raises:
+        DataError: none is left.
+    """
+    own = Selection(
+        ids=options.sample_ids,
+        difficulty=options.filter_difficulty,
+        category=options.filter_category,
+        tags=options.filter_tags,
+        stratify_by=options.stratify_by,
+        limit=options.sample_size,
+    )
+    samples = dataset.samples
+    for selection in (own, request.selection):
+        samples = select(samples, **asdict(selection), seed=request.seed)
+    if not samples:
+        raise DataError([Problem("holds no sample that the filters let through", Path(dataset.name))])
+    return samples
+
+
+def sample_defects(samples: Iterable[Sample]) -> list[str]:
+    """What is wrong with the samples themselves, each with the line it stands on."""
+    return [
+        f"line {sample.source.line}: {defect}" if sample.source else f"{sample.id}: {defect}"
+        for sample in samples
+        for defect in dataset_defects(sample)
+    ]

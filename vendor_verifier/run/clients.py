@@ -1,0 +1,40 @@
+"""Through whom requests are sent: our own transport, or the official SDKs on top of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
+
+from vendor_verifier.run.transport import Transport
+from vendor_verifier.values.exchange import Exchange
+from vendor_verifier.values.plan import ClientName, Limits
+from vendor_verifier.values.request import HttpRequest
+from vendor_verifier.wire.progress import ProgressMeter
+
+
+class Client(Protocol):
+    """Sends one request and gives back what happened; never raises on a vendor's behaviour."""
+
+    async def exchange(
+        self,
+        request: HttpRequest,
+        meter: ProgressMeter,
+        scheduled_at_ns: int,
+        *,
+        wire: str,
+        total_s: float | None = None,
+    ) -> Exchange: ...
+
+
+def open_client(name: ClientName, limits: Limits, wires: Iterable[str]) -> AbstractAsyncContextManager[Client]:
+    """The client of a run. ``wires`` are the names of the protocols it will speak.
+
+    Raises:
+        UsageError: on entering, when a protocol has no official SDK or it is not installed.
+    """
+    if name == "sdk":
+        from vendor_verifier.run.sdk_client import SdkTransport
+
+        return SdkTransport(limits, wires)
+    return Transport(limits)
