@@ -241,7 +241,8 @@ def stream_url(base_url: str, model_id: str) -> str:
 def whole_url(base_url: str, model_id: str) -> str:
     """The address of a model for an answer in one piece."""
     head, _, query = stream_url(base_url, model_id).partition(_METHOD)
-    return head + _WHOLE_METHOD + query.replace("?alt=sse", "", 1)
+    kept = [word for word in query.removeprefix("?").split("&") if word not in ("", "alt=sse")]
+    return head + _WHOLE_METHOD + ("?" + "&".join(kept) if kept else "")
 
 
 def _subset(schema: object, notes: Notes) -> dict[str, Any]:
