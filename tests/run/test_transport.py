@@ -185,9 +185,9 @@ async def test_tokens_for_ever_meet_the_total_limit(server: FaultServer) -> None
 
 async def test_reasoning_is_progress(server: FaultServer) -> None:
     """A model that thinks aloud for longer than the idle limit is not idle."""
-    thoughts = [(0.1, chunk(delta(reasoning_content="hm "))) for _ in range(5)]
+    thoughts = [(0.25, chunk(delta(reasoning_content="hm "))) for _ in range(6)]
     server.answer = lambda _: Script([(0, head()), *thoughts, (0.1, chunk(text("so")) + chunk(DONE) + END)])
-    asked = await ask(server.url(), limits=replace(QUICK, idle_s=0.3, first_token_s=0.3))
+    asked = await ask(server.url(), limits=replace(QUICK, idle_s=1.2, first_token_s=1.2, total_s=10))
     assert asked.kind is None
 
 
