@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from vendor_verifier.suites.contract.suite import CHECKS
 from vendor_verifier.suites.mcp_toolbench import MCPToolBenchSuite
 from vendor_verifier.suites.tool_correctness import ToolCorrectnessSuite
 from vendor_verifier.suites.toolbench import ToolBenchSuite
@@ -37,3 +38,9 @@ def test_every_option_and_value_is_on_the_page(suite: type) -> None:
             assert row.split("|")[3].strip().strip("`") == default
     for value in suite().value_names():
         assert f"`{value}`" in PAGE or value == "score"
+
+
+def test_every_check_of_the_contract_is_on_the_page() -> None:
+    """In the order of the report, and no other."""
+    listed = re.findall(r"^\| `(\w+)` \|", PAGE.partition("| Check | Kept if |")[2], re.MULTILINE)
+    assert listed == [check.name for check in CHECKS]
