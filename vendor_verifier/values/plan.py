@@ -9,7 +9,6 @@ from typing import Any, Literal
 from vendor_verifier.values.request import Endpoint
 from vendor_verifier.values.sample import Sample
 
-
 # Who sends: our own transport, or the official SDKs as an application would use them.
 ClientName = Literal["direct", "sdk"]
 
