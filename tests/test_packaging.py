@@ -86,3 +86,34 @@ def test_the_wheel_puts_one_name_into_site_packages_and_ships_no_runs_or_keys(bu
     with tarfile.open(next(built.glob("*.tar.gz"))) as source:
         names += source.getnames()
     assert [name for name in names if name.endswith((".env", "config.yaml")) or "/runs/" in name] == []
+
+
+def test_an_installed_plugin_package_is_found_and_asked(tmp_path: Path) -> None:
+    """A pip package with the entry-point group is a vendor like the shipped ones; one that breaks is listed."""
+    project = tmp_path / "project"
+    (project / "nebula_vendor").mkdir(parents=True)
+    (project / "nebula_vendor" / "__init__.py").write_text(
+        "from vendor_verifier.vendor import OpenAICompatible\n\n\n"
+        "class Nebula(OpenAICompatible):\n    name = 'nebula'\n    base_url = 'https://api.nebula.example/v1'\n"
+    )
+    (project / "nebula_vendor" / "broken.py").write_text("raise RuntimeError('not today')\n")
+    (project / "pyproject.toml").write_text(
+        '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n\n'
+        '[project]\nname = "nebula-vendor"\nversion = "1.0"\n\n'
+        '[project.entry-points."vendor_verifier.vendors"]\n'
+        'nebula = "nebula_vendor:Nebula"\nbroken = "nebula_vendor.broken:Broken"\n'
+    )
+    site = tmp_path / "site"
+    subprocess.run(
+        [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation",
+         "--target", str(site), str(project)],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-m", "vendor_verifier.cli.main", "vendors", "--json"],
+        capture_output=True, text=True, check=True, cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": f"{site}{os.pathsep}{ROOT}"},
+    )  # fmt: skip
+    listed = json.loads(done.stdout)
+    assert "nebula" in {row["name"] for row in listed["vendors"]}
+    assert [row for row in listed["broken"] if "not today" in row["error"]]

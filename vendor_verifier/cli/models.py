@@ -8,12 +8,12 @@ from typing import Annotated
 
 from vendor_verifier.cli.exit_codes import EXIT_OK
 from vendor_verifier.cli.options import OUTPUT, flag
-from vendor_verifier.models import MODEL_IDS, SIMULATED_MODEL
+from vendor_verifier.models import MODEL_IDS
 
 
 def models_command(*, json: Annotated[bool, flag("Print JSON.", OUTPUT)] = False) -> int:
     """List the unified model names with every vendor's ``model_id`` for them."""
-    table = {model: ids for model, ids in MODEL_IDS.items() if model != SIMULATED_MODEL}
+    table = {model: ids for model, ids in MODEL_IDS.items() if "simulated" not in ids}
     if json:
         sys.stdout.write(json_module.dumps(table, indent=2) + "\n")
         return EXIT_OK
