@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from vendor_verifier.values.details import ReportDetails
 from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.verdict import ModelVerdict
 
 Decision = Literal["called", "not_called", "undecided"]
 CallClass = Literal["valid", "invalid_json", "unknown_tool", "schema_mismatch", "empty_arguments", "schema_unusable"]
@@ -215,7 +217,11 @@ class ModelScore:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A scored run, ready for any renderer. ``dataset`` lists the defects of the samples themselves."""
+    """A scored run, ready for any renderer. ``dataset`` lists the defects of the samples themselves.
+
+    ``details`` are single requests and examples, ``verdicts`` what the statistics say by model; without them a renderer
+    shows less.
+    """
 
     run: str
     models: tuple[ModelScore, ...]
@@ -229,3 +235,5 @@ class Report:
     dataset: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     manifest: Mapping[str, Any] = field(default_factory=dict)
+    details: ReportDetails | None = None
+    verdicts: Mapping[str, ModelVerdict] = field(default_factory=dict)
