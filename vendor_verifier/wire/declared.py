@@ -151,4 +151,4 @@ def note_leftovers(parameters: Mapping[str, Any], known: Collection[str], notes:
         if name in _HARMLESS:
             notes.rewrote(f"dropped:{name}")
         else:
-            notes.cannot("n>1" if name == "n" else name)
+            notes.cannot("n>1" if name == "n" and value != 0 else name)

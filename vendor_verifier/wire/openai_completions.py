@@ -115,7 +115,7 @@ class OpenAICompletions:
         for name, value in parameters.items():
             if name in _NEUTRAL:
                 if value not in _NEUTRAL[name]:
-                    notes.cannot("n>1" if name == "n" else name)
+                    notes.cannot("n>1" if name == "n" and value != 0 else name)
             elif name in ("logprobs", "top_logprobs"):
                 if value:
                     notes.rewrote(f"dropped:{name}")
