@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import pytest
 
-from vendor_verifier.registry import WIRES
+from vendor_verifier.registry import WIRES, find_vendors
 from vendor_verifier.values.event import TextDelta
 from vendor_verifier.values.exchange import Exchange
 from vendor_verifier.values.request import Endpoint, Turn
@@ -116,3 +116,10 @@ def test_no_switch_is_invented(name: str) -> None:
     request = ALL[name].request(replace(STREAMED, thinking="off"), ENDPOINT)
     assert request.untranslatable == ("thinking switch",)
     assert ALL[name].request(STREAMED, ENDPOINT).untranslatable == ()
+
+
+def test_the_vendors_that_declare_a_switch() -> None:
+    """Those whose documents name one; Anthropic's stands in its protocol."""
+    found = {name: vendor.vendor.wire for name, vendor in find_vendors().vendors.items()}
+    declared = {name: wire.thinking for name, wire in found.items() if isinstance(wire, OpenAIChat) and wire.thinking}
+    assert declared == {"zai": THINKING_TYPE, "bigmodel": THINKING_TYPE, "siliconflow": ENABLE_THINKING}
