@@ -147,3 +147,11 @@ def test_output_is_plain_text_when_piped(tmp_path: Path) -> None:
     assert "official" in done.stdout
     assert "samples to ask" in done.stderr
     assert "\x1b" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [("simulate", "--port", "99999"), ("simulate", "--port", "-1"), ("demo", "-n", "0")]
+)
+def test_numbers_out_of_range_are_a_usage_error(arguments: tuple[str, ...]) -> None:
+    """No port and no count makes a traceback."""
+    assert run_app(arguments) == 2

@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
+from cyclopts.validators import Number
+
 from vendor_verifier.cli.exit_codes import EXIT_INCOMPLETE, EXIT_OK
 from vendor_verifier.cli.options import OUTPUT, RunOptions, flag, many, option
 from vendor_verifier.models import SIMULATED_MODEL
@@ -23,7 +25,9 @@ def run_command(options: RunOptions = _NO_OPTIONS) -> int:
 
 def demo_command(
     *,
-    limit: Annotated[int | None, option("Only the first N samples.", OUTPUT, "--limit", "-n")] = None,
+    limit: Annotated[
+        int | None, option("Only the first N samples.", OUTPUT, "--limit", "-n", check=Number(gte=1))
+    ] = None,
     suite: Annotated[tuple[str, ...], many("Evaluation (repeatable). [default: trigger]", OUTPUT)] = (),
     suite_option: Annotated[tuple[str, ...], many("suite.key=value (repeatable).", OUTPUT)] = (),
     seed: Annotated[int, option("Another seed, other answers.", OUTPUT)] = 0,

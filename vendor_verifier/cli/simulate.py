@@ -17,7 +17,9 @@ from vendor_verifier.pipeline.simulation import READY_PREFIX
 
 def simulate_command(
     *,
-    port: Annotated[int, option("Port on 127.0.0.1; 0 takes a free one.", OUTPUT)] = 8600,
+    port: Annotated[
+        int, option("Port on 127.0.0.1; 0 takes a free one.", OUTPUT, check=Number(gte=0, lte=65535))
+    ] = 8600,
     seed: Annotated[int, option("Another seed, other answers.", OUTPUT)] = 0,
     speed: Annotated[float, option("2 answers twice as fast.", OUTPUT, check=Number(gt=0))] = 1.0,
 ) -> int:
