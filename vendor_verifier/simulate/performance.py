@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from vendor_verifier.simulate.answer import Answer, compose, finished, limited, wants_call
+from vendor_verifier.simulate.answer import Answer, Call, compose, finished, limited, wants_call
+from vendor_verifier.simulate.answer_key import NOTHING_KNOWN, AnswerKey, Known
 from vendor_verifier.simulate.dice import chance, token
 from vendor_verifier.simulate.faults import markup, spoilt
 from vendor_verifier.simulate.personas import Persona
@@ -74,7 +76,9 @@ def first_refusals(question: Question, persona: Persona, seed: int) -> int:
     return _MAX_REFUSALS if draw < persona.burst_rate / 4 else 1
 
 
-def perform(question: Question, persona: Persona, seed: int, *, refused: int, asked: int) -> Performance | Refusal:
+def perform(
+    question: Question, persona: Persona, seed: int, *, refused: int, asked: int, key: AnswerKey = NOTHING_KNOWN
+) -> Performance | Refusal:
     """What the vendor does with a question.
 
     Args:
@@ -83,12 +87,13 @@ def perform(question: Question, persona: Persona, seed: int, *, refused: int, as
         seed: of the whole simulation.
         refused: how often it has refused this question since it last answered it.
         asked: how often it was asked this question at all, which only makes the answer's id unique.
+        key: what the model knows.
     """
     if persona.refusal is not None:
         return refusal_of(persona.refusal)
     if refused < first_refusals(question, persona, seed):
         return _burst(question, persona, seed, refused)
-    answer = persona_answer(question, persona, seed)
+    answer = persona_answer(question, persona, seed, key)
     low, high = persona.first_token_s
     pace = 0.8 + 0.4 * chance(seed, question.digest, persona.name, "pace")
     ending, kept = _ending(question, persona, seed)
@@ -108,9 +113,10 @@ def perform(question: Question, persona: Persona, seed: int, *, refused: int, as
     )
 
 
-def persona_answer(question: Question, persona: Persona, seed: int) -> Answer:
+def persona_answer(question: Question, persona: Persona, seed: int, key: AnswerKey = NOTHING_KNOWN) -> Answer:
     """The model's answer as this vendor gives it: decision bent, calls spoilt or leaked, limits and bill applied."""
-    answer = compose(question, seed, calling=_decision(question, persona, seed), mind=persona.mind)
+    known = key.get(question.digest)
+    answer = _model_answer(question, persona, seed, known)
     if persona.break_rate:
         calls = tuple(
             spoilt(question, call, seed, index)
@@ -119,6 +125,8 @@ def persona_answer(question: Question, persona: Persona, seed: int) -> Answer:
             for index, call in enumerate(answer.calls)
         )
         answer = finished(question, answer.text, calls)
+    if known is not None and known.in_text:
+        answer = finished(question, _written(answer.calls), ())
     if answer.calls and chance(seed, question.digest, persona.name, "leak") < persona.leak_rate:
         style = chance(seed, question.digest, persona.name, "leak style")
         answer = finished(question, answer.text + markup(answer.calls, sections=style < 0.5), ())
@@ -127,10 +135,32 @@ def persona_answer(question: Question, persona: Persona, seed: int) -> Answer:
     return replace(answer, prompt_tokens=prompt_tokens)
 
 
-def _decision(question: Question, persona: Persona, seed: int) -> bool:
+def _model_answer(question: Question, persona: Persona, seed: int, known: Known | None) -> Answer:
+    """The known calls where the question is known and the vendor's model does not get it wrong; else made up."""
+    calling = _decision(question, persona, seed, known)
+    right = known.calls_for(question) if known is not None and calling else None
+    # Another model does not only decide otherwise: it also has other calls in mind.
+    if persona.mind and chance(seed, question.digest, persona.name, "recall") < persona.flip_rate:
+        right = None
+    if known is not None and known.in_text:
+        return finished(question, "", right or ())
+    answer = compose(question, seed, calling=calling, mind=persona.mind)
+    return answer if right is None else finished(question, answer.text, right)
+
+
+def _written(calls: tuple[Call, ...]) -> str:
+    """Calls as the text answer that was asked for; spoilt arguments stay spoilt."""
+    items = (f'{{"name": {json.dumps(call.name)}, "parameters": {call.arguments}}}' for call in calls)
+    return f"[{', '.join(items)}]"
+
+
+def _decision(question: Question, persona: Persona, seed: int, known: Known | None) -> bool:
     calling = wants_call(question, seed)
-    if question.choice != "auto" or not question.tools:
+    in_text = known is not None and known.in_text
+    if question.choice != "auto" or not (question.tools or in_text):
         return calling
+    if known is not None:
+        calling = known.calling
     wrong_rate = persona.flip_rate or (persona.miss_rate if calling else persona.false_rate)
     return calling != (chance(seed, question.digest, persona.name, "decision") < wrong_rate)
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any
 
+from vendor_verifier.simulate.answer_key import NOTHING_KNOWN, AnswerKey, shipped_answers
 from vendor_verifier.simulate.anthropic_wire import SimulatedAnthropic
 from vendor_verifier.simulate.body import encoded, openai_error
 from vendor_verifier.simulate.chat_wire import SimulatedChat
@@ -51,24 +52,28 @@ class SimulatedVendors:
         seed: another seed makes other decisions, arguments and faults.
         port: 0 takes a free one.
         speed: 2.0 answers twice as fast.
+        key: what the model knows; by default the answers to all rows that ship, read on entering.
 
     Raises:
         OSError: on entering, when the port is taken.
     """
 
-    def __init__(self, *, seed: int = 0, port: int = 0, speed: float = 1.0) -> None:
+    def __init__(self, *, seed: int = 0, port: int = 0, speed: float = 1.0, key: AnswerKey | None = None) -> None:
         if speed <= 0:
             raise ValueError("speed must be above 0")
         self.traffic = Traffic()
         self._seed = seed
         self._port = port
         self._speed = speed
+        self._key = key
         self._server: asyncio.Server | None = None
         self._connections: set[Connection] = set()
         self._refused: Counter[tuple[str, str, str]] = Counter()
         self._asked: Counter[tuple[str, str, str]] = Counter()
 
     async def __aenter__(self) -> SimulatedVendors:
+        # Before the first question, so that no answer waits for it.
+        self._key = shipped_answers() if self._key is None else self._key
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(self._connect, HOST, self._port, backlog=_BACKLOG)
         self._port = int(self._server.sockets[0].getsockname()[1])
@@ -146,7 +151,14 @@ class SimulatedVendors:
     def _performed(self, asked: Asked, persona: Persona, wire: SimulatedWire) -> Reply:
         key = (persona.name, wire.name, asked.question.digest)
         self._asked[key] += 1
-        outcome = perform(asked.question, persona, self._seed, refused=self._refused[key], asked=self._asked[key])
+        outcome = perform(
+            asked.question,
+            persona,
+            self._seed,
+            refused=self._refused[key],
+            asked=self._asked[key],
+            key=self._key or NOTHING_KNOWN,
+        )
         if isinstance(outcome, Refusal):
             self._refused[key] += 1
             return _refused(wire, outcome, persona)
