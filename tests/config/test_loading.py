@@ -211,3 +211,14 @@ def test_a_key_command_is_split_without_a_shell_and_needs_no_variable(load):
     ).entries
     assert entry.key_command == ("gcloud", "auth", "print access")
     assert entry.endpoint.key is None
+
+
+def test_without_a_key_every_address_is_an_account_of_its_own(load):
+    """A local proxy with several vendors behind it: one that refuses must not stop the others."""
+    config = (
+        "kimi-k2:\n  vendors:\n"
+        "    - {name: a, model_id: m, url: 'http://127.0.0.1:1/a/v1', is_baseline: true}\n"
+        "    - {name: b, model_id: m, url: 'http://127.0.0.1:1/b/v1'}\n"
+    )
+    first, second = (entry.account for entry in load(config).entries)
+    assert first != second

@@ -10,10 +10,9 @@ from cyclopts import Parameter
 
 from vendor_verifier.cli.console import print_report, say
 from vendor_verifier.cli.exit_codes import EXIT_OK
-from vendor_verifier.cli.options import JUDGE, OUTPUT, flag, option
+from vendor_verifier.cli.options import JUDGE, OUTPUT, flag, many, option
 from vendor_verifier.errors import Problem, ProblemsError
-from vendor_verifier.pipeline.request import ScoreRequest
-from vendor_verifier.pipeline.scoring import score_folder, write_reports
+from vendor_verifier.pipeline.scoring import score_again, score_folder, write_reports
 from vendor_verifier.reports import REPORTS
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.score import SchemaPolicy, Undecided
@@ -25,13 +24,11 @@ def score_command(
     *,
     undecided: Annotated[Undecided | None, option("As in run. [default: the run's own]", JUDGE)] = None,
     schema: Annotated[SchemaPolicy | None, option("As in run. [default: the run's own]", JUDGE)] = None,
+    rank_metric: Annotated[tuple[str, ...], many("A suite's score joins the IRF (repeatable).", JUDGE)] = (),
     json: Annotated[bool, flag("Print scores.json instead of tables.", OUTPUT)] = False,
 ) -> int:
     """Score a stored run again and rewrite its report files."""
-    folder = RunFolder(run)
-    stored = ScoreRequest(**folder.read_manifest().get("score", {}))
-    report = score_folder(folder, ScoreRequest(undecided or stored.undecided, schema or stored.schema_policy))
-    write_reports(folder, report)
+    report = score_again(RunFolder(run), undecided=undecided, schema_policy=schema, rank_metrics=rank_metric or None)
     print_report(report, as_json=json)
     return EXIT_OK
 

@@ -54,7 +54,7 @@ def _entry(draft: Draft, keys: _KeyRing, overrides: Mapping[str, Any]) -> Entry:
             body=merge(body, overrides.get("extra_body", {})),
         ),
         wire=draft.wire,
-        account=account_of(draft.address.origin, key or " ".join(draft.key.command) or None),
+        account=_account(draft, key),
         is_baseline=draft.is_baseline,
         provider=draft.provider,
         key_name=draft.key.name if key is not None or _needs_key(draft) else None,
@@ -63,6 +63,12 @@ def _entry(draft: Draft, keys: _KeyRing, overrides: Mapping[str, Any]) -> Entry:
         concurrency=draft.concurrency,
         price=draft.price,
     )
+
+
+def _account(draft: Draft, key: str | None) -> str:
+    """Origin and key; without a key there is no account to share, so each address stands for itself."""
+    credential = key or " ".join(draft.key.command)
+    return account_of(draft.address.origin if credential else draft.address.url, credential or None)
 
 
 def _needs_key(draft: Draft) -> bool:

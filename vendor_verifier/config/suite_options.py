@@ -126,24 +126,37 @@ def build_suite(kind: SuiteKind, options: Mapping[str, Any]) -> Suite:
     Raises:
         ProblemsError: an option's value cannot be meant.
     """
-    suite_class: Any = kind.build
+    read = read_options(kind, options)
+    suite: Suite = read if kind.options is None else kind.build(read)
+    return suite
+
+
+def read_options(kind: SuiteKind, options: Mapping[str, Any]) -> Any:
+    """The dataclass of the suite's options; for most suites that is the suite itself.
+
+    Raises:
+        ProblemsError: an option's value cannot be meant.
+    """
+    option_class = _option_class(kind)
     if not options:
-        suite: Suite = suite_class()
-        return suite
+        return option_class()
     try:
-        suite = TypeAdapter(suite_class).validate_python({"name": kind.name, **options})
+        return TypeAdapter(option_class).validate_python({"name": kind.name, **options})
     except ValidationError as error:
         raise ProblemsError(_misfits(kind, error)) from None
     except UsageError as error:
         raise ProblemsError([Problem(str(error), key=f"suites.{kind.name}")]) from None
-    return suite
+
+
+def _option_class(kind: SuiteKind) -> Any:
+    return kind.build if kind.options is None else kind.options
 
 
 def _own_options(kind: SuiteKind) -> list[str]:
-    suite_class: Any = kind.build
+    option_class = _option_class(kind)
     return (
-        [item.name for item in fields(suite_class) if item.name not in ("name", "checkers")]
-        if is_dataclass(suite_class)
+        [item.name for item in fields(option_class) if item.name not in ("name", "checkers")]
+        if is_dataclass(option_class)
         else []
     )
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from vendor_verifier.compare.ranking import RANK_METRICS
 from vendor_verifier.compare.scoreboard import score_run
 from vendor_verifier.config.suite_options import build_suite, known_suite
+from vendor_verifier.errors import RunFolderError
 from vendor_verifier.pipeline.manifest import entry_infos
 from vendor_verifier.pipeline.request import ScoreRequest
 from vendor_verifier.reports import REPORTS
@@ -22,17 +23,37 @@ from vendor_verifier.values.score import PlayedTask, Report
 _COMPLETE = {"finished": True, "imported": True, "interrupted": False}
 
 
-def score_folder(folder: RunFolder, request: ScoreRequest | None = None) -> Report:
-    """Score the records of a run, as its manifest says or as ``request`` says instead.
+def score_again(folder: RunFolder, **changes: Any) -> Report:
+    """Score a stored run with some of its policies changed, remember them in its manifest, and rewrite its files.
 
     Raises:
         RunFolderError: not a readable run folder.
     """
     manifest = folder.read_manifest()
-    chosen = request or ScoreRequest(**manifest.get("score", {}))
+    chosen = replace(score_request(manifest), **{name: value for name, value in changes.items() if value is not None})
+    folder.write_manifest(manifest | {"score": asdict(chosen)})
+    report = score_folder(folder)
+    write_reports(folder, report)
+    return report
+
+
+def score_request(manifest: Mapping[str, Any]) -> ScoreRequest:
+    """How a stored run is to be judged."""
+    stored = manifest.get("score", {})
+    return ScoreRequest(**{**stored, "rank_metrics": tuple(stored.get("rank_metrics", ()))})
+
+
+def score_folder(folder: RunFolder) -> Report:
+    """Score the records of a run as its manifest says.
+
+    Raises:
+        RunFolderError: not a readable run folder.
+    """
+    manifest = folder.read_manifest()
+    chosen = score_request(manifest)
     warnings: list[str] = list(manifest.get("warnings", ()))
     warnings += [f"{label} was stopped: {reason}" for label, reason in manifest.get("stopped", {}).items()]
-    stored = manifest.get("tasks", [])
+    stored = _tasks(folder, manifest)
     warnings += [f"sample left out: {skipped}" for task in stored for skipped in task["skipped"]]
     unreadable: list[str] = []
 
@@ -56,6 +77,14 @@ def score_folder(folder: RunFolder, request: ScoreRequest | None = None) -> Repo
     )
     # Records are read while scoring, so what cannot be read is only known now.
     return replace(report, warnings=(*report.warnings, *unreadable)) if unreadable else report
+
+
+def _tasks(folder: RunFolder, manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The evaluations the manifest names; without any, nothing in the folder could be judged."""
+    tasks = manifest.get("tasks")
+    if not isinstance(tasks, list) or not tasks:
+        raise RunFolderError(f"{folder.manifest_file} names no evaluation; it is damaged, or no run of this tool")
+    return tasks
 
 
 def _played(folder: RunFolder, task: Mapping[str, Any]) -> PlayedTask:

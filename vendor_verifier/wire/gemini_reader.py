@@ -32,10 +32,14 @@ from vendor_verifier.wire.fault import read_fault
 from vendor_verifier.wire.payload import PayloadError, as_count, as_dict, as_list, as_text, parse_json
 from vendor_verifier.wire.translate import argument_text
 
-FAILED_CALLS = frozenset({
-    "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MISSING_THOUGHT_SIGNATURE",
-    "MALFORMED_RESPONSE",
-})  # fmt: skip
+# Finish reasons that are failed tool calls, and the anomaly each is reported as.
+FAILED_CALLS: Mapping[str, str] = {
+    "MALFORMED_FUNCTION_CALL": "malformed_function_call",
+    "UNEXPECTED_TOOL_CALL": "unexpected_tool_call",
+    "TOO_MANY_TOOL_CALLS": "too_many_tool_calls",
+    "MISSING_THOUGHT_SIGNATURE": "missing_thought_signature",
+    "MALFORMED_RESPONSE": "malformed_response",
+}
 FINISH_REASONS: Mapping[str, FinishReason] = {
     "STOP": "stop",
     "FUNCTION_CALL": "tool_calls",
@@ -52,7 +56,7 @@ FINISH_REASONS: Mapping[str, FinishReason] = {
     "IMAGE_RECITATION": "content_filter",
     **dict.fromkeys(FAILED_CALLS, "error"),
 }
-_IGNORED_PARTS: Mapping[str, str] = {
+IGNORED_PARTS: Mapping[str, str] = {
     "inlineData": "inline_data_ignored",
     "fileData": "inline_data_ignored",
     "executableCode": "code_execution_ignored",
@@ -137,7 +141,7 @@ class GeminiReader:
             yield ReasoningDelta(text) if part.get("thought") is True else TextDelta(text)
         if isinstance(part.get("functionCall"), dict):
             yield from self._call(part["functionCall"])
-        for word, anomaly in _IGNORED_PARTS.items():
+        for word, anomaly in IGNORED_PARTS.items():
             if word in part:
                 yield Anomaly(anomaly)
 
@@ -182,7 +186,7 @@ class GeminiReader:
             return  # some models repeat it in every event
         self._finish = finish
         if raw in FAILED_CALLS:
-            yield Anomaly(raw.lower())
+            yield Anomaly(FAILED_CALLS[raw])
         yield finish
 
 
