@@ -451,7 +451,7 @@ def test_refused_calls_are_failures_not_stops(raw: str) -> None:
 
 def test_the_refused_calls_known() -> None:
     """The two words that matter most are among the refused calls."""
-    assert {"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"} <= FAILED_CALLS
+    assert {"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"} <= set(FAILED_CALLS)
 
 
 @pytest.mark.parametrize(
