@@ -74,13 +74,14 @@ class Gap:
 class Blocks:
     """How samples were grouped for resampling and why.
 
-    ``autocorrelation`` is lag 1 per column as ``label/metric``; ``correlation_time`` the longest found, in samples.
+    ``autocorrelation`` is lag 1 per column as ``label/metric``; ``correlation_time`` the longest found, in samples
+    (``None`` for blocks that were given).
     ``enough`` is False below 30 blocks, where block intervals come out too narrow.
     """
 
     size: int
     count: int
-    correlation_time: float
+    correlation_time: float | None
     autocorrelation: Mapping[str, float | None] = field(default_factory=dict)
     enough: bool = True
 
@@ -113,7 +114,7 @@ class RankInterval:
 
 @dataclass(frozen=True, slots=True)
 class IrfInterval:
-    """IRF with its bootstrap interval, the share of resamples in which the vendor leads, and its IRF rank's interval."""
+    """IRF and the place it gives, with bootstrap intervals; ``p_first`` is the share of resamples the vendor leads."""
 
     label: str
     irf: Estimate
@@ -178,7 +179,7 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True)
 class GateVerdict:
-    """A threshold held against an interval. ``estimate`` is what was compared (value − ceiling where it is relative)."""
+    """A threshold held against an interval; ``estimate`` is what was compared, value − ceiling if relative."""
 
     label: str
     threshold: Threshold

@@ -1,0 +1,67 @@
+"""PASS, FAIL or UNDECIDED of a threshold, by interval; the point estimate alone never decides.
+
+PASS: every value in the interval meets the threshold. FAIL: none does. UNDECIDED: some do, or nothing was measured:
+more samples are needed, and how many is said by :mod:`vendor_verifier.compare.power`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from vendor_verifier.values.judgement import Estimate, GateOutcome, GateVerdict, Threshold
+
+
+def judge_gate(
+    label: str, threshold: Threshold, estimates: Mapping[str, Estimate], gaps: Mapping[str, Estimate]
+) -> GateVerdict:
+    """Hold one vendor against one threshold.
+
+    ``estimates``: subject (``f1``, ``avg_ttft_ms.p95``) → the vendor's figure; ``gaps``: metric → the vendor's figure
+    minus the baseline's own, for thresholds relative to the ceiling. Rates should come with exact intervals.
+    """
+    if threshold.ceiling:
+        found = gaps.get(threshold.metric, Estimate(None))
+    else:
+        found = estimates.get(threshold.subject, Estimate(None))
+    outcome = decide(threshold, found)
+    return GateVerdict(label, threshold, outcome, found, _reason(threshold, found, outcome))
+
+
+def judge_gates(
+    label: str, thresholds: Sequence[Threshold], estimates: Mapping[str, Estimate], gaps: Mapping[str, Estimate]
+) -> tuple[GateVerdict, ...]:
+    """All thresholds, in order."""
+    return tuple(judge_gate(label, threshold, estimates, gaps) for threshold in thresholds)
+
+
+def overall(verdicts: Sequence[GateVerdict]) -> GateOutcome:
+    """FAIL if any fails, else UNDECIDED if any is, else PASS."""
+    outcomes = {verdict.outcome for verdict in verdicts}
+    return "FAIL" if "FAIL" in outcomes else "UNDECIDED" if "UNDECIDED" in outcomes else "PASS"
+
+
+def decide(threshold: Threshold, estimate: Estimate) -> GateOutcome:
+    """An open side of the interval reaches to infinity; the threshold itself counts as met."""
+    if estimate.value is None:
+        return "UNDECIDED"
+    low = -math.inf if estimate.low is None else estimate.low
+    high = math.inf if estimate.high is None else estimate.high
+    if threshold.comparison == "<=":
+        return "PASS" if high <= threshold.number else "FAIL" if low > threshold.number else "UNDECIDED"
+    return "PASS" if low >= threshold.number else "FAIL" if high < threshold.number else "UNDECIDED"
+
+
+def _reason(threshold: Threshold, found: Estimate, outcome: GateOutcome) -> str:
+    """The interval in words."""
+    what = f"{threshold.subject} − ceiling" if threshold.ceiling else threshold.subject
+    if found.value is None:
+        return f"{what} was not measured" + ("; the baseline must run twice" if threshold.ceiling else "")
+    low = "−∞" if found.low is None else f"{found.low:.6g}"
+    high = "∞" if found.high is None else f"{found.high:.6g}"
+    said = f"{what} = {found.value:.6g}, {found.level:.0%} interval {low} … {high} (n = {found.n})"
+    if outcome != "UNDECIDED":
+        return said
+    if not threshold.ceiling and found.value == threshold.number == 1.0:
+        return f"{said}; no finite number of samples shows that it is always so"
+    return f"{said}; the threshold lies inside, send more samples"

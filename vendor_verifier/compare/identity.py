@@ -1,0 +1,206 @@
+"""Who answered: served names, fingerprints, id families, limits, identical bytes; consistent or not, never proof."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from vendor_verifier.metrics.usage import reported_usage
+from vendor_verifier.values.judgement import Finding
+from vendor_verifier.values.record import Attempt, Record
+
+# Two models may well say "Paris." alike; from this many characters on equal bytes mean something.
+LEAST_CHARACTERS = 40
+LEAST_ANSWERS = 10
+_SAME_SHARE = 0.5
+_REPEATED_SHARE = 0.9
+_CUT_SHORT = 0.9
+_VERSION = re.compile(r"[-@](?:\d{3,8}|\d{4}-\d{2}-\d{2})|[-:](?:latest|preview|free|nitro|floor)")
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_PREFIX = re.compile(r"([A-Za-z]+)[-_]")
+
+
+@dataclass(frozen=True, slots=True)
+class IdentityRow:
+    """What one final answer says about who gave it; ``digest`` is of text and calls, ``None`` when they are short."""
+
+    sample: str
+    repetition: int
+    asked_model: str
+    served_model: str | None = None
+    fingerprint: str | None = None
+    response_id: str | None = None
+    digest: str | None = None
+    output_tokens: int | None = None
+    max_tokens: int | None = None
+    finish_reason: str | None = None
+
+
+def identity_row(record: Record, asked_model: str, max_tokens: int | None = None) -> IdentityRow | None:
+    """The row of a record that has an answer; ``max_tokens`` is what was asked for."""
+    final = record.final
+    if final is None or final.response is None:
+        return None
+    response = final.response
+    return IdentityRow(
+        sample=record.sample,
+        repetition=record.repetition,
+        asked_model=asked_model,
+        served_model=response.served_model or None,
+        fingerprint=response.fingerprint or None,
+        response_id=response.request_id or None,
+        digest=answer_digest(final) if record.succeeded else None,
+        output_tokens=reported_usage(final).output,
+        max_tokens=max_tokens,
+        finish_reason=response.finish_reason,
+    )
+
+
+def answer_digest(attempt: Attempt) -> str | None:
+    """SHA-256 of text and calls (ids aside); ``None`` below ``LEAST_CHARACTERS``."""
+    if attempt.response is None:
+        return None
+    calls = [f"{call.name}({call.arguments})" for call in attempt.response.tool_calls]
+    answer = "\x00".join([attempt.response.text, attempt.response.reasoning, *calls])
+    return (
+        hashlib.sha256(answer.encode("utf-8", "surrogatepass")).hexdigest() if len(answer) >= LEAST_CHARACTERS else None
+    )
+
+
+def identity_findings(label: str, rows: Sequence[IdentityRow]) -> tuple[Finding, ...]:
+    """Everything one vendor's own rows say."""
+    found = (
+        _other_model(label, rows),
+        _changes(label, rows, "served_model", "served_model_changes", "models"),
+        _changes(label, rows, "fingerprint", "fingerprint_changes", "fingerprints"),
+        _id_families(label, rows),
+        _limit_exceeded(label, rows),
+        _cut_short(label, rows),
+        _repeated(label, rows),
+    )
+    return tuple(finding for finding in found if finding is not None)
+
+
+def pass_through_findings(rows: Mapping[str, Iterable[IdentityRow]]) -> tuple[Finding, ...]:
+    """Pairs of vendors with response ids in common, or with the same bytes on half of their common samples or more."""
+    answers = {
+        label: {(row.sample, row.repetition): row for row in each if row.digest or row.response_id}
+        for label, each in rows.items()
+    }
+    findings = []
+    for one, other in combinations(answers, 2):
+        ids = {row.response_id for row in answers[one].values()} & {row.response_id for row in answers[other].values()}
+        if ids - {None}:
+            said = f"and {other} gave {len(ids - {None})} answers under the same response ids"
+            findings.append(Finding("shared_response_ids", one, said, {"other": other, "ids": len(ids - {None})}))
+        common = [
+            key for key in answers[one].keys() & answers[other].keys()
+            if answers[one][key].digest and answers[other][key].digest
+        ]  # fmt: skip
+        same = sorted(key for key in common if answers[one][key].digest == answers[other][key].digest)
+        if len(common) >= LEAST_ANSWERS and len(same) >= _SAME_SHARE * len(common):
+            said = (
+                f"and {other} gave the same bytes on {len(same)} of {len(common)} samples: consistent with one source "
+                "behind both, or with one model decoded deterministically"
+            )
+            evidence: dict[str, float | int | str] = {"other": other, "same": len(same), "compared": len(common)}
+            findings.append(Finding("identical_answers", one, said, evidence, tuple(key[0] for key in same[:3])))
+    return tuple(findings)
+
+
+def same_model(asked: str, served: str) -> bool:
+    """Whether a served name can be the asked one: without the maker's prefix, a version or date may follow."""
+    one, other = (name.lower().rpartition("/")[2] for name in (asked, served))
+    short, long = sorted((one, other), key=len)
+    return long.startswith(short) and (long == short or _VERSION.fullmatch(long[len(short) :]) is not None)
+
+
+def id_family(response_id: str) -> str:
+    """The shape of an id: its leading word and what kind of text follows (``chatcmpl-`` + hex …)."""
+    prefix = _PREFIX.match(response_id)
+    body = response_id[prefix.end() :] if prefix else response_id
+    if _UUID.fullmatch(body):
+        kind = "uuid"
+    elif re.fullmatch(r"\d+", body):
+        kind = "digits"
+    elif re.fullmatch(r"[0-9a-f]+", body):
+        kind = "hex"
+    else:
+        kind = "text"
+    return f"{prefix.group(1)}-{kind}" if prefix else kind
+
+
+def _other_model(label: str, rows: Sequence[IdentityRow]) -> Finding | None:
+    told = [row for row in rows if row.served_model]
+    other = [row for row in told if not same_model(row.asked_model, row.served_model or "")]
+    if not other:
+        return None
+    asked, served = Counter((row.asked_model, row.served_model or "") for row in other).most_common(1)[0][0]
+    said = f"{asked} was asked for and {served} says it answered, in {len(other)} of {len(told)} answers that say"
+    evidence: dict[str, float | int | str] = {"asked": asked, "served": served, "answers": len(other), "of": len(told)}
+    return Finding("another_model_served", label, said, evidence, _samples(other))
+
+
+def _changes(label: str, rows: Sequence[IdentityRow], field: str, name: str, noun: str) -> Finding | None:
+    tally = Counter(value for row in rows if (value := getattr(row, field)))
+    if len(tally) < 2:
+        return None
+    shown = ", ".join(f"{value} ({count})" for value, count in tally.most_common(5))
+    said = f"names {len(tally)} {noun} within one run: {shown}"
+    return Finding(name, label, said, {noun: len(tally), "answers": tally.total()})
+
+
+def _id_families(label: str, rows: Sequence[IdentityRow]) -> Finding | None:
+    tally = Counter(id_family(row.response_id) for row in rows if row.response_id)
+    if len(tally) < 2:
+        return None
+    shown = ", ".join(f"{family} ({count})" for family, count in tally.most_common(5))
+    said = f"answers with {len(tally)} families of response ids: {shown}; consistent with several hosts behind it"
+    return Finding("id_families", label, said, {"families": len(tally), "answers": tally.total()})
+
+
+def _limit_exceeded(label: str, rows: Sequence[IdentityRow]) -> Finding | None:
+    over = [row for row in rows if row.output_tokens and row.max_tokens and row.output_tokens > row.max_tokens]
+    if not over:
+        return None
+    most = max(row.output_tokens or 0 for row in over)
+    said = f"reports more output tokens than max_tokens allows in {len(over)} answers, {most} at most"
+    return Finding("max_tokens_exceeded", label, said, {"answers": len(over), "most_tokens": most}, _samples(over))
+
+
+def _cut_short(label: str, rows: Sequence[IdentityRow]) -> Finding | None:
+    short = [
+        row for row in rows
+        if row.finish_reason == "length" and row.output_tokens and row.max_tokens
+        and row.output_tokens < _CUT_SHORT * row.max_tokens
+    ]  # fmt: skip
+    if not short:
+        return None
+    most = max(row.output_tokens or 0 for row in short)
+    said = f"stops for length before max_tokens in {len(short)} answers, at {most} tokens at most"
+    return Finding("cut_below_max_tokens", label, said, {"answers": len(short), "most_tokens": most}, _samples(short))
+
+
+def _repeated(label: str, rows: Sequence[IdentityRow]) -> Finding | None:
+    """Samples asked more than once whose answers are all the same bytes."""
+    by_sample: dict[str, list[str]] = {}
+    for row in rows:
+        if row.digest:
+            by_sample.setdefault(row.sample, []).append(row.digest)
+    asked = {sample: digests for sample, digests in by_sample.items() if len(digests) > 1}
+    same = sorted(sample for sample, digests in asked.items() if len(set(digests)) == 1)
+    if len(asked) < LEAST_ANSWERS or len(same) < _REPEATED_SHARE * len(asked):
+        return None
+    said = (
+        f"repeats itself byte for byte on {len(same)} of {len(asked)} samples asked more than once: consistent with a "
+        "cache, or with deterministic decoding"
+    )
+    return Finding("answers_repeated", label, said, {"same": len(same), "samples": len(asked)}, tuple(same[:3]))
+
+
+def _samples(rows: Sequence[IdentityRow]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(row.sample for row in rows))[:3]

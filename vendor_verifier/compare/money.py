@@ -1,0 +1,139 @@
+"""What answers cost: per request, per valid call, and for nothing; prices are given, never looked up here.
+
+cost of an attempt = ((input − cached)·p_input + cached·p_cached + (output − reasoning)·p_output
+                      + reasoning·p_reasoning) ÷ 10⁶ + p_request, times the currency's rate in US dollars.
+Output includes reasoning and input includes cached tokens, whatever the wire's own convention.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from vendor_verifier.compare.trials import Part, Unit
+from vendor_verifier.metrics.usage import reported_usage
+from vendor_verifier.values.event import Usage
+from vendor_verifier.values.judgement import Money, Price
+from vendor_verifier.values.record import Attempt, Record
+
+# Failures after which the vendor may have worked, and billed, although nothing usable came back.
+_MAYBE_BILLED = frozenset(
+    {"timeout_first_token", "timeout_idle", "timeout_total", "truncated", "empty_response", "bad_payload",
+     "limit_exceeded", "connection_reset", "api_error_in_200", "moderation"}
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class BilledAttempt:
+    """One try that may be on the bill. ``useful``: it is part of a record that succeeded in the end."""
+
+    unit: Unit
+    usage: Usage
+    useful: bool
+
+
+def billed_attempts(record: Record) -> Iterator[BilledAttempt]:
+    """The attempts of a record that reached the model or may have; refusals (4xx, 5xx, no connection) cost nothing."""
+    for turn in record.turns:
+        for position, attempt in enumerate(turn.attempts, 1):
+            if _may_be_billed(attempt):
+                useful = record.succeeded and position == len(turn.attempts)
+                yield BilledAttempt((record.sample, record.repetition), reported_usage(attempt), useful)
+
+
+def cost_usd(usage: Usage, price: Price) -> float | None:
+    """US dollars of one attempt; ``None`` unless input and output tokens are known or neither is charged for."""
+    cached, reasoning = usage.cached or 0, usage.reasoning or 0
+    if (usage.input is None and price.input) or (usage.output is None and price.output):
+        return None
+    shown, hidden = max(0, (usage.output or 0) - reasoning), min(reasoning, usage.output or 0)
+    fresh, reused = max(0, (usage.input or 0) - cached), min(cached, usage.input or 0)
+    cached_price = price.input if price.cached is None else price.cached
+    reasoning_price = price.output if price.reasoning is None else price.reasoning
+    tokens = fresh * price.input + reused * cached_price + shown * price.output + hidden * reasoning_price
+    return (tokens / 1e6 + price.request) * price.rate
+
+
+def money(attempts: Iterable[BilledAttempt], price: Price, *, requests: int, valid_calls: int) -> Money:
+    """Sums over one vendor. ``requests`` are the records asked for, ``valid_calls`` the tool calls that are valid.
+
+    wasted = what attempts cost that are part of no success: retries, cut answers, failed conversations.
+    """
+    total, wasted, reported, comparable = [], [], [], []
+    count = unpriced = 0
+    for attempt in attempts:
+        count += 1
+        ours = cost_usd(attempt.usage, price)
+        said = attempt.usage.cost_usd
+        if said is not None:
+            reported.append(said)
+        if ours is None:
+            unpriced += 1
+            continue
+        total.append(ours)
+        if not attempt.useful:
+            wasted.append(ours)
+        if said is not None:
+            comparable.append((said, ours))
+    whole = math.fsum(total)
+    ours_too = math.fsum(each for _, each in comparable)
+    return Money(
+        total_usd=whole,
+        wasted_usd=math.fsum(wasted),
+        per_1000_requests_usd=1000 * whole / requests if requests and total else None,
+        per_valid_call_usd=whole / valid_calls if valid_calls and total else None,
+        requests=requests,
+        valid_calls=valid_calls,
+        attempts=count,
+        unpriced=unpriced,
+        reported_usd=math.fsum(reported) if reported else None,
+        reported_ratio=math.fsum(each for each, _ in comparable) / ours_too if ours_too else None,
+    )
+
+
+def cost_ratios(
+    attempts: Sequence[BilledAttempt], price: Price, asked: Iterable[Unit], valid_calls: dict[Unit, int]
+) -> dict[str, dict[Unit, Part]]:
+    """The cost metrics as ratios of sums by unit, to join ``Trials.ratios``, so that they get intervals too.
+
+    Units with an attempt that cannot be priced are left out of both: a partial sum would flatter.
+    """
+    costs: dict[Unit, float | None] = dict.fromkeys(asked, 0.0)
+    for attempt in attempts:
+        before, ours = costs.get(attempt.unit), cost_usd(attempt.usage, price)
+        if attempt.unit in costs:
+            costs[attempt.unit] = None if before is None or ours is None else before + ours
+    known = {unit: cost for unit, cost in costs.items() if cost is not None}
+    return {
+        "cost_per_1000_requests_usd": {unit: (1000 * cost, 1.0) for unit, cost in known.items()},
+        "cost_per_valid_call_usd": {unit: (cost, float(valid_calls.get(unit, 0))) for unit, cost in known.items()},
+    }
+
+
+def break_even_mix(one: Price, other: Price) -> float | None:
+    """Output tokens per input token at which both cost the same, fees per request aside.
+
+    r = (input₁ − input₂) ÷ (output₂ − output₁) in US dollars; ``None`` when one of them is cheaper at every mix.
+    """
+    inputs = one.input * one.rate - other.input * other.rate
+    outputs = other.output * other.rate - one.output * one.rate
+    if outputs == 0 or inputs / outputs < 0:
+        return None
+    return inputs / outputs
+
+
+def break_even_validity(cheap: Money, dear: Money) -> float | None:
+    """The share of its valid calls that ``cheap`` may lose before a valid call costs as much as at ``dear``.
+
+    1 − cost₁ ÷ cost₂ per valid call; negative when ``cheap`` is the dearer one.
+    """
+    if cheap.per_valid_call_usd is None or not dear.per_valid_call_usd:
+        return None
+    return 1.0 - cheap.per_valid_call_usd / dear.per_valid_call_usd
+
+
+def _may_be_billed(attempt: Attempt) -> bool:
+    if attempt.response is not None:
+        return True
+    return attempt.failure is not None and attempt.failure.kind in _MAYBE_BILLED

@@ -1,0 +1,143 @@
+"""All vendors of one model as aligned arrays over samples, the form that pairs them; it resamples nothing.
+
+A metric of a vendor is the mean of its components, each Σ numerators ÷ Σ denominators over samples. All have one
+component but F1, which has one per ordered pair of a baseline run and a vendor run:
+numerator 2·TP, denominator 2·TP + FP + FN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from vendor_verifier.compare.trials import Part, Trials, Unit
+from vendor_verifier.compare.trigger_f1 import Run, cell
+from vendor_verifier.values.score import Undecided
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+BaselineF1 = Literal["fixed", "self"]
+_F1_PARTS: Mapping[str, Part] = {
+    "tp": (2.0, 2.0),
+    "fp": (0.0, 1.0),
+    "fn": (0.0, 1.0),
+    "failed_as_missed": (0.0, 1.0),
+}
+_NOTHING: Part = (0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """A ratio of sums: two arrays of shape (samples,)."""
+
+    numerators: NDArray[np.float64]
+    denominators: NDArray[np.float64]
+
+    @property
+    def value(self) -> float | None:
+        """Σ numerators ÷ Σ denominators; ``None`` for 0 ÷ 0."""
+        total = float(self.denominators.sum())
+        return float(self.numerators.sum()) / total if total else None
+
+    def influence(self) -> NDArray[np.float64]:
+        """ψᵢ = (numeratorᵢ − ratio·denominatorᵢ) ÷ mean(denominator); SE(ratio) = sd(ψ) ÷ √n (delta method)."""
+        import numpy as np
+
+        value = self.value
+        if value is None:
+            return np.full(self.numerators.shape, np.nan)
+        result: NDArray[np.float64] = (self.numerators - value * self.denominators) / self.denominators.mean()
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """``cells``: (label, metric) → components; a vendor that did not measure a metric has no cell."""
+
+    samples: tuple[str, ...]
+    labels: tuple[str, ...]
+    metrics: tuple[str, ...]
+    cells: Mapping[tuple[str, str], tuple[Component, ...]]
+
+    def value(self, label: str, metric: str) -> float | None:
+        """The mean of the components that measured."""
+        found = [part.value for part in self.cells.get((label, metric), ())]
+        known = [value for value in found if value is not None]
+        return sum(known) / len(known) if known else None
+
+    def influence(self, label: str, metric: str) -> NDArray[np.float64] | None:
+        """ψ of the metric over samples, the mean over its components; ``None`` where it was not measured."""
+        import numpy as np
+
+        parts = [part.influence() for part in self.cells.get((label, metric), ()) if part.value is not None]
+        return np.mean(parts, axis=0) if parts else None
+
+
+def build_panel(
+    trials: Sequence[Trials],
+    samples: Sequence[str],
+    *,
+    baseline: str | None = None,
+    metrics: Sequence[str],
+    undecided: Undecided = "missed",
+    baseline_f1: BaselineF1 = "self",
+) -> Panel:
+    """Align ``trials`` over ``samples``, given in the order in which they were sent.
+
+    The baseline's own ``f1`` is its self-F1 over ordered pairs of different runs (``self``; no cell with one run), or
+    1.0 by definition (``fixed``). Use ``fixed`` only for IRF as published: nobody can beat a gift.
+
+    Raises:
+        ValueError: two trials share a label, or a sample is named twice.
+    """
+    labels = tuple(each.label for each in trials)
+    if len(set(labels)) < len(labels) or len(set(samples)) < len(samples):
+        raise ValueError("labels and samples must be unique")
+    by_label = {each.label: each for each in trials}
+    expected = by_label[baseline].runs if baseline in by_label else ()
+    cells: dict[tuple[str, str], tuple[Component, ...]] = {}
+    for each in trials:
+        for metric in metrics:
+            if metric == "f1":
+                own = each.label == baseline
+                fixed = own and baseline_f1 == "fixed"
+                parts = _fixed(each.runs, samples) if fixed else _f1(expected, each.runs, samples, undecided, own=own)
+            else:
+                parts = _ratio(each.ratios.get(metric, {}), samples)
+            if any(part.value is not None for part in parts):
+                cells[each.label, metric] = parts
+    return Panel(tuple(samples), labels, tuple(metrics), cells)
+
+
+def _f1(
+    expected: Sequence[Run], got: Sequence[Run], samples: Sequence[str], undecided: Undecided, *, own: bool
+) -> tuple[Component, ...]:
+    pairs = [(one, other) for i, one in enumerate(expected) for j, other in enumerate(got) if not own or i != j]
+    return tuple(
+        _component([_F1_PARTS.get(cell(one.get(name), other.get(name), undecided), _NOTHING) for name in samples])
+        for one, other in pairs
+    )
+
+
+def _fixed(runs: Sequence[Run], samples: Sequence[str]) -> tuple[Component, ...]:
+    decided = any(decision != "undecided" for run in runs for decision in run.values())
+    return (_component([(1.0, 1.0)] * len(samples)),) if decided else ()
+
+
+def _ratio(column: Mapping[Unit, Part], samples: Sequence[str]) -> tuple[Component, ...]:
+    """The sum over repetitions, so that a sample stays one unit."""
+    sums = dict.fromkeys(samples, _NOTHING)
+    for (name, _), part in column.items():
+        if name in sums:
+            sums[name] = (sums[name][0] + part[0], sums[name][1] + part[1])
+    return (_component([sums[name] for name in samples]),)
+
+
+def _component(parts: Sequence[Part]) -> Component:
+    import numpy as np
+
+    array = np.asarray(parts, dtype=np.float64).reshape(-1, 2)
+    return Component(np.ascontiguousarray(array[:, 0]), np.ascontiguousarray(array[:, 1]))

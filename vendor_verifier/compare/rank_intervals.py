@@ -1,0 +1,162 @@
+"""Which vendors differ, with all comparisons counted: max-|t| intervals, rank intervals, tie groups.
+
+A vendor's rank is an interval, 1 + #significantly better … V − #significantly worse (Mogstad, Romano, Shaikh, Wilhelm,
+Review of Economic Studies 2024). Ranks are not merged: "not different" is not transitive, so a vendor may stand in two
+tie groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from vendor_verifier.compare.bootstrap import Resampled
+from vendor_verifier.compare.ranking import DIRECTIONS
+from vendor_verifier.metrics.base import Direction
+from vendor_verifier.values.judgement import Difference, RankInterval
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+# Where the resamples of a difference do not vary at all, as when one vendor bills exactly 7 tokens more.
+_EXACT = 1e-9
+# Below this a difference without any variation could be chance (a sign test gives 2 · 2⁻¹²), so nothing is compared.
+LEAST_BLOCKS = 12
+# A pair that could not be computed in more of the resamples is not compared.
+_MAX_UNMEASURED = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    metric: str
+    first: int
+    second: int
+    value: float
+    error: float
+
+
+@dataclass(frozen=True, slots=True)
+class Simultaneous:
+    """Every pairwise difference; ``joint`` corrected over all metrics, ``per_metric`` within each metric."""
+
+    joint: tuple[Difference, ...]
+    per_metric: tuple[Difference, ...]
+
+
+def simultaneous_differences(resampled: Resampled, level: float = 0.95) -> Simultaneous:
+    """Intervals for all pairs that hold together with confidence ``level``.
+
+    d ± q·SE(d), SE from the resamples, q the ``level`` quantile of max |d* − d| ÷ SE(d) over all pairs of a metric
+    (``per_metric``) or of all metrics (``joint``). Differences stand in the order of labels, first − second. With fewer
+    than ``LEAST_BLOCKS`` blocks there are none.
+    """
+    import numpy as np
+
+    if resampled.blocks.count < LEAST_BLOCKS:
+        return Simultaneous((), ())
+
+    joint_t = np.zeros(resampled.draws.shape[0])
+    pairs: list[_Pair] = []
+    critical: dict[str, float] = {}
+    for column, metric in enumerate(resampled.metrics):
+        found, largest = _pairs(resampled, column, metric)
+        pairs += found
+        critical[metric] = _quantile(largest, level)
+        joint_t = np.maximum(joint_t, largest)
+    over_all = _quantile(joint_t, level)
+    return Simultaneous(
+        joint=tuple(_difference(resampled.labels, pair, over_all) for pair in pairs),
+        per_metric=tuple(_difference(resampled.labels, pair, critical[pair.metric]) for pair in pairs),
+    )
+
+
+def rank_intervals(
+    differences: Sequence[Difference],
+    measured: Mapping[str, Sequence[str]],
+    directions: Mapping[str, Direction] | None = None,
+) -> tuple[RankInterval, ...]:
+    """Rank interval of every vendor on every metric; ``measured``: metric → the labels that have it."""
+    found = []
+    for metric, labels in measured.items():
+        better = dict.fromkeys(labels, 0)
+        worse = dict.fromkeys(labels, 0)
+        for winner, loser in _decided(differences, metric, directions):
+            better[loser] += 1
+            worse[winner] += 1
+        found += [RankInterval(label, metric, 1 + better[label], len(labels) - worse[label]) for label in labels]
+    return tuple(found)
+
+
+def tie_groups(ordered: Sequence[str], differing: frozenset[frozenset[str]]) -> tuple[tuple[str, ...], ...]:
+    """The longest runs of ``ordered`` (best first) in which no pair differs, in order; every vendor is in at least one.
+
+    The letters of a compact letter display (Piepho, J. Comput. Graph. Stat. 2004) for vendors in a row.
+    """
+    groups: list[tuple[str, ...]] = []
+    reached = 0
+    for start in range(len(ordered)):
+        end = start + 1
+        while end < len(ordered) and all(
+            frozenset((ordered[end], name)) not in differing for name in ordered[start:end]
+        ):
+            end += 1
+        if end > reached:
+            groups.append(tuple(ordered[start:end]))
+            reached = end
+    return tuple(groups)
+
+
+def differing_pairs(differences: Sequence[Difference], metric: str | None = None) -> frozenset[frozenset[str]]:
+    """Pairs with a difference, on ``metric`` or on any."""
+    return frozenset(
+        frozenset((each.first, each.second)) for each in differences if each.differs and metric in (None, each.metric)
+    )
+
+
+def _pairs(resampled: Resampled, column: int, metric: str) -> tuple[list[_Pair], NDArray[np.float64]]:
+    """The comparable pairs of one metric, and per resample the largest |d* − d| ÷ SE among them."""
+    import numpy as np
+
+    draws, point = resampled.draws[:, :, column], resampled.point[:, column]
+    largest = np.zeros(draws.shape[0])
+    pairs = []
+    for first, second in combinations(range(len(resampled.labels)), 2):
+        shifts = draws[:, first] - draws[:, second] - (point[first] - point[second])
+        unmeasured = np.isnan(shifts)
+        if not np.isfinite(point[[first, second]]).all() or unmeasured.mean() > _MAX_UNMEASURED:
+            continue
+        error = float(np.std(shifts[~unmeasured], ddof=1))
+        scale = max(abs(point[first]), abs(point[second]))
+        value = float(point[first] - point[second])
+        if error <= _EXACT * scale:
+            error = 0.0
+            value = 0.0 if abs(value) <= _EXACT * scale else value
+        else:
+            largest = np.fmax(largest, np.abs(shifts) / error)
+        pairs.append(_Pair(metric, first, second, value, error))
+    return pairs, largest
+
+
+def _difference(labels: Sequence[str], pair: _Pair, critical: float) -> Difference:
+    reach = critical * pair.error
+    first, second = labels[pair.first], labels[pair.second]
+    return Difference(pair.metric, first, second, pair.value, pair.value - reach, pair.value + reach)
+
+
+def _decided(
+    differences: Sequence[Difference], metric: str, directions: Mapping[str, Direction] | None
+) -> Iterator[tuple[str, str]]:
+    """(better, worse) for every pair that differs on ``metric``."""
+    upwards = {**DIRECTIONS, **(directions or {})}.get(metric, "higher") == "higher"
+    for each in differences:
+        if each.metric == metric and each.differs:
+            yield (each.first, each.second) if (each.low > 0) == upwards else (each.second, each.first)
+
+
+def _quantile(values: NDArray[np.float64], level: float) -> float:
+    import numpy as np
+
+    return float(np.quantile(values, level, method="higher"))

@@ -1,0 +1,96 @@
+"""What the statistics take in: one entry's outcomes by (sample, repetition), every metric a ratio of sums.
+
+It judges nothing. F1 needs the baseline's decisions too and therefore stands apart, as decisions per repetition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from vendor_verifier.compare.columns import Columns
+from vendor_verifier.compare.facts import Facts
+from vendor_verifier.compare.trigger_f1 import Run
+from vendor_verifier.metrics import METRICS
+from vendor_verifier.metrics.schema_accuracy import schema_counts
+from vendor_verifier.values.score import SchemaPolicy
+
+Unit = tuple[str, int]
+Part = tuple[float, float]
+TRIGGER = "trigger"
+_POSITION = {metric.name: position for position, metric in enumerate(METRICS)}
+_MEANS = {"avg_tokens": "total_tokens", "avg_ttft_ms": "ttft_ms"}
+
+
+@dataclass(frozen=True, slots=True)
+class Trials:
+    """One entry.
+
+    ``runs``: decision by sample id, one mapping per repetition. ``ratios``: metric → (sample id, repetition) →
+    (numerator, denominator), so that the metric is Σ numerators ÷ Σ denominators; a unit that did not measure is
+    absent. Rates are (0 or 1, 1), means (value, 1), ``tps`` (tokens, seconds), ``schema_accuracy`` (valid, counted
+    calls), a cost per valid call (cost, valid calls).
+    """
+
+    label: str
+    runs: tuple[Run, ...] = ()
+    ratios: Mapping[str, Mapping[Unit, Part]] = field(default_factory=dict)
+
+
+def trials_of(
+    label: str,
+    columns: Columns,
+    planned: Mapping[str, Sequence[str]],
+    *,
+    repeat: int,
+    complete: bool,
+    policy: SchemaPolicy = "lenient",
+    main: Mapping[str, str] | None = None,
+) -> Trials:
+    """The entry's columns as trials.
+
+    ``planned``: suite → sample ids; ``repeat`` is this entry's own number of repetitions. In a ``complete`` run a
+    planned unit without a record counts as failed and undecided. ``main`` names per suite the score to be judged.
+    """
+    lost = _lost(columns, planned, repeat) if complete and columns.rows else []
+    missing = planned.get(TRIGGER, ()) if complete and columns.rows else ()
+    ratios: dict[str, dict[Unit, Part]] = {}
+    for (suite, sample, repetition), facts in columns.rows.items():
+        if facts.charged:
+            for metric, part in _parts(facts, policy, (main or {}).get(suite)):
+                _add(ratios, metric, (sample, repetition), part)
+    for _, sample, repetition in lost:
+        _add(ratios, "success_rate", (sample, repetition), (0.0, 1.0))
+    runs = tuple(columns.run(TRIGGER, number, missing) for number in range(repeat)) if TRIGGER in planned else ()
+    return Trials(label, runs, ratios)
+
+
+def _lost(columns: Columns, planned: Mapping[str, Sequence[str]], repeat: int) -> list[tuple[str, str, int]]:
+    known = columns.rows.keys() | columns.misrouted
+    wanted = ((suite, sample, number) for suite, ids in planned.items() for sample in ids for number in range(repeat))
+    return [key for key in wanted if key not in known]
+
+
+def _parts(facts: Facts, policy: SchemaPolicy, main: str | None) -> Iterable[tuple[str, Part]]:
+    yield "success_rate", (float(facts.succeeded), 1.0)
+    schema = schema_counts([facts.classes], policy)
+    counted = schema.calls - (schema.classes.get("schema_unusable", 0) if policy == "lenient" else 0)
+    if counted:
+        valid = schema.valid_lenient if policy == "lenient" else schema.valid_strict
+        yield "schema_accuracy", (float(valid), float(counted))
+    for metric, column in _MEANS.items():
+        value = facts.values[_POSITION[column]]
+        if value is not None:
+            yield metric, (value, 1.0)
+    if facts.decoding is not None:
+        yield "tps", (facts.decoding.tokens, facts.decoding.seconds)
+    score = dict(facts.scores).get(main or "")
+    if score is not None:
+        yield facts.suite, (score, 1.0)
+
+
+def _add(ratios: dict[str, dict[Unit, Part]], metric: str, unit: Unit, part: Part) -> None:
+    """A sample that several suites ask is one unit: its answers are not independent."""
+    column = ratios.setdefault(metric, {})
+    before = column.get(unit, (0.0, 0.0))
+    column[unit] = (before[0] + part[0], before[1] + part[1])

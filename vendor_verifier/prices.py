@@ -1,0 +1,82 @@
+"""What a vendor charges: the config's price first, else the list that ships with genai-prices; it asks no network.
+
+A price is only taken for the vendor itself, by address or exact name. A model's price elsewhere says nothing about a
+reseller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from vendor_verifier.errors import UsageError
+from vendor_verifier.values.judgement import Price
+from vendor_verifier.values.plan import Entry
+
+
+def price_of(entry: Entry, at: datetime) -> Price | None:
+    """The price of an entry's tokens at the moment ``at``, or ``None`` when nobody knows it.
+
+    Raises:
+        UsageError: the config's price is in another currency than USD and has no rate, or lacks input or output.
+    """
+    if entry.price is not None:
+        return price_from_config(entry.price, f"{entry.model}: {entry.label}")
+    return listed_price(entry.endpoint.model_id, entry.endpoint.base_url, entry.vendor, at)
+
+
+def price_from_config(price: Mapping[str, Any], where: str) -> Price:
+    """``price:`` of config.yaml as a value; a price per request alone makes tokens free.
+
+    Raises:
+        UsageError: a currency other than USD without its rate, or only one of input and output.
+    """
+    given = {name: value for name, value in price.items() if value is not None}
+    currency = given.get("currency", "USD")
+    if currency != "USD" and "rate" not in given:
+        raise UsageError(f"{where}: price is in {currency}; add `rate:`, US dollars for one {currency}")
+    if ("input" in given) != ("output" in given) or not {"input", "request"} & given.keys():
+        raise UsageError(f"{where}: price needs both `input` and `output` per million tokens, or `request`")
+    return Price(
+        input=given.get("input", 0.0),
+        output=given.get("output", 0.0),
+        cached=given.get("cached"),
+        reasoning=given.get("reasoning"),
+        request=given.get("request", 0.0),
+        currency=currency,
+        rate=given.get("rate", 1.0),
+    )
+
+
+def listed_price(model_id: str, base_url: str, vendor: str, at: datetime) -> Price | None:
+    """The list price of ``model_id`` at the vendor behind ``base_url``, else at the vendor called so.
+
+    Where a price depends on the length of the prompt the lowest tier is taken and ``source`` says so.
+    """
+    from genai_prices.data_snapshot import get_snapshot
+    from genai_prices.types import TieredPrices
+
+    snapshot = get_snapshot()
+    for provider_id, url in ((None, base_url), (vendor, None)):
+        try:
+            provider, model = snapshot.find_provider_model(model_id, None, provider_id, url)
+        except LookupError:
+            continue
+        if provider_id is not None and provider.id != provider_id:
+            continue  # the list also matches parts of names, and "my-openai-proxy" is not OpenAI
+        prices = model.get_prices(at)
+        tiers = {name: getattr(prices, f"{name}_mtok") for name in ("input", "output", "cache_read")}
+        flat = {name: price.base if isinstance(price, TieredPrices) else price for name, price in tiers.items()}
+        if flat["input"] is None or flat["output"] is None:
+            continue
+        per_1000 = prices.requests_kcount
+        tiered = any(isinstance(price, TieredPrices) for price in tiers.values())
+        return Price(
+            input=float(flat["input"]),
+            output=float(flat["output"]),
+            cached=None if flat["cache_read"] is None else float(flat["cache_read"]),
+            request=0.0 if isinstance(per_1000, TieredPrices) else float(per_1000 or 0) / 1000,
+            source=f"genai-prices: {provider.id}/{model.id}" + (", lowest tier" if tiered else ""),
+        )
+    return None
