@@ -35,6 +35,7 @@ SERVICE_MODULES: Mapping[str, str] = {
     "TravelAPI": "travel_booking",
     "VehicleControlAPI": "vehicle_control",
 }
+_HUB = "hf://"
 _STATELESS = frozenset({"MathAPI"})
 
 
@@ -70,8 +71,7 @@ def find_data(where: str) -> BfclData:
     Raises:
         UsageError: nothing there; the message says what would be.
     """
-    if where.startswith("hf://"):
-        raise UsageError(f"{where}: only local folders are read; download it and give the folder (--bfcl-data DIR)")
+    where = local_folder(where)
     if where == "shipped":
         return BfclData(shipped("datasets") / "bfcl", "v3", "shipped slice")
     candidates = list(_installed()) if where == "installed" else list(_within(Path(where)))
@@ -82,6 +82,50 @@ def find_data(where: str) -> BfclData:
     if where == "installed":
         raise UsageError("no installed bfcl_eval with data: pip install --no-deps bfcl-eval, or give --bfcl-data DIR")
     raise UsageError(f"{where}: no BFCL_v3_*.json or BFCL_v4_*.json; expected those files and possible_answer/")
+
+
+def local_folder(where: str) -> str:
+    """``where``, or for an ``hf://datasets/owner/name`` address the folder that its files were downloaded to.
+
+    Raises:
+        UsageError: no such address, or the package that downloads is not installed.
+    """
+    if not where.startswith(_HUB):
+        return where
+    kind, _, name = where.removeprefix(_HUB).strip("/").partition("/")
+    if kind != "datasets" or name.count("/") != 1:
+        raise UsageError(f"{where}: expected hf://datasets/<owner>/<name>, or a local folder: --bfcl-data DIR")
+    try:
+        from huggingface_hub import snapshot_download
+        from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+    except ImportError:
+        raise UsageError(
+            f"{where}: needs pip install 'agent-vendor-verifier[hf]'; or download it yourself and give the folder: "
+            "--bfcl-data DIR"
+        ) from None
+    try:
+        return str(snapshot_download(name, repo_type="dataset"))
+    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
+        words = f"{where}: cannot be downloaded ({type(error).__name__}); download it and give the folder"
+        raise UsageError(f"{words}: --bfcl-data DIR") from None
+
+
+def custom_files(where: str) -> list[Path]:
+    """The files of custom rows at ``where``: that file, or all in a folder that has none in the native layout.
+
+    Raises:
+        UsageError: there is nothing at that path.
+    """
+    if where in ("shipped", "installed"):
+        return []
+    path = Path(where)
+    if not path.exists():
+        raise UsageError(f"{where}: there is no such file or folder")
+    if path.is_file():
+        return [path]
+    if any(next(folder.glob("BFCL_v[34]_*.json"), None) for folder in _within(path)):
+        return []
+    return sorted(file for file in path.rglob("*.jsonl*") if file.is_file()) or sorted(path.glob("*.json"))
 
 
 def load_categories(
@@ -156,6 +200,22 @@ def load_services(where: str) -> Services:
             f"multi-turn rows need bfcl_eval's simulated services: {INSTALL_SIMULATORS} ({error})"
         ) from None
     return InstalledServices({name: getattr(module, name) for name, module in modules.items()})
+
+
+def has_services(where: str) -> bool:
+    """Whether :func:`load_services` finds them, at ``where`` or installed."""
+    return find_services(where) is not None
+
+
+def find_services(where: str) -> Services | None:
+    """The simulated services at ``where``, else the installed ones, else None."""
+    places = [where] if where not in ("shipped", "installed") and Path(where).exists() else []
+    for place in [*places, "installed"]:
+        try:
+            return load_services(place)
+        except UsageError:
+            continue
+    return None
 
 
 def _load(data: BfclData, category: str, file: Path, limit: int | None, skip_bad: bool) -> LoadedSamples:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from vendor_verifier.config.suite_options import TaskOptions
@@ -22,21 +22,24 @@ from vendor_verifier.values.sample import Sample
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A sample file as read: its name (no path), digest, samples, and what is wrong with it."""
+    """A sample file as read: its name (no path), digest, samples, and what is wrong with it.
+
+    ``not_run`` are categories that were asked for and cannot run, each with the reason.
+    """
 
     name: str
     sha256: str
     samples: tuple[Sample, ...]
     skipped: tuple[str, ...]
     defects: tuple[str, ...]
+    not_run: Mapping[str, str] = field(default_factory=dict)
 
 
 def suite_dataset(kind: SuiteKind, options: TaskOptions, request: RunRequest) -> Dataset:
     """The file of the suite's options; else the user's, for a single suite or the trigger suite; else the shipped."""
-    if not isinstance(kind.dataset, str):
-        return _built_in(kind.name, kind.dataset(), options)
     if callable(kind.dataset):
-        return Dataset(f"built into {kind.name}", "", kind.dataset(), (), ())
+        return _built_in(kind.name, kind.dataset(), options)
+    assert kind.dataset is not None
     path = shipped(kind.dataset)
     if options.test_file_path is not None:
         path = Path(options.test_file_path)

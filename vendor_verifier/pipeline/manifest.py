@@ -83,6 +83,7 @@ def task_entry(task: Task, dataset: Dataset) -> dict[str, Any]:
         "count": len(task.samples),
         "skipped": list(dataset.skipped),
         "defects": list(dataset.defects),
+        "not_run": dict(dataset.not_run),
     }
 
 

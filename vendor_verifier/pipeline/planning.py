@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from vendor_verifier.config import Configuration, load_config
 from vendor_verifier.config.suite_options import known_suite, shared_options, split_options, suite_options
 from vendor_verifier.errors import Problem, ProblemsError
+from vendor_verifier.pipeline.bfcl_data import SUITE as BFCL
+from vendor_verifier.pipeline.bfcl_data import bfcl_dataset, not_run_lines
 from vendor_verifier.pipeline.datasets import Dataset, chosen_samples, suite_dataset
 from vendor_verifier.pipeline.request import RunRequest
 from vendor_verifier.pipeline.wires import as_raw_completions, run_wires
@@ -53,7 +55,8 @@ def prepare(request: RunRequest, environ: Mapping[str, str], *, require_keys: bo
     for name in dict.fromkeys(request.suites):
         kind = known_suite(name)
         chosen, own = split_options(kind, {**shared_options(kind, request.shared_options), **options.get(name, {})})
-        datasets[name] = suite_dataset(kind, chosen, request)
+        found = bfcl_dataset(own, chosen, request) if name == BFCL else suite_dataset(kind, chosen, request)
+        datasets[name] = found
         samples = chosen_samples(datasets[name], chosen, request)
         tasks.append(Task(name, samples, own, chosen.timeout_seconds))
     entries = as_raw_completions(configuration.entries) if request.use_raw_completions else configuration.entries
@@ -67,7 +70,7 @@ def prepare(request: RunRequest, environ: Mapping[str, str], *, require_keys: bo
         limits=request.limits,
         retry=request.retry,
         client=request.client,
-        warnings=(*configuration.warnings, *_plugin_warnings(registry)),
+        warnings=(*configuration.warnings, *_plugin_warnings(registry), *_not_run(datasets)),
     )
     return Prepared(plan, datasets, configuration, registry, run_wires(entries, request.tokenizer_model))
 
@@ -85,3 +88,7 @@ def _check_rank_metrics(request: RunRequest) -> None:
 
 def _plugin_warnings(registry: Registry) -> list[str]:
     return [f"vendor plugin {plugin.source} cannot be used: {plugin.error}" for plugin in registry.broken]
+
+
+def _not_run(datasets: Mapping[str, Dataset]) -> list[str]:
+    return [line for dataset in datasets.values() for line in not_run_lines(dataset.not_run)]
