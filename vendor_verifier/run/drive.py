@@ -11,6 +11,7 @@ from pathlib import Path
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.run.clients import Client
+from vendor_verifier.run.clock_watch import ClockWatch
 from vendor_verifier.run.keys import KeyRing
 from vendor_verifier.run.pacing import Limiter
 from vendor_verifier.run.retry import attempt_until_done, stops_vendor
@@ -112,6 +113,7 @@ class Driver:
             sleep=lambda seconds: self.limiter.rest(entry, seconds),
             pause=lambda _failure, seconds: self.limiter.pause(entry, seconds),
         )
+        self.limiter.concluded(entry, _as_asked(attempts)[-1])
         return TurnRecord(_as_asked(attempts), request.rewritten)
 
     async def _attempt(self, number: int, question: _Question, scheduled_ns: int) -> Attempt:
@@ -121,6 +123,7 @@ class Driver:
             raise RunClosed
         if leave == "stopped":
             return Attempt(number, failure=Failure("skipped", "plan", "the vendor was stopped earlier in this run"))
+        watch = ClockWatch()
         try:
             meter = ProgressMeter(question.reader())
             exchange = await self.client.exchange(
@@ -130,6 +133,7 @@ class Driver:
             return Attempt(number, failure=self._plugin_failure(error, "stream"))
         finally:
             self.limiter.release(entry)
+        watch.stop()
         try:
             timing, response, failure = read_answer(
                 exchange,
@@ -145,7 +149,9 @@ class Driver:
             failure = replace(failure, message=self.scrubber.text(failure.message))
             if stops_vendor(failure):
                 self.limiter.stop(entry, failure.message)
-        return Attempt(number, timing, response, failure)
+        attempt = Attempt(number, timing, watch.flagged(response), failure)
+        self.limiter.heard(entry, attempt, len(request.body))
+        return attempt
 
     def _plugin_failure(self, error: Exception, phase: Phase) -> Failure:
         """A bug on our side of the line: it is counted as ours, never charged to the vendor."""

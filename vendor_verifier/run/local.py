@@ -6,15 +6,17 @@ import random
 import signal
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import anyio
 
 from vendor_verifier.run.clients import open_client
+from vendor_verifier.run.descriptors import ensure_descriptors
 from vendor_verifier.run.drive import Driver
 from vendor_verifier.run.engine import Emit, Shard, VendorSlots, WorkItem, cut_shards, run_shard
 from vendor_verifier.run.keys import KeyRing
 from vendor_verifier.run.pacing import LocalLimiter
+from vendor_verifier.run.spending import CostOf, Spending
 from vendor_verifier.scrub import Scrubber
 from vendor_verifier.values.plan import Entry, Plan
 
@@ -25,16 +27,37 @@ _GRACE_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class RunEnd:
-    """How a run ended: the signal that ended it, if any, and the accounts that were stopped with the reason."""
+    """How a run ended: the signal that ended it, if any, and the accounts that were stopped with the reason.
+
+    ``limit`` says which spending limit kept something from being sent. ``eased`` holds by account how many requests at
+    a time were allowed, the fewest it came down to because the account limited our rate, and how many at the end.
+    """
 
     signal_number: int | None
     stopped: Mapping[str, str]
+    limit: str | None = None
+    eased: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
 
 
-async def run_local(plan: Plan, items: Sequence[WorkItem], run: str, emit: Emit, scrubber: Scrubber) -> RunEnd:
-    """Send every item. A first SIGINT or SIGTERM stops new requests and waits a little; a second ends at once."""
+async def run_local(
+    plan: Plan,
+    items: Sequence[WorkItem],
+    run: str,
+    emit: Emit,
+    scrubber: Scrubber,
+    costs: Mapping[tuple[str, str], CostOf] | None = None,
+) -> RunEnd:
+    """Send every item. A first SIGINT or SIGTERM stops new requests and waits a little; a second ends at once.
+
+    ``costs`` price an answer by (model, label); only a plan with ``max_cost_usd`` looks at them.
+
+    Raises:
+        UsageError: this machine does not let us open as many connections as the plan may need.
+    """
     entries = plan.entries
-    limiter = LocalLimiter(entries, plan.request_concurrency)
+    spending = Spending(plan.max_requests, plan.max_cost_usd, costs or {})
+    limiter = LocalLimiter(entries, plan.request_concurrency, spending)
+    ensure_descriptors(limiter.places)
     slots = VendorSlots(plan.vendor_concurrency, len(entries))
     rng = random.Random(plan.seed)  # noqa: S311 spreads waits, keeps no secret
     shards = cut_shards(items, BLOCK, plan.seed)
@@ -45,7 +68,8 @@ async def run_local(plan: Plan, items: Sequence[WorkItem], run: str, emit: Emit,
     ):
         driver = Driver(client, limiter, plan.retry, rng, scrubber, KeyRing(scrubber))
         await _run_shards(shards, _shards_in_flight(entries, plan), driver, run, emit, slots)
-    return RunEnd(interruption.signal_number, dict(limiter.stopped))
+    eased = {account: (easing.given, easing.lowest, easing.now) for account, easing in limiter.eased.items()}
+    return RunEnd(interruption.signal_number, dict(limiter.stopped), spending.reason, eased)
 
 
 async def _run_shards(

@@ -1,7 +1,9 @@
 """Decides when a request may be sent: how many are in flight per account, pauses, and vendors that are finished.
 
-It knows accounts (origin and key), not protocols. One process, several processes and a cluster differ in who stands
-behind :class:`Limiter`; the engine asks it before every attempt and does not know which it is.
+An account that keeps saying "not so fast" gets fewer places (:mod:`vendor_verifier.run.easing`); one that cannot be
+reached for many samples in a row is stopped; when a spending limit is reached nobody gets leave any more. It knows
+accounts (origin and key), not protocols. One process, several processes and a cluster differ in who stands behind
+:class:`Limiter`; the engine asks it before every attempt and does not know which it is.
 """
 
 from __future__ import annotations
@@ -11,7 +13,14 @@ from typing import Literal, Protocol
 
 import anyio
 
+from vendor_verifier.run.easing import Easing
+from vendor_verifier.run.retry import UNREACHABLE, slows_account
+from vendor_verifier.run.spending import Spending
 from vendor_verifier.values.plan import Entry
+from vendor_verifier.values.record import Attempt
+
+# Samples in a row, each after all its tries, that must have found nobody before a vendor counts as down.
+DOWN_AFTER = 10
 
 # go: send now and release afterwards; stopped: this account is finished; closed: the run takes nothing new.
 Leave = Literal["go", "stopped", "closed"]
@@ -35,14 +44,31 @@ class Limiter(Protocol):
     def stop(self, entry: Entry, reason: str) -> None:
         """Send nothing more on this entry's account."""
 
+    def heard(self, entry: Entry, attempt: Attempt, sent_bytes: int) -> None:
+        """How one attempt ended; ``sent_bytes`` is the size of what was asked."""
+
+    def concluded(self, entry: Entry, attempt: Attempt) -> None:
+        """How a turn ended after all its tries."""
+
 
 class LocalLimiter:
-    """The limiter of a run in one process."""
+    """The limiter of a run in one process. ``spending`` ends the run when a limit is reached."""
 
-    def __init__(self, entries: Sequence[Entry], request_concurrency: int) -> None:
+    def __init__(self, entries: Sequence[Entry], request_concurrency: int, spending: Spending | None = None) -> None:
         self._gates = {account: _Gate(limit) for account, limit in _limits(entries, request_concurrency).items()}
         self._closed = False
+        self._spending = spending or Spending()
         self.stopped: dict[str, str] = {}
+
+    @property
+    def places(self) -> int:
+        """How many requests can be in flight at once, all accounts together."""
+        return sum(gate.easing.given for gate in self._gates.values())
+
+    @property
+    def eased(self) -> Mapping[str, Easing]:
+        """Accounts whose places were lowered because they limited our rate."""
+        return {account: gate.easing for account, gate in self._gates.items() if gate.easing.was_lowered}
 
     async def acquire(self, entry: Entry) -> Leave:
         gate = self._gates[entry.account]
@@ -52,13 +78,35 @@ class LocalLimiter:
             if not self._refusal(entry):
                 await gate.wait_for_pause()
             leave = self._refusal(entry) or "go"
+            if leave == "go" and not self._spending.take():
+                self.close()
+                leave = "closed"
         finally:
             if leave != "go":
                 gate.places.release()
         return leave
 
     def release(self, entry: Entry) -> None:
-        self._gates[entry.account].places.release()
+        gate = self._gates[entry.account]
+        for _ in range(gate.easing.places_back()):
+            gate.places.release()
+
+    def heard(self, entry: Entry, attempt: Attempt, sent_bytes: int) -> None:
+        gate = self._gates[entry.account]
+        gate.easing.heard(is_limited=attempt.failure is not None and slows_account(attempt.failure))
+        self._spending.pay(entry, attempt, sent_bytes)
+        if self._spending.is_used_up:
+            self.close()
+
+    def concluded(self, entry: Entry, attempt: Attempt) -> None:
+        gate = self._gates[entry.account]
+        failure = attempt.failure
+        if failure is None or failure.kind not in UNREACHABLE:
+            gate.lost_in_a_row = 0
+            return
+        gate.lost_in_a_row += 1
+        if gate.lost_in_a_row >= DOWN_AFTER:
+            self.stop(entry, f"not reached for {DOWN_AFTER} samples in a row, last: {failure.kind}: {failure.message}")
 
     async def rest(self, entry: Entry, seconds: float) -> None:
         await self._gates[entry.account].rest(seconds)
@@ -88,6 +136,8 @@ class _Gate:
 
     def __init__(self, limit: int) -> None:
         self.places = anyio.Semaphore(limit, fast_acquire=True)
+        self.easing = Easing(limit)
+        self.lost_in_a_row = 0
         self.paused_until = 0.0
         self.over = anyio.Event()
 

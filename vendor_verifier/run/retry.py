@@ -31,6 +31,10 @@ _STOPPING_STATUS = frozenset({401, 402})
 # These mean "not so fast": the wait is for the whole account, not for one request.
 PAUSES_ACCOUNT: frozenset[FailureKind] = frozenset({"rate_limited", "overloaded"})
 _PAUSING_STATUS = frozenset({429, 503, 529})
+# Nobody was there to answer: what a vendor that is down looks like from here.
+UNREACHABLE: frozenset[FailureKind] = frozenset(
+    {"dns", "connect", "connect_refused", "connection_reset", "tls", "timeout_connect"}
+)
 
 _FIRST_WAIT_S = 0.5
 _LONGEST_OWN_WAIT_S = 8.0
@@ -57,6 +61,11 @@ def stops_vendor(failure: Failure) -> bool:
     if failure.kind == "api_error_in_200":
         return failure.status in _STOPPING_STATUS
     return failure.kind in STOPS_VENDOR and failure.status != 403
+
+
+def slows_account(failure: Failure) -> bool:
+    """Whether this asks for fewer requests at a time: our rate was limited. An overloaded host says less about us."""
+    return failure.kind == "rate_limited" or (failure.kind == "api_error_in_200" and failure.status == 429)
 
 
 def wait_s(failure: Failure | None, attempt_number: int, rules: RetryRules, rng: random.Random) -> float:

@@ -71,7 +71,11 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A whole run, decided before anything is sent. ``vendor_concurrency`` None means all vendors at once."""
+    """A whole run, decided before anything is sent. ``vendor_concurrency`` None means all vendors at once.
+
+    ``max_requests`` and ``max_cost_usd`` end a sitting early, None for no limit. ``redact_content``: nothing that was
+    asked or answered is stored, only digests and what scoring needs.
+    """
 
     entries: tuple[Entry, ...]
     tasks: tuple[Task, ...]
@@ -83,6 +87,9 @@ class Plan:
     retry: RetryRules = field(default_factory=RetryRules)
     client: ClientName = "direct"
     warnings: tuple[str, ...] = ()
+    max_requests: int | None = None
+    max_cost_usd: float | None = None
+    redact_content: bool = False
 
     @property
     def records_per_entry(self) -> int:
