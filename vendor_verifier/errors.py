@@ -7,7 +7,8 @@
     │   ├── ConfigError     config.yaml or .env                      exit 2
     │   └── DataError       a sample or a result file                exit 2
     ├── RunFolderError      the run folder cannot be read or locked  exit 2
-    └── StorageError        the disk refused a write                 exit 4
+    ├── StorageError        the disk refused a write                 exit 4
+    └── ClusterError        the cluster went away or lost its workers   exit 4
 
 A vendor that fails is a :class:`vendor_verifier.values.record.Failure`, a value on the line.
 """
@@ -71,3 +72,7 @@ class RunFolderError(UsageError):
 
 class StorageError(VerifierError):
     """The disk refused a write; rows already written stay readable."""
+
+
+class ClusterError(VerifierError):
+    """The cluster a run was sent over cannot go on; every record that came back is kept and the run can be resumed."""

@@ -78,16 +78,18 @@ async def run_shard(shard: Shard, driver: Driver, run: str, emit: Emit, slots: V
     """Make every record of the shard; each is emitted the moment it is finished."""
     async with anyio.create_task_group() as group:
         for items in _by_entry(shard, rotation=shard.number).values():
-            group.start_soon(_run_entry, items, driver, run, emit, slots)
+            group.start_soon(_run_entry, items, shard.number, driver, run, emit, slots)
 
 
-async def _run_entry(items: Sequence[WorkItem], driver: Driver, run: str, emit: Emit, slots: VendorSlots) -> None:
+async def _run_entry(
+    items: Sequence[WorkItem], block: int, driver: Driver, run: str, emit: Emit, slots: VendorSlots
+) -> None:
     async with slots, anyio.create_task_group() as group:
         for item in items:
-            group.start_soon(_run_item, item, driver, run, emit)
+            group.start_soon(_run_item, item, block, driver, run, emit)
 
 
-async def _run_item(item: WorkItem, driver: Driver, run: str, emit: Emit) -> None:
+async def _run_item(item: WorkItem, block: int, driver: Driver, run: str, emit: Emit) -> None:
     entry = item.line.entry
     try:
         turns = await driver.play(item.suite.play(item.sample), item.line, item.total_s)
@@ -102,6 +104,7 @@ async def _run_item(item: WorkItem, driver: Driver, run: str, emit: Emit) -> Non
         sample=item.sample.id,
         repetition=item.repetition,
         turns=turns,
+        block=block,
     )
     emit((record,))
 

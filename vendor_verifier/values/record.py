@@ -108,7 +108,11 @@ RecordKey = tuple[str, str, str, str, str, int]
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Everything that happened to one (run, model, label, suite, sample, repetition); one line of records.jsonl."""
+    """Everything that happened to one (run, model, label, suite, sample, repetition); one line of records.jsonl.
+
+    ``block`` numbers the shard it was asked in: what stands in one block was asked at about one time. ``worker`` and
+    ``region`` say where from, in a run on several machines; ``None`` otherwise and where the worker names no region.
+    """
 
     run: str
     model: str
@@ -119,6 +123,9 @@ class Record:
     repetition: int
     turns: tuple[TurnRecord, ...] = field(default=())
     schema: int = RECORD_SCHEMA
+    worker: str | None = None
+    block: int | None = None
+    region: str | None = None
 
     @property
     def key(self) -> RecordKey:
