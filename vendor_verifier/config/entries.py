@@ -62,6 +62,7 @@ def _entry(draft: Draft, keys: _KeyRing, overrides: Mapping[str, Any]) -> Entry:
         parameters={**draft.parameters, **parameters},
         concurrency=draft.concurrency,
         price=draft.price,
+        header_templates={name: text for name, (_, text) in draft.headers.items() if references(text)},
     )
 
 

@@ -20,7 +20,8 @@ class Entry:
     ``label`` names it in every table and is unique under its model. ``account`` stands for (origin, key) without
     revealing the key: entries that share it share concurrency, pauses and pacing. ``parameters`` override the
     sample's own (``temperature``, ``max_tokens``). ``key_name`` is the variable the key came from, ``key_command`` the
-    program that prints it where it has to be fetched anew while the run goes on.
+    program that prints it where it has to be fetched anew while the run goes on. ``header_templates`` are the headers
+    with a variable in them as the config writes them (``Bearer ${NAME}``), so that another machine can fill in its own.
     """
 
     model: str
@@ -36,6 +37,7 @@ class Entry:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     concurrency: int | None = None
     price: Mapping[str, Any] | None = None
+    header_templates: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
