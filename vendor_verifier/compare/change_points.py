@@ -87,7 +87,7 @@ def _between(values: NDArray[np.float64], points: Sequence[int], index: int, lea
 
 
 def _borne_out(before: NDArray[np.float64], after: NDArray[np.float64], effect: float, least_effect: float) -> bool:
-    """Whether every run of a level of two shows the change: the least effect, and a third of what the two show together.
+    """Whether every run of a level of two shows the change: the least effect, and a third of what both show together.
 
     One wild run beside a normal one is no level.
     """

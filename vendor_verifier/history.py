@@ -1,0 +1,207 @@
+"""A SQLite history of scored runs: figures per run and vendor. It holds no records, and it never fails a run.
+
+What cannot be written (locked, read-only, newer schema, not ours, damaged) is a sentence for the user, because the run
+folder is the evidence and ``agent-vendor-verifier score RUN`` adds it later. A run that is added again replaces itself.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+from vendor_verifier.errors import UsageError
+from vendor_verifier.values.trend import HistoryEntry, HistoryRun
+
+SCHEMA = 1
+BUSY_TIMEOUT_S = 5.0
+# "AVVH": tells our file from any other program's SQLite file.
+_APPLICATION_ID = 0x41565648
+_NAME = "agent-vendor-verifier"
+_TABLES = """
+CREATE TABLE runs(
+    run TEXT PRIMARY KEY, at TEXT NOT NULL, folder TEXT NOT NULL, question TEXT NOT NULL,
+    complete INTEGER NOT NULL, version TEXT NOT NULL, added_at TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE entries(
+    run TEXT NOT NULL REFERENCES runs ON DELETE CASCADE, model TEXT NOT NULL, label TEXT NOT NULL,
+    vendor TEXT NOT NULL, model_id TEXT NOT NULL, is_baseline INTEGER NOT NULL,
+    planned INTEGER NOT NULL, succeeded INTEGER NOT NULL, PRIMARY KEY(run, model, label)
+) WITHOUT ROWID;
+CREATE TABLE figures(
+    run TEXT NOT NULL, model TEXT NOT NULL, label TEXT NOT NULL, metric TEXT NOT NULL,
+    value REAL NOT NULL, n INTEGER NOT NULL, PRIMARY KEY(run, model, label, metric),
+    FOREIGN KEY(run, model, label) REFERENCES entries ON DELETE CASCADE
+) WITHOUT ROWID;
+CREATE INDEX runs_at ON runs(at);
+"""
+
+
+class _Unusable(Exception):
+    """The file is there and is not a history this program may touch."""
+
+
+def default_history_file() -> Path:
+    """``history.sqlite`` in this user's data folder."""
+    from platformdirs import user_data_path
+
+    return user_data_path(_NAME, appauthor=False) / "history.sqlite"
+
+
+def add_run(file: Path, run: HistoryRun, *, wait_s: float = BUSY_TIMEOUT_S) -> str | None:
+    """Write ``run``, replacing an older judgement of it; ``None``, or why it could not be written, in one sentence."""
+    try:
+        with _writable(file, wait_s) as connection:
+            _insert(connection, run)
+    except (sqlite3.Error, OSError, _Unusable) as error:
+        return f"the run is not in the history {file}: {_reason(error)}; `score RUN` adds it later"
+    return None
+
+
+def read_runs(file: Path, *, models: Sequence[str] = (), labels: Sequence[str] = ()) -> tuple[HistoryRun, ...]:
+    """All runs, oldest first; with ``models`` or ``labels`` (a label or a vendor's name) those in which they took part.
+
+    No file is an empty history.
+
+    Raises:
+        UsageError: there is a file and it cannot be read as a history.
+    """
+    if not file.exists():
+        return ()
+    try:
+        with _readable(file) as connection:
+            found = _select(connection)
+    except (sqlite3.Error, OSError, _Unusable) as error:
+        raise UsageError(f"the history {file} cannot be read: {_reason(error)}") from None
+    return tuple(run for run in found if _took_part(run, models, labels))
+
+
+def _took_part(run: HistoryRun, models: Sequence[str], labels: Sequence[str]) -> bool:
+    return not (models or labels) or any(
+        (not models or entry.model in models) and (not labels or entry.label in labels or entry.vendor in labels)
+        for entry in run.entries
+    )
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+@contextmanager
+def _writable(file: Path, wait_s: float) -> Iterator[sqlite3.Connection]:
+    """A connection inside one immediate transaction, which is committed at the end."""
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file.touch(mode=0o600)
+    with closing(sqlite3.connect(file, timeout=wait_s, isolation_level=None)) as connection:
+        connection.execute(f"PRAGMA busy_timeout = {int(wait_s * 1000)}")
+        connection.execute("PRAGMA foreign_keys = ON")
+        if not _is_ours(connection):
+            # Readers beside a writer; where the file system cannot do it, the plain journal is as safe.
+            with suppress(sqlite3.OperationalError):
+                connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            if not _is_ours(connection):
+                _create(connection)
+            yield connection
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        connection.execute("COMMIT")
+
+
+@contextmanager
+def _readable(file: Path) -> Iterator[sqlite3.Connection]:
+    """A connection that cannot write; a file in a read-only folder is read as one that nobody changes."""
+    address = file.resolve().as_uri()
+    with closing(sqlite3.connect(f"{address}?mode=ro", uri=True, timeout=BUSY_TIMEOUT_S)) as connection:
+        try:
+            usable = _is_ours(connection)
+        except sqlite3.OperationalError:
+            usable = None
+        if usable is not None:
+            if usable:
+                yield connection
+            else:
+                raise _Unusable("it is empty")
+            return
+    with closing(sqlite3.connect(f"{address}?mode=ro&immutable=1", uri=True)) as connection:
+        if not _is_ours(connection):
+            raise _Unusable("it is empty")
+        yield connection
+
+
+def _is_ours(connection: sqlite3.Connection) -> bool:
+    """True for a history of our schema, False for an empty file. Raises _Unusable for anything else."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (owner,) = connection.execute("PRAGMA application_id").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if owner == 0 and version == 0 and tables == 0:
+        return False
+    if owner != _APPLICATION_ID:
+        raise _Unusable("it is another program's database")
+    if version > SCHEMA:
+        raise _Unusable(f"a newer version of this program made it (schema {version}, known is {SCHEMA})")
+    return True
+
+
+def _create(connection: sqlite3.Connection) -> None:
+    for statement in _TABLES.split(";"):
+        connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {SCHEMA}")
+
+
+def _insert(connection: sqlite3.Connection, run: HistoryRun) -> None:
+    connection.execute("DELETE FROM runs WHERE run = ?", (run.run,))
+    connection.execute(
+        "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (run.run, run.at, run.folder, run.question, run.complete, run.version, datetime.now(UTC).isoformat()),
+    )
+    connection.executemany(
+        "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (
+                run.run,
+                each.model,
+                each.label,
+                each.vendor,
+                each.model_id,
+                each.is_baseline,
+                each.planned,
+                each.succeeded,
+            )
+            for each in run.entries
+        ],
+    )
+    connection.executemany(
+        "INSERT INTO figures VALUES (?, ?, ?, ?, ?, ?)",
+        [
+            (run.run, each.model, each.label, metric, value, n)
+            for each in run.entries
+            for metric, (value, n) in each.figures.items()
+        ],
+    )
+
+
+def _select(connection: sqlite3.Connection) -> list[HistoryRun]:
+    # One transaction, so that the three readings are of one moment.
+    connection.execute("BEGIN")
+    figures: dict[tuple[str, str, str], dict[str, tuple[float, int]]] = {}
+    for run, model, label, metric, value, n in connection.execute("SELECT * FROM figures ORDER BY metric"):
+        figures.setdefault((run, model, label), {})[metric] = (value, n)
+    entries: dict[str, list[HistoryEntry]] = {}
+    for run, model, label, vendor, model_id, baseline, planned, succeeded in connection.execute(
+        "SELECT * FROM entries ORDER BY model, label"
+    ):
+        found = figures.get((run, model, label), {})
+        entries.setdefault(run, []).append(
+            HistoryEntry(model, label, vendor, model_id, bool(baseline), planned, succeeded, found)
+        )
+    rows = connection.execute("SELECT run, at, folder, question, complete, version FROM runs ORDER BY at, run")
+    return [
+        HistoryRun(run, at, folder, question, bool(complete), version, tuple(entries.get(run, ())))
+        for run, at, folder, question, complete, version in rows
+    ]
