@@ -11,7 +11,7 @@ from vendor_verifier.metrics.decoding import Decoding, buffered
 from vendor_verifier.metrics.e2e_tps import record_delivery
 from vendor_verifier.metrics.tps import record_decoding
 from vendor_verifier.metrics.usage import zero_usage
-from vendor_verifier.suites.base import Suite, replay
+from vendor_verifier.suites.base import Suite, judged
 from vendor_verifier.values.record import Attempt, Record
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import CallClass, Decision, Score
@@ -60,7 +60,7 @@ def facts_of(record: Record, suite: Suite, sample: Sample, *, defective: bool = 
 
     ``defective``: a schema of the sample's own tools is unusable, which explains a refusal.
     """
-    score = _score(record, suite, sample)
+    score = judged(record, suite, sample)
     final = record.final
     kind = None if record.succeeded else _failure_kind(record)
     answered = None if final is None else final.response
@@ -97,13 +97,10 @@ def _tag(sample: Sample, name: str) -> str | None:
 def _problem(score: Score) -> str | None:
     """A short reason that many samples can share; whole sentences stay in the score's details."""
     problem = score.details.get("error")
+    if isinstance(problem, list):
+        # The sentences are of this sample only; what kind of error they describe is shared.
+        problem = score.details.get("error_type")
     return problem[:120] if isinstance(problem, str) else None
-
-
-def _score(record: Record, suite: Suite, sample: Sample) -> Score:
-    """An unfinished recording decides nothing."""
-    finals = (turn.attempts[-1] for turn in record.turns if turn.attempts)
-    return replay(suite.play(sample), finals) or Score(suite.name)
 
 
 def _failure_kind(record: Record) -> str:

@@ -13,8 +13,9 @@ from typing import Any, NoReturn
 
 import anyio
 
-from vendor_verifier.config.suite_options import build_suite, known_suite
 from vendor_verifier.errors import RunFolderError, VerifierError
+from vendor_verifier.pipeline.bfcl_pages import write_bfcl_pages
+from vendor_verifier.pipeline.judges import ready_suite
 from vendor_verifier.pipeline.manifest import new_manifest, now_text, refuse_other_plan
 from vendor_verifier.pipeline.planning import Prepared
 from vendor_verifier.pipeline.request import RunRequest
@@ -80,6 +81,7 @@ def run(
         folder.write_manifest(manifest)
     report = score_folder(folder)
     write_reports(folder, report)
+    write_bfcl_pages(folder)
     return RunOutcome(folder, report, end.signal_number)
 
 
@@ -132,7 +134,7 @@ def is_answered(record: Record) -> bool:
 def _items(plan: Plan, prepared: Prepared) -> Iterator[WorkItem]:
     lines = [_line(entry, prepared) for entry in plan.entries]
     for task in plan.tasks:
-        suite = build_suite(known_suite(task.suite), task.options)
+        suite = ready_suite(task.suite, task.options, task.samples)
         for sample in task.samples:
             for repetition in range(plan.repeat):
                 for line in lines:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from vendor_verifier.compare.ranking import RANK_METRICS
 from vendor_verifier.compare.scoreboard import score_run
-from vendor_verifier.config.suite_options import build_suite, known_suite
+from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.errors import RunFolderError
+from vendor_verifier.pipeline.bfcl_pages import write_bfcl_pages
+from vendor_verifier.pipeline.judges import ready_suite, unjudged_reason
 from vendor_verifier.pipeline.manifest import entry_infos
 from vendor_verifier.pipeline.request import ScoreRequest
 from vendor_verifier.reports import REPORTS
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites.base import Suite
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
+from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import PlayedTask, Report
 
 # A run that was killed still says "running": whether it is complete is then seen from its records.
@@ -34,6 +37,7 @@ def score_again(folder: RunFolder, **changes: Any) -> Report:
     folder.write_manifest(manifest | {"score": asdict(chosen)})
     report = score_folder(folder)
     write_reports(folder, report)
+    write_bfcl_pages(folder)
     return report
 
 
@@ -55,6 +59,9 @@ def score_folder(folder: RunFolder) -> Report:
     warnings += [f"{label} was stopped: {reason}" for label, reason in manifest.get("stopped", {}).items()]
     stored = _tasks(folder, manifest)
     warnings += [f"sample left out: {skipped}" for task in stored for skipped in task["skipped"]]
+    played = [_played(folder, task) for task in stored]
+    suites = {task["suite"]: _judge(task, known.samples) for task, known in zip(stored, played, strict=True)}
+    warnings += [words for known in played if (words := unjudged_reason(suites[known.suite], known.samples))]
     unreadable: list[str] = []
 
     def bad_line(number: int, reason: str) -> None:
@@ -62,9 +69,9 @@ def score_folder(folder: RunFolder) -> Report:
 
     report = score_run(
         entry_infos(manifest),
-        [_played(folder, task) for task in stored],
+        played,
         folder.read_records(bad_line),
-        suites={task["suite"]: _judge(task) for task in stored},
+        suites=suites,
         repeat=int(manifest["settings"]["repeat"]),
         undecided=chosen.undecided,
         schema_policy=chosen.schema_policy,
@@ -92,10 +99,11 @@ def _played(folder: RunFolder, task: Mapping[str, Any]) -> PlayedTask:
     return PlayedTask(kind.name, folder.read_samples(kind.name), kind.main, kind.apart)
 
 
-def _judge(task: Mapping[str, Any]) -> Suite:
+def _judge(task: Mapping[str, Any], samples: Sequence[Sample]) -> Suite:
     """The suite that judges a stored task; argument checkers are kept, because every sample is judged many times."""
-    kind = known_suite(task["suite"])
-    return TriggerSuite(checkers=KeptCheckers()) if kind.build is TriggerSuite else build_suite(kind, task["options"])
+    if known_suite(task["suite"]).build is TriggerSuite:
+        return TriggerSuite(checkers=KeptCheckers())
+    return ready_suite(task["suite"], task["options"], samples)
 
 
 def write_reports(folder: RunFolder, report: Report, formats: Iterable[str] | None = None) -> list[Path]:

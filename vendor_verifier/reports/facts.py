@@ -8,6 +8,7 @@ from vendor_verifier.reports import cells
 from vendor_verifier.values.score import ModelScore, Report, VendorScore
 
 Escape = Callable[[str], str]
+_BY_CATEGORY = ("bfcl",)
 
 
 def place(vendor: VendorScore, model: ModelScore) -> int | None:
@@ -118,6 +119,23 @@ def broken_line(vendor: VendorScore, escape: Escape) -> str | None:
     checks = [item for score in vendor.suites.values() for item in score.checks.items()]
     broken = [name for name, check in checks if check.status == "broken"]
     return f"broken: {', '.join(map(escape, broken))}" if broken else None
+
+
+def category_lines(model: ModelScore, escape: Escape) -> list[str]:
+    """``bfcl simple_python: 1 a, b; 0.9 c``, a line a category, for evaluations that publish by category."""
+    lines = []
+    for suite in _BY_CATEGORY:
+        scores = {vendor.label: vendor.suites[suite] for vendor in model.vendors if suite in vendor.suites}
+        found: dict[str, dict[str, list[str]]] = {}
+        for label, score in scores.items():
+            for category, means in score.groups.get("category", {}).items():
+                # The first value is the evaluation's main one.
+                value = cells.rate(next(iter(means.values()), None))
+                found.setdefault(category, {}).setdefault(value, []).append(escape(label))
+        for category, values in found.items():
+            told = "; ".join(f"{value} {', '.join(labels)}" for value, labels in sorted(values.items(), reverse=True))
+            lines.append(f"{suite} {escape(category)}: {told}")
+    return lines
 
 
 def served_line(vendor: VendorScore, escape: Escape) -> str | None:

@@ -122,7 +122,7 @@ def _vendor_line(vendor: VendorScore, model: ModelScore) -> str:
 
 def _notes(model: ModelScore) -> list[str]:
     """What a reader must know about single figures: marks, pairs left out, short measurements, failures."""
-    notes = facts.footnotes(model)
+    notes = [*facts.footnotes(model), *facts.category_lines(model, _label)]
     for vendor in model.vendors:
         if not vendor.recorded and not vendor.suites:
             notes.append(f"{_label(vendor.label)}: not measured, there is no record of it ({vendor.planned} planned)")
