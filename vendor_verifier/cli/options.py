@@ -59,8 +59,12 @@ class RunOptions:
         Literal["native", "text"] | None, option("Read native tool calls, or JSON in the text.", WHAT)
     ] = None
     compare_parameters: Annotated[bool, flag("tool_correctness: arguments count too.", WHAT)] = False
+    bfcl_data: Annotated[str | None, option("A folder, 'installed' or hf://… [default: shipped]", WHAT)] = None
+    bfcl_category: Annotated[tuple[str, ...], many("Category or group (repeatable). [default: ast]", WHAT)] = ()
+    bfcl_version: Annotated[Literal["v3", "v4"] | None, option("Of its Overall Acc. [default: v3]", WHAT)] = None
     dataset_format: Annotated[str | None, option("Row format. [default: by the first row]", WHAT)] = None
     limit: Annotated[int | None, option("Only the first N samples.", WHAT, "--limit", "-n", check=_AT_LEAST_1)] = None
+    limit_per_category: Annotated[int | None, option("bfcl: only N rows of each.", WHAT, check=_AT_LEAST_1)] = None
     sample_ids: Annotated[str | None, option("Only these ids, with commas.", WHAT)] = None
     filter_difficulty: Annotated[tuple[str, ...], many("Only this difficulty (repeatable).", WHAT)] = ()
     filter_category: Annotated[tuple[str, ...], many("Only categories with this text (repeatable).", WHAT)] = ()
@@ -83,6 +87,12 @@ class RunOptions:
     first_token_timeout: Annotated[float, option("Seconds to the first token.", PACE, check=_POSITIVE)] = 120
     idle_timeout: Annotated[float, option("Seconds without data in an answer.", PACE, check=_POSITIVE)] = 60
 
+    max_requests: Annotated[
+        int | None, option("Send no more than N requests, then stop (resumable).", PACE, check=_AT_LEAST_1)
+    ] = None
+    max_cost: Annotated[
+        float | None, option("Stop when about so many US dollars are spent.", PACE, check=_POSITIVE)
+    ] = None
     client: Annotated[ClientName, option("Send ourselves, or through the official SDKs.", PACE)] = "direct"
 
     temperature: Annotated[float | None, option("0 to 2.", MODEL, check=Number(gte=0, lte=2))] = None
@@ -101,6 +111,7 @@ class RunOptions:
     output_dir: Annotated[
         Path | None, option("Run folder. [default: runs/<timestamp>]", OUTPUT, "--output-dir", "-o")
     ] = None
+    redact_content: Annotated[bool, flag("Store digests, no prompts and no answers.", OUTPUT)] = False
     quiet: Annotated[bool, flag("No progress on stderr.", OUTPUT, "--quiet", "-q")] = False
     verbose: Annotated[bool, flag("Every failure on stderr as it happens.", OUTPUT, "--verbose", "-v")] = False
     json: Annotated[bool, flag("Print scores.json instead of tables.", OUTPUT)] = False
@@ -123,7 +134,7 @@ class RunOptions:
             request_concurrency=self.request_concurrency,
             retry=RetryRules(retries=self.retries),
             limits=Limits(self.timeout, self.connect_timeout, self.first_token_timeout, self.idle_timeout),
-            suites=self.suite or ("trigger",),
+            suites=self.suite or (("bfcl",) if self._asks_bfcl() else ("trigger",)),
             suite_options=self.suite_option,
             shared_options=self._shared_options(),
             dataset_format=self.dataset_format,
@@ -132,6 +143,9 @@ class RunOptions:
             seed=self.seed,
             output_dir=self.output_dir,
             incremental=self.incremental,
+            redact_content=self.redact_content,
+            max_requests=self.max_requests,
+            max_cost_usd=self.max_cost,
             skip_bad_samples=self.skip_bad_samples,
             client=self.client,
             use_raw_completions=self.use_raw_completions,
@@ -139,8 +153,19 @@ class RunOptions:
             score=ScoreRequest(self.undecided, self.schema, self.rank_metric),
         )
 
+    def _asks_bfcl(self) -> bool:
+        """A flag that only this evaluation understands was given."""
+        return bool(self.bfcl_data or self.bfcl_category or self.bfcl_version or self.limit_per_category)
+
     def _shared_options(self) -> Mapping[str, Any]:
-        stated = {"answer_format": self.answer_format, "compare_parameters": self.compare_parameters or None}
+        stated = {
+            "answer_format": self.answer_format,
+            "compare_parameters": self.compare_parameters or None,
+            "data": self.bfcl_data,
+            "category": ",".join(self.bfcl_category) or None,
+            "version": self.bfcl_version,
+            "limit_per_category": self.limit_per_category,
+        }
         return {name: value for name, value in stated.items() if value is not None}
 
     def _selection(self) -> Selection:

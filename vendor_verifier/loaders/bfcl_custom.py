@@ -24,8 +24,8 @@ from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample, Source
 
 _NO_TOOLS = (
-    "the row has no tools; give them in the row, give a file of tools for all rows, "
-    "or ask for schemas to be inferred from the expected calls"
+    "the row has no tools; give them in the row, give a file of tools for all rows (bfcl.tools=FILE), "
+    "or have them inferred from the expected calls (bfcl.infer_tools=true)"
 )
 
 
@@ -72,7 +72,7 @@ def read_custom(
         expected["id"] = f"{expected['category']}_{len(samples)}"
         digest = _digest(turn, expected)
         seen[digest] = seen.get(digest, 0) + 1
-        tags = {"category": expected["category"], "bfcl_id": expected["id"], "bfcl_data": "custom"}
+        tags = {"category": expected["category"], "bfcl_id": expected["id"], "bfcl_data": dataset}
         samples.append(Sample(f"{digest}-{seen[digest]}", turn, expected, tags, Source(dataset, row.line)))
     if problems and not skip_bad:
         raise data_error(problems)

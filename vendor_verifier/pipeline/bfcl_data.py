@@ -54,11 +54,11 @@ def bfcl_dataset(own: Mapping[str, Any], chosen: TaskOptions, request: RunReques
         (part, _load(part, options, request.skip_bad_samples)) for part in _parts(options, chosen, request)
     ]
     samples = _merged((part.task, found.samples.samples) for part, found in loaded)
-    not_run = {category: reason for _, found in loaded for category, reason in found.not_run.items()}
+    not_run = {part.task: found.not_run for part, found in loaded if found.not_run}
     if not samples:
         raise UsageError("; ".join(["bfcl: nothing can run", *not_run_lines(not_run)]))
     return Dataset(
-        name=", ".join(dict.fromkeys(part.where for part, _ in loaded)),
+        name=", ".join(dict.fromkeys(str(sample.tags["bfcl_data"]) for sample in samples)),
         sha256=hashlib.sha256("\n".join(sample.id for sample in samples).encode()).hexdigest(),
         samples=samples,
         skipped=tuple(str(problem) for _, found in loaded for problem in found.samples.skipped),
@@ -86,11 +86,12 @@ def read_job_file(path: Path) -> Job:
         raise ConfigError([replace(problem, file=path) for problem in error.problems]) from None
 
 
-def not_run_lines(not_run: Mapping[str, str]) -> list[str]:
-    """``bfcl: a, b: not run: needs …``, one line a reason."""
-    by_reason: dict[str, list[str]] = {}
-    for category, reason in not_run.items():
-        by_reason.setdefault(reason, []).append(category)
+def not_run_lines(not_run: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """``bfcl: a, b: not run: needs …``, one line a reason, whatever task asked."""
+    by_reason: dict[str, dict[str, None]] = {}
+    for reasons in not_run.values():
+        for category, reason in reasons.items():
+            by_reason.setdefault(reason, {})[category] = None
     return [f"{SUITE}: {', '.join(categories)}: {reason}" for reason, categories in by_reason.items()]
 
 

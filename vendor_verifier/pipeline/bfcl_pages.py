@@ -62,7 +62,7 @@ def write_bfcl_pages(folder: RunFolder, manifest: Mapping[str, Any] | None = Non
         names: set[str] = set()
         for label, page in result_pages(tasks, version=version).items():
             page["run"] = {
-                name: {**plain, "not_run": dict(task.get("not_run", {}))} for name, plain in page["run"].items()
+                name: {**plain, "not_run": task.get("not_run", {}).get(name, {})} for name, plain in page["run"].items()
             }
             text = json.dumps(page, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
             written.append(home.write(f"{_file_name(label, names)}.json", text))

@@ -24,7 +24,7 @@ from vendor_verifier.values.sample import Sample
 class Dataset:
     """A sample file as read: its name (no path), digest, samples, and what is wrong with it.
 
-    ``not_run`` are categories that were asked for and cannot run, each with the reason.
+    ``not_run`` are, by task of a job, categories that were asked for and cannot run, each with the reason.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Dataset:
     samples: tuple[Sample, ...]
     skipped: tuple[str, ...]
     defects: tuple[str, ...]
-    not_run: Mapping[str, str] = field(default_factory=dict)
+    not_run: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 def suite_dataset(kind: SuiteKind, options: TaskOptions, request: RunRequest) -> Dataset:

@@ -1,0 +1,35 @@
+"""The command ``bfcl``: runs the published evaluation's job file on the configured vendors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+from vendor_verifier.cli.options import WHAT, RunOptions, flag, option
+
+_NO_OPTIONS = RunOptions()
+
+
+def bfcl_command(
+    options: RunOptions = _NO_OPTIONS,
+    *,
+    job: Annotated[Path, option("The job, a JSON file; see docs/bfcl.md.", WHAT)],
+    infer_tools: Annotated[bool, flag("Custom rows without tools: make some from the expected calls.", WHAT)] = False,
+    tools: Annotated[Path | None, option("Tools for custom rows that bring none, JSON.", WHAT)] = None,
+) -> int:
+    """Run a BFCL evaluation job: its tasks, each with its own data, on every configured vendor."""
+    from vendor_verifier.cli.main_job import run_main_job
+    from vendor_verifier.pipeline.bfcl_data import read_job_file
+
+    asked = read_job_file(job)
+    words = [f"bfcl.job={job}"]
+    words += ["bfcl.infer_tools=true"] if infer_tools else []
+    words += [f"bfcl.tools={tools}"] if tools is not None else []
+    # What the command line says counts more than the job.
+    pace = options.request_concurrency
+    if asked.parallelism is not None and pace == _NO_OPTIONS.request_concurrency:
+        pace = asked.parallelism
+    return run_main_job(
+        replace(options, suite=("bfcl",), suite_option=(*options.suite_option, *words), request_concurrency=pace)
+    )
