@@ -61,4 +61,6 @@ def _exit_code(outcome: RunOutcome) -> int:
     unfinished = unfinished_vendors(outcome)
     for words in unfinished:
         say(f"incomplete: {plain(words)}")
-    return EXIT_INCOMPLETE if unfinished else EXIT_OK
+    if outcome.limit is not None:
+        say(f"incomplete: {outcome.limit}; go on with --incremental")
+    return EXIT_INCOMPLETE if unfinished or outcome.limit is not None else EXIT_OK

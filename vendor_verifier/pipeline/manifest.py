@@ -15,6 +15,7 @@ from vendor_verifier.config import describe
 from vendor_verifier.errors import RunFolderError
 from vendor_verifier.pipeline.datasets import Dataset
 from vendor_verifier.pipeline.planning import Prepared
+from vendor_verifier.pipeline.redacting import keeps_texts, redacted_task
 from vendor_verifier.pipeline.request import ScoreRequest
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.plan import Plan, Task
@@ -38,13 +39,19 @@ def new_manifest(run: str, prepared: Prepared, score: ScoreRequest) -> dict[str,
         "finished_at": None,
         "status": "running",
         "entries": describe(plan.entries),
-        "tasks": [task_entry(task, prepared.datasets[task.suite]) for task in plan.tasks],
+        "tasks": [_told_task(task, prepared) for task in plan.tasks],
         "settings": _settings(plan),
         "score": asdict(score),
         "identity": identity(plan),
         "warnings": list(plan.warnings),
         "stopped": {},
+        "redacted": plan.redact_content,
     }
+
+
+def _told_task(task: Task, prepared: Prepared) -> dict[str, Any]:
+    told = task_entry(task, prepared.datasets[task.suite])
+    return redacted_task(told) if prepared.plan.redact_content and not keeps_texts(task.suite) else told
 
 
 def identity(plan: Plan) -> dict[str, Any]:
@@ -66,6 +73,8 @@ def identity(plan: Plan) -> dict[str, Any]:
         "samples": {task.suite: _digest(task) for task in plan.tasks},
         "suites": {task.suite: dict(task.options) for task in plan.tasks},
         "repeat": plan.repeat,
+        # Only where it is so: what was stored without texts cannot be gone on with them, nor the other way round.
+        **({"redacted": True} if plan.redact_content else {}),
     }
 
 
@@ -92,7 +101,8 @@ def refuse_other_plan(folder: RunFolder, stored: Mapping[str, Any], plan: Plan) 
     before, now = stored.get("identity"), identity(plan)
     if before == now:
         return
-    differing = [key for key in now if not isinstance(before, dict) or before.get(key) != now[key]]
+    known = before if isinstance(before, dict) else {}
+    differing = [key for key in {**now, **known} if known.get(key) != now.get(key)]
     raise RunFolderError(
         f"{folder.path} was made with other {', '.join(differing)}; "
         "resume with the same configuration, samples and --repeat, or start a new run with another --output-dir"
@@ -135,6 +145,8 @@ def _settings(plan: Plan) -> dict[str, Any]:
         "vendor_concurrency": plan.vendor_concurrency,
         "limits": asdict(plan.limits),
         "retry": asdict(plan.retry),
+        "max_requests": plan.max_requests,
+        "max_cost_usd": plan.max_cost_usd,
     }
 
 

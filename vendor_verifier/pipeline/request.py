@@ -58,6 +58,9 @@ class RunRequest:
     seed: int = 0
     output_dir: Path | None = None
     incremental: bool = False
+    redact_content: bool = False
+    max_requests: int | None = None
+    max_cost_usd: float | None = None
     skip_bad_samples: bool = False
     client: ClientName = "direct"
     use_raw_completions: bool = False

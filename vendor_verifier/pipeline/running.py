@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -15,17 +15,21 @@ import anyio
 
 from vendor_verifier.errors import RunFolderError, VerifierError
 from vendor_verifier.pipeline.bfcl_pages import write_bfcl_pages
+from vendor_verifier.pipeline.guarding import costs_of, ending
 from vendor_verifier.pipeline.judges import ready_suite
 from vendor_verifier.pipeline.manifest import new_manifest, now_text, refuse_other_plan
 from vendor_verifier.pipeline.planning import Prepared
+from vendor_verifier.pipeline.redacting import keeps_texts, redactor
 from vendor_verifier.pipeline.request import RunRequest
 from vendor_verifier.pipeline.scoring import score_folder, write_reports
 from vendor_verifier.pipeline.simulation import with_simulated_vendors
 from vendor_verifier.pipeline.wires import wire_of
+from vendor_verifier.redact import redacted_sample
 from vendor_verifier.run.drive import Line
 from vendor_verifier.run.engine import WorkItem
 from vendor_verifier.run.journal import Journal
 from vendor_verifier.run.local import RunEnd, run_local
+from vendor_verifier.run.spending import CostOf
 from vendor_verifier.scrub import Scrubber
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import suite_kind
@@ -41,11 +45,12 @@ OnStart = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """A finished sitting: where it lies, what it is worth, and the signal that ended it, if any."""
+    """A finished sitting: where it lies, what it is worth, and what ended it early, if anything: a signal, a limit."""
 
     folder: RunFolder
     report: Report
     signal_number: int | None = None
+    limit: str | None = None
 
 
 def run(
@@ -75,14 +80,15 @@ def run(
         with with_simulated_vendors(prepared.plan.entries, prepared.plan.seed) as entries:
             plan = replace(prepared.plan, entries=entries)
             items = [item for item in _items(plan, prepared) if _key(manifest["run"], item) not in done]
+            costs = costs_of(prepared.plan)
             on_start(len(items), len(done))
-            end = _send(plan, items, manifest["run"], journal, scrubber, on_record)
-        manifest |= _ending(end, prepared.plan)
+            end = _send(plan, items, manifest["run"], journal, scrubber, costs, on_record)
+        manifest |= ending(end, prepared.plan) | {"finished_at": now_text()}
         folder.write_manifest(manifest)
     report = score_folder(folder)
     write_reports(folder, report)
     write_bfcl_pages(folder)
-    return RunOutcome(folder, report, end.signal_number)
+    return RunOutcome(folder, report, end.signal_number, end.limit)
 
 
 def _open_folder(request: RunRequest, prepared: Prepared) -> tuple[RunFolder, dict[str, Any]]:
@@ -97,7 +103,8 @@ def _open_folder(request: RunRequest, prepared: Prepared) -> tuple[RunFolder, di
         raise RunFolderError(f"{folder.path} already holds a run; add --incremental to go on with it, or name another")
     folder.create()
     for task in prepared.plan.tasks:
-        folder.write_samples(task.suite, task.samples)
+        hide = prepared.plan.redact_content and not keeps_texts(task.suite)
+        folder.write_samples(task.suite, [redacted_sample(one) for one in task.samples] if hide else task.samples)
     run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
     return folder, new_manifest(run_id, prepared, request.score)
 
@@ -152,15 +159,25 @@ def _key(run_id: str, item: WorkItem) -> RecordKey:
 
 
 def _send(
-    plan: Plan, items: Sequence[WorkItem], run_id: str, journal: Journal, scrubber: Scrubber, on_record: OnRecord
+    plan: Plan,
+    items: Sequence[WorkItem],
+    run_id: str,
+    journal: Journal,
+    scrubber: Scrubber,
+    costs: Mapping[tuple[str, str], CostOf],
+    on_record: OnRecord,
 ) -> RunEnd:
+    redact = redactor(items) if plan.redact_content else None
+
     def emit(records: Sequence[Record]) -> None:
+        if redact is not None:
+            records = [redact(record) for record in records]
         journal.append(records)
         for record in records:
             on_record(record)
 
     with _only_error(), _quiet_collector():
-        return anyio.run(run_local, plan, items, run_id, emit, scrubber)
+        return anyio.run(run_local, plan, items, run_id, emit, scrubber, costs)
 
 
 @contextmanager
@@ -195,20 +212,6 @@ def _raise_first(group: BaseExceptionGroup[BaseException]) -> NoReturn:
     while isinstance(first, BaseExceptionGroup):
         first = first.exceptions[0]
     raise first
-
-
-def _ending(end: RunEnd, plan: Plan) -> dict[str, Any]:
-    # A refused key stops every entry that uses it, so each of them is named.
-    stopped = {
-        f"{entry.model}: {entry.label}": end.stopped[entry.account]
-        for entry in plan.entries
-        if entry.account in end.stopped
-    }
-    return {
-        "status": "interrupted" if end.signal_number is not None else "finished",
-        "finished_at": now_text(),
-        "stopped": stopped,
-    }
 
 
 def _is_blind(score: SuiteScore) -> bool:

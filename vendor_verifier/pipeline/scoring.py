@@ -12,6 +12,7 @@ from vendor_verifier.compare.scoreboard import score_run
 from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.errors import RunFolderError
 from vendor_verifier.pipeline.bfcl_pages import write_bfcl_pages
+from vendor_verifier.pipeline.guarding import ending_warnings
 from vendor_verifier.pipeline.judges import ready_suite, unjudged_reason
 from vendor_verifier.pipeline.manifest import entry_infos
 from vendor_verifier.pipeline.request import ScoreRequest
@@ -56,7 +57,7 @@ def score_folder(folder: RunFolder) -> Report:
     manifest = folder.read_manifest()
     chosen = score_request(manifest)
     warnings: list[str] = list(manifest.get("warnings", ()))
-    warnings += [f"{label} was stopped: {reason}" for label, reason in manifest.get("stopped", {}).items()]
+    warnings += ending_warnings(manifest)
     stored = _tasks(folder, manifest)
     warnings += [f"sample left out: {skipped}" for task in stored for skipped in task["skipped"]]
     played = [_played(folder, task) for task in stored]

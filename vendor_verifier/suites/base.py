@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from typing import Protocol
 
-from vendor_verifier.values.record import Attempt
+from vendor_verifier.values.record import Attempt, Record
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import Score
@@ -42,3 +42,11 @@ def replay(play: Play, answers: Iterator[Attempt]) -> Score | None:
     except StopIteration as end:
         judgement: Judgement = end.value
         return judgement()
+
+
+def judged(record: Record, suite: Suite, sample: Sample) -> Score:
+    """The score of one record: stored with it, else found by playing again; an unfinished recording decides nothing."""
+    if record.score is not None:
+        return record.score
+    finals = (turn.attempts[-1] for turn in record.turns if turn.attempts)
+    return replay(suite.play(sample), finals) or Score(suite.name)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from vendor_verifier.values.event import FinishReason, ToolCall, Usage
+from vendor_verifier.values.score import Score
 
 RECORD_SCHEMA = 1
 
@@ -123,6 +124,7 @@ class Record:
     repetition: int
     turns: tuple[TurnRecord, ...] = field(default=())
     schema: int = RECORD_SCHEMA
+    score: Score | None = None
     worker: str | None = None
     block: int | None = None
     region: str | None = None

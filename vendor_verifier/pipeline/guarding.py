@@ -1,0 +1,80 @@
+"""What ends a run early or slows it down, and how a report tells of it; the counting itself is the limiter's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+from vendor_verifier.compare.money import cost_usd
+from vendor_verifier.errors import Problem, ProblemsError
+from vendor_verifier.prices import price_of
+from vendor_verifier.redact import redacted_words
+from vendor_verifier.run.local import RunEnd
+from vendor_verifier.run.spending import CostOf
+from vendor_verifier.values.plan import Plan
+
+
+def costs_of(plan: Plan) -> dict[tuple[str, str], CostOf]:
+    """What an answer of each entry costs, given its usage; nothing when the plan limits no cost.
+
+    Raises:
+        UsageError: a cost limit is set and the price of an entry is not known.
+    """
+    if plan.max_cost_usd is None:
+        return {}
+    now = datetime.now(UTC)
+    costs: dict[tuple[str, str], CostOf] = {}
+    unknown = []
+    for entry in plan.entries:
+        price = price_of(entry, now)
+        if price is not None:
+            costs[entry.model, entry.label] = partial(cost_usd, price=price)
+        elif not entry.endpoint.base_url.startswith("sim://"):
+            unknown.append(f"{entry.model}: {entry.label}")
+    if unknown:
+        words = f"the price of {', '.join(unknown)} is not known; add `price: {{input: …, output: …}}` to the entry"
+        raise ProblemsError([Problem(words, key="--max-cost")])
+    return costs
+
+
+def ending(end: RunEnd, plan: Plan) -> dict[str, Any]:
+    """The part of the manifest that is known when a sitting is over."""
+    stopped = {
+        # A refused key stops every entry that uses it, so each of them is named.
+        f"{entry.model}: {entry.label}": _words(end.stopped[entry.account], plan)
+        for entry in plan.entries
+        if entry.account in end.stopped
+    }
+    eased = {
+        f"{entry.model}: {entry.label}": dict(zip(("given", "lowest", "last"), end.eased[entry.account], strict=True))
+        for entry in plan.entries
+        if entry.account in end.eased
+    }
+    is_whole = end.signal_number is None and end.limit is None
+    return {
+        "status": "finished" if is_whole else "interrupted",
+        "limit": end.limit,
+        "stopped": stopped,
+        "concurrency_lowered": eased,
+    }
+
+
+def ending_warnings(manifest: Mapping[str, Any]) -> Iterator[str]:
+    """What a reader of the report has to know of how the run went."""
+    if manifest.get("limit"):
+        yield f"the run was ended early: {manifest['limit']}"
+    for label, reason in manifest.get("stopped", {}).items():
+        yield f"{label} was stopped: {reason}"
+    for label, places in manifest.get("concurrency_lowered", {}).items():
+        yield (
+            f"{label} limited our rate: requests at a time went from {places['given']} down to {places['lowest']} "
+            f"({places['last']} at the end)"
+        )
+    if manifest.get("redacted"):
+        yield "content is left out: prompts, answers and what is expected are shown as digests"
+
+
+def _words(reason: str, plan: Plan) -> str:
+    return redacted_words(reason) if plan.redact_content else reason
