@@ -137,16 +137,17 @@ def _truncation(label: str, cut: Sequence[PromptPair], prompts: int) -> Finding:
 
 
 def _slope(label: str, pairs: Sequence[PromptPair]) -> Finding | None:
+    import numpy as np
     from scipy.stats import theilslopes
 
     ordered = sorted(pairs, key=lambda pair: pair.baseline)
     used = ordered[:: math.ceil(len(ordered) / _MOST_PAIRS_FOR_SLOPE)]
     spread = ordered[int(0.95 * (len(ordered) - 1))].baseline - ordered[int(0.05 * (len(ordered) - 1))].baseline
-    if len({pair.baseline for pair in used}) < 3:
+    if len({pair.baseline for pair in used}) < 3 or len({pair.delta for pair in used}) < 2:
         return None
-    slope, intercept, low, high = map(
-        float, theilslopes([pair.delta for pair in used], [pair.baseline for pair in used])
-    )
+    with np.errstate(invalid="ignore"):  # so many ties that there is no interval: NaN proves nothing below
+        line = theilslopes([pair.delta for pair in used], [pair.baseline for pair in used], method="joint")
+    slope, intercept, low, high = map(float, line)
     proven = (low > 0 or high < 0) and abs(slope) >= _LEAST_SLOPE
     if not proven or abs(slope) * spread < _LEAST_RISE:
         return None

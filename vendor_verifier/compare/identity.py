@@ -120,13 +120,11 @@ def same_model(asked: str, served: str) -> bool:
 
 
 def id_family(response_id: str) -> str:
-    """The shape of an id: its leading word and what kind of text follows (``chatcmpl-`` + hex …)."""
+    """The shape of an id: its leading word and what kind of text follows (``chatcmpl-`` + hex …); digits are hex."""
     prefix = _PREFIX.match(response_id)
     body = response_id[prefix.end() :] if prefix else response_id
     if _UUID.fullmatch(body):
         kind = "uuid"
-    elif re.fullmatch(r"\d+", body):
-        kind = "digits"
     elif re.fullmatch(r"[0-9a-f]+", body):
         kind = "hex"
     else:

@@ -1,0 +1,111 @@
+"""Each way of counting more or fewer tokens than the baseline is told apart, and honest tokenizer noise is none."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+
+from vendor_verifier.compare.billing import (
+    PromptPair,
+    cache_finding,
+    hidden_reasoning_finding,
+    prompt_token_findings,
+    recount_finding,
+    same_counter_findings,
+)
+
+
+def pairs(count: Callable[[int], float], n: int = 200) -> list[PromptPair]:
+    """Prompts of 50 … 4000 tokens by the baseline's count, as ``count`` bills them."""
+    dice = random.Random(1)
+    lengths = [dice.randint(50, 4000) for _ in range(n)]
+    return [PromptPair(f"s{i}", length, count(length)) for i, length in enumerate(lengths)]
+
+
+def names(found: list[PromptPair]) -> list[str]:
+    return [finding.name for finding in prompt_token_findings("v", found)]
+
+
+def test_equal_counts_are_no_finding() -> None:
+    """Nor are too few prompts to say anything."""
+    assert names(pairs(lambda tokens: tokens)) == []
+    assert names(pairs(lambda tokens: tokens + 100, n=9)) == []
+
+
+def test_noise_around_nothing_is_no_finding() -> None:
+    """A token more here and one fewer there has no direction."""
+    dice = random.Random(2)
+    assert names(pairs(lambda tokens: tokens + dice.choice((-1, 0, 1)))) == []
+
+
+def test_a_hidden_prompt_is_a_constant() -> None:
+    """87 tokens more on every prompt, with the deltas as evidence."""
+    [finding] = prompt_token_findings("v", pairs(lambda tokens: tokens + 87))
+    assert finding.name == "prompt_tokens_constant"
+    assert finding.evidence["median"] == 87
+    assert finding.evidence["deltas"] == "+87: 200"
+    assert "counts +87 prompt tokens" in finding.statement
+
+
+def test_inflation_is_a_slope() -> None:
+    """5 % more per token beside a constant of 12, in spite of a tenth of wild rows."""
+    dice = random.Random(3)
+    [finding] = prompt_token_findings(
+        "v", pairs(lambda tokens: dice.choice((tokens + 900,) + (round(tokens * 1.05 + 12),) * 9))
+    )
+    assert finding.name == "prompt_tokens_slope"
+    assert finding.evidence["slope"] == pytest.approx(0.05, abs=0.002)
+    assert finding.evidence["constant"] == pytest.approx(12, abs=4)
+
+
+def test_cut_prompts_are_told_from_a_shorter_tokenizer() -> None:
+    """Only the long prompts lack tokens and stop at one length; fewer everywhere is a slope instead."""
+    [cut] = prompt_token_findings("v", pairs(lambda tokens: min(tokens, 3000)))
+    assert cut.name == "prompt_truncated"
+    assert cut.evidence["most_tokens"] == 3000
+    assert names(pairs(lambda tokens: round(tokens * 0.9))) == ["prompt_tokens_slope"]
+
+
+def test_cut_prompts_do_not_hide_a_constant() -> None:
+    """Both are found at once."""
+    assert names(pairs(lambda tokens: min(tokens + 40, 3000))) == ["prompt_truncated", "prompt_tokens_constant"]
+
+
+def test_the_order_of_prompts_does_not_matter() -> None:
+    """The same evidence comes out for any order of rows."""
+    rows = pairs(lambda tokens: round(tokens * 1.03 + 5))
+    [one], [other] = prompt_token_findings("v", rows), prompt_token_findings("v", rows[::-1])
+    assert one.evidence == pytest.approx(other.evidence)
+
+
+def test_one_counter_behind_two_names() -> None:
+    """Equal counts on every prompt, unlike the baseline's; one prompt apart is enough to say nothing."""
+    base = {f"s{i}": 100.0 + i for i in range(40)}
+    resold = {name: count + (4 if count % 2 else 8) for name, count in base.items()}
+    counts = {"base": base, "a": resold, "b": dict(resold), "c": {**resold, "s0": 1.0}, "d": dict(base)}
+    found = same_counter_findings(counts, "base")
+    assert [(finding.label, finding.evidence["other"]) for finding in found] == [("a", "b")]
+
+
+def test_output_is_recounted() -> None:
+    """10 % more output than a local count finds is reported, 4 % is not."""
+    counted = {f"s{i}": 100.0 for i in range(20)}
+    finding = recount_finding("v", dict.fromkeys(counted, 110.0), counted)
+    assert finding is not None
+    assert finding.evidence["ratio"] == pytest.approx(1.1)
+    assert recount_finding("v", dict.fromkeys(counted, 104.0), counted) is None
+    assert recount_finding("v", {}, counted) is None
+
+
+def test_reasoning_and_cache_claims() -> None:
+    """Billed and not shown; more cached than sent."""
+    finding = hidden_reasoning_finding("v", [("a", 50, False), ("b", 70, False), ("c", 10, True), ("d", 0, False)])
+    assert finding is not None
+    assert (finding.evidence["tokens"], finding.samples) == (120, ("b", "a"))
+    assert hidden_reasoning_finding("v", [("c", 10, True)]) is None
+    cached = cache_finding("v", [("a", 100, 100), ("b", 100, 128)])
+    assert cached is not None
+    assert cached.samples == ("b",)
+    assert cache_finding("v", [("a", 100, 64)]) is None

@@ -1,0 +1,125 @@
+"""Costs follow the bill's arithmetic, waste is counted, and what is unknown is not called free."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vendor_verifier.compare.money import (
+    BilledAttempt,
+    billed_attempts,
+    break_even_mix,
+    break_even_validity,
+    cost_ratios,
+    cost_usd,
+    money,
+)
+from vendor_verifier.values.event import ToolCall, Usage
+from vendor_verifier.values.judgement import Price
+from vendor_verifier.values.record import Attempt, Failure, Record, Response, TurnRecord
+
+PRICE = Price(input=1.0, output=4.0)
+
+
+def test_every_kind_of_token_has_its_price() -> None:
+    """Cached tokens are part of the input and reasoning part of the output; each is charged once."""
+    usage = Usage(input=1000, output=500, cached=400, reasoning=200)
+    price = Price(input=2.0, output=10.0, cached=0.5, reasoning=6.0, request=0.001)
+    assert cost_usd(usage, price) == pytest.approx((600 * 2 + 400 * 0.5 + 300 * 10 + 200 * 6) / 1e6 + 0.001)
+
+
+def test_cached_and_reasoning_fall_back_to_the_whole() -> None:
+    """Without a price of their own they cost what input and output cost."""
+    assert cost_usd(Usage(1000, 500, 400, 200), PRICE) == pytest.approx((1000 + 2000) / 1e6)
+
+
+def test_another_currency_is_changed_at_its_rate() -> None:
+    """7.5 yuan at 0.14 dollars each."""
+    assert cost_usd(Usage(1_000_000, 0), Price(7.5, 1.0, currency="CNY", rate=0.14)) == pytest.approx(1.05)
+
+
+def test_unknown_tokens_have_no_cost() -> None:
+    """Usage that was not reported is ``None``, not free, unless nothing is charged for tokens."""
+    assert cost_usd(Usage(), PRICE) is None
+    assert cost_usd(Usage(input=5), PRICE) is None
+    assert cost_usd(Usage(), Price(0.0, 0.0, request=0.01)) == 0.01
+
+
+@given(st.integers(0, 10_000), st.integers(0, 10_000), st.integers(0, 20_000), st.integers(0, 20_000))
+def test_claims_of_cache_and_reasoning_never_exceed_the_whole(i: int, o: int, cached: int, reasoning: int) -> None:
+    """Even impossible claims give a cost between all cheap and all dear."""
+    found = cost_usd(Usage(i, o, cached, reasoning), Price(2.0, 3.0, cached=1.0, reasoning=5.0))
+    assert found is not None
+    assert (i + 3 * o) / 1e6 - 1e-12 <= found <= (2 * i + 5 * o) / 1e6 + 1e-12
+
+
+def test_money_counts_waste_and_what_is_missing() -> None:
+    """Two requests, one of them tried twice and one attempt without usage."""
+    attempts = [
+        BilledAttempt(("a", 0), Usage(1000, 250), useful=False),
+        BilledAttempt(("a", 0), Usage(1000, 250, cost_usd=0.003), useful=True),
+        BilledAttempt(("b", 0), Usage(), useful=False),
+    ]
+    found = money(attempts, PRICE, requests=2, valid_calls=1)
+    assert found.total_usd == pytest.approx(0.004)
+    assert found.wasted_usd == pytest.approx(0.002)
+    assert found.per_1000_requests_usd == pytest.approx(2.0)
+    assert found.per_valid_call_usd == pytest.approx(0.004)
+    assert (found.attempts, found.unpriced) == (3, 1)
+    assert found.reported_ratio == pytest.approx(1.5)
+
+
+def test_nothing_measured_costs_nothing_known() -> None:
+    """No priced attempt, no cost per anything; no valid call, no cost per one."""
+    empty = money([BilledAttempt(("a", 0), Usage(), useful=True)], PRICE, requests=1, valid_calls=1)
+    assert (empty.per_1000_requests_usd, empty.per_valid_call_usd, empty.reported_ratio) == (None, None, None)
+    assert (
+        money([BilledAttempt(("a", 0), Usage(5, 5), True)], PRICE, requests=1, valid_calls=0).per_valid_call_usd is None
+    )
+
+
+def test_a_record_lists_what_may_be_billed() -> None:
+    """A refusal costs nothing, a cut answer and a time-out may; only the attempt that succeeded is useful."""
+    answer = Response(tool_calls=(ToolCall("f", "{}"),), usage=Usage(10, 5))
+    attempts = (
+        Attempt(1, failure=Failure("rate_limited", "headers", "slow down", 429)),
+        Attempt(2, failure=Failure("timeout_idle", "stream", "silence")),
+        Attempt(3, response=Response(text="par"), failure=Failure("truncated", "stream", "cut")),
+        Attempt(4, response=answer),
+    )
+    record = Record("run", "m", "v", "v", "trigger", "s", 0, (TurnRecord(attempts),))
+    found = list(billed_attempts(record))
+    assert [each.useful for each in found] == [False, False, True]
+    assert [each.usage.input for each in found] == [None, None, 10]
+
+
+def test_costs_join_the_trials_as_ratios() -> None:
+    """Per unit, so that they get intervals like any metric; a unit that cannot be priced is left out."""
+    attempts = [
+        BilledAttempt(("a", 0), Usage(1000, 0), useful=False),
+        BilledAttempt(("a", 0), Usage(1000, 0), useful=True),
+        BilledAttempt(("b", 0), Usage(), useful=True),
+    ]
+    found = cost_ratios(attempts, PRICE, [("a", 0), ("b", 0), ("c", 0)], {("a", 0): 2})
+    assert found["cost_per_1000_requests_usd"] == {("a", 0): (pytest.approx(2.0), 1.0), ("c", 0): (0.0, 1.0)}
+    assert found["cost_per_valid_call_usd"] == {("a", 0): (pytest.approx(0.002), 2.0), ("c", 0): (0.0, 0.0)}
+
+
+def test_break_even_between_two_price_lists() -> None:
+    """Cheaper input against cheaper output meet at one mix; cheaper at both meet nowhere."""
+    one, other = Price(1.0, 8.0), Price(3.0, 4.0)
+    mix = break_even_mix(one, other)
+    assert mix == pytest.approx(0.5)
+    assert cost_usd(Usage(1000, 500), one) == pytest.approx(cost_usd(Usage(1000, 500), other))
+    assert break_even_mix(one, Price(2.0, 9.0)) is None
+    assert break_even_mix(one, Price(2.0, 8.0)) is None
+
+
+def test_break_even_in_valid_calls() -> None:
+    """At half the cost per valid call half of them may be lost."""
+    cheap = money([BilledAttempt(("a", 0), Usage(1000, 0), True)], PRICE, requests=1, valid_calls=1)
+    dear = money([BilledAttempt(("a", 0), Usage(2000, 0), True)], PRICE, requests=1, valid_calls=1)
+    assert break_even_validity(cheap, dear) == pytest.approx(0.5)
+    assert break_even_validity(dear, cheap) == pytest.approx(-1.0)
+    assert break_even_validity(money([], PRICE, requests=0, valid_calls=0), dear) is None
