@@ -1,0 +1,241 @@
+"""Draws from a run what a report shows beside figures: points in time, histograms, examples; it computes no score.
+
+One pass over the records. Kept of all records are only a digest, and of the baseline's what it decided; everything else
+is bounded (:mod:`vendor_verifier.values.details`). Where two records share a key, ``supersedes`` says which
+stands, as in scoring. Tasks that stand apart provoke failures on purpose and are left out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from vendor_verifier.compare.drawing import Draw, LogCounts, key_digest
+from vendor_verifier.compare.excerpts import case, compact, example, first_failure, reply, schema_text
+from vendor_verifier.metrics.tps import tps
+from vendor_verifier.metrics.ttft_ms import ttft_ms
+from vendor_verifier.suites.base import Suite, replay
+from vendor_verifier.values.details import (
+    MAX_CASES,
+    MAX_EXAMPLES,
+    MAX_POINTS,
+    Case,
+    Example,
+    Point,
+    ReportDetails,
+    VendorDetails,
+)
+from vendor_verifier.values.record import Record
+from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.score import CallVerdict, Decision, EntryInfo, PlayedTask, Score
+
+_TRIGGER = "trigger"
+_MAX_PENDING = 300
+_MAX_GROUPS = 40
+_GOOD_ARGUMENTS = frozenset({"valid", "empty_arguments", "schema_unusable"})
+_Question = tuple[str, int]
+_Said = tuple[Decision, str]
+
+
+@dataclass(slots=True)
+class _Entry:
+    """What is kept of one entry."""
+
+    points: Draw[Point] = field(default_factory=lambda: Draw(MAX_POINTS))
+    failed: Draw[Case] = field(default_factory=lambda: Draw(MAX_CASES))
+    passed: Draw[Case] = field(default_factory=lambda: Draw(MAX_CASES))
+    ttft: LogCounts = field(default_factory=LogCounts)
+    tps: LogCounts = field(default_factory=LogCounts)
+    examples: dict[tuple[str, str], Draw[Example]] = field(default_factory=dict)
+    found: Counter[tuple[str, str]] = field(default_factory=Counter)
+    pending: Draw[tuple[_Question, Decision, Example]] = field(default_factory=lambda: Draw(_MAX_PENDING))
+    seen: dict[int, bool] = field(default_factory=dict)
+
+    def admit(self, digest: int, record: Record) -> bool:
+        """Whether the record stands; a success makes the failure under its key forgotten."""
+        known = self.seen.get(digest)
+        if known is not None and (known or not record.succeeded):
+            return False
+        self.seen[digest] = record.succeeded
+        if known is not None:
+            self.failed.discard(digest)
+            for group, draw in self.examples.items():
+                if digest in draw.kept:
+                    draw.discard(digest)
+                    self.found[group] -= 1
+        return True
+
+    def note(self, digest: int, found: Example) -> None:
+        """Count an example and keep it if its group has room."""
+        group = (found.kind, found.reason)
+        if group not in self.examples and len(self.examples) >= _MAX_GROUPS:
+            group = (found.kind, "")
+        self.found[group] += 1
+        self.examples.setdefault(group, Draw(MAX_EXAMPLES)).add(digest, found)
+
+    def chosen(self) -> tuple[Example, ...]:
+        """One example of every group in turn, the most frequent group first, until there are enough."""
+        groups = sorted(self.examples, key=lambda group: (-self.found[group], group))
+        queues = [self.examples[group].items() for group in groups]
+        turns = (queue[turn] for turn in range(MAX_EXAMPLES) for queue in queues if turn < len(queue))
+        picked = [found for found, _ in zip(turns, range(MAX_EXAMPLES), strict=False)]
+        order = {group: place for place, group in enumerate(groups)}
+        return tuple(sorted(picked, key=lambda found: order.get((found.kind, found.reason), len(order))))
+
+    def finished(self, start: float) -> VendorDetails:
+        """The entry's details, times counted from ``start``."""
+        cases = [*self.failed.items(), *self.passed.items()][:MAX_CASES]
+        histograms = {"ttft_ms": self.ttft.histogram(), "tps": self.tps.histogram()}
+        points = sorted(self.points.items(), key=lambda point: (point.t_s, point.ttft_ms or 0.0, point.tps or 0.0))
+        return VendorDetails(
+            points=tuple(replace(point, t_s=point.t_s - start) for point in points),
+            histograms={name: histogram for name, histogram in histograms.items() if histogram is not None},
+            examples=self.chosen(),
+            cases=tuple(sorted(cases, key=lambda item: (item.suite, item.sample, item.repetition))),
+            records=len(self.seen),
+            examples_found=sum(self.found.values()),
+        )
+
+
+@dataclass(slots=True)
+class _Gathering:
+    """One pass: the entries and what is needed to judge their records."""
+
+    entries: Mapping[tuple[str, str], _Entry]
+    baselines: Mapping[str, str]
+    samples: Mapping[tuple[str, str], Sample]
+    suites: Mapping[str, Suite]
+    repeat: int
+    said: dict[str, dict[_Question, _Said]] = field(default_factory=dict)
+    start: float | None = None
+
+    def take(self, record: Record) -> None:
+        """Everything that one record contributes; nothing if it does not belong to the plan."""
+        entry = self.entries.get((record.model, record.label))
+        sample = self.samples.get((record.suite, record.sample))
+        suite = self.suites.get(record.suite)
+        if entry is None or sample is None or suite is None or not 0 <= record.repetition < self.repeat:
+            return
+        digest = key_digest(record.suite, record.sample, record.repetition)
+        if not entry.admit(digest, record):
+            return
+        self._measure(entry, digest, record)
+        self._judge(entry, digest, record, sample, suite)
+
+    def _measure(self, entry: _Entry, digest: int, record: Record) -> None:
+        first, speed, sent = ttft_ms(record), tps(record), _sent_s(record)
+        if first is not None:
+            entry.ttft.add(first)
+        if speed is not None:
+            entry.tps.add(speed)
+        if sent is not None:
+            self.start = sent if self.start is None else min(self.start, sent)
+            entry.points.add(digest, Point(sent, first, speed, record.succeeded))
+        line = case(record, first_failure(record))
+        (entry.passed if record.succeeded else entry.failed).add(digest, line)
+
+    def _judge(self, entry: _Entry, digest: int, record: Record, sample: Sample, suite: Suite) -> None:
+        if not record.succeeded:
+            failure = first_failure(record)
+            kind, message = (failure.kind, failure.message) if failure is not None else ("harness", None)
+            entry.note(digest, example("failure", kind, record, sample, message=message))
+            return
+        finals = (turn.attempts[-1] for turn in record.turns if turn.attempts)
+        score = replay(suite.play(sample), finals) or Score(suite.name)
+        bad = _bad_call(score)
+        problem = score.details.get("error")
+        if bad is not None:
+            shape = schema_text(sample, bad)
+            entry.note(
+                digest,
+                example(
+                    "arguments", bad.verdict, record, sample, expected=shape, message=bad.message, pointer=bad.pointer
+                ),
+            )
+        elif isinstance(problem, str):
+            entry.note(digest, example("evaluation", problem, record, sample, expected=compact(dict(sample.expected))))
+        if record.suite == _TRIGGER:
+            self._compare(entry, digest, record, sample, score.decision)
+
+    def _compare(self, entry: _Entry, digest: int, record: Record, sample: Sample, decision: Decision) -> None:
+        """Hold a decision against the baseline's, now or when that is heard."""
+        if decision == "undecided" or record.model not in self.baselines:
+            return
+        question = (record.sample, record.repetition)
+        said = self.said.setdefault(record.model, {})
+        if self.baselines[record.model] == record.label:
+            said[question] = (decision, reply(record)[:160])
+            return
+        found = example("called" if decision == "called" else "not_called", decision, record, sample)
+        if question in said:
+            _note_disagreement(entry, digest, found, decision, said[question])
+        else:
+            entry.pending.add(digest, (question, decision, found))
+
+    def settle(self) -> None:
+        """Compare what was heard before the baseline was."""
+        for (model, _), entry in self.entries.items():
+            said = self.said.get(model, {})
+            for digest, (question, decision, found) in entry.pending.kept.items():
+                if question in said:
+                    _note_disagreement(entry, digest, found, decision, said[question])
+
+
+def build_details(
+    entries: Sequence[EntryInfo],
+    tasks: Sequence[PlayedTask],
+    records: Iterable[Record],
+    *,
+    suites: Mapping[str, Suite],
+    repeat: int,
+) -> ReportDetails:
+    """The details of every entry, whatever the order of ``records``, which are read once.
+
+    The arguments are those of :func:`vendor_verifier.compare.scoreboard.score_run`.
+    """
+    baselines: dict[str, str] = {}
+    for entry in entries:
+        if entry.is_baseline:
+            baselines.setdefault(entry.model, entry.label)
+    gathering = _Gathering(
+        entries={(entry.model, entry.label): _Entry() for entry in entries},
+        baselines=baselines,
+        samples={(task.suite, sample.id): sample for task in tasks if not task.apart for sample in task.samples},
+        suites=suites,
+        repeat=repeat,
+    )
+    for record in records:
+        gathering.take(record)
+    gathering.settle()
+    models: dict[str, dict[str, VendorDetails]] = {}
+    for (model, label), kept in gathering.entries.items():
+        models.setdefault(model, {})[label] = kept.finished(gathering.start or 0.0)
+    start = gathering.start
+    return ReportDetails(
+        models, None if start is None else datetime.fromtimestamp(start, UTC).isoformat(timespec="seconds")
+    )
+
+
+def _note_disagreement(entry: _Entry, digest: int, found: Example, decision: Decision, said: _Said) -> None:
+    theirs, excerpt = said
+    if decision != theirs:
+        entry.note(digest, replace(found, expected=excerpt))
+
+
+def _bad_call(score: Score) -> CallVerdict | None:
+    return next((call for call in score.calls if call.verdict not in _GOOD_ARGUMENTS), None)
+
+
+def _sent_s(record: Record) -> float | None:
+    """Seconds since the epoch at which the record's first request was sent; None when no clock says so."""
+    for turn in record.turns:
+        for attempt in turn.attempts:
+            if attempt.timing is not None:
+                try:
+                    sent = datetime.fromisoformat(attempt.timing.sent_at)
+                except ValueError:
+                    return None
+                return (sent if sent.tzinfo is not None else sent.replace(tzinfo=UTC)).timestamp()
+    return None

@@ -1,0 +1,163 @@
+"""Charts of how fast the vendors answer: histograms in rows, and latency over the run; nothing is judged here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from markupsafe import Markup
+
+from vendor_verifier.reports.html import svg
+from vendor_verifier.reports.html.charts import LABEL_WIDTH, WIDTH, Seen
+from vendor_verifier.reports.html.svg import figure, short
+from vendor_verifier.values.details import Histogram, Point
+from vendor_verifier.values.score import Distribution
+
+_ROW = 42.0
+_SLICES = 16
+_PANEL_HEIGHT = 132.0
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """One vendor's measurements: the summary and, if it was drawn, the histogram."""
+
+    vendor: Seen
+    summary: Distribution | None
+    histogram: Histogram | None
+
+
+def ridges(rows: Sequence[Spread], *, missing: str, label: str) -> Markup:
+    """A histogram a row on one logarithmic axis, with median and 95th percentile; each row has its own height."""
+    known = [edge for row in rows for edge in (row.histogram.edges if row.histogram else _extent(row.summary))]
+    across = svg.logarithmic(known, LABEL_WIDTH, WIDTH - 120)
+    top = 10.0
+    bottom = top + _ROW * len(rows)
+    parts = []
+    for tick in across.ticks():
+        parts.append(svg.line(across(tick), top, across(tick), bottom, "grid"))
+        parts.append(svg.text(across(tick), bottom + 18, figure(tick), anchor="middle"))
+    for place, row in enumerate(rows):
+        parts.append(_ridge(row, across, top + _ROW * (place + 1) - 6, missing))
+    return svg.picture(WIDTH, bottom + 26, *parts, label=label)
+
+
+def _extent(summary: Distribution | None) -> tuple[float, ...]:
+    found = () if summary is None else (summary.min, summary.p50, summary.p95, summary.max)
+    return tuple(value for value in found if value is not None)
+
+
+def _ridge(row: Spread, across: svg.Scale, base: float, missing: str) -> Markup:
+    index, summary = row.vendor.index, row.summary
+    colour = svg.series(index)
+    marks = [svg.mark(index, 10.0, base - 10, scale=0.9), svg.text(24.0, base - 6, row.vendor.short, "name")]
+    if summary is None or summary.p50 is None:
+        marks.append(svg.text(LABEL_WIDTH + 4, base - 6, missing, "quiet"))
+        return svg.group(*marks, vendor=index, title=row.vendor.label)
+    if row.histogram is not None:
+        marks.append(svg.tag("path", d=_steps(row.histogram, across, base), class_=f"area {colour}"))
+    elif summary.min is not None and summary.max is not None:
+        marks.append(svg.line(across(summary.min), base - 8, across(summary.max), base - 8, f"range {colour}"))
+    marks.append(svg.line(LABEL_WIDTH, base, WIDTH - 120, base, "axis"))
+    marks.append(svg.line(across(summary.p50), base - 30, across(summary.p50), base + 3, f"tick {colour}"))
+    p95 = summary.p95
+    if p95 is not None:
+        marks.append(svg.line(across(p95), base - 18, across(p95), base + 3, f"thin {colour}"))
+    marks.append(svg.text(WIDTH - 4, base - 13, f"p50 {figure(summary.p50)}", "value", "end"))
+    if p95 is not None:
+        marks.append(svg.text(WIDTH - 4, base + 1, f"p95 {figure(p95)}", "quiet", "end"))
+    return svg.group(*marks, vendor=index, title=row.vendor.label)
+
+
+def _steps(histogram: Histogram, across: svg.Scale, base: float) -> str:
+    """The histogram's outline, closed along its base."""
+    most = max(histogram.counts)
+    path = f"M{short(across(histogram.edges[0]))} {short(base)}"
+    for right, number in zip(histogram.edges[1:], histogram.counts, strict=True):
+        path += f"V{short(base - 28 * number / most)}H{short(across(right))}"
+    return path + f"V{short(base)}z"
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """One vendor's requests in time order."""
+
+    vendor: Seen
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """One stretch of the run: the median of what was measured in it, and how many requests failed."""
+
+    begin_s: float
+    end_s: float
+    median_ms: float | None
+    failed: int
+    requests: int
+
+
+def slices(points: Sequence[Point], end_s: float, number: int = _SLICES) -> list[Slice]:
+    """The run cut into equal stretches; stretches without a request are left out."""
+    width = end_s / number or 1.0
+    found = []
+    for place in range(number):
+        own = [point for point in points if min(number - 1, int(point.t_s / width)) == place]
+        measured = [point.ttft_ms for point in own if point.ttft_ms is not None]
+        if own:
+            middle = median(measured) if measured else None
+            failed = sum(not point.ok for point in own)
+            found.append(Slice(place * width, (place + 1) * width, middle, failed, len(own)))
+    return found
+
+
+def panels(tracks: Sequence[Track], *, x_title: str, per_unit_s: float, label: str) -> Markup:
+    """A small picture a vendor, two in a row, all on the same axes, so that colours need not be told apart."""
+    end_s = max((point.t_s for track in tracks for point in track.points), default=1.0) or 1.0
+    values = [point.ttft_ms for track in tracks for point in track.points if point.ttft_ms is not None]
+    gap = 20.0
+    wide = (WIDTH - gap) / 2
+    parts = []
+    for place, track in enumerate(tracks):
+        column, line = place % 2, place // 2
+        left, top = column * (wide + gap), line * _PANEL_HEIGHT
+        across = svg.Scale(0.0, end_s / per_unit_s, left + 40, left + wide - 6)
+        up = svg.logarithmic(values, top + _PANEL_HEIGHT - 26, top + 36)
+        parts.append(_panel(track, across, up, per_unit_s, end_s))
+    height = _PANEL_HEIGHT * ((len(tracks) + 1) // 2) + 22
+    parts.append(svg.text(WIDTH / 2, height - 4, x_title, "title", "middle"))
+    return svg.picture(WIDTH, height, *parts, label=label)
+
+
+def _panel(track: Track, across: svg.Scale, up: svg.Scale, per_unit_s: float, end_s: float) -> Markup:
+    index, left, right = track.vendor.index, across.start, across.end
+    top = up.end
+    marks = [
+        svg.mark(index, left - 28, top - 24, scale=0.9),
+        svg.text(left - 14, top - 20, track.vendor.short, "name"),
+    ]
+    for tick in up.ticks():
+        marks.append(svg.line(left, up(tick), right, up(tick), "grid"))
+        marks.append(svg.text(left - 5, up(tick) + 4, figure(tick), "small", "end"))
+    for tick in across.ticks():
+        marks.append(svg.text(across(tick), up.start + 15, figure(tick), "small", "middle"))
+    spots, crosses = [], []
+    for point in track.points:
+        x = across(point.t_s / per_unit_s)
+        if not point.ok:
+            crosses.append(f"M{short(x - 2.5)} {short(top - 11)}l5 5m0-5l-5 5")
+        elif point.ttft_ms is not None:
+            spots.append(f"M{short(x)} {short(up(point.ttft_ms))}h0")
+    marks.append(svg.tag("path", d="".join(spots) or "M0 0", class_=f"spots {svg.series(index)}"))
+    if crosses:
+        marks.append(svg.tag("path", d="".join(crosses), class_="crosses"))
+    middles = [
+        (across((part.begin_s + part.end_s) / 2 / per_unit_s), up(part.median_ms))
+        for part in slices(track.points, end_s)
+        if part.median_ms is not None
+    ]
+    if len(middles) > 1:
+        line = "L".join(f"{short(x)} {short(y)}" for x, y in middles)
+        marks.append(svg.tag("path", d="M" + line, class_=f"trend {svg.series(index)}"))
+    return svg.group(*marks, vendor=index, title=track.vendor.label)

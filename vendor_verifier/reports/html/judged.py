@@ -1,0 +1,187 @@
+"""Sections that stand in the page only when the report carries judgements: gates, findings, ties, causes, money."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import get_args
+
+from vendor_verifier.reports import cells
+from vendor_verifier.reports.escape import visible
+from vendor_verifier.reports.html import tables
+from vendor_verifier.reports.html.tables import Cell, Row, Table, label, plain_table, words
+from vendor_verifier.reports.html.texts import Texts
+from vendor_verifier.values.judgement import Cause, Estimate, Finding, GateVerdict, Money, RankingJudgement
+from vendor_verifier.values.score import ModelScore
+from vendor_verifier.values.verdict import ModelVerdict
+
+_MAX_PAIRS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A titled part: a note, lines of text, tables."""
+
+    id: str
+    title: str
+    note: str | None = None
+    lines: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
+
+
+def judged_sections(model: ModelScore, verdict: ModelVerdict | None, t: Texts) -> list[Section]:
+    """The sections that there is something for, in the page's order."""
+    if verdict is None:
+        return []
+    places = {vendor.label: index for index, vendor in enumerate(model.vendors)}
+    made = (
+        _gates(verdict.gates, places, t),
+        _findings(verdict.findings, places, t),
+        _stability(verdict.ranking, places, t),
+        _blame(verdict, places, t),
+        _money(verdict.money, places, t),
+    )
+    return [section for section in made if section is not None]
+
+
+def estimate_of(verdict: ModelVerdict | None, name: str, metric: str) -> Estimate | None:
+    """The interval of one vendor's metric, from wherever the verdict holds one."""
+    if verdict is None:
+        return None
+    found = verdict.intervals.get(name, {}).get(metric)
+    if found is None and verdict.ranking is not None:
+        found = verdict.ranking.estimates.get(name, {}).get(metric)
+    return found
+
+
+def _gates(gates: tuple[GateVerdict, ...], places: Mapping[str, int], t: Texts) -> Section | None:
+    if not gates:
+        return None
+    order = {"FAIL": 0, "UNDECIDED": 1, "PASS": 2}
+    rows = (
+        Row(
+            label(gate.label),
+            (
+                words(visible(str(gate.threshold))),
+                Cell(gate.outcome, float(order[gate.outcome]), css=f"gate-{gate.outcome.lower()}"),
+                tables.estimate(gate.estimate, rate=tables.is_rate(gate.threshold.metric)),
+                words(visible(gate.reason)),
+            ),
+            places.get(gate.label),
+        )
+        for gate in sorted(gates, key=lambda gate: (order[gate.outcome], places.get(gate.label, 0)))
+    )
+    titles = (t("gate"), t("outcome"), t("measured_value"), t("reason"))
+    return Section("gates", t("gates"), tables=(plain_table(t("gates"), t("vendor"), titles, rows),))
+
+
+def _findings(findings: tuple[Finding, ...], places: Mapping[str, int], t: Texts) -> Section | None:
+    if not findings:
+        return None
+    rows = (Row(label(found.label), (words(_said(found)),), places.get(found.label)) for found in findings)
+    table = plain_table(t("findings"), t("vendor"), (t("findings"),), rows)
+    return Section("findings", t("findings"), t("findings_note"), tables=(table,))
+
+
+def _said(found: Finding) -> str:
+    evidence = "; ".join(f"{visible(name, 60)} {_evidence(value)}" for name, value in found.evidence.items())
+    return visible(found.statement) + (f" ({evidence})" if evidence else "")
+
+
+def _evidence(value: float | int | str) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else visible(str(value), 80)
+
+
+def _stability(ranking: RankingJudgement | None, places: Mapping[str, int], t: Texts) -> Section | None:
+    if ranking is None:
+        return None
+    rows = (
+        Row(
+            label(one.label),
+            (
+                tables.estimate(one.irf),
+                tables.share(one.p_first),
+                words(_ranks(one.rank.low, one.rank.high)),
+                *(words(_rank_of(ranking, one.label, metric)) for metric in ranking.metrics),
+            ),
+            places.get(one.label),
+        )
+        for one in sorted(ranking.irf, key=lambda one: places.get(one.label, len(places)))
+    )
+    titles = (t("irf"), t("p_first"), t("place_interval"), *(metric_title(metric, t) for metric in ranking.metrics))
+    table = plain_table(t("stability_irf"), t("vendor"), titles, rows)
+    return Section("stability", t("stability"), None, tuple(_stability_lines(ranking, t)), (table,))
+
+
+def _stability_lines(ranking: RankingJudgement, t: Texts) -> Iterator[str]:
+    pairs = sorted(ranking.not_distinguishable)
+    if pairs:
+        named = [f"{label(first)} ≈ {label(second)}" for first, second in pairs[:_MAX_PAIRS]]
+        yield t("not_distinguishable", pairs=t("comma").join(named))
+    for change in ranking.leader_changes:
+        leaders = t.listed([label(name) for name in change.leaders])
+        yield t("leader_change", dropped=label(change.dropped), leaders=leaders)
+    if ranking.pareto:
+        yield t("pareto", labels=t.listed([label(name) for name in ranking.pareto], most=10))
+
+
+def _rank_of(ranking: RankingJudgement, name: str, metric: str) -> str:
+    found = next((one for one in ranking.joint if (one.label, one.metric) == (name, metric)), None)
+    return cells.MISSING if found is None else _ranks(found.low, found.high)
+
+
+def _ranks(low: float | None, high: float | None) -> str:
+    if low is None or high is None:
+        return cells.MISSING
+    return f"{low:g}" if low == high else f"{low:g}–{high:g}"
+
+
+def metric_title(metric: str, t: Texts) -> str:
+    """A metric's column title; a suite's own name where the catalogue has none."""
+    known = ("f1", "success_rate", "schema_accuracy", "avg_tokens", "avg_ttft_ms", "tps")
+    return t(metric) if metric in known else label(metric)
+
+
+def _blame(verdict: ModelVerdict, places: Mapping[str, int], t: Texts) -> Section | None:
+    if not verdict.blame:
+        return None
+    causes: tuple[Cause, ...] = get_args(Cause)
+    rows = (
+        Row(
+            label(name),
+            (
+                tables.count(counts.failed),
+                *(tables.count(counts.causes.get(cause, 0)) for cause in causes),
+                tables.share(counts.raw),
+                tables.share(counts.attributable),
+            ),
+            places.get(name),
+        )
+        for name, counts in sorted(verdict.blame.items(), key=lambda item: places.get(item[0], 0))
+    )
+    titles = (t("failed"), *(cause.replace("_", " ") for cause in causes), t("raw_rate"), t("own_rate"))
+    return Section("blame", t("blame"), t("blame_note"), tables=(plain_table(t("blame"), t("vendor"), titles, rows),))
+
+
+def _money(money: Mapping[str, Money], places: Mapping[str, int], t: Texts) -> Section | None:
+    if not money:
+        return None
+    rows = (
+        Row(
+            label(name),
+            tuple(
+                tables.number(value)
+                for value in (
+                    spent.total_usd,
+                    spent.wasted_usd,
+                    spent.per_1000_requests_usd,
+                    spent.per_valid_call_usd,
+                    spent.reported_usd,
+                )
+            ),
+            places.get(name),
+        )
+        for name, spent in sorted(money.items(), key=lambda item: places.get(item[0], 0))
+    )
+    titles = (t("usd_total"), t("usd_wasted"), t("usd_per_1000"), t("usd_call"), t("usd_reported"))
+    return Section("money", t("money"), tables=(plain_table(t("money"), t("vendor"), titles, rows),))

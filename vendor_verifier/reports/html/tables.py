@@ -1,0 +1,101 @@
+"""Tables of the page as plain values: words and what to sort them by; the template escapes and draws them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from vendor_verifier.reports import cells
+from vendor_verifier.reports.escape import visible
+from vendor_verifier.values.judgement import Estimate
+
+MAX_LABEL = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What a cell says; ``sort`` orders numeric columns, ``small`` is a second line, ``css`` a class for outcomes."""
+
+    text: str
+    sort: float | None = None
+    small: str | None = None
+    css: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Cells after the row's heading; ``vendor`` links the heading to the vendor's details."""
+
+    head: str
+    cells: tuple[Cell, ...]
+    vendor: int | None = None
+    baseline: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A heading; ``direction`` is which end a first click brings to the top."""
+
+    title: str
+    direction: str = "desc"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table with a heading for its rows' names; ``caption`` is what a screen reader announces."""
+
+    caption: str
+    head: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    sortable: bool = False
+
+
+def plain_table(caption: str, head: str, titles: Sequence[str], rows: Iterable[Row]) -> Table:
+    """A table that is not sorted."""
+    return Table(caption, head, tuple(Column(title) for title in titles), tuple(rows))
+
+
+def label(text: str) -> str:
+    """A name written by a stranger, in one line without anything hidden; the template escapes it."""
+    return visible(text, MAX_LABEL)
+
+
+def words(text: str, css: str | None = None) -> Cell:
+    return Cell(text, css=css)
+
+
+def number(value: float | None) -> Cell:
+    """A figure with a unit."""
+    return Cell(cells.quantity(value), cells.finite(value))
+
+
+def share(value: float | None) -> Cell:
+    """A share of 1."""
+    return Cell(cells.rate(value), cells.finite(value))
+
+
+def count(value: int | None) -> Cell:
+    return Cell(cells.count(value), value)
+
+
+def estimate(found: Estimate | None, *, rate: bool = True) -> Cell:
+    """A number with its interval below."""
+    if found is None:
+        return Cell(cells.MISSING)
+    write = cells.rate if rate else cells.quantity
+    return Cell(write(found.value), cells.finite(found.value), interval(found, rate=rate))
+
+
+def interval(found: Estimate | None, *, rate: bool = True) -> str | None:
+    """``low – high``; None when there is no interval."""
+    if found is None or found.low is None or found.high is None:
+        return None
+    if rate:
+        return f"{found.low:.4f} – {found.high:.4f}"
+    return f"{cells.quantity(found.low)} – {cells.quantity(found.high)}"
+
+
+def is_rate(metric: str) -> bool:
+    """Whether a metric is a share of 1; names that end in a unit are quantities."""
+    return not metric.split(".")[0].endswith(("tps", "_tokens", "_ms", "_s", "_usd"))
