@@ -1,15 +1,18 @@
 """Lowers how many requests an account may have in flight while it limits our rate, and raises it again slowly.
 
-It waits for nothing and counts only. A crowd of refusals that were all under way together is one event. The second such
-event halves the places, and so does every further one; a long row of other answers gives one place back. It never asks
-for more places than the account was given.
+It waits for nothing and counts only. A vendor that refuses now and then is left alone: the pauses it asks for are
+enough. When more than a third of the last answers were refusals, the places are halved and the count begins anew; a row
+of answers without a refusal gives one place back. It never asks for more places than the account was given.
 """
 
 from __future__ import annotations
 
-_EVENTS_BEFORE_LOWERING = 2
+from collections import deque
+
+_LOOKED_AT = 24
+_TOO_MANY = 8
 # So many answers in a row without a refusal earn one place back.
-_GOOD_PER_PLACE = 20
+_GOOD_PER_PLACE = 10
 
 
 class Easing:
@@ -18,9 +21,8 @@ class Easing:
     def __init__(self, given: int) -> None:
         self.given = self.now = self.lowest = given
         self._withheld = 0  # places that have really been taken out of use
-        self._events = 0
         self._good = 0
-        self._same_crowd = 0
+        self._recent: deque[bool] = deque(maxlen=_LOOKED_AT)
 
     @property
     def was_lowered(self) -> bool:
@@ -28,18 +30,15 @@ class Easing:
 
     def heard(self, *, is_limited: bool) -> None:
         """One attempt ended."""
-        is_late = self._same_crowd > 0
-        self._same_crowd = max(0, self._same_crowd - 1)
+        self._recent.append(is_limited)
         if not is_limited:
             self._recover()
-        elif not is_late:
-            self._good = 0
-            self._events += 1
-            # Everything in flight besides this one was sent before we knew.
-            self._same_crowd = self.now - 1
-            if self._events >= _EVENTS_BEFORE_LOWERING:
-                self.now = max(1, self.now // 2)
-                self.lowest = min(self.lowest, self.now)
+            return
+        self._good = 0
+        if sum(self._recent) > _TOO_MANY:
+            self._recent.clear()
+            self.now = max(1, self.now // 2)
+            self.lowest = min(self.lowest, self.now)
 
     def places_back(self) -> int:
         """How many places the end of one attempt frees: usually 1, none while places are being withdrawn."""
@@ -53,10 +52,6 @@ class Easing:
 
     def _recover(self) -> None:
         self._good += 1
-        if self._good < _GOOD_PER_PLACE:
-            return
-        self._good = 0
-        if self.now < self.given:
+        if self._good >= _GOOD_PER_PLACE and self.now < self.given:
+            self._good = 0
             self.now += 1
-        else:
-            self._events = 0
