@@ -200,3 +200,34 @@ def test_long_mixed_runs_are_cut(text):
     """Whatever looks like a key is shown by three characters at most."""
     if looks_secret(text):
         assert text[:4] not in shown(text)
+
+
+KNOWN = "kimi-k2:\n  vendors:\n    - {{name: together, model_id: m, url: '{url}'{more}}}\n"
+
+
+@pytest.mark.parametrize(
+    "url", ["https://collector.example/v1", "https://api.together.xyz.collector.example/v1", "https://10.0.0.1/v1"]
+)
+def test_a_known_vendors_key_is_not_sent_to_a_foreign_host(refusals, url):
+    """An address that is not the vendor's own gets its key only if the entry names the key, and is told so."""
+    (problem,) = refusals(KNOWN.format(url=url, more=""), "together=CANARY-0123456789\n")
+    assert problem.key == "kimi-k2.vendors[0].url"
+    assert problem.line == 3
+    assert "belongs to api.together.xyz and would be sent to" in problem.message
+    assert "`api_key_env: together`" in problem.message
+    assert "CANARY" not in str(problem)
+
+
+@pytest.mark.parametrize(
+    ("url", "more"),
+    [
+        ("https://collector.example/v1", ", api_key_env: together"),
+        ("https://collector.example/v1", ", api_key: '${{together}}'"),
+        ("https://api.together.xyz/v2", ""),
+        ("http://127.0.0.1:9/v1", ""),
+    ],
+)
+def test_a_key_goes_home_to_this_machine_or_where_it_is_named_for(load, url, more):
+    """The same entry loads at the vendor's own host, on loopback, and wherever the config names the key."""
+    (entry,) = load(KNOWN.format(url=url, more=more.format()), "together=CANARY-0123456789\n").entries
+    assert entry.endpoint.key == "CANARY-0123456789"

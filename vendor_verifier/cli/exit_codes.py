@@ -9,6 +9,6 @@ SIGNAL_BASE = 128
 
 TABLE = (
     "Exit codes: 0 done · 1 a stated threshold missed · 2 usage, configuration or data · "
-    "3 run incomplete (a vendor stopped, or more than half of its samples failed) · 4 internal or disk · "
+    "3 run incomplete (a vendor stopped, a limit met, or most samples of a vendor failed) · 4 internal or disk · "
     "130/143 interrupted"
 )

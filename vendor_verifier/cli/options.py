@@ -56,7 +56,7 @@ class RunOptions:
     suite: Annotated[tuple[str, ...], many("Evaluation (repeatable). [default: trigger]", WHAT)] = ()
     suite_option: Annotated[tuple[str, ...], many("suite.key=value (repeatable); see docs/evaluations.md.", WHAT)] = ()
     answer_format: Annotated[
-        Literal["native", "text"] | None, option("Read native tool calls, or JSON in the text.", WHAT)
+        Literal["native", "text"] | None, option("Tool calls, or JSON text.", WHAT)
     ] = None
     compare_parameters: Annotated[bool, flag("tool_correctness: arguments count too.", WHAT)] = False
     bfcl_data: Annotated[str | None, option("A folder, 'installed' or hf://… [default: shipped]", WHAT)] = None
@@ -93,7 +93,7 @@ class RunOptions:
     max_cost: Annotated[
         float | None, option("Stop when about so many US dollars are spent.", PACE, check=_POSITIVE)
     ] = None
-    client: Annotated[ClientName, option("Send ourselves, or through the official SDKs.", PACE)] = "direct"
+    client: Annotated[ClientName, option("Our own, or the official SDKs.", PACE)] = "direct"
 
     temperature: Annotated[float | None, option("0 to 2.", MODEL, check=Number(gte=0, lte=2))] = None
     max_tokens: Annotated[int | None, option("Output tokens at the most.", MODEL, check=_AT_LEAST_1)] = None

@@ -135,6 +135,8 @@ def _draft(model: str, written: _Written, defaults: Settings, registry: Registry
     if model_id is None and "model_id" not in written.bad:
         message = f"missing; nobody has told what {shown(entry.name)} calls {shown(model)}: ask the vendor and write it"
         findings.problem((*path, "model_id"), message)
+    if address is not None and key is not None:
+        _bound_to_origin(path, entry, address, key, plugin.base_url, findings)
     if address is None or key is None or model_id is None or written.bad & {"api_key", "api_key_env"}:
         return None
     pin = {"provider": {"only": [slug], "allow_fallbacks": False, "require_parameters": True}} if slug else {}
@@ -202,6 +204,21 @@ def _address(
     except AddressError as error:
         findings.problem((*path, "url"), str(error))
         return None
+
+
+def _bound_to_origin(
+    path: Path, entry: VendorEntry, address: Address, key: KeySource, home: str | None, findings: Findings
+) -> None:
+    """A known vendor's key goes to its own host, to this machine, or where the entry says so by naming the key."""
+    if home is None or entry.url is None or key.explicit or key.command or address.local:
+        return
+    own = read_address(home, allow_http=True).host
+    if address.host != own:
+        message = (
+            f"the key `{key.name}` belongs to {own} and would be sent to {address.host}; "
+            f"if that is meant, name the key to send there: `api_key_env: {key.name}`, or another variable"
+        )
+        findings.problem((*path, "url"), message)
 
 
 def _refuse_literal_secrets(root: Table, findings: Findings) -> None:
