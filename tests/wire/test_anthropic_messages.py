@@ -26,7 +26,8 @@ from vendor_verifier.values.event import (
     Usage,
 )
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
-from vendor_verifier.wire.anthropic_messages import DEFAULT_MAX_TOKENS, AnthropicMessages, messages_url
+from vendor_verifier.wire.address import messages_url
+from vendor_verifier.wire.anthropic_messages import DEFAULT_MAX_TOKENS, AnthropicMessages
 from vendor_verifier.wire.anthropic_reader import STOP_REASONS, AnthropicReader
 from vendor_verifier.wire.assemble import Collected, collect
 from vendor_verifier.wire.sse import SseDecoder

@@ -27,9 +27,10 @@ from vendor_verifier.values.event import (
 )
 from vendor_verifier.values.exchange import Exchange
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
+from vendor_verifier.wire.address import stream_url
 from vendor_verifier.wire.answer import read_answer
 from vendor_verifier.wire.assemble import Collected, collect
-from vendor_verifier.wire.gemini import Gemini, stream_url
+from vendor_verifier.wire.gemini import Gemini
 from vendor_verifier.wire.gemini_reader import FAILED_CALLS, FINISH_REASONS, GeminiReader
 from vendor_verifier.wire.sse import SseDecoder
 

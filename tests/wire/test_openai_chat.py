@@ -25,8 +25,10 @@ from vendor_verifier.values.event import (
     Usage,
 )
 from vendor_verifier.values.request import Endpoint, Turn
+from vendor_verifier.wire.address import join_url
 from vendor_verifier.wire.assemble import Collected, collect
-from vendor_verifier.wire.openai_chat import OpenAIChat, OpenAIChatReader, join_url
+from vendor_verifier.wire.chat_reader import OpenAIChatReader
+from vendor_verifier.wire.openai_chat import OpenAIChat
 from vendor_verifier.wire.payload import parse_json
 from vendor_verifier.wire.sse import SseDecoder
 

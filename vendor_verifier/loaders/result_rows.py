@@ -23,7 +23,7 @@ from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import content_digest
 from vendor_verifier.wire.answer import read_answer
 from vendor_verifier.wire.base import json_bytes
-from vendor_verifier.wire.openai_chat import OpenAIChatReader
+from vendor_verifier.wire.chat_reader import OpenAIChatReader
 from vendor_verifier.wire.payload import as_count, as_dict, as_list, as_text
 
 # Row keys that hold bookkeeping of the tool, not words about the sample.

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
+from vendor_verifier.wire.address import messages_url
 from vendor_verifier.wire.anthropic_reader import AnthropicReader
 from vendor_verifier.wire.base import ACCEPTED, json_bytes
 from vendor_verifier.wire.declared import (
@@ -150,14 +151,6 @@ class AnthropicMessages:
         elif tool.strict:
             notes.rewrote("dropped:strict")
         return declared
-
-
-def messages_url(base_url: str) -> str:
-    """The address of Messages under a base that may or may not name the version or the whole path already."""
-    base = base_url.rstrip("/")
-    if base.endswith("/messages"):
-        return base
-    return f"{base}/messages" if re.search(r"/v\d+$", base) else f"{base}/v1/messages"
 
 
 def _input_schema(parameters: object, notes: Notes) -> dict[str, Any]:

@@ -27,9 +27,10 @@ from vendor_verifier.values.event import (
     ToolCallDelta,
     Usage,
 )
-from vendor_verifier.wire.fault import read_fault
-from vendor_verifier.wire.payload import PayloadError, as_amount, as_count, as_dict, as_text, parse_json
+from vendor_verifier.wire.hearing import END_MARKER, Introductions, body_object, event_object
+from vendor_verifier.wire.payload import as_amount, as_count, as_dict, as_text, as_word
 from vendor_verifier.wire.translate import argument_text
+from vendor_verifier.wire.usage import total
 
 STOP_REASONS: Mapping[str, FinishReason] = {
     "tool_use": "tool_calls",
@@ -39,7 +40,8 @@ STOP_REASONS: Mapping[str, FinishReason] = {
     "model_context_window_exceeded": "length",
     "refusal": "content_filter",
 }
-_COUNTS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
+_INPUT_COUNTS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+_COUNTS = (*_INPUT_COUNTS, "output_tokens")
 
 
 @dataclass(slots=True)
@@ -63,41 +65,33 @@ class AnthropicReader:
         self._calls = 0
         self._counts: dict[str, int] = {}
         self._thinking: int | None = None
+        self._introductions = Introductions()
 
     def read(self, event: SseEvent) -> Iterator[StreamEvent]:
-        if event.data.strip() == "[DONE]":
+        if event.data.strip() == END_MARKER:
             yield Anomaly("foreign_end_marker")
             yield StreamEnd()
             return
-        try:
-            payload = parse_json(event.data)
-        except PayloadError:
-            payload = None
-        if not isinstance(payload, dict):
-            yield Fault(event.data) if event.name == "error" else Anomaly("bad_event")
-            return
-        fault = read_fault(payload, named_error=event.name == "error")
-        if fault is not None:
-            yield fault
-            return
-        yield from self._event(as_text(payload.get("type")) or event.name, payload)
+        payload = event_object(event.data, event.name)
+        if isinstance(payload, dict):
+            yield from self._event(as_text(payload.get("type")) or event.name, payload)
+        elif event.name == "error" and isinstance(payload, Anomaly):
+            yield Fault(event.data)
+        else:
+            yield payload
 
     def read_body(self, body: object) -> Iterator[StreamEvent]:
-        if not isinstance(body, dict):
-            yield Fault("the answer is not a JSON object", code="not_an_object")
-            return
-        fault = read_fault(body)
-        if fault is not None:
-            yield fault
-            return
-        if not isinstance(body.get("content"), list):
+        answer = body_object(body)
+        if isinstance(answer, Fault):
+            yield answer
+        elif not isinstance(answer.get("content"), list):
             yield Fault("the answer has no content", code="no_choices")
-            return
-        yield from self._message_start(body)
-        for block in body["content"]:
-            yield from self._whole_block(as_dict(block))
-        yield from _finish(body)
-        yield StreamEnd()
+        else:
+            yield from self._message_start(answer)
+            for block in answer["content"]:
+                yield from self._whole_block(as_dict(block))
+            yield from _finish(answer)
+            yield StreamEnd()
 
     def _event(self, kind: str, payload: dict[str, Any]) -> Iterator[StreamEvent]:
         match kind:
@@ -122,12 +116,11 @@ class AnthropicReader:
 
     def _message_start(self, message: dict[str, Any]) -> Iterator[StreamEvent]:
         identity = Identity(
-            model=as_text(message.get("model")) or None,
-            provider=as_text(message.get("provider")) or None,
-            response_id=as_text(message.get("id")) or None,
+            model=as_word(message.get("model")),
+            provider=as_word(message.get("provider")),
+            response_id=as_word(message.get("id")),
         )
-        if identity != Identity():
-            yield identity
+        yield from self._introductions.news(identity)
         yield from self._usage(message.get("usage"))
 
     def _number(self, payload: dict[str, Any]) -> int:
@@ -138,7 +131,7 @@ class AnthropicReader:
     def _block_start(self, payload: dict[str, Any]) -> Iterator[StreamEvent]:
         number = self._number(payload) if "index" in payload else self._last + 1
         content = as_dict(payload.get("content_block"))
-        block = _Block(as_text(content.get("type")) or "", as_text(content.get("id")) or None)
+        block = _Block(as_text(content.get("type")) or "", as_word(content.get("id")))
         known = self._blocks.get(number)
         if known is not None:
             if block.kind == "tool_use" and known.kind == block.kind and block.id and known.id == block.id:
@@ -157,7 +150,7 @@ class AnthropicReader:
                 block.call, self._calls = self._calls, self._calls + 1
                 given = content.get("input")
                 block.input = given if isinstance(given, (dict, str)) else None
-                yield ToolCallDelta(block.call, block.id, as_text(content.get("name")) or None)
+                yield ToolCallDelta(block.call, block.id, as_word(content.get("name")))
             case "redacted_thinking":
                 return
             case _:
@@ -210,9 +203,9 @@ class AnthropicReader:
             case "thinking":
                 yield from _reasoning(block.get("thinking"))
             case "tool_use":
-                name = as_text(block.get("name")) or None
+                name = as_word(block.get("name"))
                 arguments = _argument_text(block.get("input"))
-                yield ToolCallDelta(self._calls, as_text(block.get("id")) or None, name, arguments)
+                yield ToolCallDelta(self._calls, as_word(block.get("id")), name, arguments)
                 self._calls += 1
             case "redacted_thinking":
                 return
@@ -230,9 +223,8 @@ class AnthropicReader:
         thinking = as_count(as_dict(usage.get("output_tokens_details")).get("thinking_tokens"))
         self._thinking = thinking or (self._thinking if self._thinking is not None else thinking)
         counts = self._counts
-        total_input = sum(counts.get(key, 0) for key in _COUNTS[:3])
         yield Usage(
-            input=total_input if any(key in counts for key in _COUNTS[:3]) else None,
+            input=total(counts, *_INPUT_COUNTS),
             output=counts.get("output_tokens"),
             cached=counts.get("cache_read_input_tokens"),
             reasoning=self._thinking,

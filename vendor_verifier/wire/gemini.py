@@ -13,9 +13,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
-from urllib.parse import quote
 
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
+from vendor_verifier.wire.address import stream_url, whole_url
 from vendor_verifier.wire.base import ACCEPTED, json_bytes
 from vendor_verifier.wire.declared import (
     DeclaredTool,
@@ -44,8 +44,6 @@ from vendor_verifier.wire.translate import (
     system_text,
 )
 
-_METHOD = ":streamGenerateContent"
-_WHOLE_METHOD = ":generateContent"
 # A name begins with a letter or "_"; a leading character of another kind is replaced.
 _ILLEGAL = re.compile(r"^[^a-zA-Z_]|[^a-zA-Z0-9_.:-]")
 _LONGEST_NAME = 64
@@ -226,23 +224,6 @@ class Gemini:
             else:
                 form["responseSchema"] = _subset(schema, notes)
         return form
-
-
-def stream_url(base_url: str, model_id: str) -> str:
-    """The streaming address of a model; ``alt=sse`` because without it the stream is one JSON array."""
-    base = base_url.rstrip("/")
-    if _METHOD in base:
-        return base
-    prefixed = model_id.startswith(("models/", "tunedModels/", "publishers/", "projects/"))
-    model = model_id if prefixed else f"models/{model_id}"
-    return f"{base}/{quote(model, safe='/:@')}{_METHOD}?alt=sse"
-
-
-def whole_url(base_url: str, model_id: str) -> str:
-    """The address of a model for an answer in one piece."""
-    head, _, query = stream_url(base_url, model_id).partition(_METHOD)
-    kept = [word for word in query.removeprefix("?").split("&") if word not in ("", "alt=sse")]
-    return head + _WHOLE_METHOD + ("?" + "&".join(kept) if kept else "")
 
 
 def _subset(schema: object, notes: Notes) -> dict[str, Any]:

@@ -28,9 +28,10 @@ from vendor_verifier.values.event import (
     ToolCallDelta,
     Usage,
 )
-from vendor_verifier.wire.fault import read_fault
-from vendor_verifier.wire.payload import PayloadError, as_count, as_dict, as_list, as_text, parse_json
+from vendor_verifier.wire.hearing import END_MARKER, Introductions, answer_object, body_object, event_object
+from vendor_verifier.wire.payload import as_count, as_dict, as_list, as_text, as_word
 from vendor_verifier.wire.translate import argument_text
+from vendor_verifier.wire.usage import total
 
 # Finish reasons that are failed tool calls, and the anomaly each is reported as.
 FAILED_CALLS: Mapping[str, str] = {
@@ -74,57 +75,38 @@ class GeminiReader:
     def __init__(self) -> None:
         self._calls = 0
         self._counts: dict[str, int] = {}
-        self._identity = Identity()
+        self._introductions = Introductions()
         self._finish: Finish | None = None
 
     def read(self, event: SseEvent) -> Iterator[StreamEvent]:
-        if event.data.strip() == "[DONE]":
+        if event.data.strip() == END_MARKER:
             yield Anomaly("foreign_end_marker")
             yield StreamEnd()
-            return
-        try:
-            chunk = parse_json(event.data)
-        except PayloadError:
-            yield Fault(event.data) if event.name == "error" else Anomaly("bad_event")
-            return
-        yield from self._item(chunk, named_error=event.name == "error")
+        else:
+            yield from self._item(event_object(event.data, event.name, unwrap=_alone))
 
     def read_body(self, body: object) -> Iterator[StreamEvent]:
         """A whole answer: one object, or the array that a stream without ``alt=sse`` is."""
         if isinstance(body, list):
             for item in body:
-                yield from self._item(item)
+                yield from self._item(answer_object(_alone(item)))
             if not body:
                 yield Fault("the answer is an empty array", code="no_choices")
             return
-        if not isinstance(body, dict):
-            yield Fault("the answer is not a JSON object", code="not_an_object")
-            return
-        known = body.keys() & {"candidates", "promptFeedback", "usageMetadata"}
-        if not known and read_fault(body) is None:
-            yield Fault("the answer has no candidates", code="no_choices")
-            return
-        yield from self._item(body)
+        answer = body_object(body)
+        if isinstance(answer, dict) and not answer.keys() & {"candidates", "promptFeedback", "usageMetadata"}:
+            answer = Fault("the answer has no candidates", code="no_choices")
+        yield from self._item(answer)
 
-    def _item(self, item: object, *, named_error: bool = False) -> Iterator[StreamEvent]:
-        if isinstance(item, list) and len(item) == 1:
-            item = item[0]  # errors come in an array of their own
-        if not isinstance(item, dict):
-            yield Anomaly("bad_event")
-            return
-        fault = read_fault(item, named_error=named_error)
-        if fault is not None:
-            yield fault
-            return
-        yield from self._chunk(item)
+    def _item(self, item: dict[str, Any] | Fault | Anomaly) -> Iterator[StreamEvent]:
+        if isinstance(item, dict):
+            yield from self._chunk(item)
+        else:
+            yield item
 
     def _chunk(self, chunk: dict[str, Any]) -> Iterator[StreamEvent]:
-        identity = Identity(
-            model=as_text(chunk.get("modelVersion")) or None, response_id=as_text(chunk.get("responseId")) or None
-        )
-        if identity != self._identity:
-            self._identity = identity
-            yield identity
+        identity = Identity(model=as_word(chunk.get("modelVersion")), response_id=as_word(chunk.get("responseId")))
+        yield from self._introductions.news(identity)
         candidate: dict[str, Any] = {}
         for item in as_list(chunk.get("candidates")):
             if as_dict(item).get("index") in (0, None):
@@ -152,7 +134,7 @@ class GeminiReader:
         if given is not None and not isinstance(given, dict):
             yield Anomaly("arguments_not_an_object")
         index, self._calls = self._calls, self._calls + 1
-        yield ToolCallDelta(index, as_text(call.get("id")) or None, as_text(call.get("name")) or None, arguments)
+        yield ToolCallDelta(index, as_word(call.get("id")), as_word(call.get("name")), arguments)
 
     def _usage(self, usage: dict[str, Any]) -> Iterator[StreamEvent]:
         """Each report is cumulative but may leave a count out, so the last one heard of each kind stands."""
@@ -164,8 +146,8 @@ class GeminiReader:
                 self._counts[key] = count
         counts = self._counts
         yield Usage(
-            input=_total(counts, "promptTokenCount", "toolUsePromptTokenCount"),
-            output=_total(counts, "candidatesTokenCount", "thoughtsTokenCount"),
+            input=total(counts, "promptTokenCount", "toolUsePromptTokenCount"),
+            output=total(counts, "candidatesTokenCount", "thoughtsTokenCount"),
             cached=counts.get("cachedContentTokenCount"),
             reasoning=counts.get("thoughtsTokenCount"),
         )
@@ -185,11 +167,12 @@ class GeminiReader:
         if finish == self._finish:
             return  # some models repeat it in every event
         self._finish = finish
-        if raw in FAILED_CALLS:
-            yield Anomaly(FAILED_CALLS[raw])
+        failed = FAILED_CALLS.get(raw or "")
+        if failed:
+            yield Anomaly(failed)
         yield finish
 
 
-def _total(counts: Mapping[str, int], *keys: str) -> int | None:
-    found = [counts[key] for key in keys if key in counts]
-    return sum(found) if found else None
+def _alone(value: Any) -> Any:
+    """What an array of one holds: errors come in an array of their own."""
+    return value[0] if isinstance(value, list) and len(value) == 1 else value

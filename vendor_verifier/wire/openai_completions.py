@@ -15,9 +15,10 @@ from typing import Any
 
 from vendor_verifier.values.event import Finish, Parsed, SseEvent, StreamEnd, StreamEvent, TextDelta
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
+from vendor_verifier.wire.address import join_url
 from vendor_verifier.wire.base import ACCEPTED, json_bytes
+from vendor_verifier.wire.chat_reader import OpenAIChatReader
 from vendor_verifier.wire.declared import output_budget
-from vendor_verifier.wire.openai_chat import OpenAIChatReader, join_url
 from vendor_verifier.wire.payload import as_dict, as_text
 from vendor_verifier.wire.text_tool_calls import parse_text
 from vendor_verifier.wire.thinking import NO_SWITCH

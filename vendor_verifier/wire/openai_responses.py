@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
+from vendor_verifier.wire.address import join_url
 from vendor_verifier.wire.base import ACCEPTED, json_bytes
 from vendor_verifier.wire.declared import (
     DeclaredTool,
@@ -25,7 +26,6 @@ from vendor_verifier.wire.declared import (
     read_tools,
     sent_names,
 )
-from vendor_verifier.wire.openai_chat import join_url
 from vendor_verifier.wire.payload import as_dict, as_text
 from vendor_verifier.wire.responses_reader import ResponsesReader
 from vendor_verifier.wire.thinking import NO_SWITCH

@@ -84,6 +84,11 @@ def as_text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
+def as_word(value: object) -> str | None:
+    """``value`` if it is a string with something in it, else None."""
+    return as_text(value) or None
+
+
 def as_count(value: object) -> int | None:
     """``value`` if it is a whole number from 0 to ``MAX_COUNT``, else None (booleans are not numbers)."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= MAX_COUNT:

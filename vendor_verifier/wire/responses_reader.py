@@ -28,12 +28,12 @@ from vendor_verifier.values.event import (
     StreamEvent,
     TextDelta,
     ToolCallDelta,
-    Usage,
 )
 from vendor_verifier.wire.fault import read_fault
-from vendor_verifier.wire.openai_chat import read_usage
-from vendor_verifier.wire.payload import PayloadError, as_amount, as_count, as_dict, as_list, as_text, parse_json
+from vendor_verifier.wire.hearing import END_MARKER, Introductions, body_object, event_object
+from vendor_verifier.wire.payload import as_dict, as_list, as_text, as_word
 from vendor_verifier.wire.retold import Retold, ends_with
+from vendor_verifier.wire.usage import responses_usage
 
 _TEXT_KINDS = {"output_text": "text", "refusal": "text", "text": "text"}
 _REASONING_KINDS = {
@@ -63,39 +63,27 @@ class ResponsesReader:
         self._places: dict[tuple[str, object], int] = {}
         self._texts: dict[tuple[str, int, int], Retold] = {}
         self._heard: dict[str, list[str]] = {}
-        self._identity = Identity()
+        self._introductions = Introductions()
 
     def read(self, event: SseEvent) -> Iterator[StreamEvent]:
         data = event.data.strip()
-        if data == "[DONE]":
+        if data == END_MARKER:
             yield StreamEnd()
-        if data in ("[DONE]", ""):
-            return
-        try:
-            payload = parse_json(data)
-        except PayloadError:
-            yield Fault(data) if event.name == "error" else Anomaly("bad_event")
-            return
-        if not isinstance(payload, dict):
-            yield Anomaly("bad_event")
-            return
-        fault = read_fault(payload, named_error=event.name == "error")
-        if fault is not None:
-            yield fault
-            return
-        yield from self._event(as_text(payload.get("type")) or event.name, payload)
+        elif data:
+            payload = event_object(data, event.name)
+            if isinstance(payload, dict):
+                yield from self._event(as_text(payload.get("type")) or event.name, payload)
+            else:
+                yield payload
 
     def read_body(self, body: object) -> Iterator[StreamEvent]:
-        if not isinstance(body, dict):
-            yield Fault("the answer is not a JSON object", code="not_an_object")
-            return
-        fault = read_fault(body)
-        if fault is not None:
-            yield fault
-        elif not isinstance(body.get("output"), list):
-            yield Fault(as_text(body.get("message")) or "the answer has no output", code="no_choices")
+        answer = body_object(body)
+        if isinstance(answer, Fault):
+            yield answer
+        elif not isinstance(answer.get("output"), list):
+            yield Fault(as_text(answer.get("message")) or "the answer has no output", code="no_choices")
         else:
-            yield from self._final(body, as_text(body.get("status")) or "completed")
+            yield from self._final(answer, as_text(answer.get("status")) or "completed")
 
     def _event(self, kind: str, payload: dict[str, Any]) -> Iterator[StreamEvent]:
         name = kind.removeprefix("response.")
@@ -173,7 +161,7 @@ class ResponsesReader:
     def _call_item(
         self, item: dict[str, Any], output_index: object, *, is_new: bool, fallback: _Call | None = None
     ) -> Iterator[StreamEvent]:
-        call_id, item_id = as_text(item.get("call_id")) or None, as_text(item.get("id")) or None
+        call_id, item_id = as_word(item.get("call_id")), as_word(item.get("id"))
         known = self._by_key.get(("call", call_id)) if call_id else None
         if known is None and not (is_new and call_id):
             known = self._by_key.get(("item", item_id)) or (None if is_new else self._at(output_index))
@@ -182,7 +170,7 @@ class ResponsesReader:
         for key in (("call", call_id), ("item", item_id), ("output", _whole_number(output_index))):
             if key[1] is not None:
                 self._by_key[key] = call
-        name = None if call.has_name else as_text(item.get("name")) or None
+        name = None if call.has_name else as_word(item.get("name"))
         arguments = item.get("arguments")
         if isinstance(arguments, dict):
             yield ToolCallDelta(call.index, call_id or item_id, name, None if call.heard else arguments)
@@ -229,7 +217,7 @@ class ResponsesReader:
         yield from self._unheard(as_list(response.get("output")))
         usage = as_dict(response.get("usage"))
         if usage:
-            yield _read_usage(usage)
+            yield responses_usage(usage)
         if status in ("failed", "cancelled"):
             yield read_fault({"error": response.get("error")}) or Fault(f"the response ended as {status}", code=status)
             return
@@ -255,13 +243,11 @@ class ResponsesReader:
 
     def _identify(self, response: dict[str, Any]) -> Iterator[StreamEvent]:
         identity = Identity(
-            model=as_text(response.get("model")) or None,
-            provider=as_text(response.get("provider")) or None,
-            response_id=as_text(response.get("id")) or None,
+            model=as_word(response.get("model")),
+            provider=as_word(response.get("provider")),
+            response_id=as_word(response.get("id")),
         )
-        if identity not in (self._identity, Identity()):
-            self._identity = identity
-            yield identity
+        yield from self._introductions.news(identity)
 
 
 def _whole_number(value: object) -> int | None:
@@ -270,15 +256,3 @@ def _whole_number(value: object) -> int | None:
 
 def _words(fields: dict[str, Any]) -> str | None:
     return as_text(fields.get("text")) or as_text(fields.get("refusal"))
-
-
-def _read_usage(usage: dict[str, Any]) -> Usage:
-    if "input_tokens" not in usage and "output_tokens" not in usage:
-        return read_usage(usage)
-    return Usage(
-        input=as_count(usage.get("input_tokens")),
-        output=as_count(usage.get("output_tokens")),
-        cached=as_count(as_dict(usage.get("input_tokens_details")).get("cached_tokens")),
-        reasoning=as_count(as_dict(usage.get("output_tokens_details")).get("reasoning_tokens")),
-        cost_usd=as_amount(usage.get("cost")),
-    )
