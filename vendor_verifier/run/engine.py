@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import anyio
 
@@ -59,6 +60,14 @@ def cut_shards(items: Sequence[WorkItem], block: int, seed: int) -> Iterator[Sha
         yield Shard(number, tuple(block_items))
 
 
+class Slots(Protocol):
+    """Entered by an entry before it sends anything of a shard, and left when it is through."""
+
+    async def __aenter__(self) -> None: ...
+
+    async def __aexit__(self, *_: object) -> None: ...
+
+
 class VendorSlots:
     """At most ``limit`` entries have requests in flight at any moment; None lets all of them."""
 
@@ -70,11 +79,15 @@ class VendorSlots:
             await self._slots.acquire()
 
     async def __aexit__(self, *_: object) -> None:
+        self.free()
+
+    def free(self) -> None:
+        """Give one back."""
         if self._slots is not None:
             self._slots.release()
 
 
-async def run_shard(shard: Shard, driver: Driver, run: str, emit: Emit, slots: VendorSlots) -> None:
+async def run_shard(shard: Shard, driver: Driver, run: str, emit: Emit, slots: Slots) -> None:
     """Make every record of the shard; each is emitted the moment it is finished."""
     async with anyio.create_task_group() as group:
         for items in _by_entry(shard, rotation=shard.number).values():
@@ -82,7 +95,7 @@ async def run_shard(shard: Shard, driver: Driver, run: str, emit: Emit, slots: V
 
 
 async def _run_entry(
-    items: Sequence[WorkItem], block: int, driver: Driver, run: str, emit: Emit, slots: VendorSlots
+    items: Sequence[WorkItem], block: int, driver: Driver, run: str, emit: Emit, slots: Slots
 ) -> None:
     async with slots, anyio.create_task_group() as group:
         for item in items:

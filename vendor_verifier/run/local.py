@@ -64,10 +64,10 @@ async def run_local(
     wires = {entry.wire for entry in entries}
     async with (
         open_client(plan.client, plan.limits, wires) as client,
-        _interruptible(limiter.close) as interruption,
+        interruptible(limiter.close) as interruption,
     ):
         driver = Driver(client, limiter, plan.retry, rng, scrubber, KeyRing(scrubber))
-        await _run_shards(shards, _shards_in_flight(entries, plan), driver, run, emit, slots)
+        await _run_shards(shards, shards_in_flight(entries, plan), driver, run, emit, slots)
     eased = {account: (easing.given, easing.lowest, easing.now) for account, easing in limiter.eased.items()}
     return RunEnd(interruption.signal_number, dict(limiter.stopped), spending.reason, eased)
 
@@ -90,7 +90,7 @@ async def _run_shards(
             group.start_soon(one, shard)
 
 
-def _shards_in_flight(entries: Sequence[Entry], plan: Plan) -> int:
+def shards_in_flight(entries: Sequence[Entry], plan: Plan) -> int:
     """Enough blocks to keep the most concurrent entry busy while its slowest block finishes."""
     most = max((entry.concurrency or plan.request_concurrency for entry in entries), default=1)
     return max(_MIN_SHARDS_IN_FLIGHT, 1 + -(-2 * most // (BLOCK * plan.repeat)))
@@ -102,7 +102,7 @@ class _Interruption:
 
 
 @asynccontextmanager
-async def _interruptible(close: Callable[[], None]) -> AsyncIterator[_Interruption]:
+async def interruptible(close: Callable[[], None]) -> AsyncIterator[_Interruption]:
     """Run the body under signal handling; on the first signal ``close()`` and a grace period, on the second the end."""
     interruption = _Interruption()
     with anyio.CancelScope() as body:
