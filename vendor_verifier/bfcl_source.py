@@ -12,7 +12,7 @@ import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,15 @@ from vendor_verifier.errors import DataError, Problem, UsageError
 from vendor_verifier.loaders.base import LoadedSamples
 from vendor_verifier.loaders.bfcl import Lines, read_category
 from vendor_verifier.shipped import shipped
-from vendor_verifier.suites.bfcl.categories import INSTALL_SIMULATORS, MULTI_TURN, RELEVANCE, V4_TO_V3, not_run_reason
+from vendor_verifier.suites.bfcl.categories import (
+    EXECUTABLE,
+    INSTALL_SIMULATORS,
+    MULTI_TURN,
+    RELEVANCE,
+    V4_TO_V3,
+    not_run_reason,
+)
+from vendor_verifier.suites.bfcl.executable import Functions, expected_calls
 from vendor_verifier.suites.bfcl.services import Services
 
 _PACKAGES = ("bfcl_eval", "bfcl")
@@ -133,13 +141,15 @@ def load_categories(
     categories: Iterable[str],
     *,
     services: bool = False,
+    functions: Functions | None = None,
     limit: int | None = None,
     limit_per_category: int | None = None,
     skip_bad: bool = False,
 ) -> Loaded:
     """Read what can run of these categories (v4 names).
 
-    ``services``: the simulated services are there. ``limit``: the first so many rows of all categories together.
+    ``services``: the simulated services are there. ``functions``: what executable rows call; rows whose calls cannot
+    be run here are left out, and said. ``limit``: the first so many rows of all categories together.
 
     Raises:
         DataError: unusable rows.
@@ -148,13 +158,18 @@ def load_categories(
     not_run: dict[str, str] = {}
     for category in categories:
         file = data.question_file(category)
-        reason = not_run_reason(category, simulators=services)
+        reason = not_run_reason(category, simulators=services, functions=functions is not None)
         if reason is None and file is None:
             reason = f"not run: needs BFCL_{data.version}_{category}.json, which {data.name} does not have"
         if reason is not None or file is None:
             not_run[category] = reason or "not run"
             continue
-        parts.append(_load(data, category, file, limit_per_category, skip_bad))
+        if category in EXECUTABLE and functions is not None:
+            part, reason = _runnable(_load(data, category, file, None, skip_bad), functions, limit_per_category)
+            not_run |= {category: reason} if reason else {}
+        else:
+            part = _load(data, category, file, limit_per_category, skip_bad)
+        parts.append(part)
     return Loaded(
         LoadedSamples(
             tuple(sample for part in parts for sample in part.samples)[:limit],
@@ -218,10 +233,22 @@ def find_services(where: str) -> Services | None:
     return None
 
 
+def _runnable(loaded: LoadedSamples, functions: Functions, limit: int | None) -> tuple[LoadedSamples, str | None]:
+    """The rows whose right calls can be run here, and what is to be said of the others."""
+    kept = [
+        sample
+        for sample in loaded.samples
+        if not any(functions.missing(call.name) for call in expected_calls(sample.expected["answer"]))
+    ]
+    left = len(loaded.samples) - len(kept)
+    words = f"not run: {left} of {len(loaded.samples)} rows call functions that need a network, keys or evaluated text"
+    return replace(loaded, samples=tuple(kept[:limit])), words if left else None
+
+
 def _load(data: BfclData, category: str, file: Path, limit: int | None, skip_bad: bool) -> LoadedSamples:
     answers = None
-    if category not in RELEVANCE:
-        path = data.folder / "possible_answer" / file.name
+    path = data.folder / "possible_answer" / file.name
+    if category not in RELEVANCE and (category not in EXECUTABLE or path.is_file()):
         answers = Lines(_lines(path), path)
     return read_category(
         Lines(_lines(file), file),

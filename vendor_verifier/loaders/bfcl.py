@@ -16,7 +16,7 @@ from typing import Any
 from vendor_verifier.errors import Problem
 from vendor_verifier.loaders.base import LoadedSamples, data_error, kind_of
 from vendor_verifier.loaders.json_lines import Row, read_rows
-from vendor_verifier.suites.bfcl.categories import MULTI_TURN, is_relevance, language_of
+from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, is_relevance, language_of
 from vendor_verifier.suites.bfcl.functions import tools_of
 from vendor_verifier.suites.bfcl.row_problems import row_problem, unreachable
 from vendor_verifier.values.request import Turn
@@ -56,7 +56,7 @@ def read_category(
     """Read one category (v4 name).
 
     Args:
-        answers: the ``possible_answer`` file; None for relevance and irrelevance.
+        answers: the ``possible_answer`` file; None for relevance and irrelevance, and rows with answers of their own.
         dataset: the name samples carry as their source.
         version: of the data (``v3``, ``v4``, ``shipped`` …), kept with every sample.
         service_docs: needed for multi-turn rows.
@@ -131,14 +131,18 @@ def _sample(
     name = row.fields.get("id")
     if not isinstance(name, str):
         raise _BadRow(f"expected a text, read {kind_of(name)}", "id")
-    if name not in answers and not is_relevance(category):
+    executable = category in EXECUTABLE
+    answer = _own_answer(row.fields) if executable and name not in answers else answers.get(name)
+    if answer is None and not is_relevance(category):
         raise _BadRow(f"{name!r} has no possible answer", "id")
     turns = _question(row.fields.get("question"))
     several = category in MULTI_TURN
     turn, more = _several_turns(row.fields, turns, docs) if several else _one_turn(row.fields, turns, category)
-    expected = {"id": name, "category": category, **more, "answer": answers.get(name)}
+    expected = {"id": name, "category": category, **more, "answer": answer}
+    if executable:
+        expected["match_types"] = _match_types(row.fields.get("execution_result_type"), answer)
     defect = None
-    if not several:
+    if not several and not executable:
         problem = row_problem(expected)
         if problem:
             raise _BadRow(problem, "function")
@@ -147,6 +151,19 @@ def _sample(
     seen[digest] = seen.get(digest, 0) + 1
     tags = {"category": category, "bfcl_id": name, **({"bfcl_data": version} if version else {})}
     return Sample(f"{digest}-{seen[digest]}", turn, expected, tags, source), defect
+
+
+def _own_answer(fields: Mapping[str, Any]) -> list[str] | None:
+    """The expected calls that rows of executable categories carry themselves."""
+    calls = fields.get("ground_truth")
+    return calls if isinstance(calls, list) and all(isinstance(call, str) for call in calls) and calls else None
+
+
+def _match_types(value: object, answer: object) -> list[str]:
+    """How each expected call's result is compared; by equality where the row does not say."""
+    calls = len(answer) if isinstance(answer, list) else 0
+    given = [str(word) for word in value] if isinstance(value, list) else []
+    return (given or ["exact_match"] * calls) if len(given) in (0, calls) else [given[0]] * calls
 
 
 def _question(question: object) -> list[list[dict[str, Any]]]:

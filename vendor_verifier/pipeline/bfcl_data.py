@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from vendor_verifier import bfcl_source
+from vendor_verifier.bfcl_functions import find_functions
 from vendor_verifier.bfcl_source import Loaded
 from vendor_verifier.config.suite_options import TaskOptions, known_suite, read_options
 from vendor_verifier.errors import ConfigError, DataError, Problem, UsageError
@@ -22,7 +23,7 @@ from vendor_verifier.loaders.bfcl_custom import read_custom
 from vendor_verifier.pipeline.datasets import Dataset
 from vendor_verifier.pipeline.request import RunRequest
 from vendor_verifier.sample_files import open_lines
-from vendor_verifier.suites.bfcl.categories import MULTI_TURN, expand
+from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, expand
 from vendor_verifier.suites.bfcl.job import Job, read_job
 from vendor_verifier.suites.bfcl.options import BfclOptions
 from vendor_verifier.values.sample import Sample
@@ -118,6 +119,7 @@ def _load(part: _Part, options: BfclOptions, skip_bad: bool) -> Loaded:
         bfcl_source.find_data(where),
         part.categories,
         services=any(name in MULTI_TURN for name in part.categories) and bfcl_source.has_services(where),
+        functions=find_functions(where) if any(name in EXECUTABLE for name in part.categories) else None,
         limit=part.limit,
         limit_per_category=options.limit_per_category,
         skip_bad=skip_bad,

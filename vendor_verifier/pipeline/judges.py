@@ -6,33 +6,45 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from vendor_verifier.bfcl_functions import find_functions
 from vendor_verifier.bfcl_source import find_services
 from vendor_verifier.config.suite_options import build_suite, known_suite
 from vendor_verifier.suites.base import Suite
-from vendor_verifier.suites.bfcl.categories import INSTALL_SIMULATORS, MULTI_TURN
+from vendor_verifier.suites.bfcl.categories import EXECUTABLE, INSTALL_FUNCTIONS, INSTALL_SIMULATORS, MULTI_TURN
 from vendor_verifier.suites.bfcl.suite import BfclSuite
 from vendor_verifier.values.sample import Sample
 
 
 def ready_suite(name: str, options: Mapping[str, Any], samples: Sequence[Sample]) -> Suite:
-    """The suite with its options; ``bfcl`` with the simulated services that its samples talk to, if they are found.
+    """The suite with its options; ``bfcl`` with the services and functions its samples need, if they are found.
 
     Raises:
         ProblemsError: no such suite, or options that cannot be meant.
     """
     suite = build_suite(known_suite(name), options)
-    if isinstance(suite, BfclSuite) and _of(samples, MULTI_TURN):
-        return replace(suite, services=find_services(str(options.get("data", "installed"))))
-    return suite
+    if not isinstance(suite, BfclSuite):
+        return suite
+    where = str(options.get("data", "installed"))
+    return replace(
+        suite,
+        services=find_services(where) if _of(samples, MULTI_TURN) else None,
+        functions=find_functions(where) if _of(samples, EXECUTABLE) else None,
+    )
 
 
-def unjudged_reason(suite: Suite, samples: Sequence[Sample]) -> str | None:
-    """Why some of the samples cannot be judged here, in a sentence; None when all can."""
-    if not isinstance(suite, BfclSuite) or suite.services is not None:
-        return None
-    rows = _of(samples, MULTI_TURN)
-    words = f"{suite.name}: {rows} multi-turn rows cannot be judged on this machine: {INSTALL_SIMULATORS}"
-    return words if rows else None
+def unjudged_reasons(suite: Suite, samples: Sequence[Sample]) -> list[str]:
+    """Why some of the samples cannot be judged here, a sentence each."""
+    if not isinstance(suite, BfclSuite):
+        return []
+    kinds = (
+        ("multi-turn", MULTI_TURN, suite.services, INSTALL_SIMULATORS),
+        ("executable", EXECUTABLE, suite.functions, INSTALL_FUNCTIONS),
+    )
+    return [
+        f"{suite.name}: {rows} {word} rows cannot be judged on this machine: {mending}"
+        for word, categories, found, mending in kinds
+        if found is None and (rows := _of(samples, categories))
+    ]
 
 
 def _of(samples: Sequence[Sample], categories: Sequence[str]) -> int:

@@ -13,7 +13,7 @@ from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.errors import RunFolderError
 from vendor_verifier.pipeline.bfcl_pages import write_bfcl_pages
 from vendor_verifier.pipeline.guarding import ending_warnings
-from vendor_verifier.pipeline.judges import ready_suite, unjudged_reason
+from vendor_verifier.pipeline.judges import ready_suite, unjudged_reasons
 from vendor_verifier.pipeline.manifest import entry_infos
 from vendor_verifier.pipeline.request import ScoreRequest
 from vendor_verifier.reports import REPORTS
@@ -62,7 +62,7 @@ def score_folder(folder: RunFolder) -> Report:
     warnings += [f"sample left out: {skipped}" for task in stored for skipped in task["skipped"]]
     played = [_played(folder, task) for task in stored]
     suites = {task["suite"]: _judge(task, known.samples) for task, known in zip(stored, played, strict=True)}
-    warnings += [words for known in played if (words := unjudged_reason(suites[known.suite], known.samples))]
+    warnings += [words for known in played for words in unjudged_reasons(suites[known.suite], known.samples)]
     unreadable: list[str] = []
 
     def bad_line(number: int, reason: str) -> None:

@@ -67,10 +67,11 @@ V4_ROWS: Mapping[str, int] = MappingProxyType(
 )  # fmt: skip
 
 INSTALL_SIMULATORS = "pip install --no-deps bfcl-eval && pip install mpmath"
+INSTALL_FUNCTIONS = "pip install --no-deps nvidia-bfcl"
 _NEEDS: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(MULTI_TURN, f"the simulated services of bfcl_eval: {INSTALL_SIMULATORS}"),
-        **dict.fromkeys(EXECUTABLE, "the functions of nvidia_bfcl, run here: pip install --no-deps nvidia-bfcl"),
+        **dict.fromkeys(EXECUTABLE, f"the functions of nvidia_bfcl: {INSTALL_FUNCTIONS}"),
         "rest": "keys for live third-party services (retired upstream in 2025)",
         **dict.fromkeys(AGENTIC[:3], "memory back ends, which this product does not have"),
         **dict.fromkeys(AGENTIC[3:], "a web search key and live web pages"),
@@ -104,9 +105,10 @@ def expand(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def not_run_reason(category: str, *, simulators: bool = False) -> str | None:
-    """Why this category (v4 name) cannot run, or None when it can. ``simulators``: bfcl_eval's services are there."""
-    if category in MULTI_TURN and simulators:
+def not_run_reason(category: str, *, simulators: bool = False, functions: bool = False) -> str | None:
+    """Why this category (v4 name) cannot run, or None when it can. ``simulators``: bfcl_eval's services are there;
+    ``functions``: those of nvidia_bfcl."""
+    if (category in MULTI_TURN and simulators) or (category in EXECUTABLE and functions):
         return None
     needs = _NEEDS.get(category)
     return None if needs is None else f"not run: needs {needs}"

@@ -14,9 +14,10 @@ from typing import Any
 
 from vendor_verifier.errors import DataError
 from vendor_verifier.suites.base import Play
-from vendor_verifier.suites.bfcl.categories import INSTALL_SIMULATORS, MULTI_TURN
+from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, not_run_reason
 from vendor_verifier.suites.bfcl.decode import Reply, made_calls, read_reply
 from vendor_verifier.suites.bfcl.exact_match import exact_match
+from vendor_verifier.suites.bfcl.executable import Functions, judge_execution
 from vendor_verifier.suites.bfcl.judging import judge_reply
 from vendor_verifier.suites.bfcl.multi_turn import Conversation, converse
 from vendor_verifier.suites.bfcl.multi_turn_check import check_conversation, extra_calls
@@ -30,6 +31,7 @@ from vendor_verifier.values.score import Decision, Score
 @dataclass(frozen=True, slots=True)
 class BfclSuite:
     """``mode``: which verdict counts as ``correct``. ``services``: what multi-turn rows talk to, if it is there.
+    ``functions``: what executable rows call, likewise.
 
     A score's ``values`` are ``correct``, ``compat`` and ``strict``, each 1.0 or 0.0; a failure is 0.0 but where
     ``compat`` credits it as abstention. A row that cannot be checked or was not run has ``None``: that is nobody's
@@ -40,10 +42,14 @@ class BfclSuite:
     name: str = "bfcl"
     mode: Mode = "strict"
     services: Services | None = None
+    functions: Functions | None = None
 
     def play(self, sample: Sample) -> Play:
         """Ask, listen, judge."""
-        if sample.expected["category"] not in MULTI_TURN:
+        category = sample.expected["category"]
+        if category in EXECUTABLE and self.functions is None:
+            return partial(self._not_run, sample)
+        if category not in MULTI_TURN:
             attempt = yield sample.turn
             return partial(self.judge, sample, attempt)
         if self.services is None:
@@ -57,11 +63,16 @@ class BfclSuite:
         if "calls" in sample.expected:
             return self._judge_exactly(sample, reply)
         try:
-            compat = judge_reply(sample.expected, reply, "compat")
-            strict = judge_reply(sample.expected, reply, "strict")
+            compat = self._verdict(sample, reply, "compat")
+            strict = self._verdict(sample, reply, "strict")
         except DataError as error:
             return self._uncheckable(sample, reply.outcome, _decision((reply,)), error)
         return self._score(sample, reply.outcome, _decision((reply,)), compat, strict)
+
+    def _verdict(self, sample: Sample, reply: Reply, mode: Mode) -> Verdict:
+        if self.functions is not None and sample.expected["category"] in EXECUTABLE:
+            return judge_execution(sample.expected, reply, self.functions, mode)
+        return judge_reply(sample.expected, reply, mode)
 
     def _judge_exactly(self, sample: Sample, reply: Reply) -> Score:
         """A custom row that names its calls: they and no others, exactly. The checker's verdicts are kept beside it."""
@@ -115,7 +126,7 @@ class BfclSuite:
         return self._unmeasured(sample, outcome, {"error_type": "dataset_error", "error": [reason]}, decision)
 
     def _not_run(self, sample: Sample) -> Score:
-        reason = f"needs the simulated services of bfcl_eval: {INSTALL_SIMULATORS}"
+        reason = not_run_reason(sample.expected["category"]) or "not run"
         return self._unmeasured(sample, "not_run", {"error_type": "not_run", "error": [reason]})
 
     def _unmeasured(
