@@ -5,6 +5,7 @@ Each function draws one picture from plain values and says nothing where nothing
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,10 +14,10 @@ from markupsafe import Markup
 from vendor_verifier.reports.html import svg
 from vendor_verifier.reports.html.svg import figure
 
-WIDTH = 760.0
-LABEL_WIDTH = 190.0
+WIDTH = 960.0
+LABEL_WIDTH = 200.0
 ROW = 30.0
-_LABEL_LENGTH = 26
+_LABEL_CELLS = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,17 @@ class Seen:
 
     @property
     def short(self) -> str:
-        return self.label if len(self.label) <= _LABEL_LENGTH else self.label[: _LABEL_LENGTH - 1] + "…"
+        """The label cut to the room charts have; wide (Chinese) characters take two places."""
+        if _cells(self.label) <= _LABEL_CELLS:
+            return self.label
+        kept = self.label
+        while _cells(kept) >= _LABEL_CELLS:
+            kept = kept[:-1]
+        return kept + "…"
+
+
+def _cells(text: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +84,7 @@ def _bubbles(bubbles: Sequence[Bubble], across: svg.Scale, up: svg.Scale) -> lis
     for bubble in sorted(bubbles, key=lambda one: (-one.y, one.x)):
         x, y = across(bubble.x), up(bubble.y)
         radius = 0.9 + 1.5 * (bubble.size or 0.0)
-        width, reach = 7.0 * len(bubble.vendor.short), 6 * radius + 5
+        width, reach = 7.0 * _cells(bubble.vendor.short), 6 * radius + 5
         sides = [(x + reach, "start"), (x - reach, "end")]
         if x + reach + width > WIDTH:
             sides.reverse()

@@ -72,14 +72,15 @@ def _gates(gates: tuple[GateVerdict, ...], places: Mapping[str, int], t: Texts) 
         for gate in sorted(gates, key=lambda gate: (order[gate.outcome], places.get(gate.label, 0)))
     )
     titles = (t("gate"), t("outcome"), t("measured_value"), t("reason"))
-    return Section("gates", t("gates"), tables=(plain_table(t("gates"), t("vendor"), titles, rows),))
+    table = plain_table(t("gates"), t("vendor"), titles, rows, prose=(t("gate"), t("outcome"), t("reason")))
+    return Section("gates", t("gates"), tables=(table,))
 
 
 def _findings(findings: tuple[Finding, ...], places: Mapping[str, int], t: Texts) -> Section | None:
     if not findings:
         return None
     rows = (Row(label(found.label), (words(_said(found)),), places.get(found.label)) for found in findings)
-    table = plain_table(t("findings"), t("vendor"), (t("findings"),), rows)
+    table = plain_table(t("findings"), t("vendor"), (t("findings"),), rows, prose=(t("findings"),))
     return Section("findings", t("findings"), t("findings_note"), tables=(table,))
 
 

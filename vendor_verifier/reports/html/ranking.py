@@ -38,7 +38,7 @@ def sentence(model: ModelScore, verdict: ModelVerdict | None, t: Texts) -> str:
 def _figures(leader: VendorScore, t: Texts) -> str:
     told = []
     if (success := cells.finite(leader.metrics.get("success_rate"))) is not None:
-        told.append(t("leads_success", value=f"{success * 100:.4g} %"))
+        told.append(t("leads_success", value=f"{success * 100:.4g}\u00a0%"))
     if (first := cells.finite(leader.metrics.get("avg_ttft_ms"))) is not None:
         told.append(t("leads_ttft", value=cells.quantity(first)))
     return t("leads_figures", figures=t("comma").join(told)) if told else ""

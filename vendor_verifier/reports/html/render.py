@@ -94,11 +94,16 @@ def _meta(report: Report, t: Texts) -> list[str]:
     entries = sum(len(model.vendors) for model in report.models)
     told = [t("asked", samples=report.samples, repeat=report.repeat, vendors=entries)]
     if report.details is not None and report.details.started_at is not None:
-        told.append(t("started", when=report.details.started_at))
+        told.append(t("started", when=_minute(report.details.started_at)))
     tool = report.manifest.get("tool")
     if isinstance(tool, dict) and tool.get("name") and tool.get("version"):
         told.append(t("made_by", tool=label(str(tool["name"])), version=label(str(tool["version"]))))
     return told
+
+
+def _minute(moment: str) -> str:
+    """``2026-03-04 05:06 UTC`` of an ISO 8601 time in UTC."""
+    return f"{moment[:10]} {moment[11:16]} UTC"
 
 
 def _warnings(report: Report, t: Texts) -> list[str]:

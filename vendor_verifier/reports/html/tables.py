@@ -34,10 +34,11 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A heading; ``direction`` is which end a first click brings to the top."""
+    """A heading; ``direction`` is which end a first click brings to the top, ``prose`` is text."""
 
     title: str
     direction: str = "desc"
+    prose: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +52,11 @@ class Table:
     sortable: bool = False
 
 
-def plain_table(caption: str, head: str, titles: Sequence[str], rows: Iterable[Row]) -> Table:
-    """A table that is not sorted."""
-    return Table(caption, head, tuple(Column(title) for title in titles), tuple(rows))
+def plain_table(
+    caption: str, head: str, titles: Sequence[str], rows: Iterable[Row], *, prose: Sequence[str] = ()
+) -> Table:
+    """A table that is not sorted; the columns titled in ``prose`` hold text."""
+    return Table(caption, head, tuple(Column(title, prose=title in prose) for title in titles), tuple(rows))
 
 
 def label(text: str) -> str:
@@ -92,8 +95,13 @@ def interval(found: Estimate | None, *, rate: bool = True) -> str | None:
     if found is None or found.low is None or found.high is None:
         return None
     if rate:
-        return f"{found.low:.4f} – {found.high:.4f}"
-    return f"{cells.quantity(found.low)} – {cells.quantity(found.high)}"
+        return f"{found.low:.3f}{_to(found.low)}{found.high:.3f}"
+    return f"{cells.quantity(found.low)}{_to(found.low)}{cells.quantity(found.high)}"
+
+
+def _to(low: float) -> str:
+    """Beside a minus sign a bare dash would be hard to read."""
+    return " … " if low < 0 else "–"
 
 
 def is_rate(metric: str) -> bool:

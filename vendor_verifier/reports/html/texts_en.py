@@ -51,7 +51,7 @@ ENGLISH: Mapping[str, str] = {
     "tps": "TPS",
     "avg_ttft_ms": "TTFT ms",
     "avg_tokens": "Tokens",
-    "ranks": "Possible ranks",
+    "ranks": "Ranks",
     "gap": "F1 − ceiling",
     "usd_per_1000": "USD / 1,000",
     "by_definition": "† 1 by definition: the baseline is what F1 is measured against.",
@@ -79,8 +79,8 @@ ENGLISH: Mapping[str, str] = {
     "tps_note": "Tokens per second after the first, on a logarithmic axis. Right is better; ticks are the median and "
     "the 95th percentile.",
     "time_chart": "Latency over the run",
-    "time_note": "Each dot is a request (a sample of at most {n} a vendor), the line the median of its time slice, a "
-    "cross at the top a failure.",
+    "time_note": "Milliseconds to the first token. Each dot is a request (a sample of at most {n} a vendor), the line "
+    "the median of its time slice, a cross at the top a failure.",
     "time_x": "minutes since the first request",
     "time_x_s": "seconds since the first request",
     "schema_chart": "Tool-call arguments that do not fit",
