@@ -9,6 +9,6 @@ _IN_WHEEL = _PACKAGE / "_shipped"
 
 
 def shipped(name: str) -> Path:
-    """The path of ``vendors``, ``datasets``, ``config_example.yaml`` or ``.env.example``, wherever installed."""
+    """The path of ``vendors``, ``datasets``, ``config_example.yaml`` or another shipped file, wherever installed."""
     root = _IN_WHEEL if _IN_WHEEL.is_dir() else _PACKAGE.parent
     return root / name

@@ -13,7 +13,9 @@ from vendor_verifier.cli.exit_codes import EXIT_OK
 from vendor_verifier.cli.options import JUDGE, OUTPUT, WHAT, flag, option
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.pipeline.importing import import_run
+from vendor_verifier.pipeline.remembering import history_file, remember
 from vendor_verifier.pipeline.request import ScoreRequest
+from vendor_verifier.store import RunFolder
 from vendor_verifier.values.score import SchemaPolicy, Undecided
 
 
@@ -27,8 +29,11 @@ def import_command(
     undecided: Annotated[Undecided, option("As in run.", JUDGE)] = "missed",
     schema: Annotated[SchemaPolicy, option("As in run.", JUDGE)] = "lenient",
     json: Annotated[bool, flag("Print scores.json instead of tables.", OUTPUT)] = False,
+    history: Annotated[Path | None, option("History of runs. [default: user data folder]", OUTPUT)] = None,
+    no_history: Annotated[bool, flag("Leave this run out of the history.", OUTPUT)] = False,
 ) -> int:
     """Turn result files of K2-Vendor-Verifier, MiniMax-Provider-Verifier or the published package into a run."""
+    file = history_file(history, none=no_history)
     files = _labelled([*([baseline] if baseline else []), *results])
     report = import_run(
         files,
@@ -39,6 +44,9 @@ def import_command(
         skip_bad=skip_bad_rows,
         score=ScoreRequest(undecided, schema),
     )
+    unkept = remember(RunFolder(output_dir), report, file)
+    if unkept is not None:
+        say(f"warning: {unkept}")
     print_report(report, as_json=json)
     say(f"records, scores and report: {output_dir}/")
     return EXIT_OK

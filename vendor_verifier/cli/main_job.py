@@ -10,6 +10,7 @@ from vendor_verifier.cli.options import RunOptions
 from vendor_verifier.cli.progress import progress
 from vendor_verifier.config import read_environment
 from vendor_verifier.pipeline.planning import Prepared, prepare
+from vendor_verifier.pipeline.remembering import history_file, remember
 from vendor_verifier.pipeline.running import RunOutcome, run, unfinished_vendors
 from vendor_verifier.reports.escape import plain
 
@@ -17,6 +18,7 @@ from vendor_verifier.reports.escape import plain
 def run_main_job(options: RunOptions) -> int:
     """Do what the flags say."""
     request = options.request()
+    history = history_file(options.history, none=options.no_history)
     prepared = prepare(request, read_environment(), require_keys=not options.dry_run)
     for warning in prepared.plan.warnings:
         say(f"warning: {plain(warning)}")
@@ -25,6 +27,9 @@ def run_main_job(options: RunOptions) -> int:
         return EXIT_OK
     with progress(quiet=options.quiet, verbose=options.verbose) as watcher:
         outcome = run(request, prepared, on_start=watcher.started, on_record=watcher.finished)
+    unkept = remember(outcome.folder, outcome.report, history)
+    if unkept is not None:
+        say(f"warning: {plain(unkept)}")
     print_report(outcome.report, as_json=options.json)
     if not options.quiet:
         say(f"records, scores and report: {outcome.folder.path}/")

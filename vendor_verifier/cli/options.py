@@ -115,6 +115,8 @@ class RunOptions:
     quiet: Annotated[bool, flag("No progress on stderr.", OUTPUT, "--quiet", "-q")] = False
     verbose: Annotated[bool, flag("Every failure on stderr as it happens.", OUTPUT, "--verbose", "-v")] = False
     json: Annotated[bool, flag("Print scores.json instead of tables.", OUTPUT)] = False
+    history: Annotated[Path | None, option("History of runs. [default: user data folder]", OUTPUT)] = None
+    no_history: Annotated[bool, flag("Leave this run out of the history.", OUTPUT)] = False
 
     def request(self) -> RunRequest:
         """The same as a request to the pipeline.

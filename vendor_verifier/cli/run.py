@@ -49,6 +49,7 @@ def demo_command(
         output_dir=output_dir,
         quiet=quiet,
         json=json,
+        no_history=True,
     )
     run_code = run_command(options)
     # One of the simulated vendors is meant to be bad enough to make a run incomplete; the demonstration is not.

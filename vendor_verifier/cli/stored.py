@@ -12,6 +12,7 @@ from vendor_verifier.cli.console import print_report, say
 from vendor_verifier.cli.exit_codes import EXIT_OK
 from vendor_verifier.cli.options import JUDGE, OUTPUT, flag, many, option
 from vendor_verifier.errors import Problem, ProblemsError
+from vendor_verifier.pipeline.remembering import history_file, remember
 from vendor_verifier.pipeline.scoring import score_again, score_folder, write_reports
 from vendor_verifier.reports import REPORTS
 from vendor_verifier.store import RunFolder
@@ -26,9 +27,16 @@ def score_command(
     schema: Annotated[SchemaPolicy | None, option("As in run. [default: the run's own]", JUDGE)] = None,
     rank_metric: Annotated[tuple[str, ...], many("A suite's score joins the IRF (repeatable).", JUDGE)] = (),
     json: Annotated[bool, flag("Print scores.json instead of tables.", OUTPUT)] = False,
+    history: Annotated[Path | None, option("History of runs. [default: user data folder]", OUTPUT)] = None,
+    no_history: Annotated[bool, flag("Leave this run out of the history.", OUTPUT)] = False,
 ) -> int:
-    """Score a stored run again and rewrite its report files."""
-    report = score_again(RunFolder(run), undecided=undecided, schema_policy=schema, rank_metrics=rank_metric or None)
+    """Score a stored run again, rewrite its report files and its figures in the history."""
+    file = history_file(history, none=no_history)
+    folder = RunFolder(run)
+    report = score_again(folder, undecided=undecided, schema_policy=schema, rank_metrics=rank_metric or None)
+    unkept = remember(folder, report, file)
+    if unkept is not None:
+        say(f"warning: {unkept}")
     print_report(report, as_json=json)
     return EXIT_OK
 

@@ -1,0 +1,68 @@
+"""Write config.schema.json, the JSON Schema of config.yaml for editors, from the shapes the program checks with.
+
+python scripts/make_config_schema.py            write the file
+python scripts/make_config_schema.py --check    exit 1 if the file on disk is not what would be written
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from vendor_verifier.config.shape import RESERVED, ModelSection, Settings, VendorEntry
+
+TARGET = Path(__file__).resolve().parent.parent / "config.schema.json"
+
+
+def schema() -> dict[str, Any]:
+    """The whole document: reserved keys by name, every other key a model."""
+    shapes = {kind.__name__: kind.model_json_schema(ref_template="#/$defs/{model}")
+              for kind in (Settings, VendorEntry, ModelSection)}  # fmt: skip
+    definitions: dict[str, Any] = {}
+    for name, shape in shapes.items():
+        definitions |= shape.pop("$defs", {})
+        definitions[name] = _without_titles(shape)
+    definitions = {name: _without_titles(shape) for name, shape in sorted(definitions.items())}
+    definitions["ModelSection"]["properties"]["vendors"]["items"] = {"$ref": "#/$defs/VendorEntry"}
+    reserved = {
+        "defaults": {"anyOf": [{"$ref": "#/$defs/Settings"}, {"type": "null"}]},
+        "suites": {"type": ["object", "null"], "additionalProperties": {"type": ["object", "null"]}},
+        "gates": {"type": ["array", "null"], "items": {"type": "string"}},
+    }
+    assert set(reserved) == set(RESERVED), "a reserved key has no schema"
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "config.yaml of agent-vendor-verifier",
+        "description": "Unified model names, each with the vendors that serve it.",
+        "type": "object",
+        "properties": reserved,
+        "additionalProperties": {"$ref": "#/$defs/ModelSection"},
+        "$defs": definitions,
+    }
+
+
+def _without_titles(value: Any, *, names: bool = False) -> Any:
+    """Pydantic repeats every field's name as its title, which tells an editor nothing."""
+    if isinstance(value, dict):
+        return {key: _without_titles(item, names=key == "properties" and not names)
+                for key, item in value.items() if names or key != "title"}  # fmt: skip
+    return [_without_titles(item) for item in value] if isinstance(value, list) else value
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true")
+    wanted = json.dumps(schema(), indent=2) + "\n"
+    if parser.parse_args().check:
+        same = TARGET.exists() and TARGET.read_text(encoding="utf-8") == wanted
+        print("up to date" if same else f"{TARGET.name} is out of date: run scripts/make_config_schema.py")
+        return 0 if same else 1
+    TARGET.write_text(wanted, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

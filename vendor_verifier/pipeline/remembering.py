@@ -1,0 +1,70 @@
+"""Adds a scored run to the history and reads verdicts from it; a history that cannot be written fails nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from vendor_verifier.compare.figures import ALIASES, WATCHED, history_run
+from vendor_verifier.compare.regression import comparable, trends
+from vendor_verifier.errors import Problem, ProblemsError, UsageError
+from vendor_verifier.history import add_run, default_history_file, read_runs
+from vendor_verifier.store import RunFolder
+from vendor_verifier.values.score import Report
+from vendor_verifier.values.trend import HistoryRun, Trend
+
+
+def history_file(stated: Path | None, *, none: bool) -> Path | None:
+    """The file of ``--history`` or the default; ``None`` with ``--no-history``.
+
+    Raises:
+        UsageError: both are given.
+    """
+    if none and stated is not None:
+        raise UsageError("--history and --no-history contradict each other; give one of them")
+    return None if none else stated or default_history_file()
+
+
+def remember(folder: RunFolder, report: Report, file: Path | None) -> str | None:
+    """Add ``report`` to the history; a warning in one sentence if that failed. A run without any record is left out."""
+    if file is None:
+        return None
+    run = history_run(report, str(folder.path.resolve()))
+    return add_run(file, run) if run.entries else None
+
+
+def metric_names(words: Iterable[str]) -> tuple[str, ...]:
+    """The figures that people's words mean, such as ``ttft`` for ``ttft_ms.p50``; unknown words stay as they are."""
+    return tuple(dict.fromkeys(ALIASES.get(word, word) for word in words))
+
+
+def history_trends(
+    file: Path,
+    *,
+    metrics: Sequence[str] = (),
+    models: Sequence[str] = (),
+    labels: Sequence[str] = (),
+    until: str | None = None,
+) -> tuple[Trend, ...]:
+    """Verdicts over the history, about its newest run or the run with id ``until``; by default on ``WATCHED`` figures.
+
+    Raises:
+        UsageError: the history cannot be read, holds no such run, or none of its newest run's vendors has the metric.
+    """
+    runs = _until(read_runs(file, models=models, labels=labels), until, file)
+    wanted = metric_names(metrics) or WATCHED
+    found = trends(runs, metrics=wanted, models=models, labels=labels)
+    if metrics and runs and not found:
+        known = sorted({name for entry in comparable(runs)[-1].entries for name in entry.figures})
+        words = f"no such figure in the history: {', '.join(metrics)}; known are {', '.join(known)}"
+        raise ProblemsError([Problem(words, key="--metric")])
+    return found
+
+
+def _until(runs: tuple[HistoryRun, ...], until: str | None, file: Path) -> tuple[HistoryRun, ...]:
+    if until is None:
+        return runs
+    position = next((index for index, run in enumerate(runs) if run.run == until), None)
+    if position is None:
+        raise UsageError(f"run {until} is not in the history {file}; `score RUN` adds it")
+    return runs[: position + 1]

@@ -1,0 +1,102 @@
+"""A stored run as the statistics take it in: one Trials per entry. It reads records and judges nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from vendor_verifier.compare.columns import Columns
+from vendor_verifier.compare.facts import facts_of
+from vendor_verifier.compare.thresholds import REQUEST_METRICS
+from vendor_verifier.compare.trials import Trials, trials_of
+from vendor_verifier.config.suite_options import known_suite
+from vendor_verifier.errors import RunFolderError
+from vendor_verifier.pipeline.judges import ready_suite
+from vendor_verifier.pipeline.manifest import entry_infos
+from vendor_verifier.pipeline.request import ScoreRequest
+from vendor_verifier.pipeline.scoring import score_request
+from vendor_verifier.store import RunFolder
+from vendor_verifier.suites.base import Suite
+from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.score import EntryInfo
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTrials:
+    """``planned``: suite → sample ids. ``trials`` and ``baselines`` by model; ``requests``: (model, label) → metric →
+    what single requests measured. ``scores``: suites whose main score is a metric of the trials."""
+
+    manifest: Mapping[str, Any]
+    score: ScoreRequest
+    planned: Mapping[str, tuple[str, ...]]
+    scores: tuple[str, ...]
+    trials: Mapping[str, tuple[Trials, ...]] = field(default_factory=dict)
+    baselines: Mapping[str, str] = field(default_factory=dict)
+    requests: Mapping[tuple[str, str], Mapping[str, Sequence[float]]] = field(default_factory=dict)
+
+    @property
+    def samples(self) -> tuple[str, ...]:
+        """Every planned sample once, in the order of the suites."""
+        return tuple(dict.fromkeys(sample for ids in self.planned.values() for sample in ids))
+
+
+def read_trials(folder: RunFolder) -> StoredTrials:
+    """Score the records of a run one by one; samples of suites that stand apart (feature checks) are left out.
+
+    Raises:
+        RunFolderError: not a readable run folder.
+    """
+    manifest = folder.read_manifest()
+    infos, score = entry_infos(manifest), score_request(manifest)
+    stored = [task for task in manifest.get("tasks", ()) if not known_suite(task["suite"]).apart]
+    if not stored:
+        raise RunFolderError(f"{folder.path} names no evaluation that could be compared")
+    samples = {task["suite"]: folder.read_samples(task["suite"]) for task in stored}
+    suites = {task["suite"]: ready_suite(task["suite"], task["options"], samples[task["suite"]]) for task in stored}
+    columns = _columns(folder, infos, samples, suites)
+    planned = {suite: tuple(sample.id for sample in found) for suite, found in samples.items()}
+    main = {suite: name for suite in planned if (name := known_suite(suite).main)}
+    repeat = int(manifest["settings"]["repeat"])
+    trials: dict[str, list[Trials]] = {}
+    for info in infos:
+        own = columns[info.model, info.label]
+        if own.rows:
+            whole = manifest.get("status") in ("finished", "imported")
+            found = trials_of(
+                info.label, own, planned, repeat=repeat, complete=whole, policy=score.schema_policy, main=main
+            )
+            trials.setdefault(info.model, []).append(found)
+    return StoredTrials(
+        manifest=manifest,
+        score=score,
+        planned=planned,
+        scores=tuple(main),
+        trials={model: tuple(found) for model, found in trials.items()},
+        baselines={info.model: info.label for info in reversed(infos) if info.is_baseline},
+        requests={
+            key: {metric: found.values(column) for metric, column in REQUEST_METRICS.items()}
+            for key, found in columns.items()
+        },
+    )
+
+
+def _columns(
+    folder: RunFolder,
+    infos: Sequence[EntryInfo],
+    samples: Mapping[str, Sequence[Sample]],
+    suites: Mapping[str, Suite],
+) -> dict[tuple[str, str], Columns]:
+    repeat = int(folder.read_manifest()["settings"]["repeat"])
+    by_id = {(suite, sample.id): sample for suite, found in samples.items() for sample in found}
+    columns = {(info.model, info.label): Columns() for info in infos}
+    # What cannot be read was already told when the run was scored.
+    for record in folder.read_records(lambda _number, _reason: None):
+        own = columns.get((record.model, record.label))
+        sample = by_id.get((record.suite, record.sample))
+        if own is not None and sample is not None and 0 <= record.repetition < repeat:
+            own.add(record.sample, record.repetition, facts_of(record, suites[record.suite], sample))
+    for info in infos:
+        if info.provider:
+            columns[info.model, info.label].set_misrouted_aside(info.provider)
+    return columns
