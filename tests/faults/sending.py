@@ -1,0 +1,89 @@
+"""Sends one question over any wire through any transport, and reads the answer as a run would."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+
+from asking import KEY, TURN
+
+from vendor_verifier.run.clients import Client
+from vendor_verifier.run.transport import Transport
+from vendor_verifier.values.exchange import Exchange
+from vendor_verifier.values.plan import Limits
+from vendor_verifier.values.record import Attempt
+from vendor_verifier.values.request import Endpoint, Turn
+from vendor_verifier.wire.answer import read_answer
+from vendor_verifier.wire.anthropic_messages import AnthropicMessages
+from vendor_verifier.wire.base import Wire
+from vendor_verifier.wire.gemini import Gemini
+from vendor_verifier.wire.openai_chat import OpenAIChat
+from vendor_verifier.wire.openai_completions import OpenAICompletions
+from vendor_verifier.wire.openai_responses import OpenAIResponses
+from vendor_verifier.wire.progress import ProgressMeter
+
+OpenTransport = Callable[[Limits], AbstractAsyncContextManager[Client]]
+
+# A further transport is one line here.
+TRANSPORTS: Mapping[str, OpenTransport] = {
+    "httpx2": Transport,
+}
+
+
+def _plain_prompt(turn: Turn) -> str:
+    return "\n".join(str(message.get("content")) for message in turn.messages)
+
+
+WIRES: Mapping[str, Wire] = {
+    "chat": OpenAIChat(),
+    "responses": OpenAIResponses(),
+    "completions": OpenAICompletions(render=_plain_prompt),
+    "anthropic": AnthropicMessages(),
+    "gemini": Gemini(),
+}
+# For what is meant to meet a limit, and for everything else.
+TIGHT = Limits(total_s=5, connect_s=1, first_token_s=0.15, idle_s=0.15)
+PATIENT = Limits(total_s=20, connect_s=5, first_token_s=10, idle_s=10)
+
+
+@dataclass(frozen=True)
+class Sent:
+    """One attempt as a run would have recorded it, and the exchange under it."""
+
+    exchange: Exchange
+    attempt: Attempt
+
+    @property
+    def kind(self) -> str | None:
+        return self.attempt.failure.kind if self.attempt.failure else None
+
+    @property
+    def phase(self) -> str | None:
+        return self.attempt.failure.phase if self.attempt.failure else None
+
+    @property
+    def message(self) -> str:
+        return self.attempt.failure.message if self.attempt.failure else ""
+
+    @property
+    def text(self) -> str:
+        return self.attempt.response.text if self.attempt.response else ""
+
+    @property
+    def anomalies(self) -> tuple[str, ...]:
+        response = self.attempt.response
+        if response is None:
+            return ()
+        return (*response.anomalies, *(word for call in response.tool_calls for word in call.anomalies))
+
+
+async def send(client: Client, url: str, wire: str = "chat", turn: Turn = TURN) -> Sent:
+    """Ask ``url`` and read what comes."""
+    speaks = WIRES[wire]
+    request = speaks.request(turn, Endpoint(url, "m", KEY))
+    exchange = await client.exchange(
+        request, ProgressMeter(speaks.reader(turn.tools)), time.perf_counter_ns(), wire=speaks.name
+    )
+    return Sent(exchange, Attempt(1, *read_answer(exchange, speaks.reader(turn.tools))))

@@ -1,0 +1,105 @@
+"""Every row of the failure matrix, over every transport, on cold and on reused connections."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from asking import KEY
+from fault_server import DONE, FaultServer, Script, say, stream, text
+from matrix import EVERY_ROW, PROTOCOL_ROWS, Row
+from sending import PATIENT, TIGHT, OpenTransport, Sent, send
+
+from vendor_verifier.run.retry import should_retry
+from vendor_verifier.store import decode_record, encode_record
+from vendor_verifier.values.record import Record, TurnRecord
+
+pytestmark = pytest.mark.anyio
+
+GOOD = say(stream(text("fine"), DONE))
+# Nothing but a limit may end a stall; a busy machine gets time for the rest.
+SLACK_S = 2.0
+
+
+@pytest.mark.parametrize("connection", ["cold", "reused"])
+@pytest.mark.parametrize("row", EVERY_ROW, ids=lambda row: row.name)
+async def test_row(server: FaultServer, transport: OpenTransport, row: Row, connection: str) -> None:
+    """What a server does becomes the failure (or the success) that the matrix says, with what was said before it."""
+    limits = TIGHT if row.kind is not None and row.kind.startswith("timeout") else PATIENT
+    if "stall" in row.name:
+        limits = TIGHT
+    async with transport(limits) as client:
+        if connection == "reused":
+            server.answer = lambda _: GOOD
+            assert (await send(client, server.url())).kind is None
+        server.answer = lambda _: row.script()
+        sent = await send(client, server.url(), row.wire)
+        _holds(row, sent)
+        assert len(server.seen) == (2 if connection == "reused" else 1), "asked again behind our back"
+        assert server.connections == 1
+        # The vendor gets better: whatever was left of the connection does not spoil the next answer.
+        server.answer = lambda _: GOOD
+        assert (await send(client, server.url())).text == "fine"
+
+
+def _holds(row: Row, sent: Sent) -> None:
+    assert sent.kind == row.kind, sent.message
+    assert row.phase is None or sent.phase == row.phase
+    assert sent.text == row.text
+    assert row.anomaly is None or row.anomaly in sent.anomalies
+    assert row.says in sent.message
+    assert len(sent.message) <= 2_000
+    assert should_retry(sent.attempt) is row.retried
+    # Exactly one line of the journal, whatever it holds, and nothing in it is lost.
+    record = Record("run", "model", "label", "vendor", "trigger", "0-1", 0, (TurnRecord((sent.attempt,)),))
+    line = encode_record(record)
+    assert line.count(b"\n") == 1
+    assert decode_record(line) == record
+    assert KEY.encode() not in line
+    if row.kind is None:
+        assert sent.attempt.succeeded
+    elif row.kind.startswith("timeout"):
+        assert sent.attempt.timing is not None
+        assert sent.attempt.timing.end_ns < (TIGHT.first_token_s + SLACK_S) * 1e9
+
+
+async def test_a_row_speaks_the_wire_it_names(server: FaultServer, transport: OpenTransport) -> None:
+    """Rows of other wires really ask in them, each at an address of its own."""
+    async with transport(replace(TIGHT, first_token_s=2)) as client:
+        for wire in sorted({row.wire for row in EVERY_ROW}):
+            await send(client, server.url(wire), wire)
+    bodies = {seen.vendor: frozenset(seen.body) for seen in server.seen}
+    assert len(set(bodies.values())) == len(bodies) == 5
+
+
+def test_names_of_rows_are_unique() -> None:
+    """A row's name stands for one test."""
+    names = [row.name for row in EVERY_ROW]
+    assert len(names) == len(set(names))
+    assert len(PROTOCOL_ROWS) > 25
+
+
+async def test_an_endless_answer_does_not_hold_up_another_vendor(server: FaultServer, transport: OpenTransport) -> None:
+    """While one vendor sends nothing of use, the same client gets others' answers at once."""
+    import anyio
+
+    server.answer = lambda seen: Script((), "hang") if seen.vendor == "mute" else GOOD
+    done: list[Sent] = []
+    async with transport(replace(TIGHT, first_token_s=1.0)) as client, anyio.create_task_group() as group:
+
+        async def ask(vendor: str) -> None:
+            done.append(await send(client, server.url(vendor)))
+
+        for _ in range(5):
+            group.start_soon(ask, "mute")
+        for _ in range(20):
+            group.start_soon(ask, "good")
+    kinds = [sent.kind for sent in done]
+    assert kinds[:20] == [None] * 20
+    assert kinds[20:] == ["timeout_first_token"] * 5
+
+
+def test_this_table_is_the_only_one() -> None:
+    """No second list of rows grows beside the table."""
+    assert sorted(path.name for path in Path(__file__).parent.glob("*matrix*.py")) == ["matrix.py", "test_matrix.py"]
