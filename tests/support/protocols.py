@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from vendor_verifier.simulate.answer_key import NOTHING_KNOWN, AnswerKey
 from vendor_verifier.simulate.performance import Performance, perform
 from vendor_verifier.simulate.personas import PERSONAS
 from vendor_verifier.simulate.plain_template import plain_template
@@ -57,17 +58,19 @@ def asked_over(protocol: str, turn: Turn) -> tuple[HttpRequest, Asked | None]:
     return request, simulated.read(request.body, target)
 
 
-def performed(asked: Asked, persona: str = "faithful") -> Performance:
+def performed(asked: Asked, persona: str = "faithful", key: AnswerKey = NOTHING_KNOWN) -> Performance:
     """What the persona does, refusals aside."""
-    performance = perform(asked.question, PERSONAS[persona], 0, refused=9, asked=1)
+    performance = perform(asked.question, PERSONAS[persona], 0, refused=9, asked=1, key=key)
     assert isinstance(performance, Performance)
     return performance
 
 
-def heard_over(protocol: str, turn: Turn, asked: Asked, persona: str = "faithful") -> Collected:
+def heard_over(
+    protocol: str, turn: Turn, asked: Asked, persona: str = "faithful", key: AnswerKey = NOTHING_KNOWN
+) -> Collected:
     """The streamed answer as the product's reader puts it together."""
     wire = PROTOCOLS[protocol]
-    told = SIMULATED[wire.name].stream(asked, performed(asked, persona), 0)
+    told = SIMULATED[wire.name].stream(asked, performed(asked, persona, key), 0)
     decoder, reader = SseDecoder(), wire.reader(turn.tools)
     data = told.opening + b"".join(told.pieces) + told.closing
     heard = Assembler()

@@ -52,7 +52,7 @@ def write_bfcl_pages(folder: RunFolder, manifest: Mapping[str, Any] | None = Non
         return []
     samples = folder.read_samples(SUITE)
     suite = ready_suite(SUITE, task["options"], samples)
-    version = _options(task["options"]).version
+    version, not_run = _options(task["options"]).version, task.get("not_run", {})
     models = _heard(folder, suite, {sample.id: sample for sample in samples})
     written: list[Path] = []
     for model, tasks in models.items():
@@ -61,8 +61,10 @@ def write_bfcl_pages(folder: RunFolder, manifest: Mapping[str, Any] | None = Non
         home.create()
         names: set[str] = set()
         for label, page in result_pages(tasks, version=version).items():
+            # A task of which nothing could run has no metrics, but its reasons.
             page["run"] = {
-                name: {**plain, "not_run": task.get("not_run", {}).get(name, {})} for name, plain in page["run"].items()
+                name: {**page["run"].get(name, {}), "not_run": dict(not_run.get(name, {}))}
+                for name in dict.fromkeys([*page["run"], *not_run])
             }
             text = json.dumps(page, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
             written.append(home.write(f"{_file_name(label, names)}.json", text))
