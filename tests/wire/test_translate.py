@@ -19,16 +19,9 @@ from vendor_verifier.wire.declared import (
     sent_names,
     stop_list,
 )
-from vendor_verifier.wire.translate import (
-    ImagePart,
-    Notes,
-    PastCall,
-    Said,
-    TextPart,
-    argument_object,
-    read_messages,
-    system_text,
-)
+from vendor_verifier.wire.notes import Notes
+from vendor_verifier.wire.parts import ImagePart, TextPart
+from vendor_verifier.wire.translate import PastCall, Said, argument_object, read_messages, system_text
 
 
 def call(call_id: Any, name: str = "f", arguments: Any = "{}") -> dict[str, Any]:

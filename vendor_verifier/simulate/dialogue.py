@@ -17,8 +17,10 @@ from itertools import groupby
 from typing import Any, Literal
 
 from vendor_verifier.values.request import Turn
+from vendor_verifier.wire.notes import Notes
+from vendor_verifier.wire.parts import Part, TextPart
 from vendor_verifier.wire.payload import PayloadError, parse_json
-from vendor_verifier.wire.translate import Notes, Part, Said, TextPart, read_messages
+from vendor_verifier.wire.translate import Said, read_messages
 
 _STEM_LENGTH = 56
 _IMAGE_SIZE = 1024

@@ -39,8 +39,10 @@ from typing import Any
 
 from vendor_verifier.simulate.text_calls import FAMILIES, family_of
 from vendor_verifier.values.request import Turn
+from vendor_verifier.wire.notes import Notes
+from vendor_verifier.wire.parts import TextPart
 from vendor_verifier.wire.payload import PayloadError, parse_json
-from vendor_verifier.wire.translate import Notes, Said, TextPart, read_messages
+from vendor_verifier.wire.translate import Said, read_messages
 
 _START, _END = "<|im_start|>", "<|im_end|>"
 _MARKS = re.compile(r"<(\\*)(\||/?tool|/?think)")

@@ -16,30 +16,22 @@ from typing import Any, Literal
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.address import messages_url
 from vendor_verifier.wire.anthropic_reader import AnthropicReader
-from vendor_verifier.wire.base import ACCEPTED, json_bytes
 from vendor_verifier.wire.declared import (
     DeclaredTool,
     ToolChoice,
-    names_back,
     note_leftovers,
     output_budget,
     read_tool_choice,
-    read_tools,
     sent_names,
     stop_list,
 )
+from vendor_verifier.wire.notes import Notes
+from vendor_verifier.wire.parts import ImagePart, Part, TextPart
 from vendor_verifier.wire.payload import as_dict
+from vendor_verifier.wire.plain_turn import plain_turn
+from vendor_verifier.wire.posting import headers_of, post
 from vendor_verifier.wire.thinking import THINKING_BUDGET, ThinkingSwitch, switched
-from vendor_verifier.wire.translate import (
-    ImagePart,
-    Notes,
-    Part,
-    Said,
-    TextPart,
-    argument_object,
-    read_messages,
-    system_text,
-)
+from vendor_verifier.wire.translate import Said, argument_object, in_turns, system_text
 
 DEFAULT_MAX_TOKENS = 4096
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
@@ -71,16 +63,14 @@ class AnthropicMessages:
 
     def request(self, turn: Turn, endpoint: Endpoint) -> HttpRequest:
         notes = Notes()
-        tools = read_tools(turn.tools, notes)
-        history = read_messages(turn.messages, notes)
-        past = [call for said in history for call in said.calls]
-        names = sent_names([*(tool.name for tool in tools), *(call.name for call in past)], _ILLEGAL, _LONGEST_NAME)
-        ids = sent_names((call.id for call in past), _ILLEGAL, _LONGEST_ID)
+        plain = plain_turn(turn, notes, _ILLEGAL, _LONGEST_NAME)
+        tools, names = plain.tools, plain.names
+        ids = sent_names((call.id for call in plain.calls), _ILLEGAL, _LONGEST_ID)
         body: dict[str, Any] = {"model": endpoint.model_id, **self._settings(turn.parameters, notes)}
-        system = system_text(history, notes)
+        system = system_text(plain.history, notes)
         if system:
             body["system"] = system
-        body["messages"] = _messages(history, names, ids, notes)
+        body["messages"] = _messages(plain.history, names, ids, notes)
         if tools:
             body["tools"] = [self._tool(tool, names, notes) for tool in tools]
         choice = read_tool_choice(turn.parameters.get("tool_choice"), tools, notes)
@@ -91,30 +81,11 @@ class AnthropicMessages:
         body["stream"] = turn.stream
         body.update(switched(self.thinking, turn.thinking))
         body.update(endpoint.body)
-        return HttpRequest(
-            url=messages_url(endpoint.base_url),
-            headers=self._headers(endpoint, ACCEPTED[turn.stream]),
-            body=json_bytes(body),
-            untranslatable=notes.untranslatable,
-            tool_names=names_back(names),
-            rewritten=notes.rewritten,
-        )
+        headers = headers_of(turn, endpoint, auth=self.auth, own="x-api-key", more={"anthropic-version": self.version})
+        return post(messages_url(endpoint.base_url), headers, body, notes, names)
 
     def reader(self, _tools: Sequence[Mapping[str, Any]] = (), /) -> AnthropicReader:
         return AnthropicReader()
-
-    def _headers(self, endpoint: Endpoint, accepted: str) -> dict[str, str]:
-        headers = {
-            "content-type": "application/json",
-            "accept": accepted,
-            "anthropic-version": self.version,
-        }
-        if endpoint.key and self.auth != "bearer":
-            headers["x-api-key"] = endpoint.key
-        if endpoint.key and self.auth != "x-api-key":
-            headers["authorization"] = f"Bearer {endpoint.key}"
-        headers.update(endpoint.headers)
-        return headers
 
     def _settings(self, parameters: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
         budget = output_budget(parameters)
@@ -196,23 +167,12 @@ def _tool_choice(
 def _messages(
     history: Sequence[Said], names: Mapping[str, str], ids: Mapping[str, str], notes: Notes
 ) -> list[dict[str, Any]]:
-    turns: list[tuple[str, list[dict[str, Any]]]] = []
-    for said in history:
-        if said.role == "system":
-            continue
-        blocks = _blocks(said, names, ids, notes)
-        role = "assistant" if said.role == "assistant" else "user"
-        if not blocks:
-            notes.rewrote("dropped:empty_message")
-        elif turns and turns[-1][0] == role:
-            turns[-1][1].extend(blocks)
-        else:
-            turns.append((role, blocks))
-    if not turns:
-        notes.cannot("no message")
-    elif turns[-1][0] == "assistant":
-        notes.cannot("history that ends with the assistant")
-    return [{"role": role, "content": _content(blocks)} for role, blocks in turns]
+    spoken = (
+        ("assistant" if said.role == "assistant" else "user", _blocks(said, names, ids, notes))
+        for said in history
+        if said.role != "system"
+    )
+    return [{"role": role, "content": _content(blocks)} for role, blocks in in_turns(spoken, notes)]
 
 
 def _content(blocks: list[dict[str, Any]]) -> Any:

@@ -11,9 +11,6 @@ import msgspec
 from vendor_verifier.values.event import SseEvent, StreamEvent
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
 
-# What a request says it takes, by whether it asks for a stream.
-ACCEPTED: Mapping[bool, str] = {True: "text/event-stream", False: "application/json"}
-
 
 class Reader(Protocol):
     """Reads one answer; fresh for each attempt, may hold state between events."""

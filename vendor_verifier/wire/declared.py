@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from vendor_verifier.wire.notes import Notes
 from vendor_verifier.wire.payload import as_dict, as_list, as_text
-from vendor_verifier.wire.translate import Notes
 
 # Values that ask for nothing beyond what every protocol does anyway.
 _NEUTRAL: Mapping[str, tuple[object, ...]] = {

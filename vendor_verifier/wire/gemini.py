@@ -16,33 +16,23 @@ from typing import Any, Literal
 
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.address import stream_url, whole_url
-from vendor_verifier.wire.base import ACCEPTED, json_bytes
 from vendor_verifier.wire.declared import (
     DeclaredTool,
     ToolChoice,
-    names_back,
     note_leftovers,
     output_budget,
     read_tool_choice,
-    read_tools,
-    sent_names,
     stop_list,
 )
 from vendor_verifier.wire.gemini_reader import GeminiReader
 from vendor_verifier.wire.gemini_schema import gemini_schema
+from vendor_verifier.wire.notes import Notes
+from vendor_verifier.wire.parts import ImagePart, Part, TextPart
 from vendor_verifier.wire.payload import PayloadError, as_dict, parse_json
+from vendor_verifier.wire.plain_turn import PlainTurn, plain_turn
+from vendor_verifier.wire.posting import headers_of, post
 from vendor_verifier.wire.thinking import NO_SWITCH
-from vendor_verifier.wire.translate import (
-    ImagePart,
-    Notes,
-    Part,
-    PastCall,
-    Said,
-    TextPart,
-    argument_object,
-    read_messages,
-    system_text,
-)
+from vendor_verifier.wire.translate import PastCall, Said, argument_object, in_turns, system_text
 
 # A name begins with a letter or "_"; a leading character of another kind is replaced.
 _ILLEGAL = re.compile(r"^[^a-zA-Z_]|[^a-zA-Z0-9_.:-]")
@@ -83,15 +73,13 @@ class Gemini:
         notes = Notes()
         if turn.thinking is not None:
             notes.cannot(NO_SWITCH)
-        tools = read_tools(turn.tools, notes)
-        history = read_messages(turn.messages, notes)
-        past = (call.name for said in history for call in said.calls)
-        names = sent_names([*(tool.name for tool in tools), *past], _ILLEGAL, _LONGEST_NAME)
+        plain = plain_turn(turn, notes, _ILLEGAL, _LONGEST_NAME)
+        tools, names = plain.tools, plain.names
         body: dict[str, Any] = {}
-        system = system_text(history, notes)
+        system = system_text(plain.history, notes)
         if system:
             body["systemInstruction"] = {"parts": [{"text": system}]}
-        body["contents"] = self._contents(history, names, notes)
+        body["contents"] = self._contents(plain, notes)
         if tools:
             body["tools"] = [{"functionDeclarations": [self._declaration(tool, names, notes) for tool in tools]}]
         choice = read_tool_choice(turn.parameters.get("tool_choice"), tools, notes)
@@ -103,26 +91,12 @@ class Gemini:
         if settings:
             body["generationConfig"] = settings
         _merge(body, endpoint.body)
-        return HttpRequest(
-            url=(stream_url if turn.stream else whole_url)(endpoint.base_url, endpoint.model_id),
-            headers=self._headers(endpoint, ACCEPTED[turn.stream]),
-            body=json_bytes(body),
-            untranslatable=notes.untranslatable,
-            tool_names=names_back(names),
-            rewritten=notes.rewritten,
-        )
+        address = stream_url if turn.stream else whole_url
+        headers = headers_of(turn, endpoint, auth=self.auth, own="x-goog-api-key")
+        return post(address(endpoint.base_url, endpoint.model_id), headers, body, notes, names)
 
     def reader(self, _tools: Sequence[Mapping[str, Any]] = (), /) -> GeminiReader:
         return GeminiReader()
-
-    def _headers(self, endpoint: Endpoint, accepted: str) -> dict[str, str]:
-        headers = {"content-type": "application/json", "accept": accepted}
-        if endpoint.key and self.auth != "bearer":
-            headers["x-goog-api-key"] = endpoint.key
-        if endpoint.key and self.auth != "x-goog-api-key":
-            headers["authorization"] = f"Bearer {endpoint.key}"
-        headers.update(endpoint.headers)
-        return headers
 
     def _declaration(self, tool: DeclaredTool, names: Mapping[str, str], notes: Notes) -> dict[str, Any]:
         declared: dict[str, Any] = {"name": names[tool.name]}
@@ -145,29 +119,17 @@ class Gemini:
             declared["parameters"] = schema
         return declared
 
-    def _contents(self, history: Sequence[Said], names: Mapping[str, str], notes: Notes) -> list[dict[str, Any]]:
-        order = {call.id: number for number, call in enumerate(call for said in history for call in said.calls)}
-        turns: list[tuple[str, list[tuple[int, dict[str, Any]]]]] = []
-        for said in history:
-            if said.role == "system":
-                continue
-            parts = self._parts(said, names, order, notes)
-            if not parts:
-                notes.rewrote("dropped:empty_message")
-            elif turns and turns[-1][0] == said.role:
-                turns[-1][1].extend(parts)
-            else:
-                turns.append((said.role, parts))
-        if not turns:
-            notes.cannot("no message")
-        elif turns[-1][0] == "assistant":
-            notes.cannot("history that ends with the assistant")
+    def _contents(self, plain: PlainTurn, notes: Notes) -> list[dict[str, Any]]:
+        order = {call.id: number for number, call in enumerate(plain.calls)}
+        spoken = (
+            (said.role, self._parts(said, plain.names, order, notes)) for said in plain.history if said.role != "system"
+        )
         return [
             {
                 "role": "model" if role == "assistant" else "user",
                 "parts": [part for _, part in sorted(parts, key=lambda numbered: numbered[0])],
             }
-            for role, parts in turns
+            for role, parts in in_turns(spoken, notes)
         ]
 
     def _parts(

@@ -11,8 +11,9 @@ from typing import Any
 
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.address import join_url
-from vendor_verifier.wire.base import ACCEPTED, json_bytes
 from vendor_verifier.wire.chat_reader import OpenAIChatReader
+from vendor_verifier.wire.notes import Notes
+from vendor_verifier.wire.posting import headers_of, post
 from vendor_verifier.wire.thinking import NO_SWITCH, ThinkingSwitch, switched
 
 
@@ -47,24 +48,19 @@ class OpenAIChat:
         body.update(self.extra)
         body.update(switched(self.thinking, turn.thinking))
         body.update(endpoint.body)
-        headers = {"content-type": "application/json", "accept": ACCEPTED[turn.stream]}
-        if endpoint.key:
-            headers["authorization"] = f"Bearer {endpoint.key}"
-        headers.update(endpoint.headers)
-        url = join_url(endpoint.base_url, self.path)
-        return HttpRequest(url, headers, json_bytes(body), untranslatable=self._unspeakable(turn))
+        notes = Notes()
+        self._note_unspeakable(turn, notes)
+        return post(join_url(endpoint.base_url, self.path), headers_of(turn, endpoint), body, notes)
 
-    def _unspeakable(self, turn: Turn) -> tuple[str, ...]:
+    def _note_unspeakable(self, turn: Turn, notes: Notes) -> None:
         """What this vendor has no word for: sent all the same, it would be refused or silently ignored."""
-        unspeakable = []
         if turn.thinking is not None and self.thinking is None:
-            unspeakable.append(NO_SWITCH)
+            notes.cannot(NO_SWITCH)
         choice = turn.parameters.get("tool_choice")
         if self.tool_choices is not None and choice is not None:
             word = choice if isinstance(choice, str) else "function"
             if word not in self.tool_choices:
-                unspeakable.append(f"tool_choice {word}")
-        return tuple(unspeakable)
+                notes.cannot(f"tool_choice {word}")
 
     def reader(self, _tools: Sequence[Mapping[str, Any]] = (), /) -> OpenAIChatReader:
         return OpenAIChatReader()

@@ -16,13 +16,13 @@ from typing import Any
 from vendor_verifier.values.event import Finish, Parsed, SseEvent, StreamEnd, StreamEvent, TextDelta
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.address import join_url
-from vendor_verifier.wire.base import ACCEPTED, json_bytes
 from vendor_verifier.wire.chat_reader import OpenAIChatReader
 from vendor_verifier.wire.declared import output_budget
+from vendor_verifier.wire.notes import Notes
 from vendor_verifier.wire.payload import as_dict, as_text
+from vendor_verifier.wire.posting import headers_of, post
 from vendor_verifier.wire.text_tool_calls import parse_text
 from vendor_verifier.wire.thinking import NO_SWITCH
-from vendor_verifier.wire.translate import Notes
 
 DEFAULT_MAX_TOKENS = 4096
 # A host that finishes again and again has its text read this often.
@@ -77,17 +77,7 @@ class OpenAICompletions:
         if turn.stream and self.stream_usage:
             body["stream_options"] = {"include_usage": True}
         body.update(endpoint.body)
-        headers = {"content-type": "application/json", "accept": ACCEPTED[turn.stream]}
-        if endpoint.key:
-            headers["authorization"] = f"Bearer {endpoint.key}"
-        headers.update(endpoint.headers)
-        return HttpRequest(
-            url=join_url(endpoint.base_url, self.path),
-            headers=headers,
-            body=json_bytes(body),
-            untranslatable=notes.untranslatable,
-            rewritten=notes.rewritten,
-        )
+        return post(join_url(endpoint.base_url, self.path), headers_of(turn, endpoint), body, notes)
 
     def reader(self, tools: Sequence[Mapping[str, Any]] = (), /) -> CompletionsReader:
         """``tools``, where known, tell declared strings from other values in families that write no quotes."""

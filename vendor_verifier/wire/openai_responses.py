@@ -15,21 +15,22 @@ from typing import Any, Literal
 
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.address import join_url
-from vendor_verifier.wire.base import ACCEPTED, json_bytes
 from vendor_verifier.wire.declared import (
     DeclaredTool,
     ToolChoice,
-    names_back,
     note_leftovers,
     output_budget,
     read_tool_choice,
-    read_tools,
     sent_names,
 )
+from vendor_verifier.wire.notes import Notes
+from vendor_verifier.wire.parts import ImagePart, Part, TextPart
 from vendor_verifier.wire.payload import as_dict, as_text
+from vendor_verifier.wire.plain_turn import plain_turn
+from vendor_verifier.wire.posting import headers_of, post
 from vendor_verifier.wire.responses_reader import ResponsesReader
 from vendor_verifier.wire.thinking import NO_SWITCH
-from vendor_verifier.wire.translate import ImagePart, Notes, Part, Said, TextPart, read_messages
+from vendor_verifier.wire.translate import Said
 
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
 _NOTHING = re.compile(r"(?!)")
@@ -62,14 +63,11 @@ class OpenAIResponses:
         notes = Notes()
         if turn.thinking is not None:
             notes.cannot(NO_SWITCH)
-        tools = read_tools(turn.tools, notes)
-        history = read_messages(turn.messages, notes)
-        past = [call for said in history for call in said.calls]
-        illegal = _ILLEGAL if self.narrow_names else _NOTHING
-        names = sent_names([*(tool.name for tool in tools), *(call.name for call in past)], illegal, _LONGEST_NAME)
-        ids = sent_names((call.id for call in past), _NOTHING, _LONGEST_ID)
+        plain = plain_turn(turn, notes, _ILLEGAL if self.narrow_names else _NOTHING, _LONGEST_NAME)
+        tools, names = plain.tools, plain.names
+        ids = sent_names((call.id for call in plain.calls), _NOTHING, _LONGEST_ID)
         body: dict[str, Any] = {"model": endpoint.model_id}
-        instructions, rest = self._instructions(history, notes)
+        instructions, rest = self._instructions(plain.history, notes)
         if instructions:
             body["instructions"] = instructions
         body["input"] = [item for said in rest for item in self._items(said, names, ids, notes)]
@@ -85,18 +83,7 @@ class OpenAIResponses:
         body["store"] = False
         body["stream"] = turn.stream
         body.update(endpoint.body)
-        headers = {"content-type": "application/json", "accept": ACCEPTED[turn.stream]}
-        if endpoint.key:
-            headers["authorization"] = f"Bearer {endpoint.key}"
-        headers.update(endpoint.headers)
-        return HttpRequest(
-            url=join_url(endpoint.base_url, self.path),
-            headers=headers,
-            body=json_bytes(body),
-            untranslatable=notes.untranslatable,
-            tool_names=names_back(names),
-            rewritten=notes.rewritten,
-        )
+        return post(join_url(endpoint.base_url, self.path), headers_of(turn, endpoint), body, notes, names)
 
     def reader(self, _tools: Sequence[Mapping[str, Any]] = (), /) -> ResponsesReader:
         return ResponsesReader()

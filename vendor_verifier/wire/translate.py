@@ -3,7 +3,7 @@
 What comes out is plain: who said which text and images, which tools were called, which result belongs to which call.
 Calls and results are paired here, once: histories in the wild repeat ids from turn to turn, leave them out, or use the
 older ``function`` role, while the other protocols insist on unique ids and complete pairs. Whatever has no counterpart
-anywhere is put down in :class:`Notes`, never dropped in silence.
+anywhere is put down in :class:`~vendor_verifier.wire.notes.Notes`, never dropped in silence.
 """
 
 from __future__ import annotations
@@ -11,10 +11,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
+from vendor_verifier.wire.notes import Notes
+from vendor_verifier.wire.parts import ImagePart, Part, TextPart, read_parts
 from vendor_verifier.wire.payload import PayloadError, as_dict, as_list, as_text, parse_json
 
+T = TypeVar("T")
 Role = Literal["system", "user", "assistant", "tool"]
 
 _ROLES: Mapping[str, Role] = {
@@ -26,27 +29,6 @@ _ROLES: Mapping[str, Role] = {
     "tool": "tool",
     "function": "tool",
 }
-_PART_NAMES: Mapping[str, str] = {"input_audio": "audio part", "video_url": "video part", "input_file": "file part"}
-
-
-@dataclass(frozen=True, slots=True)
-class TextPart:
-    """A non-empty piece of text."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ImagePart:
-    """An image: base64 ``data`` with its ``media_type``, or the ``url`` it is to be fetched from."""
-
-    media_type: str | None = None
-    data: str | None = None
-    url: str | None = None
-    detail: str | None = None
-
-
-Part = TextPart | ImagePart
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,28 +59,6 @@ class Said:
         return "".join(part.text for part in self.parts if isinstance(part, TextPart))
 
 
-class Notes:
-    """What a translation could not carry (:meth:`cannot`) and what it put in other words (:meth:`rewrote`)."""
-
-    def __init__(self) -> None:
-        self._untranslatable: dict[str, None] = {}
-        self._rewritten: dict[str, None] = {}
-
-    def cannot(self, what: str) -> None:
-        self._untranslatable[what] = None
-
-    def rewrote(self, what: str) -> None:
-        self._rewritten[what] = None
-
-    @property
-    def untranslatable(self) -> tuple[str, ...]:
-        return tuple(self._untranslatable)
-
-    @property
-    def rewritten(self) -> tuple[str, ...]:
-        return tuple(self._rewritten)
-
-
 def read_messages(messages: Iterable[object], notes: Notes) -> list[Said]:
     """The history in plain terms, in order; every message that can be read is there, also next to a note."""
     pairing = _Pairing()
@@ -123,6 +83,29 @@ def system_text(history: Iterable[Said], notes: Notes) -> str:
         if said.text.strip():
             texts.append(said.text)
     return "\n\n".join(texts)
+
+
+def past_calls(history: Iterable[Said]) -> list[PastCall]:
+    """Every call the history makes, in order."""
+    return [call for said in history for call in said.calls]
+
+
+def in_turns(spoken: Iterable[tuple[str, list[T]]], notes: Notes) -> list[tuple[str, list[T]]]:
+    """(role, parts) with neighbours of one role run together and empty messages left out, for protocols that want
+    turns to alternate and the last one not to be the assistant's."""
+    turns: list[tuple[str, list[T]]] = []
+    for role, parts in spoken:
+        if not parts:
+            notes.rewrote("dropped:empty_message")
+        elif turns and turns[-1][0] == role:
+            turns[-1][1].extend(parts)
+        else:
+            turns.append((role, parts))
+    if not turns:
+        notes.cannot("no message")
+    elif turns[-1][0] == "assistant":
+        notes.cannot("history that ends with the assistant")
+    return turns
 
 
 def argument_object(call: PastCall, notes: Notes) -> dict[str, Any]:
@@ -189,7 +172,7 @@ def _read_message(message: object, pairing: _Pairing, notes: Notes) -> Said | No
     if role is None:
         notes.cannot(f"role {fields.get('role')!r}")
         return None
-    parts = tuple(_read_parts(fields.get("content"), notes))
+    parts = tuple(read_parts(fields.get("content"), notes))
     name = as_text(fields.get("name"))
     if role == "tool":
         call = pairing.answer(as_text(fields.get("tool_call_id")), name)
@@ -224,46 +207,3 @@ def _begin(function: object, raw_id: str | None, pairing: _Pairing, signature: s
     arguments = fields.get("arguments")
     text = argument_text(arguments) if isinstance(arguments, dict) else as_text(arguments) or ""
     return pairing.begin(raw_id or None, as_text(fields.get("name")) or "", text, signature)
-
-
-def _read_parts(content: object, notes: Notes) -> Iterator[Part]:
-    if content is None:
-        return
-    items = [content] if isinstance(content, str) else content
-    if not isinstance(items, (list, tuple)):
-        notes.cannot("content that is not text")
-        return
-    for item in items:
-        if isinstance(item, str):
-            if item:
-                yield TextPart(item)
-        else:
-            yield from _read_part(as_dict(item), notes)
-
-
-def _read_part(part: Mapping[str, Any], notes: Notes) -> Iterator[Part]:
-    kind = as_text(part.get("type")) or ("text" if "text" in part else "nameless")
-    if kind in ("text", "input_text", "output_text", "refusal"):
-        text = as_text(part.get("text")) or as_text(part.get("refusal"))
-        if text:
-            yield TextPart(text)
-    elif kind in ("image_url", "input_image"):
-        yield from _read_image(part.get("image_url"), as_text(part.get("detail")), notes)
-    elif kind in ("thinking", "reasoning"):
-        notes.rewrote("dropped:reasoning")
-    else:
-        notes.cannot(_PART_NAMES.get(kind, f"{kind} part"))
-
-
-def _read_image(value: object, detail: str | None, notes: Notes) -> Iterator[ImagePart]:
-    url = as_text(value) or as_text(as_dict(value).get("url")) or ""
-    detail = as_text(as_dict(value).get("detail")) or detail
-    if url.startswith(("http://", "https://")):
-        yield ImagePart(url=url, detail=detail)
-        return
-    header, comma, data = url.removeprefix("data:").partition(",")
-    media_type, *options = header.split(";")
-    if url.startswith("data:") and comma and data and media_type and "base64" in options:
-        yield ImagePart(media_type=media_type, data=data, detail=detail)
-    else:
-        notes.cannot("image that is neither an http address nor base64 data")
