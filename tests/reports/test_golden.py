@@ -25,8 +25,12 @@ def agree(file_name: str, text: str) -> None:
     assert path.read_bytes().decode() == text
 
 
+# The page's own tests look at its structure: its style may change without a golden file.
+TEXTS = [form for form in REPORTS if form.name != "html"]
+
+
 @pytest.mark.parametrize("case", ["full", "empty", "single"])
-@pytest.mark.parametrize("form", REPORTS, ids=lambda form: form.name)
+@pytest.mark.parametrize("form", TEXTS, ids=lambda form: form.name)
 def test_files_are_byte_for_byte_the_golden_ones(reports: ModuleType, form: ReportFormat, case: str) -> None:
     """A renderer's output changes only when somebody means it to."""
     agree(f"{case}.{form.file_name}", form.render(getattr(reports, case)()))
@@ -40,5 +44,6 @@ def test_plain_lines_are_the_golden_ones(reports: ModuleType, case: str) -> None
 
 def test_formats_have_distinct_names_and_files() -> None:
     """A format can be asked for by name, and no two write the same file."""
-    assert [form.file_name for form in REPORTS] == ["scores.json", "ranking.csv", "report.md"]
-    assert len({form.name for form in REPORTS}) == len(REPORTS)
+    every_run = [form.file_name for form in REPORTS if form.by_default]
+    assert every_run == ["scores.json", "ranking.csv", "report.md", "report.html"]
+    assert len({form.name for form in REPORTS}) == len({form.file_name for form in REPORTS}) == len(REPORTS)

@@ -108,6 +108,6 @@ def _judge(task: Mapping[str, Any], samples: Sequence[Sample]) -> Suite:
 
 
 def write_reports(folder: RunFolder, report: Report, formats: Iterable[str] | None = None) -> list[Path]:
-    """Write the chosen formats (default: all) into the run folder; the paths written."""
-    chosen = set(formats) if formats is not None else {form.name for form in REPORTS}
+    """Write the chosen formats (default: those of every run) into the run folder; the paths written."""
+    chosen = set(formats) if formats is not None else {form.name for form in REPORTS if form.by_default}
     return [folder.write(form.file_name, form.render(report)) for form in REPORTS if form.name in chosen]

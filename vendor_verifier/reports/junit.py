@@ -1,0 +1,125 @@
+"""junit.xml: one suite a vendor, one case a sample, a gate or a feature check; it decides nothing that was not decided.
+
+A failed sample fails with its reason, our own failures are errors, what was never asked is skipped. Times are what the
+requests took. Without details there is one case a vendor instead of one a sample. Text of strangers is made visible, so
+no character that XML 1.0 forbids can occur.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from xml.etree import ElementTree as ET
+
+from vendor_verifier.reports import cells
+from vendor_verifier.reports.escape import visible
+from vendor_verifier.values.details import Case, VendorDetails
+from vendor_verifier.values.score import ModelScore, Report, VendorScore
+
+_OURS = frozenset({"untranslatable", "harness"})
+_NEVER_ASKED = frozenset({"skipped"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One test case: ``outcome`` is the element's name, None for a pass."""
+
+    classname: str
+    name: str
+    seconds: float | None = None
+    outcome: str | None = None
+    kind: str = ""
+    message: str = ""
+
+
+def render(report: Report) -> str:
+    """The document with its XML declaration, UTF-8-encodable."""
+    root = ET.Element("testsuites", name="agent-vendor-verifier")
+    suites = [_suite(vendor, model, report) for model in report.models for vendor in model.vendors]
+    root.extend(suites)
+    for count in ("tests", "failures", "errors", "skipped"):
+        root.set(count, str(sum(int(suite.get(count, "0")) for suite in suites)))
+    root.set("time", f"{sum(float(suite.get('time', '0')) for suite in suites):.3f}")
+    ET.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _suite(vendor: VendorScore, model: ModelScore, report: Report) -> ET.Element:
+    details = None if report.details is None else report.details.models.get(model.model, {}).get(vendor.label)
+    lines = [*_gates(vendor, model, report), *_checks(vendor), *_samples(vendor, details)]
+    suite = ET.Element("testsuite", name=visible(f"{model.model} / {vendor.label}"), tests=str(len(lines)))
+    for name, outcome in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(name, str(sum(line.outcome == outcome for line in lines)))
+    suite.set("time", f"{sum(line.seconds or 0.0 for line in lines):.3f}")
+    if report.details is not None and report.details.started_at is not None:
+        suite.set("timestamp", report.details.started_at[:19])
+    properties = ET.SubElement(suite, "properties")
+    for name, value in _properties(vendor, details, report):
+        ET.SubElement(properties, "property", name=name, value=value)
+    suite.extend(map(_element, lines))
+    return suite
+
+
+def _element(line: _Line) -> ET.Element:
+    case = ET.Element("testcase", classname=visible(line.classname), name=visible(line.name))
+    if line.seconds is not None:
+        case.set("time", f"{line.seconds:.3f}")
+    if line.outcome is not None:
+        why = ET.SubElement(case, line.outcome, message=visible(line.message or line.kind))
+        if line.outcome != "skipped":
+            why.set("type", visible(line.kind))
+    return case
+
+
+def _properties(vendor: VendorScore, details: VendorDetails | None, report: Report) -> Iterator[tuple[str, str]]:
+    yield "run", visible(report.run)
+    yield "vendor", visible(vendor.vendor)
+    yield "model_id", visible(vendor.model_id)
+    yield "irf", cells.fusion(vendor.irf)
+    for name in report.rank_metrics:
+        value = cells.finite(vendor.metrics.get(name))
+        if value is not None:
+            yield visible(name), repr(value)
+    if details is not None and details.records > len(details.cases):
+        yield "samples_not_listed", str(details.records - len(details.cases))
+
+
+def _gates(vendor: VendorScore, model: ModelScore, report: Report) -> Iterator[_Line]:
+    verdict = report.verdicts.get(model.model)
+    for gate in () if verdict is None else verdict.gates:
+        if gate.label == vendor.label:
+            outcome = {"PASS": None, "FAIL": "failure", "UNDECIDED": "skipped"}[gate.outcome]
+            yield _Line("gates", str(gate.threshold), None, outcome, gate.outcome, gate.reason)
+
+
+def _checks(vendor: VendorScore) -> Iterator[_Line]:
+    for suite, score in sorted(vendor.suites.items()):
+        for name, check in sorted(score.checks.items()):
+            if check.status == "kept":
+                yield _Line(suite, name)
+            else:
+                outcome = "failure" if check.status == "broken" else "skipped"
+                yield _Line(suite, name, None, outcome, check.status, check.evidence)
+
+
+def _samples(vendor: VendorScore, details: VendorDetails | None) -> Iterator[_Line]:
+    if details is not None:
+        yield from map(_sample, details.cases)
+        return
+    failed = vendor.recorded - vendor.succeeded
+    why = f"{failed} of {vendor.recorded} samples failed: {cells.tally(vendor.failures, visible)}"
+    summary = vendor.distributions.get("e2e_ms")
+    seconds = None if summary is None or summary.mean is None else summary.mean * summary.n / 1e3
+    if not vendor.recorded:
+        yield _Line("samples", "all samples", None, "skipped", "not measured", "there is no record of this vendor")
+    else:
+        yield _Line("samples", "all samples", seconds, "failure" if failed else None, "failed samples", why)
+
+
+def _sample(case: Case) -> _Line:
+    name = f"{case.sample} #{case.repetition + 1}"
+    if case.failure is None:
+        return _Line(case.suite, name, case.seconds)
+    outcome = "error" if case.failure in _OURS else "skipped" if case.failure in _NEVER_ASKED else "failure"
+    message = f"{case.failure}: {case.message}" if case.message else case.failure
+    return _Line(case.suite, name, case.seconds, outcome, case.failure, message)

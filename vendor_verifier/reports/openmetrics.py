@@ -1,0 +1,150 @@
+"""metrics.prom: a scored run as OpenMetrics text, for a textfile collector or a push gateway; gauges only.
+
+Base units as the format asks: seconds and shares of 1. What was not measured has no sample at all, so a missing figure
+never reads as 0. Every series names model and vendor label; ``run`` stands only in the info metric, so that series
+go on from run to run.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from vendor_verifier.reports import cells, facts
+from vendor_verifier.reports.escape import visible
+from vendor_verifier.values.score import ModelScore, Report, VendorScore
+
+_PREFIX = "agent_vendor_verifier_"
+_QUANTILES = (("p50", "0.5"), ("p90", "0.9"), ("p95", "0.95"), ("p99", "0.99"))
+_Sample = tuple[Mapping[str, str], float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Family:
+    """A metric family; ``unit`` is the end of its name or "". An info family's samples carry ``_info``."""
+
+    name: str
+    help: str
+    unit: str = ""
+    kind: str = "gauge"
+
+
+_FAMILIES = (
+    _Family("run", "The run these figures are of.", kind="info"),
+    _Family("irf", "Inverse rank fusion score, comparable inside one model and one run."),
+    _Family("place", "Place by IRF, 1 is best."),
+    _Family("f1_ratio", "F1 of triggering against the baseline; the baseline itself is left out.", "ratio"),
+    _Family("success_ratio", "Samples that succeeded after retries.", "ratio"),
+    _Family("first_attempt_success_ratio", "Samples that succeeded without any retry.", "ratio"),
+    _Family("schema_accuracy_ratio", "Tool calls whose arguments fit.", "ratio"),
+    _Family("suite_score_ratio", "Main score of an evaluation.", "ratio"),
+    _Family("request_tokens", "Mean of input and output tokens of a request.", "tokens"),
+    _Family("decoding_tokens_per_second", "Tokens after the first by the time they took."),
+    _Family("ttft_seconds", "Time to the first token, by quantile.", "seconds"),
+    _Family("ttft_mean_seconds", "Mean time to the first token.", "seconds"),
+    _Family("request_duration_seconds", "Request sent to answer ended, by quantile.", "seconds"),
+    _Family("samples", "Samples by what became of them."),
+    _Family("failed_samples", "Samples by the kind of their failure."),
+    _Family("gate_outcome", "1 for the outcome of a gate."),
+)
+
+
+def render(report: Report) -> str:
+    """The exposition, ending in ``# EOF``."""
+    names = _names(report)
+    lines: list[str] = []
+    for family in _FAMILIES:
+        samples = list(_samples(family.name, report, names))
+        drawn = [_line(family, labels, value) for labels, value in samples if cells.finite(value) is not None]
+        if drawn:
+            name = _PREFIX + family.name
+            lines += [f"# TYPE {name} {family.kind}", *([f"# UNIT {name} {family.unit}"] if family.unit else [])]
+            lines += [f"# HELP {name} {family.help}", *drawn]
+    return "\n".join([*lines, "# EOF"]) + "\n"
+
+
+def _names(report: Report) -> dict[tuple[str, str], dict[str, str]]:
+    """The labels of every entry; entries that would read the same are numbered, as no series may occur twice."""
+    seen: Counter[tuple[str, str]] = Counter()
+    names = {}
+    for model in report.models:
+        for vendor in model.vendors:
+            shown = (visible(model.model), visible(vendor.label))
+            seen[shown] += 1
+            number = f" ({seen[shown]})" if seen[shown] > 1 else ""
+            names[model.model, vendor.label] = {"model": shown[0], "vendor": shown[1] + number}
+    return names
+
+
+def _line(family: _Family, labels: Mapping[str, str], value: float | None) -> str:
+    written = ",".join(f'{name}="{_escaped(text)}"' for name, text in labels.items())
+    ending = "_info" if family.kind == "info" else ""
+    return f"{_PREFIX}{family.name}{ending}{{{written}}} {value!r}"
+
+
+def _escaped(text: str) -> str:
+    return visible(text).replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _samples(family: str, report: Report, names: Mapping[tuple[str, str], Mapping[str, str]]) -> Iterator[_Sample]:
+    if family == "run":
+        yield {"run": report.run, "complete": str(report.complete).lower()}, 1
+        return
+    for model in report.models:
+        for vendor in model.vendors:
+            own = names[model.model, vendor.label]
+            for extra, value in _of_vendor(family, vendor, model, report):
+                yield {**own, **extra}, value
+
+
+def _of_vendor(family: str, vendor: VendorScore, model: ModelScore, report: Report) -> Iterator[_Sample]:
+    single = _figures(vendor, model)
+    if family in single:
+        yield {}, single[family]
+    elif family in ("ttft_seconds", "request_duration_seconds"):
+        summary = vendor.distributions.get("ttft_ms" if family == "ttft_seconds" else "e2e_ms")
+        for name, quantile in _QUANTILES if summary is not None else ():
+            yield {"quantile": quantile}, _seconds(getattr(summary, name))
+    elif family == "suite_score_ratio":
+        for name in sorted(vendor.suites):
+            yield {"suite": name}, vendor.metrics.get(name)
+    elif family == "samples":
+        outcomes = {"planned": vendor.planned, "recorded": vendor.recorded, "succeeded": vendor.succeeded}
+        for outcome, count in outcomes.items():
+            yield {"outcome": outcome}, count
+    elif family == "failed_samples":
+        for kind, count in sorted(_visible_sums(vendor.failures).items()):
+            yield {"kind": kind}, count
+    else:
+        verdict = report.verdicts.get(model.model)
+        for gate in () if verdict is None else verdict.gates:
+            if gate.label == vendor.label:
+                yield {"gate": str(gate.threshold), "outcome": gate.outcome.lower()}, 1
+
+
+def _figures(vendor: VendorScore, model: ModelScore) -> dict[str, float | None]:
+    """Families with one sample a vendor."""
+    metrics = vendor.metrics
+    return {
+        "irf": vendor.irf if vendor.irf_metrics else None,
+        "place": facts.place(vendor, model),
+        "f1_ratio": None if vendor.is_baseline else metrics.get("f1"),
+        "success_ratio": metrics.get("success_rate"),
+        "first_attempt_success_ratio": facts.first_attempt_success_rate(vendor),
+        "schema_accuracy_ratio": metrics.get("schema_accuracy"),
+        "request_tokens": metrics.get("avg_tokens"),
+        "decoding_tokens_per_second": metrics.get("tps"),
+        "ttft_mean_seconds": _seconds(metrics.get("avg_ttft_ms")),
+    }
+
+
+def _seconds(milliseconds: float | None) -> float | None:
+    return None if milliseconds is None else milliseconds / 1e3
+
+
+def _visible_sums(counts: Mapping[str, int]) -> Counter[str]:
+    sums: Counter[str] = Counter()
+    for word, number in counts.items():
+        sums[visible(word)] += number
+    return sums
