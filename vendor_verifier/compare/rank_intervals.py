@@ -50,8 +50,9 @@ def simultaneous_differences(resampled: Resampled, level: float = 0.95) -> Simul
     """Intervals for all pairs that hold together with confidence ``level``.
 
     d ± q·SE(d), SE from the resamples, q the ``level`` quantile of max |d* − d| ÷ SE(d) over all pairs of a metric
-    (``per_metric``) or of all metrics (``joint``). Differences stand in the order of labels, first − second. With fewer
-    than ``LEAST_BLOCKS`` blocks there are none.
+    (``per_metric``) or of all metrics (``joint``), widened as Student's t widens a normal where blocks are few: the
+    resamples know SE no better than so many blocks do. Differences stand in the order of labels, first − second. With
+    fewer than ``LEAST_BLOCKS`` blocks there are none.
     """
     import numpy as np
 
@@ -64,9 +65,9 @@ def simultaneous_differences(resampled: Resampled, level: float = 0.95) -> Simul
     for column, metric in enumerate(resampled.metrics):
         found, largest = _pairs(resampled, column, metric)
         pairs += found
-        critical[metric] = _quantile(largest, level)
+        critical[metric] = _critical(largest, level, resampled.blocks.count)
         joint_t = np.maximum(joint_t, largest)
-    over_all = _quantile(joint_t, level)
+    over_all = _critical(joint_t, level, resampled.blocks.count)
     return Simultaneous(
         joint=tuple(_difference(resampled.labels, pair, over_all) for pair in pairs),
         per_metric=tuple(_difference(resampled.labels, pair, critical[pair.metric]) for pair in pairs),
@@ -156,7 +157,10 @@ def _decided(
             yield (each.first, each.second) if (each.low > 0) == upwards else (each.second, each.first)
 
 
-def _quantile(values: NDArray[np.float64], level: float) -> float:
+def _critical(values: NDArray[np.float64], level: float, blocks: int) -> float:
+    """The quantile q of ``values``, as the value of Student's t with blocks − 1 degrees that has q's normal tail."""
     import numpy as np
+    from scipy.special import ndtr, stdtrit
 
-    return float(np.quantile(values, level, method="higher"))
+    q = float(np.quantile(values, level, method="higher"))
+    return max(q, -float(stdtrit(blocks - 1, ndtr(-q)))) if q > 0 else q
