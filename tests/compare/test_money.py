@@ -103,6 +103,7 @@ def test_costs_join_the_trials_as_ratios() -> None:
     ]
     found = cost_ratios(attempts, PRICE, [("a", 0), ("b", 0), ("c", 0)], {("a", 0): 2})
     assert found["cost_per_1000_requests_usd"] == {("a", 0): (pytest.approx(2.0), 1.0), ("c", 0): (0.0, 1.0)}
+    assert found["wasted_per_1000_requests_usd"] == {("a", 0): (pytest.approx(1.0), 1.0), ("c", 0): (0.0, 1.0)}
     assert found["cost_per_valid_call_usd"] == {("a", 0): (pytest.approx(0.002), 2.0), ("c", 0): (0.0, 0.0)}
 
 

@@ -99,14 +99,18 @@ def cost_ratios(
 
     Units with an attempt that cannot be priced are left out of both: a partial sum would flatter.
     """
-    costs: dict[Unit, float | None] = dict.fromkeys(asked, 0.0)
+    known = dict.fromkeys(asked, 0.0)
+    wasted: dict[Unit, float] = {}
     for attempt in attempts:
-        before, ours = costs.get(attempt.unit), cost_usd(attempt.usage, price)
-        if attempt.unit in costs:
-            costs[attempt.unit] = None if before is None or ours is None else before + ours
-    known = {unit: cost for unit, cost in costs.items() if cost is not None}
+        ours = cost_usd(attempt.usage, price)
+        if ours is None:
+            known.pop(attempt.unit, None)
+        elif attempt.unit in known:
+            known[attempt.unit] += ours
+            wasted[attempt.unit] = wasted.get(attempt.unit, 0.0) + (0.0 if attempt.useful else ours)
     return {
         "cost_per_1000_requests_usd": {unit: (1000 * cost, 1.0) for unit, cost in known.items()},
+        "wasted_per_1000_requests_usd": {unit: (1000 * wasted.get(unit, 0.0), 1.0) for unit in known},
         "cost_per_valid_call_usd": {unit: (cost, float(valid_calls.get(unit, 0))) for unit, cost in known.items()},
     }
 

@@ -25,7 +25,11 @@ REQUEST_METRICS: Mapping[str, str] = {
     "avg_ttft_ms": "ttft_ms",
     **{metric.name: metric.name for metric in METRICS if metric.name != "success"},
 }
-COST_METRICS: tuple[str, ...] = ("cost_per_1000_requests_usd", "cost_per_valid_call_usd", "wasted_usd")
+COST_METRICS: tuple[str, ...] = (
+    "cost_per_1000_requests_usd",
+    "cost_per_valid_call_usd",
+    "wasted_per_1000_requests_usd",
+)
 THRESHOLD_METRICS: tuple[str, ...] = tuple(
     dict.fromkeys([*(figure.name for figure in FIGURES), "first_attempt_success_rate", *REQUEST_METRICS, *COST_METRICS])
 )

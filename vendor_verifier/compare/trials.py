@@ -19,7 +19,12 @@ Unit = tuple[str, int]
 Part = tuple[float, float]
 TRIGGER = "trigger"
 _POSITION = {metric.name: position for position, metric in enumerate(METRICS)}
-_MEANS = {"avg_tokens": "total_tokens", "avg_ttft_ms": "ttft_ms"}
+# Metric → the column it is the mean of; speeds are ratios of sums and stand below.
+_MEANS = {
+    "avg_tokens": "total_tokens",
+    "avg_ttft_ms": "ttft_ms",
+    **{metric.name: metric.name for metric in METRICS if metric.name not in ("success", "tps", "e2e_tps")},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,7 @@ def trials_of(
                 _add(ratios, metric, (sample, repetition), part)
     for _, sample, repetition in lost:
         _add(ratios, "success_rate", (sample, repetition), (0.0, 1.0))
+        _add(ratios, "first_attempt_success_rate", (sample, repetition), (0.0, 1.0))
     runs = tuple(columns.run(TRIGGER, number, missing) for number in range(repeat)) if TRIGGER in planned else ()
     return Trials(label, runs, ratios)
 
@@ -73,6 +79,7 @@ def _lost(columns: Columns, planned: Mapping[str, Sequence[str]], repeat: int) -
 
 def _parts(facts: Facts, policy: SchemaPolicy, main: str | None) -> Iterable[tuple[str, Part]]:
     yield "success_rate", (float(facts.succeeded), 1.0)
+    yield "first_attempt_success_rate", (float(facts.succeeded_first_try), 1.0)
     schema = schema_counts([facts.classes], policy)
     counted = schema.calls - (schema.classes.get("schema_unusable", 0) if policy == "lenient" else 0)
     if counted:
@@ -82,8 +89,9 @@ def _parts(facts: Facts, policy: SchemaPolicy, main: str | None) -> Iterable[tup
         value = facts.values[_POSITION[column]]
         if value is not None:
             yield metric, (value, 1.0)
-    if facts.decoding is not None:
-        yield "tps", (facts.decoding.tokens, facts.decoding.seconds)
+    for metric, pooled in (("tps", facts.decoding), ("e2e_tps", facts.delivery)):
+        if pooled is not None:
+            yield metric, (pooled.tokens, pooled.seconds)
     score = dict(facts.scores).get(main or "")
     if score is not None:
         yield facts.suite, (score, 1.0)
