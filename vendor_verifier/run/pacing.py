@@ -78,7 +78,8 @@ class LocalLimiter:
             if not self._refusal(entry):
                 await gate.wait_for_pause()
             leave = self._refusal(entry) or "go"
-            if leave == "go" and not self._spending.take():
+            # Also asked when closed already: it learns that there was something left to send.
+            if leave != "stopped" and not self._spending.take(is_open=leave == "go"):
                 self.close()
                 leave = "closed"
         finally:

@@ -31,13 +31,13 @@ class Spending:
     cost_usd: float = 0.0
     refused: bool = False
 
-    def take(self) -> bool:
-        """Whether one more request may be sent; counts it if so."""
+    def take(self, *, is_open: bool = True) -> bool:
+        """Whether one more request may be sent; counts it if so. A run that is closed already sends nothing."""
         if self.is_used_up or (self.max_requests is not None and self.requests >= self.max_requests):
             self.refused = True
             return False
-        self.requests += 1
-        return True
+        self.requests += is_open
+        return is_open
 
     def pay(self, entry: Entry, attempt: Attempt, sent_bytes: int) -> None:
         """Add what one attempt cost: as reported, else by price and tokens, else by price and length."""

@@ -1,0 +1,213 @@
+"""A vendor that is down, too fast for its limits or too dear ends where it should, and takes nobody along."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from asking import QUICK, entry, run
+from fault_server import DONE, FaultServer, Script, Seen, say, stream, text, whole
+
+from vendor_verifier.errors import UsageError
+from vendor_verifier.run import clock_watch, descriptors
+from vendor_verifier.run.clock_watch import CLOCK_JUMP
+from vendor_verifier.run.pacing import DOWN_AFTER
+from vendor_verifier.run.spending import Spending
+from vendor_verifier.values.event import Usage
+from vendor_verifier.values.plan import RetryRules
+from vendor_verifier.values.record import Attempt, Failure, Response
+
+pytestmark = pytest.mark.anyio
+
+GOOD = say(stream(text("hello"), DONE))
+ONCE = RetryRules(0)
+
+
+def closed_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+async def test_a_vendor_that_is_down_is_stopped_and_the_rest_skipped(server: FaultServer) -> None:
+    """After so many samples in a row that found nobody the rest is skipped, each with a record; others finish."""
+    server.answer = lambda _: GOOD
+    down = entry(server, "down")
+    down = replace(down, endpoint=replace(down.endpoint, base_url=f"http://127.0.0.1:{closed_port()}"))
+    ran = await run([down, entry(server, "b")], 60, retry=ONCE, request_concurrency=2)
+    kinds = Counter(ran.kinds("down"))
+    assert kinds == {"connect_refused": kinds["connect_refused"], "skipped": 60 - kinds["connect_refused"]}
+    assert DOWN_AFTER <= kinds["connect_refused"] <= DOWN_AFTER + 1
+    assert ran.kinds("b") == [None] * 60
+    assert ran.end is not None
+    assert list(ran.end.stopped) == ["down"]
+    assert ran.end.stopped["down"].startswith(f"not reached for {DOWN_AFTER} samples in a row, last: connect_refused")
+
+
+async def test_one_answer_in_between_keeps_a_vendor_alive(server: FaultServer) -> None:
+    """Connections that fail often, but not always, are failures of their samples only."""
+    server.answer = lambda seen: GOOD if seen.number % (DOWN_AFTER - 1) == 0 else Script((), "close")
+    ran = await run([entry(server, "a")], 60, retry=ONCE, request_concurrency=1)
+    assert Counter(ran.kinds("a"))["skipped"] == 0
+    assert len(server.seen) == 60
+
+
+async def test_a_short_outage_that_retries_survive_stops_nobody(server: FaultServer) -> None:
+    """What counts is how samples ended after all their tries, not single attempts."""
+    server.answer = lambda seen: Script((), "close") if seen.number < 15 else GOOD
+    ran = await run([entry(server, "a")], 20, retry=RetryRules(8, max_wait_s=0.02), request_concurrency=5)
+    assert ran.kinds("a") == [None] * 20
+
+
+async def test_refusals_are_no_outage(server: FaultServer) -> None:
+    """A vendor that answers every request with an error is there, however useless."""
+    server.answer = lambda _: say(whole({"error": {"message": "no"}}, 500))
+    ran = await run([entry(server, "a")], 30, retry=ONCE)
+    assert ran.kinds("a") == ["http_5xx"] * 30
+
+
+async def test_a_rate_limited_account_gets_fewer_places_and_says_so(server: FaultServer) -> None:
+    """An account that keeps refusing comes down to fewer requests at a time, another keeps its own."""
+    late: list[int] = []
+
+    def answer(seen: Seen) -> Script:
+        if seen.vendor == "b":
+            return GOOD
+        late.append(server.in_flight["a"])
+        return say(whole({}, 429, retry_after_ms=1))
+
+    server.answer = answer
+    slow = RetryRules(5, max_wait_s=0.01)
+    ran = await run([entry(server, "a"), entry(server, "b")], 40, retry=slow, request_concurrency=8)
+    assert ran.end is not None
+    assert list(ran.end.eased) == ["a"]
+    given, lowest, last = ran.end.eased["a"]
+    assert (given, lowest, last) == (8, 1, 1)
+    assert max(late[-20:]) == 1
+    assert ran.kinds("b") == [None] * 40
+    assert ran.kinds("a") == ["rate_limited"] * 40
+
+
+async def test_not_one_request_more_than_allowed(server: FaultServer) -> None:
+    """``max_requests`` counts every attempt, retries too, is exact, and leaves what was not sent without a record."""
+    server.answer = lambda seen: GOOD if seen.number % 3 else say(whole({}, 500))
+    ran = await run([entry(server, "a"), entry(server, "b")], 40, request_concurrency=7, max_requests=30)
+    assert len(server.seen) == 30
+    assert ran.end is not None
+    assert ran.end.limit == "--max-requests 30 was reached"
+    assert len(ran.records) < 30
+    assert all(kind != "skipped" for label in ("a", "b") for kind in ran.kinds(label))
+
+
+async def test_a_limit_that_is_not_met_says_nothing(server: FaultServer) -> None:
+    """Exactly as many requests as allowed is a whole run."""
+    ran = await run([entry(server, "a")], 10, max_requests=10)
+    assert ran.end is not None
+    assert ran.end.limit is None
+    assert len(ran.records) == 10
+
+
+def _attempt(**fields: Any) -> Attempt:
+    return Attempt(1, response=Response(**fields))
+
+
+async def test_costs_end_a_run(server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run stops when the costs of its answers reach the limit; only what was in flight goes beyond."""
+    usage = {"choices": [], "usage": {"prompt_tokens": 100, "completion_tokens": 100}}
+    from fault_server import event
+
+    server.answer = lambda _: say(stream(text("hello"), event(usage), DONE))
+    one = entry(server, "a")
+    priced = {("model", "a"): lambda told: ((told.input or 0) + (told.output or 0)) / 1000}
+    import asking
+
+    plain = asking.run_local
+    monkeypatch.setattr(asking, "run_local", lambda *given: plain(*given, priced))
+    ran = await run([one], 40, request_concurrency=3, max_cost_usd=1.0)
+    assert 5 <= len(ran.records) <= 5 + 3
+    assert ran.end is not None
+    assert ran.end.limit is not None
+    assert ran.end.limit.startswith("--max-cost 1 was reached")
+
+
+@pytest.mark.parametrize(
+    ("attempt", "cost"),
+    [
+        (_attempt(usage=Usage(10, 20)), 30.0),
+        (_attempt(usage=Usage(10, 20, cost_usd=0.5)), 0.5),
+        (_attempt(text="x" * 30), 110.0),  # nobody said: 300 bytes asked, 30 answered, three to a token
+        (_attempt(text="x" * 30, usage=Usage(10, None)), 110.0),
+        (Attempt(1, failure=Failure("http_5xx", "headers", "no")), 0.0),
+        (Attempt(1, response=Response(text="x" * 30), failure=Failure("truncated", "stream", "cut")), 110.0),
+    ],
+)
+def test_what_an_attempt_costs(attempt: Attempt, cost: float) -> None:
+    """As reported, else by tokens, else by length; what was refused costs nothing, what was cut does."""
+
+    def priced(usage: Usage) -> float | None:
+        return None if usage.input is None or usage.output is None else float(usage.input + usage.output)
+
+    spending = Spending(max_cost_usd=1e9, costs={("model", "a"): priced})
+    spending.pay(entry(FakeServer(), "a"), attempt, 300)
+    assert spending.cost_usd == cost
+
+
+class FakeServer(FaultServer):
+    """Has an address and nothing behind it."""
+
+    def url(self, vendor: str = "v") -> str:
+        return f"http://127.0.0.1:1/{vendor}"
+
+
+@pytest.mark.parametrize(("jump_s", "flagged"), [(3600.0, True), (-3600.0, True), (0.0, False), (4.0, False)])
+async def test_a_clock_that_jumps_flags_the_row_and_spoils_no_duration(
+    server: FaultServer, monkeypatch: pytest.MonkeyPatch, jump_s: float, flagged: bool
+) -> None:
+    """A wall clock set while a request is under way marks its record; durations come from the monotonic clock."""
+    real = time.time
+    shift = [0.0]
+
+    def answer(_seen: Seen) -> Script:
+        shift[0] = jump_s
+        return GOOD
+
+    server.answer = answer
+    monkeypatch.setattr(clock_watch.time, "time", lambda: real() + shift[0])
+    ran = await run([entry(server, "a")], 1)
+    final = ran.records[0].final
+    assert final is not None
+    assert final.response is not None
+    assert final.timing is not None
+    assert (CLOCK_JUMP in final.response.anomalies) is flagged
+    assert 0 < final.timing.end_ns < 5e9
+
+
+def test_too_few_open_files_are_said_before_anything_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that could run out of file descriptors does not start, and is told how to; a soft limit is raised."""
+    import resource
+
+    raised: list[tuple[int, int]] = []
+    monkeypatch.setattr(resource, "getrlimit", lambda _which: (256, 1024))
+    monkeypatch.setattr(resource, "setrlimit", lambda _which, limits: raised.append(limits))
+    descriptors.ensure_descriptors(100)
+    assert raised == []
+    descriptors.ensure_descriptors(500)
+    assert raised == [(596, 1024)]
+    with pytest.raises(UsageError, match=r"1000 requests at a time.*ulimit -n 1096.*--request-concurrency"):
+        descriptors.ensure_descriptors(1000)
+
+
+async def test_the_preflight_comes_before_the_first_request(
+    server: FaultServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is sent when there are not enough descriptors for the plan."""
+    import resource
+
+    monkeypatch.setattr(resource, "getrlimit", lambda _which: (64, 64))
+    with pytest.raises(UsageError, match="open files"):
+        await run([entry(server, "a")], 3, request_concurrency=50, limits=QUICK)
+    assert server.seen == []
