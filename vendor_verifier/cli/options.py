@@ -13,11 +13,12 @@ from cyclopts.validators import Number
 
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.pipeline.request import RunRequest, ScoreRequest, Selection
-from vendor_verifier.values.plan import ClientName, Limits, RetryRules
+from vendor_verifier.values.plan import ClientName, ExecutorChoice, ExecutorName, Limits, RetryRules
 from vendor_verifier.values.score import SchemaPolicy, Undecided
 
 WHAT = Group("What to ask whom", sort_key=1)
 PACE = Group("Pace and patience", sort_key=2)
+WHERE = Group("From where (docs/distributed.md)", sort_key=2)
 MODEL = Group("Model settings (over config and samples)", sort_key=3)
 JUDGE = Group("Judgement", sort_key=4)
 OUTPUT = Group("Output", sort_key=5)
@@ -55,9 +56,7 @@ class RunOptions:
     vendor: Annotated[tuple[str, ...], many("Only this vendor or label (repeatable).", WHAT)] = ()
     suite: Annotated[tuple[str, ...], many("Evaluation (repeatable). [default: trigger]", WHAT)] = ()
     suite_option: Annotated[tuple[str, ...], many("suite.key=value (repeatable); see docs/evaluations.md.", WHAT)] = ()
-    answer_format: Annotated[
-        Literal["native", "text"] | None, option("Tool calls, or JSON text.", WHAT)
-    ] = None
+    answer_format: Annotated[Literal["native", "text"] | None, option("Tool calls, or JSON text.", WHAT)] = None
     compare_parameters: Annotated[bool, flag("tool_correctness: arguments count too.", WHAT)] = False
     bfcl_data: Annotated[str | None, option("A folder, 'installed' or hf://… [default: shipped]", WHAT)] = None
     bfcl_category: Annotated[tuple[str, ...], many("Category or group (repeatable). [default: ast]", WHAT)] = ()
@@ -94,6 +93,11 @@ class RunOptions:
         float | None, option("Stop when about so many US dollars are spent.", PACE, check=_POSITIVE)
     ] = None
     client: Annotated[ClientName, option("Our own, or the official SDKs.", PACE)] = "direct"
+
+    executor: Annotated[ExecutorName, option("Send from here, or over a Dask cluster.", WHERE)] = "local"
+    dask_scheduler: Annotated[str | None, option("Its scheduler, tls://HOST:PORT.", WHERE)] = None
+    dask_local: Annotated[int | None, option("Instead: N worker processes here.", WHERE, check=_AT_LEAST_1)] = None
+    insecure_cluster: Annotated[bool, flag("Allow a cluster without TLS off this machine.", WHERE)] = False
 
     temperature: Annotated[float | None, option("0 to 2.", MODEL, check=Number(gte=0, lte=2))] = None
     max_tokens: Annotated[int | None, option("Output tokens at the most.", MODEL, check=_AT_LEAST_1)] = None
@@ -150,6 +154,7 @@ class RunOptions:
             max_cost_usd=self.max_cost,
             skip_bad_samples=self.skip_bad_samples,
             client=self.client,
+            executor=ExecutorChoice(self.executor, self.dask_scheduler, self.dask_local, self.insecure_cluster),
             use_raw_completions=self.use_raw_completions,
             tokenizer_model=self.tokenizer_model,
             score=ScoreRequest(self.undecided, self.schema, self.rank_metric),

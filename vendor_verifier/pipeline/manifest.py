@@ -131,6 +131,11 @@ def entry_infos(manifest: Mapping[str, Any]) -> tuple[EntryInfo, ...]:
         raise RunFolderError(f"the manifest's entries are damaged: {error!r}") from None
 
 
+def with_executor(manifest: Mapping[str, Any], executor: Mapping[str, Any]) -> dict[str, Any]:
+    """From where this sitting was sent; a run of several sittings lists them all."""
+    return {"executors": [*manifest.get("executors", []), dict(executor)]}
+
+
 def now_text() -> str:
     """UTC wall time, a label."""
     return datetime.now(UTC).isoformat(timespec="seconds")

@@ -11,30 +11,29 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
-import anyio
-
 from vendor_verifier.errors import RunFolderError, VerifierError
 from vendor_verifier.pipeline.bfcl_pages import write_bfcl_pages
 from vendor_verifier.pipeline.guarding import costs_of, ending
 from vendor_verifier.pipeline.judges import ready_suite
-from vendor_verifier.pipeline.manifest import new_manifest, now_text, refuse_other_plan
+from vendor_verifier.pipeline.manifest import new_manifest, now_text, refuse_other_plan, with_executor
 from vendor_verifier.pipeline.planning import Prepared
 from vendor_verifier.pipeline.redacting import keeps_texts, redactor
 from vendor_verifier.pipeline.request import RunRequest
 from vendor_verifier.pipeline.scoring import score_folder, write_reports
+from vendor_verifier.pipeline.sending import Sent, check_executor, duplicates_of, job_of, send
 from vendor_verifier.pipeline.simulation import with_simulated_vendors
 from vendor_verifier.pipeline.wires import wire_of
 from vendor_verifier.redact import redacted_sample
+from vendor_verifier.run.cluster.job import Job
 from vendor_verifier.run.drive import Line
 from vendor_verifier.run.engine import WorkItem
 from vendor_verifier.run.journal import Journal
-from vendor_verifier.run.local import RunEnd, run_local
 from vendor_verifier.run.spending import CostOf
 from vendor_verifier.scrub import Scrubber
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import suite_kind
 from vendor_verifier.suites.contract.finding import is_settled
-from vendor_verifier.values.plan import Entry, Plan
+from vendor_verifier.values.plan import Entry, ExecutorChoice, Plan
 from vendor_verifier.values.record import Record, RecordKey
 from vendor_verifier.values.score import Report, SuiteScore
 
@@ -68,6 +67,7 @@ def run(
         RunFolderError: the folder is locked, no run, or of another plan.
         StorageError: the disk refused a write; every record written before stays.
     """
+    check_executor(request.executor, prepared.plan)
     folder, manifest = _open_folder(request, prepared)
     scrubber = Scrubber(prepared.configuration.secrets)
     with Journal(folder, scrubber) as journal:
@@ -82,8 +82,11 @@ def run(
             items = [item for item in _items(plan, prepared) if _key(manifest["run"], item) not in done]
             costs = costs_of(prepared.plan)
             on_start(len(items), len(done))
-            end = _send(plan, items, manifest["run"], journal, scrubber, costs, on_record)
+            job = job_of(manifest["run"], plan, request, prepared)
+            sent = _send(request.executor, job, plan, items, folder, journal, scrubber, costs, on_record)
+        end = sent.end
         manifest |= ending(end, prepared.plan) | {"finished_at": now_text()}
+        manifest |= with_executor(manifest, sent.executor)
         folder.write_manifest(manifest)
     report = score_folder(folder)
     write_reports(folder, report)
@@ -159,14 +162,16 @@ def _key(run_id: str, item: WorkItem) -> RecordKey:
 
 
 def _send(
+    choice: ExecutorChoice,
+    job: Job,
     plan: Plan,
     items: Sequence[WorkItem],
-    run_id: str,
+    folder: RunFolder,
     journal: Journal,
     scrubber: Scrubber,
     costs: Mapping[tuple[str, str], CostOf],
     on_record: OnRecord,
-) -> RunEnd:
+) -> Sent:
     redact = redactor(items) if plan.redact_content else None
 
     def emit(records: Sequence[Record]) -> None:
@@ -176,8 +181,13 @@ def _send(
         for record in records:
             on_record(record)
 
+    keep_duplicate = duplicates_of(folder, scrubber)
+
+    def emit_duplicate(record: Record) -> None:
+        keep_duplicate(redact(record) if redact is not None else record)
+
     with _only_error(), _quiet_collector():
-        return anyio.run(run_local, plan, items, run_id, emit, scrubber, costs)
+        return send(choice, job, plan, items, emit=emit, emit_duplicate=emit_duplicate, scrubber=scrubber, costs=costs)
 
 
 @contextmanager

@@ -12,6 +12,23 @@ from vendor_verifier.values.sample import Sample
 # Who sends: our own transport, or the official SDKs as an application would use them.
 ClientName = Literal["direct", "sdk"]
 
+# From where: this process, or the workers of a Dask cluster.
+ExecutorName = Literal["local", "dask"]
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutorChoice:
+    """From where to send: this process, ``local_workers`` processes here, or the cluster at ``scheduler``.
+
+    ``hang_after_s`` is how long a worker may be silent before its work goes to others.
+    """
+
+    name: ExecutorName = "local"
+    scheduler: str | None = None
+    local_workers: int | None = None
+    insecure_cluster: bool = False
+    hang_after_s: float = 30.0
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:

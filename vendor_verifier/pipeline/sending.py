@@ -1,0 +1,114 @@
+"""Sends the work of a sitting through the chosen executor and keeps what comes back; it judges nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from vendor_verifier.errors import StorageError, UsageError
+from vendor_verifier.pipeline.planning import Prepared
+from vendor_verifier.pipeline.remote import CLUSTER_SIDE
+from vendor_verifier.pipeline.request import RunRequest
+from vendor_verifier.pipeline.simulation import SCHEME
+from vendor_verifier.run.cluster.job import Job, travelling
+from vendor_verifier.run.cluster.safety import is_loopback, scheduler_address
+from vendor_verifier.run.engine import WorkItem
+from vendor_verifier.run.executors import Work, check_choice, choose_executor
+from vendor_verifier.run.local import RunEnd
+from vendor_verifier.run.spending import CostOf
+from vendor_verifier.scrub import Scrubber
+from vendor_verifier.store import FILE_MODE, RunFolder, encode_record
+from vendor_verifier.values.plan import ExecutorChoice, Plan
+from vendor_verifier.values.record import Record
+
+DUPLICATES = "duplicates.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """How sending ended, and from where it was done, for the manifest."""
+
+    end: RunEnd
+    executor: Mapping[str, Any]
+
+
+def check_executor(choice: ExecutorChoice, plan: Plan) -> None:
+    """Refuse, before a run folder is made, what the choice rules out.
+
+    Raises:
+        UsageError: contradictory flags, a cluster without encryption, or simulated vendors that workers cannot reach.
+    """
+    check_choice(choice)
+    is_far = choice.scheduler is not None and not is_loopback(scheduler_address(choice.scheduler))
+    if is_far and any(entry.endpoint.base_url.startswith(SCHEME) for entry in plan.entries):
+        raise UsageError(
+            "sim:// vendors are served on this machine and workers elsewhere cannot reach them; "
+            "use --dask-local, or serve them there and give their url"
+        )
+
+
+def job_of(run: str, plan: Plan, request: RunRequest, prepared: Prepared) -> Job:
+    """What workers have to know."""
+    return Job(
+        run=run,
+        plan=travelling(plan),
+        suite_options={task.suite: task.options for task in prepared.plan.tasks},
+        config_file=request.config_file.absolute(),
+        env_file=request.env_file.absolute() if request.env_file is not None else None,
+        vendor_paths=tuple(path.absolute() for path in request.vendor_paths),
+        tokenizer_model=request.tokenizer_model,
+    )
+
+
+def send(
+    choice: ExecutorChoice,
+    job: Job,
+    plan: Plan,
+    items: Sequence[WorkItem],
+    *,
+    emit: Callable[[Sequence[Record]], None],
+    emit_duplicate: Callable[[Record], None],
+    scrubber: Scrubber,
+    costs: Mapping[tuple[str, str], CostOf],
+) -> Sent:
+    """Send every item.
+
+    Raises:
+        UsageError: what was chosen cannot be used.
+        StorageError: a record could not be kept.
+        ClusterError: the cluster went away.
+    """
+    executor = choose_executor(choice, CLUSTER_SIDE)
+    work = Work(plan, items, job, emit, emit_duplicate, scrubber, costs)
+
+    async def whole() -> RunEnd:
+        try:
+            await executor.open(work)
+            return await executor.run(work)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await executor.close()
+
+    return Sent(anyio.run(whole), executor.describe())
+
+
+def duplicates_of(folder: RunFolder, scrubber: Scrubber) -> Callable[[Record], None]:
+    """Keeps records that came a second time: they were paid for, but are no results."""
+
+    def keep(record: Record) -> None:
+        _append(folder.path / DUPLICATES, scrubber.bytes(encode_record(record)))
+
+    return keep
+
+
+def _append(path: Path, line: bytes) -> None:
+    try:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, FILE_MODE), "ab") as out:
+            out.write(line)
+    except OSError as error:
+        raise StorageError(f"cannot write {path}: {error}") from error

@@ -1,0 +1,201 @@
+"""The coordinator: cuts the run into blocks, hands them out, and owns the truth about which records there are.
+
+A record counts when its row has been kept; the first complete row of a key wins, a later one was paid for and is kept
+aside. When a session is lost only the keys that are still missing go out again, under a new dispatch number. It opens
+no connection and starts no worker.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from vendor_verifier.errors import ClusterError
+from vendor_verifier.run.cluster.job import pack
+from vendor_verifier.run.cluster.outbox import Message
+from vendor_verifier.run.engine import Emit, Shard, WorkItem
+from vendor_verifier.store import decode_record
+from vendor_verifier.values.plan import Entry
+from vendor_verifier.values.record import Record, RecordKey
+
+# Blocks a session has at once: one under way while the last requests of another end.
+BLOCKS_PER_SESSION = 2
+# So many sessions in a row lost without one new record: it is the work that kills them.
+MAX_FRUITLESS_LOSSES = 5
+
+
+@dataclass(slots=True)
+class _Dispatch:
+    """One block on its way: who has it and which of its records are still missing."""
+
+    block: int
+    session: str
+    missing: dict[RecordKey, WorkItem]
+
+
+@dataclass(slots=True)
+class Losses:
+    """What went wrong on the way and what it cost. ``lost_s`` adds the silence of lost sessions up."""
+
+    sessions: list[dict[str, Any]] = field(default_factory=list)
+    lost_s: float = 0.0
+    issued_again: int = 0
+    duplicates: int = 0
+
+
+class Coordinator:
+    """Keeps sessions busy until every record is there. ``order`` sends to the gate, as ``order(kind, *items)``."""
+
+    def __init__(
+        self,
+        shards: Iterable[Shard],
+        entries: Sequence[Entry],
+        run: str,
+        *,
+        emit: Emit,
+        emit_duplicate: Callable[[Record], None],
+        order: Callable[..., None],
+        blocks_in_flight: int,
+    ) -> None:
+        self._queue = deque((shard.number, list(shard.items)) for shard in shards)
+        self._entries = entries
+        self._run = run
+        self._emit = emit
+        self._emit_duplicate = emit_duplicate
+        self._order = order
+        self._blocks_in_flight = blocks_in_flight
+        self._done: set[RecordKey] = set()
+        self._sessions: dict[str, int] = {}
+        self._dispatches: dict[int, _Dispatch] = {}
+        self._issued = 0
+        self._fruitless = 0
+        self._closed = False
+        self._parting = False
+        self._news = asyncio.Event()
+        self.losses = Losses()
+        self.failed: BaseException | None = None
+
+    @property
+    def sessions(self) -> int:
+        """Sessions at work now."""
+        return len(self._sessions)
+
+    @property
+    def is_finished(self) -> bool:
+        """Nothing is under way and nothing will be."""
+        return not self._dispatches and (self._closed or not self._queue)
+
+    async def until_finished(self) -> None:
+        """Wait for the last record, or after :meth:`close` for the last that was in flight.
+
+        Raises:
+            ClusterError: workers die of the work.
+            StorageError: a record could not be kept.
+        """
+        while not self.is_finished and self.failed is None:
+            self._news.clear()
+            await self._news.wait()
+        if self.failed is not None:
+            raise self.failed
+
+    def close(self) -> None:
+        """Hand out nothing more, and have the gate give no more leave."""
+        self._closed = True
+        self._order("close", True)
+        self._news.set()
+
+    def part(self) -> None:
+        """The run is over: sessions that end now are no loss."""
+        self._parting = True
+
+    def fail(self, error: BaseException) -> None:
+        """The run cannot go on."""
+        self.failed = self.failed or error
+        self._news.set()
+
+    def hear(self, message: Message) -> None:
+        """What the gate says. Rows first: what ended with them is complete then."""
+        try:
+            for _, dispatch, line in message.get("rows", ()):
+                self._keep(dispatch, decode_record(bytes(line)))
+        except Exception as error:  # noqa: BLE001 whatever keeps a record from being kept ends the run, and is told there
+            self.fail(error)
+            return
+        if "closed" in message:
+            self._closed = True
+        for name in message.get("joined", ()):
+            self._sessions[name] = 0
+        for _, dispatch in message.get("ended", ()):
+            self._end(dispatch)
+        for name, reason, silent_s in message.get("left", ()):
+            self._lose(name, reason, silent_s)
+        self._hand_out()
+        self._news.set()
+
+    def _keep(self, dispatch: int, record: Record) -> None:
+        if record.key in self._done:
+            self.losses.duplicates += 1
+            self._emit_duplicate(record)
+            return
+        self._emit((record,))
+        self._done.add(record.key)
+        self._fruitless = 0
+        sent = self._dispatches.get(dispatch)
+        if sent is not None:
+            sent.missing.pop(record.key, None)
+            return
+        # A session that had been given up: whoever was asked in its place need not be waited for.
+        for other in self._dispatches.values():
+            other.missing.pop(record.key, None)
+
+    def _end(self, dispatch: int) -> None:
+        sent = self._dispatches.pop(dispatch, None)
+        if sent is None:
+            return
+        self._sessions[sent.session] -= 1
+        self._again(sent)
+
+    def _lose(self, name: str, reason: str, silent_s: float) -> None:
+        if self._sessions.pop(name, None) is None or self._parting:
+            return
+        self.losses.sessions.append({"session": name, "reason": reason})
+        self.losses.lost_s += silent_s
+        self._fruitless += 1
+        if self._fruitless >= MAX_FRUITLESS_LOSSES:
+            self.fail(
+                ClusterError(f"{self._fruitless} workers in a row were lost without one new record, last: {reason}")
+            )
+        for number in [number for number, sent in self._dispatches.items() if sent.session == name]:
+            self._again(self._dispatches.pop(number))
+
+    def _again(self, sent: _Dispatch) -> None:
+        """What is still missing of a block goes to the front of the queue."""
+        missing = [item for key, item in sent.missing.items() if key not in self._done]
+        if missing and not self._closed:
+            self.losses.issued_again += len(missing)
+            self._queue.appendleft((sent.block, missing))
+
+    def _hand_out(self) -> None:
+        """Blocks to whoever has fewest, until everybody has enough."""
+        if self._closed or not self._sessions:
+            return
+        enough = max(BLOCKS_PER_SESSION, -(-self._blocks_in_flight // len(self._sessions)))
+        while self._queue:
+            name = min(self._sessions, key=self._sessions.__getitem__)
+            if self._sessions[name] >= enough:
+                return
+            block, items = self._queue.popleft()
+            self._issued += 1
+            self._sessions[name] += 1
+            missing = {self._key(item): item for item in items if self._key(item) not in self._done}
+            self._dispatches[self._issued] = _Dispatch(block, name, missing)
+            packed = pickle.dumps(pack(block, list(missing.values()), self._entries))
+            self._order("blocks", [name, self._issued, packed])
+
+    def _key(self, item: WorkItem) -> RecordKey:
+        entry = item.line.entry
+        return (self._run, entry.model, entry.label, item.suite.name, item.sample.id, item.repetition)

@@ -1,0 +1,173 @@
+"""Runs a plan over a Dask cluster: gate in the scheduler, sessions on the workers, coordinator and journal here."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from vendor_verifier.errors import ClusterError, UsageError
+from vendor_verifier.run.cluster.coordinator import Coordinator
+from vendor_verifier.run.cluster.dask_channel import CommChannel
+from vendor_verifier.run.cluster.dask_cluster import DaskCluster, failure_of
+from vendor_verifier.run.cluster.job import ClusterSide
+from vendor_verifier.run.cluster.outbox import ChannelClosed, Outbox
+from vendor_verifier.run.engine import cut_shards
+from vendor_verifier.run.executors import Work
+from vendor_verifier.run.local import BLOCK, RunEnd, interruptible, shards_in_flight
+from vendor_verifier.values.plan import ExecutorChoice
+
+# A cluster may still be starting, or starting a worker anew.
+WORKERS_WITHIN_S = 60.0
+_LOOK_AGAIN_S = 1.0
+_PARTING_S = 3.0
+
+
+class DaskExecutor:
+    """One run over one cluster."""
+
+    def __init__(self, choice: ExecutorChoice, side: ClusterSide) -> None:
+        self._choice = choice
+        self._cluster = DaskCluster(
+            side,
+            scheduler=choice.scheduler,
+            local_workers=choice.local_workers,
+            insecure_cluster=choice.insecure_cluster,
+        )
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._channel: CommChannel | None = None
+        self._coordinator: Coordinator | None = None
+        self._facts: dict[str, Any] = {}
+        self._has_facts = asyncio.Event()
+        self._coordinator_cpu_s: float | None = None
+
+    async def open(self, work: Work) -> None:
+        """Reach the cluster and wait for a first worker that may take part.
+
+        Raises:
+            UsageError: the cluster may not or cannot be used, or a worker of it lacks keys or has other versions.
+            ClusterError: there are no workers.
+        """
+        await self._cluster.open()
+        deadline = time.monotonic() + WORKERS_WITHIN_S
+        while True:
+            addresses = await self._cluster.workers()
+            recruits = await asyncio.gather(*(self._cluster.meet(address, work.job) for address in addresses))
+            if self._cluster.fleet.refused:
+                raise UsageError("\n".join(self._cluster.fleet.refused.values()))
+            if any(recruits):
+                break
+            if time.monotonic() > deadline:
+                raise ClusterError(f"no worker has joined {self._cluster.address} within {WORKERS_WITHIN_S:.0f} s")
+            await asyncio.sleep(_LOOK_AGAIN_S)
+
+    async def run(self, work: Work) -> RunEnd:
+        cpu_before_s = time.process_time()
+        self._channel = await self._cluster.open_gate(work.job, work.costs, self._choice.hang_after_s)
+        outbox = Outbox(self._channel)
+        coordinator = self._coordinator = Coordinator(
+            cut_shards(work.items, BLOCK, work.plan.seed),
+            work.plan.entries,
+            work.job.run,
+            emit=work.emit,
+            emit_duplicate=work.emit_duplicate,
+            order=outbox.send,
+            blocks_in_flight=shards_in_flight(work.plan.entries, work.plan),
+        )
+        self._spawn(outbox.run())
+        self._spawn(self._listen(self._channel, coordinator, work))
+        self._spawn(self._mind(coordinator))
+        async with interruptible(coordinator.close) as interruption:
+            await coordinator.until_finished()
+        coordinator.part()
+        outbox.send("facts", True)
+        await _within(self._has_facts.wait(), _PARTING_S)
+        outbox.send("finish", True)
+        await _within(outbox.drain(), _PARTING_S)
+        await self._cluster.end_sessions(_PARTING_S)
+        self._coordinator_cpu_s = time.process_time() - cpu_before_s
+        return RunEnd(
+            interruption.signal_number,
+            dict(self._facts.get("stopped", {})),
+            self._facts.get("limit"),
+            {account: (given, low, now) for account, (given, low, now) in self._facts.get("eased", {}).items()},
+        )
+
+    def describe(self) -> Mapping[str, Any]:
+        found = {"name": "dask", "versions": self._cluster.versions, **self._cluster.fleet.describe()}
+        if self._coordinator is not None:
+            losses = self._coordinator.losses
+            found |= {
+                "lost_sessions": losses.sessions,
+                "lost_s": round(losses.lost_s, 1),
+                "issued_again": losses.issued_again,
+                "duplicates": losses.duplicates,
+            }
+        if self._coordinator_cpu_s is not None:
+            found["coordinator_cpu_s"] = round(self._coordinator_cpu_s, 3)
+            found["scheduler_cpu_s"] = round(self._facts.get("cpu_s", 0.0), 3) or None
+        return found
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        if self._channel is not None:
+            self._channel.abort()
+        await self._cluster.close()
+
+    def _spawn(self, coroutine: Any) -> None:
+        task = asyncio.ensure_future(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _listen(self, channel: CommChannel, coordinator: Coordinator, work: Work) -> None:
+        """Take in what the gate says until it is gone."""
+        while True:
+            try:
+                message = await channel.read()
+            except ChannelClosed:
+                coordinator.fail(ClusterError("the scheduler went away; go on with --incremental when it is back"))
+                return
+            for address in message.get("workers", ()):
+                self._spawn(self._enlist(address, coordinator, work))
+            if "facts" in message:
+                self._facts = dict(message["facts"][-1])
+                self._has_facts.set()
+            coordinator.hear(message)
+
+    async def _enlist(self, address: str, coordinator: Coordinator, work: Work) -> None:
+        """Put a worker to work, and find out why if it fails."""
+        try:
+            recruit = await self._cluster.meet(address, work.job)
+        except UsageError as error:
+            self._cluster.fleet.refused[address] = str(error)
+            return
+        session = None if recruit is None else self._cluster.start_session(recruit, work.job)
+        if session is None:
+            return
+        failure = await failure_of(session)
+        if failure is not None:
+            coordinator.fail(failure)
+
+    async def _mind(self, coordinator: Coordinator) -> None:
+        """Give up when nobody has been at work for long."""
+        alone_since = time.monotonic()
+        while True:
+            await asyncio.sleep(_LOOK_AGAIN_S)
+            if coordinator.sessions:
+                alone_since = time.monotonic()
+            elif time.monotonic() - alone_since > WORKERS_WITHIN_S:
+                coordinator.fail(
+                    ClusterError(
+                        f"no worker for {WORKERS_WITHIN_S:.0f} s; go on with --incremental when there are some"
+                    )
+                )
+                return
+
+
+async def _within(waiting: Any, seconds: float) -> None:
+    try:
+        await asyncio.wait_for(waiting, seconds)
+    except TimeoutError:
+        return

@@ -1,0 +1,49 @@
+"""What Dask starts on a worker: one session of one run, on an event loop of its own, away from Dask's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import anyio
+from distributed import Worker, get_worker
+
+from vendor_verifier.run.cluster.dask_channel import open_channel
+from vendor_verifier.run.cluster.job import Bench, Hello, Job, OpenBench
+from vendor_verifier.run.cluster.outbox import ChannelClosed
+from vendor_verifier.run.cluster.session import serve
+
+# A new key means a task was started a second time; the gate then refuses it and it ends with this word.
+ABANDONED = "abandoned"
+DONE = "done"
+
+
+def work(job: Job, open_bench: OpenBench, session: str) -> str:
+    """Run one session to its end.
+
+    Raises:
+        UsageError: this machine cannot do what the run asks for.
+        OSError: the scheduler cannot be reached.
+    """
+    worker = get_worker()
+    bench = open_bench(job)
+    return anyio.run(_work, worker, job.run, bench, session)
+
+
+async def _work(worker: Worker, run: str, bench: Bench, session: str) -> str:
+    connection = worker.security.get_connection_args("worker")
+    channel = await open_channel(worker.scheduler.address, run, connection, session=session, worker=worker.address)
+    try:
+        first = await channel.read()
+        if not all(first.get("claim", (False,))):
+            return ABANDONED
+        await serve(channel, bench, run, str(worker.name))
+    except ChannelClosed:
+        return ABANDONED
+    finally:
+        channel.abort()
+    return DONE
+
+
+def greet(hello: Callable[[Job, str, str], Hello], job: Job, dask_worker: Worker) -> Hello:
+    """What this worker says of itself; Dask puts in ``dask_worker``."""
+    return hello(job, str(dask_worker.id), str(dask_worker.name))

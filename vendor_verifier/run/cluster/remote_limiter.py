@@ -1,0 +1,119 @@
+"""The limiter as a session sees it: questions go to the gate, answers come back; it decides nothing itself."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import replace
+
+import anyio
+
+from vendor_verifier.run.cluster.outbox import Outbox
+from vendor_verifier.run.pacing import Leave
+from vendor_verifier.values.plan import Entry, Plan
+from vendor_verifier.values.record import Attempt
+
+# Among the entries' places, the one that stands for a vendor's slot (``--vendor-concurrency``).
+SLOT = -1
+
+
+class RemoteLimiter:
+    """Asks the gate for leave. Entries are named by their place in the plan."""
+
+    def __init__(self, plan: Plan, outbox: Outbox) -> None:
+        self._places = {(entry.model, entry.label): place for place, entry in enumerate(plan.entries)}
+        self._outbox = outbox
+        self._tells_all = plan.max_cost_usd is not None
+        self._waiting: dict[int, deque[asyncio.Future[Leave]]] = {}
+        self._over = {entry.account: asyncio.Event() for entry in plan.entries}
+        self._closed = False
+
+    async def acquire(self, entry: Entry) -> Leave:
+        return await self.ask(self._place(entry))
+
+    async def ask(self, place: int) -> Leave:
+        """Wait for one lease of ``place``."""
+        if self._closed:
+            return "closed"
+        answer: asyncio.Future[Leave] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(place, deque()).append(answer)
+        self._outbox.send("acquire", place)
+        return await answer
+
+    def release(self, entry: Entry) -> None:
+        self.give_back(self._place(entry))
+
+    def give_back(self, place: int) -> None:
+        self._outbox.send("release", place)
+
+    async def rest(self, entry: Entry, seconds: float) -> None:
+        with anyio.move_on_after(seconds):
+            await self._over[entry.account].wait()
+
+    def pause(self, entry: Entry, seconds: float) -> None:
+        self._outbox.send("pause", [self._place(entry), seconds])
+
+    def stop(self, entry: Entry, reason: str) -> None:
+        self._outbox.send("stop", [self._place(entry), reason])
+
+    def heard(self, entry: Entry, attempt: Attempt, sent_bytes: int) -> None:
+        self._outbox.send("heard", [self._place(entry), self._packed(attempt), sent_bytes])
+
+    def concluded(self, entry: Entry, attempt: Attempt) -> None:
+        self._outbox.send("concluded", [self._place(entry), self._packed(attempt)])
+
+    def answer(self, leaves: Sequence[tuple[int, Leave]]) -> None:
+        """What the gate said. A lease that nobody waits for any more goes straight back."""
+        for place, leave in leaves:
+            waiting = self._waiting.get(place)
+            while waiting:
+                future = waiting.popleft()
+                if not future.done():
+                    future.set_result(leave)
+                    break
+            else:
+                if leave == "go":
+                    self.give_back(place)
+
+    def over(self, accounts: Sequence[str]) -> None:
+        """Nothing more will be sent on these accounts: whoever rests before a retry need not."""
+        for account in accounts:
+            self._over[account].set()
+
+    def close(self) -> None:
+        """The gate gives no more leave, or is gone."""
+        self._closed = True
+        self.over(list(self._over))
+        for waiting in self._waiting.values():
+            for future in waiting:
+                if not future.done():
+                    future.set_result("closed")
+            waiting.clear()
+
+    def _place(self, entry: Entry) -> int:
+        return self._places[(entry.model, entry.label)]
+
+    def _packed(self, attempt: Attempt) -> bytes:
+        """What pacing looks at: how it failed, and what it cost when somebody counts; nothing for a plain success."""
+        if self._tells_all:
+            return pickle.dumps(attempt)
+        return b"" if attempt.failure is None else pickle.dumps(replace(attempt, timing=None, response=None))
+
+
+class RemoteSlots:
+    """``--vendor-concurrency`` over all machines: the slots are the gate's."""
+
+    def __init__(self, limiter: RemoteLimiter, *, limited: bool) -> None:
+        self._limiter = limiter
+        self._limited = limited
+
+    async def __aenter__(self) -> None:
+        # A closed gate lets everybody through: each item then asks for itself and is turned away.
+        if self._limited:
+            await self._limiter.ask(SLOT)
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._limited:
+            self._limiter.give_back(SLOT)

@@ -1,0 +1,111 @@
+"""Where a run's requests are sent from: this process, or the workers of a Dask cluster; chosen by name.
+
+An executor has four methods and no opinion on what is asked: :meth:`~Executor.open` makes sure that it can work,
+:meth:`~Executor.run` sends everything, :meth:`~Executor.describe` says for the manifest where it was sent from, and
+:meth:`~Executor.close` lets go of what was opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from vendor_verifier.errors import UsageError
+from vendor_verifier.run.cluster.job import ClusterSide, Job
+from vendor_verifier.run.cluster.safety import refuse_insecure, scheduler_address
+from vendor_verifier.run.engine import Emit, WorkItem
+from vendor_verifier.run.local import RunEnd, run_local
+from vendor_verifier.run.spending import CostOf
+from vendor_verifier.scrub import Scrubber
+from vendor_verifier.values.plan import ExecutorChoice, Plan
+from vendor_verifier.values.record import Record
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One sitting of a run. ``emit`` keeps records, ``emit_duplicate`` those that came a second time."""
+
+    plan: Plan
+    items: Sequence[WorkItem]
+    job: Job
+    emit: Emit
+    emit_duplicate: Callable[[Record], None]
+    scrubber: Scrubber
+    costs: Mapping[tuple[str, str], CostOf] = field(default_factory=dict)
+
+
+class Executor(Protocol):
+    """Sends a run's requests from somewhere."""
+
+    async def open(self, work: Work) -> None:
+        """Get ready.
+
+        Raises:
+            UsageError: what was chosen cannot be used for this work.
+            ClusterError: there is nobody to do it.
+        """
+
+    async def run(self, work: Work) -> RunEnd:
+        """Send everything; the first SIGINT or SIGTERM stops new requests, the second ends at once.
+
+        Raises:
+            StorageError: a record could not be kept.
+            ClusterError: the cluster went away.
+        """
+
+    def describe(self) -> Mapping[str, Any]:
+        """For the manifest: from where, with which versions, and what was lost on the way."""
+
+    async def close(self) -> None:
+        """Let go of everything, whatever happened before."""
+
+
+class LocalExecutor:
+    """This process."""
+
+    async def open(self, work: Work) -> None:
+        """Nothing to get ready."""
+
+    async def run(self, work: Work) -> RunEnd:
+        return await run_local(work.plan, work.items, work.job.run, work.emit, work.scrubber, work.costs)
+
+    def describe(self) -> Mapping[str, Any]:
+        return {"name": "local"}
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+def check_choice(choice: ExecutorChoice) -> None:
+    """Refuse what cannot be meant, before anything is read or written.
+
+    Raises:
+        UsageError: flags that contradict each other, an address that is none, or a cluster without encryption.
+    """
+    if choice.name == "local":
+        if choice.scheduler is not None or choice.local_workers is not None:
+            raise UsageError("--dask-scheduler and --dask-local belong to --executor dask; add it, or leave them out")
+        return
+    if (choice.scheduler is None) == (choice.local_workers is None):
+        raise UsageError("--executor dask needs one of --dask-scheduler ADDRESS and --dask-local N")
+    if choice.scheduler is not None:
+        refuse_insecure([scheduler_address(choice.scheduler)], insecure_cluster=choice.insecure_cluster)
+
+
+def choose_executor(choice: ExecutorChoice, cluster_side: ClusterSide) -> Executor:
+    """The executor of that name. ``cluster_side`` is what workers of a cluster have to be given.
+
+    Raises:
+        UsageError: as :func:`check_choice`, or Dask is not installed.
+    """
+    check_choice(choice)
+    if choice.name == "local":
+        return LocalExecutor()
+    try:
+        from vendor_verifier.run.cluster.dask_executor import DaskExecutor
+    except ImportError:
+        raise UsageError(
+            "--executor dask needs Dask distributed, which is not installed: pip install 'agent-vendor-verifier[dask]'"
+        ) from None
+    return DaskExecutor(choice, cluster_side)
