@@ -11,6 +11,7 @@ from fault_server import FaultServer
 
 from vendor_verifier.run.drive import Line
 from vendor_verifier.run.engine import WorkItem
+from vendor_verifier.run.fast_transport import FastTransport
 from vendor_verifier.run.local import RunEnd, run_local
 from vendor_verifier.run.transport import Transport
 from vendor_verifier.scrub import Scrubber
@@ -31,6 +32,11 @@ TURN = Turn(({"role": "user", "content": "hi"},))
 QUICK = Limits(total_s=5, connect_s=1, first_token_s=2, idle_s=2)
 
 
+AnyTransport = Transport | FastTransport
+# What `ask` sends through when it is given nothing; the tests of transports run over each of them.
+TRANSPORT: type[AnyTransport] = Transport
+
+
 @dataclass(frozen=True)
 class Asked:
     """One attempt as the engine would have recorded it, and the raw exchange under it."""
@@ -48,11 +54,11 @@ class Asked:
 
 
 async def ask(
-    url: str, transport: Transport | None = None, limits: Limits = QUICK, headers: Mapping[str, str] | None = None
+    url: str, transport: AnyTransport | None = None, limits: Limits = QUICK, headers: Mapping[str, str] | None = None
 ) -> Asked:
     """Send one question to ``url`` through the real transport and read the answer."""
     if transport is None:
-        async with Transport(limits) as own:
+        async with TRANSPORT(limits) as own:
             return await ask(url, own, limits, headers)
     wire = OpenAIChat()
     request = wire.request(TURN, Endpoint(url, "m", KEY, headers or {}))

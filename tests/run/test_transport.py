@@ -7,11 +7,12 @@ import gzip
 import socket
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 from itertools import repeat
 
 import anyio
+import asking
 import pytest
 from asking import KEY, QUICK, TURN, Asked, ask
 from fault_server import (
@@ -31,7 +32,9 @@ from fault_server import (
     whole,
 )
 
+from vendor_verifier.run import dialling
 from vendor_verifier.run import transport as transport_module
+from vendor_verifier.run.fast_transport import FastTransport
 from vendor_verifier.run.transport import MAX_ERROR_BYTES, Transport
 from vendor_verifier.values.record import Timing
 from vendor_verifier.values.request import Endpoint
@@ -41,6 +44,26 @@ from vendor_verifier.wire.progress import ProgressMeter
 pytestmark = pytest.mark.anyio
 
 TOLERANCE_NS = 20_000_000
+
+
+@pytest.fixture(params=[Transport, FastTransport], autouse=True)
+def _each_transport(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both transports keep the same promises."""
+    monkeypatch.setattr(asking, "TRANSPORT", request.param)
+
+
+def connect_slowly(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """Connecting takes that long, whichever transport does it."""
+
+    def slowed(connect: Callable[..., Awaitable[object]]) -> Callable[..., Awaitable[object]]:
+        async def slow_connect(*args: object, **kwargs: object) -> object:
+            await anyio.sleep(seconds)
+            return await connect(*args, **kwargs)
+
+        return slow_connect
+
+    monkeypatch.setattr(anyio, "connect_tcp", slowed(anyio.connect_tcp))
+    monkeypatch.setattr(dialling, "_connect", slowed(dialling._connect))
 
 
 def timing(asked: Asked) -> Timing:
@@ -72,13 +95,7 @@ async def test_ttft_and_gaps_are_the_servers(server: FaultServer) -> None:
 
 async def test_connecting_is_not_latency(server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Zero is the request on a connected socket: a slow connection shows in connect_ns and nowhere else."""
-    connect = anyio.connect_tcp
-
-    async def slow_connect(*args: object, **kwargs: object) -> object:
-        await anyio.sleep(0.15)
-        return await connect(*args, **kwargs)
-
-    monkeypatch.setattr(anyio, "connect_tcp", slow_connect)
+    connect_slowly(monkeypatch, 0.15)
     measured = timing(await ask(server.url()))
     assert measured.connect_ns is not None
     assert measured.connect_ns >= 150_000_000
@@ -90,7 +107,7 @@ async def test_connecting_is_not_latency(server: FaultServer, monkeypatch: pytes
 
 async def test_a_reused_connection_has_no_connect_time(server: FaultServer) -> None:
     """A second request on the same connection says None, not zero, for what it did not do."""
-    async with Transport(QUICK) as transport:
+    async with asking.TRANSPORT(QUICK) as transport:
         first = timing(await ask(server.url(), transport))
         second = timing(await ask(server.url(), transport))
     assert server.connections == 1
@@ -102,13 +119,7 @@ async def test_first_token_limit_does_not_count_the_connection(
     server: FaultServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first-token limit begins when the request is sent, as TTFT does."""
-    connect = anyio.connect_tcp
-
-    async def slow_connect(*args: object, **kwargs: object) -> object:
-        await anyio.sleep(0.3)
-        return await connect(*args, **kwargs)
-
-    monkeypatch.setattr(anyio, "connect_tcp", slow_connect)
+    connect_slowly(monkeypatch, 0.3)
     assert (await ask(server.url(), limits=replace(QUICK, first_token_s=0.2))).kind is None
 
 
@@ -310,8 +321,11 @@ async def test_an_unexpected_os_error_is_a_value(server: FaultServer, monkeypatc
     async def fail(*_args: object, **_kwargs: object) -> object:
         raise OSError(24, "Too many open files")
 
-    async with Transport(QUICK) as transport:
-        monkeypatch.setattr(transport._client, "send", fail)
+    async with asking.TRANSPORT(QUICK) as transport:
+        if isinstance(transport, Transport):
+            monkeypatch.setattr(transport._client, "send", fail)
+        else:
+            monkeypatch.setattr(dialling, "_connect", fail)
         asked = await ask(server.url(), transport)
     assert asked.kind == "connect"
     assert asked.attempt.failure is not None
@@ -345,7 +359,7 @@ async def test_cookies_are_never_returned(server: FaultServer) -> None:
     """A sticky session would hide how a vendor balances its load."""
     good = stream(text("hello"), DONE)
     server.answer = lambda _: say(good.replace(b"\r\n\r\n", b"\r\nSet-Cookie: route=1; Path=/\r\n\r\n", 1))
-    async with Transport(QUICK) as transport:
+    async with asking.TRANSPORT(QUICK) as transport:
         for _ in range(3):
             assert (await ask(server.url(), transport)).kind is None
     assert [seen.headers.get("cookie") for seen in server.seen] == [None] * 3
@@ -400,7 +414,7 @@ async def test_endless_answer_is_bounded(server: FaultServer, monkeypatch: pytes
 
 async def test_pieces_are_bounded_too(server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Single bytes each in a chunk of their own meet a limit of their own."""
-    monkeypatch.setattr(transport_module, "MAX_CHUNKS", 200)
+    monkeypatch.setattr(transport_module, "MAX_CHUNKS", 20)
     server.answer = lambda _: Script(one_token_then(repeat((0, chunk(b"\n") * 1000))))
     assert (await ask(server.url())).kind == "limit_exceeded"
 
@@ -421,7 +435,7 @@ async def test_leaving_a_stream_early_leaves_nothing_behind(
     """An abandoned answer closes its connection; nothing is left for the garbage collector to complain about."""
     monkeypatch.setattr(transport_module, "MAX_ANSWER_BYTES", 1000)
     server.answer = lambda _: Script(one_token_then(forever(text("x" * 500, None), 0)))
-    async with Transport(QUICK) as transport:
+    async with asking.TRANSPORT(QUICK) as transport:
         for _ in range(3):
             assert (await ask(server.url(), transport)).kind == "limit_exceeded"
     gc.collect()
@@ -434,7 +448,7 @@ async def test_cancelling_the_caller_cancels_the_exchange(server: FaultServer) -
     server.answer = lambda _: Script((), "hang")
     wire = OpenAIChat()
     request = wire.request(TURN, Endpoint(server.url(), "m"))
-    async with Transport(QUICK) as transport:
+    async with asking.TRANSPORT(QUICK) as transport:
         exchange = None
         with anyio.move_on_after(0.1) as scope:
             exchange = await transport.exchange(request, ProgressMeter(wire.reader()), time.perf_counter_ns())

@@ -13,7 +13,7 @@ from cyclopts.validators import Number
 
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.pipeline.request import RunRequest, ScoreRequest, Selection
-from vendor_verifier.values.plan import ClientName, ExecutorChoice, ExecutorName, Limits, RetryRules
+from vendor_verifier.values.plan import ClientName, ExecutorChoice, ExecutorName, Limits, RetryRules, TransportName
 from vendor_verifier.values.score import SchemaPolicy, Undecided
 
 WHAT = Group("What to ask whom", sort_key=1)
@@ -93,6 +93,7 @@ class RunOptions:
         float | None, option("Stop when about so many US dollars are spent.", PACE, check=_POSITIVE)
     ] = None
     client: Annotated[ClientName, option("Our own, or the official SDKs.", PACE)] = "direct"
+    transport: Annotated[TransportName, option("Whose HTTP.", PACE)] = "fast"
 
     executor: Annotated[ExecutorName, option("Send from here, or over a Dask cluster.", WHERE)] = "local"
     dask_scheduler: Annotated[str | None, option("Its scheduler, tls://HOST:PORT.", WHERE)] = None
@@ -155,6 +156,7 @@ class RunOptions:
             skip_bad_samples=self.skip_bad_samples,
             client=self.client,
             executor=ExecutorChoice(self.executor, self.dask_scheduler, self.dask_local, self.insecure_cluster),
+            transport=self.transport,
             use_raw_completions=self.use_raw_completions,
             tokenizer_model=self.tokenizer_model,
             score=ScoreRequest(self.undecided, self.schema, self.rank_metric),

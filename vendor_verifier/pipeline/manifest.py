@@ -146,6 +146,7 @@ def _settings(plan: Plan) -> dict[str, Any]:
         "repeat": plan.repeat,
         "seed": plan.seed,
         "client": plan.client,
+        "transport": plan.transport,
         "request_concurrency": plan.request_concurrency,
         "vendor_concurrency": plan.vendor_concurrency,
         "limits": asdict(plan.limits),

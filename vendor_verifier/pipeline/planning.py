@@ -73,6 +73,7 @@ def prepare(request: RunRequest, environ: Mapping[str, str], *, require_keys: bo
         max_requests=request.max_requests,
         max_cost_usd=request.max_cost_usd,
         redact_content=request.redact_content,
+        transport=request.transport,
         warnings=(*configuration.warnings, *_plugin_warnings(registry), *_not_run(datasets)),
     )
     return Prepared(plan, datasets, configuration, registry, run_wires(entries, request.tokenizer_model))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from vendor_verifier.values.plan import ClientName, ExecutorChoice, Limits, RetryRules
+from vendor_verifier.values.plan import ClientName, ExecutorChoice, Limits, RetryRules, TransportName
 from vendor_verifier.values.score import SchemaPolicy, Undecided
 
 
@@ -64,6 +64,7 @@ class RunRequest:
     skip_bad_samples: bool = False
     client: ClientName = "direct"
     executor: ExecutorChoice = field(default_factory=ExecutorChoice)
+    transport: TransportName = "fast"
     use_raw_completions: bool = False
     tokenizer_model: str | None = None
     score: ScoreRequest = field(default_factory=ScoreRequest)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +95,7 @@ def send(
             with anyio.CancelScope(shield=True):
                 await executor.close()
 
-    return Sent(anyio.run(whole), executor.describe())
+    return Sent(anyio.run(whole, backend_options={"use_uvloop": has_uvloop()}), executor.describe())
 
 
 def duplicates_of(folder: RunFolder, scrubber: Scrubber) -> Callable[[Record], None]:
@@ -112,3 +113,8 @@ def _append(path: Path, line: bytes) -> None:
             out.write(line)
     except OSError as error:
         raise StorageError(f"cannot write {path}: {error}") from error
+
+
+def has_uvloop() -> bool:
+    """The extra ``fast`` is used where it is installed."""
+    return find_spec("uvloop") is not None

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
+from vendor_verifier.run.fast_transport import FastTransport
 from vendor_verifier.run.transport import Transport
 from vendor_verifier.values.exchange import Exchange
-from vendor_verifier.values.plan import ClientName, Limits
+from vendor_verifier.values.plan import ClientName, Limits, TransportName
 from vendor_verifier.values.request import HttpRequest
 from vendor_verifier.wire.progress import ProgressMeter
 
@@ -27,8 +28,11 @@ class Client(Protocol):
     ) -> Exchange: ...
 
 
-def open_client(name: ClientName, limits: Limits, wires: Iterable[str]) -> AbstractAsyncContextManager[Client]:
-    """The client of a run. ``wires`` are the names of the protocols it will speak.
+def open_client(
+    name: ClientName, limits: Limits, wires: Iterable[str], transport: TransportName = "fast"
+) -> AbstractAsyncContextManager[Client]:
+    """The client of a run. ``wires`` are the names of the protocols it will speak; an SDK lies on the library's
+    transport in any case.
 
     Raises:
         UsageError: on entering, when a protocol has no official SDK or it is not installed.
@@ -37,4 +41,4 @@ def open_client(name: ClientName, limits: Limits, wires: Iterable[str]) -> Abstr
         from vendor_verifier.run.sdk_client import SdkTransport
 
         return SdkTransport(limits, wires)
-    return Transport(limits)
+    return Transport(limits) if transport == "httpx2" else FastTransport(limits)

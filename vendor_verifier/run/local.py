@@ -63,7 +63,7 @@ async def run_local(
     shards = cut_shards(items, BLOCK, plan.seed)
     wires = {entry.wire for entry in entries}
     async with (
-        open_client(plan.client, plan.limits, wires) as client,
+        open_client(plan.client, plan.limits, wires, plan.transport) as client,
         interruptible(limiter.close) as interruption,
     ):
         driver = Driver(client, limiter, plan.retry, rng, scrubber, KeyRing(scrubber))

@@ -30,7 +30,7 @@ MAX_ANSWER_BYTES = 32 * 1024 * 1024
 MAX_ERROR_BYTES = 64 * 1024
 # Every chunk is kept with its moment, so an answer of single bytes costs far more memory than its size.
 MAX_CHUNKS = 500_000
-_DEFAULT_HEADERS = {
+DEFAULT_HEADERS = {
     # No compression: a compressing proxy holds tokens back until its block is full.
     "accept-encoding": "identity",
     "user-agent": f"agent-vendor-verifier/{__version__}",
@@ -51,7 +51,7 @@ class Transport:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._client = httpx2.AsyncClient(
-            headers=_DEFAULT_HEADERS,
+            headers=DEFAULT_HEADERS,
             follow_redirects=False,
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
             # The pool must never make a request wait: pacing is decided elsewhere and is not latency.
@@ -201,16 +201,7 @@ class _Attempt:
         self._scope.deadline = min(phase_deadline, self._total_deadline)
 
     def _timeout(self) -> Failure:
-        kind = self._deadline_kind
-        seconds = {
-            "timeout_first_token": self._limits.first_token_s,
-            "timeout_idle": self._limits.idle_s,
-        }.get(kind, self._limits.total_s)
-        words = {
-            "timeout_first_token": f"no token within {seconds:g} s",
-            "timeout_idle": f"no data for {seconds:g} s in the middle of the answer",
-        }.get(kind, f"not finished within {seconds:g} s")
-        return Failure(kind, self._phase(), words, self.status)
+        return timeout_failure(self._deadline_kind, self._limits, self._limits.total_s, self._phase(), self.status)
 
     def _phase(self) -> Phase:
         if self.connecting:
@@ -218,6 +209,23 @@ class _Attempt:
         if self._headers_ns is None:
             return "headers"
         return "stream" if self._meter.has_token else "first_token"
+
+
+def timeout_failure(kind: FailureKind, limits: Limits, total_s: float, phase: Phase, status: int | None) -> Failure:
+    """The limit that was met, in words."""
+    seconds = {"timeout_first_token": limits.first_token_s, "timeout_idle": limits.idle_s}.get(kind, total_s)
+    words = {
+        "timeout_first_token": f"no token within {seconds:g} s",
+        "timeout_idle": f"no data for {seconds:g} s in the middle of the answer",
+    }.get(kind, f"not finished within {seconds:g} s")
+    return Failure(kind, phase, words, status)
+
+
+def tls_context() -> ssl.SSLContext:
+    """How every transport verifies servers."""
+    context = httpx2.create_ssl_context()
+    context.set_alpn_protocols(["http/1.1"])
+    return context
 
 
 def _transport_failure(error: Exception, attempt: _Attempt) -> Failure:

@@ -26,6 +26,10 @@ class Exchange:
     scheduled_ns: int | None = None
     connect_ns: int | None = None
     failure: Failure | None = None
+    dns_ns: int | None = None
+    tcp_ns: int | None = None
+    tls_ns: int | None = None
+    connection_reused: bool | None = None
 
     @property
     def body(self) -> bytes:

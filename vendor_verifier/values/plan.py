@@ -11,6 +11,7 @@ from vendor_verifier.values.sample import Sample
 
 # Who sends: our own transport, or the official SDKs as an application would use them.
 ClientName = Literal["direct", "sdk"]
+TransportName = Literal["fast", "httpx2"]
 
 # From where: this process, or the workers of a Dask cluster.
 ExecutorName = Literal["local", "dask"]
@@ -105,6 +106,7 @@ class Plan:
     limits: Limits = field(default_factory=Limits)
     retry: RetryRules = field(default_factory=RetryRules)
     client: ClientName = "direct"
+    transport: TransportName = "fast"
     warnings: tuple[str, ...] = ()
     max_requests: int | None = None
     max_cost_usd: float | None = None

@@ -31,7 +31,9 @@ class Timing:
     (``None`` on a reused one). ``first_token_ns`` is the first non-empty text, reasoning or tool-call delta,
     ``first_answer_ns`` the first that is not reasoning. ``gaps_ns`` are the pauses between moments at which tokens
     arrived, so their sum is last − first token. ``first_chunk_share`` is the share (0..1) of all received characters
-    that came with the first token moment. ``sent_at`` is UTC wall time, ISO 8601, a label only.
+    that came with the first token moment. ``sent_at`` is UTC wall time, ISO 8601, a label only. ``dns_ns``, ``tcp_ns``
+    and ``tls_ns`` are the parts of ``connect_ns`` where the transport can tell them apart; ``connection_reused`` says
+    whether TTFT is a warm one (``None``: not known).
     """
 
     sent_at: str
@@ -45,6 +47,10 @@ class Timing:
     last_token_ns: int | None = None
     gaps_ns: tuple[int, ...] = ()
     first_chunk_share: float | None = None
+    dns_ns: int | None = None
+    tcp_ns: int | None = None
+    tls_ns: int | None = None
+    connection_reused: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,4 +178,8 @@ def _timing(exchange: Exchange, moments: TokenMoments | None = None) -> Timing:
         last_token_ns=moments.last_token_ns,
         gaps_ns=moments.gaps_ns,
         first_chunk_share=moments.first_chunk_share,
+        dns_ns=exchange.dns_ns,
+        tcp_ns=exchange.tcp_ns,
+        tls_ns=exchange.tls_ns,
+        connection_reused=exchange.connection_reused,
     )

@@ -47,5 +47,8 @@ class ProgressMeter:
         for event in self._decoder.feed(chunk):
             for heard in self._reader.read(event):
                 self._assembler.add(heard)
-        self.has_token = self._assembler.has_token
+            if self._assembler.has_token:
+                # What follows in this chunk is read when the answer is over.
+                self.has_token = True
+                break
         return self.has_token

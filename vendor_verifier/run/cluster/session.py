@@ -37,7 +37,7 @@ async def serve(channel: Channel, bench: Bench, run: str, worker: str) -> None:
     plan = bench.plan
     # No machine can get more leases than all have together.
     ensure_descriptors(LocalLimiter(plan.entries, plan.request_concurrency).places)
-    async with open_client(plan.client, plan.limits, {entry.wire for entry in plan.entries}) as client:
+    async with open_client(plan.client, plan.limits, {entry.wire for entry in plan.entries}, plan.transport) as client:
         outbox = Outbox(channel)
         limiter = RemoteLimiter(plan, outbox)
         rng = random.Random(f"{plan.seed} {worker}")  # noqa: S311 spreads waits, keeps no secret

@@ -1,0 +1,111 @@
+"""Opens connections and says how long name, TCP and TLS took; it sends nothing over them."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from vendor_verifier.run.request_head import Origin
+
+# RFC 8305, "connection attempt delay".
+_NEXT_ADDRESS_S = 0.25
+
+AnyProtocol = TypeVar("AnyProtocol", bound=asyncio.Protocol)
+_Address = tuple[socket.AddressFamily, socket.SocketKind, int, str, tuple[object, ...]]
+
+
+class TlsFailed(OSError):
+    """The connection stood, the handshake did not; the cause says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dialled(Generic[AnyProtocol]):
+    """An open connection; ``tls_ns`` is None without TLS."""
+
+    protocol: AnyProtocol
+    dns_ns: int
+    tcp_ns: int
+    tls_ns: int | None
+
+
+async def dial(
+    origin: Origin, make: Callable[[], AnyProtocol], context: Callable[[], ssl.SSLContext]
+) -> Dialled[AnyProtocol]:
+    """Connect to ``origin`` and hand the connection to a protocol from ``make``.
+
+    ``context`` is asked for the TLS settings only when they are needed.
+
+    Raises:
+        TlsFailed: the handshake failed.
+        OSError: no address (``socket.gaierror``), or none that answers.
+    """
+    loop = asyncio.get_running_loop()
+    began_ns = time.perf_counter_ns()
+    addresses = await loop.getaddrinfo(origin.host, origin.port, type=socket.SOCK_STREAM)
+    named_ns = time.perf_counter_ns()
+    connected = await _first_to_answer(addresses)
+    connected_ns = time.perf_counter_ns()
+    try:
+        if origin.scheme != "https":
+            _, protocol = await loop.create_connection(make, sock=connected)
+            return Dialled(protocol, named_ns - began_ns, connected_ns - named_ns, None)
+        try:
+            _, protocol = await loop.create_connection(make, sock=connected, ssl=context(), server_hostname=origin.host)
+        except (OSError, EOFError) as error:
+            raise TlsFailed(str(error) or "the server hung up in the TLS handshake") from error
+    except BaseException:
+        connected.close()
+        raise
+    return Dialled(protocol, named_ns - began_ns, connected_ns - named_ns, time.perf_counter_ns() - connected_ns)
+
+
+async def _first_to_answer(addresses: Sequence[_Address]) -> socket.socket:
+    """A connection to the first address that answers; the next one is tried when one fails or takes its time."""
+    if len(addresses) == 1:
+        return await _connect(addresses[0])
+    waiting: set[asyncio.Task[socket.socket]] = set()
+    failure: OSError = OSError("the name has no address")
+    try:
+        for address in (*addresses, None):
+            if address is not None:
+                waiting.add(asyncio.create_task(_connect(address)))
+            while waiting:
+                patience = _NEXT_ADDRESS_S if address is not None else None
+                done, waiting = await asyncio.wait(waiting, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    error = task.exception()
+                    if error is None:
+                        waiting |= done - {task}
+                        return task.result()
+                    if not isinstance(error, OSError):
+                        raise error
+                    failure = error
+                if address is not None:
+                    break
+        raise failure
+    finally:
+        for task in waiting:
+            task.add_done_callback(_close_unwanted)
+            task.cancel()
+
+
+def _close_unwanted(task: asyncio.Task[socket.socket]) -> None:
+    if not task.cancelled() and task.exception() is None:
+        task.result().close()
+
+
+async def _connect(address: _Address) -> socket.socket:
+    family, kind, protocol, _, where = address
+    connecting = socket.socket(family, kind, protocol)
+    try:
+        connecting.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(connecting, where)
+    except BaseException:
+        connecting.close()
+        raise
+    return connecting
