@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import anyio
 import pytest
 
@@ -111,3 +113,21 @@ async def test_after_the_end_no_pause_delays_the_refusal() -> None:
     limiter.pause(a, 60)
     assert await leave_of(limiter, a) == "closed"
     assert await leave_of(limiter, a) == "closed"
+
+
+async def test_requests_per_minute_are_begun_at_even_distances() -> None:
+    """However many places there are, leave is given no faster than the account's rate, after a pause too."""
+    a = replace(entry("a"), requests_per_minute=60 / 0.02)
+    limiter = LocalLimiter([a], 50)
+    given_at: list[float] = []
+
+    async def ask() -> None:
+        assert await limiter.acquire(a) == "go"
+        given_at.append(anyio.current_time())
+
+    async with anyio.create_task_group() as group:
+        for _ in range(15):
+            group.start_soon(ask)
+    given_at.sort()
+    # Leave may be late on a busy machine, never early: the n-th cannot come before n distances have passed.
+    assert all(at - given_at[0] >= number * 0.02 - 0.005 for number, at in enumerate(given_at))

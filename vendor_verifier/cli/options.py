@@ -18,7 +18,6 @@ from vendor_verifier.values.score import SchemaPolicy, Undecided
 
 WHAT = Group("What to ask whom", sort_key=1)
 PACE = Group("Pace and patience", sort_key=2)
-WHERE = Group("From where (docs/distributed.md)", sort_key=2)
 MODEL = Group("Model settings (over config and samples)", sort_key=3)
 JUDGE = Group("Judgement", sort_key=4)
 OUTPUT = Group("Output", sort_key=5)
@@ -95,10 +94,10 @@ class RunOptions:
     client: Annotated[ClientName, option("Our own, or the official SDKs.", PACE)] = "direct"
     transport: Annotated[TransportName, option("Whose HTTP.", PACE)] = "fast"
 
-    executor: Annotated[ExecutorName, option("Send from here, or over a Dask cluster.", WHERE)] = "local"
-    dask_scheduler: Annotated[str | None, option("Its scheduler, tls://HOST:PORT.", WHERE)] = None
-    dask_local: Annotated[int | None, option("Instead: N worker processes here.", WHERE, check=_AT_LEAST_1)] = None
-    insecure_cluster: Annotated[bool, flag("Allow a cluster without TLS off this machine.", WHERE)] = False
+    executor: Annotated[ExecutorName, option("Send from here, or over a Dask cluster.", PACE)] = "local"
+    dask_scheduler: Annotated[str | None, option("Its scheduler, tls://HOST:PORT.", PACE)] = None
+    dask_local: Annotated[int | None, option("Instead: N worker processes here.", PACE, check=_AT_LEAST_1)] = None
+    insecure_cluster: Annotated[bool, flag("Allow a cluster without TLS off this machine.", PACE)] = False
 
     temperature: Annotated[float | None, option("0 to 2.", MODEL, check=Number(gte=0, lte=2))] = None
     max_tokens: Annotated[int | None, option("Output tokens at the most.", MODEL, check=_AT_LEAST_1)] = None

@@ -37,6 +37,7 @@ class Draft:
     body: Mapping[str, Any]
     headers: Mapping[str, tuple[Path, str]] = field(repr=False)
     concurrency: int | None = None
+    requests_per_minute: float | None = None
     price: Mapping[str, Any] | None = None
 
 
@@ -155,6 +156,7 @@ def _draft(model: str, written: _Written, defaults: Settings, registry: Registry
         body=merge(pin, merged.get("extra_body", {})),
         headers=_headers(("defaults",), defaults) | _headers(path, entry),
         concurrency=merged.get("concurrency"),
+        requests_per_minute=merged.get("requests_per_minute"),
         price=merged.get("price"),
     )
 

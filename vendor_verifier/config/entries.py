@@ -61,6 +61,7 @@ def _entry(draft: Draft, keys: _KeyRing, overrides: Mapping[str, Any]) -> Entry:
         key_command=draft.key.command,
         parameters={**draft.parameters, **parameters},
         concurrency=draft.concurrency,
+        requests_per_minute=draft.requests_per_minute,
         price=draft.price,
         header_templates={name: text for name, (_, text) in draft.headers.items() if references(text)},
     )
@@ -158,6 +159,7 @@ def describe(entries: Iterable[Entry]) -> list[dict[str, Any]]:
             "extra_body": dict(entry.endpoint.body),
             "extra_headers": sorted(entry.endpoint.headers),
             "concurrency": entry.concurrency,
+            "requests_per_minute": entry.requests_per_minute,
             "price": dict(entry.price) if entry.price is not None else None,
         }
         for entry in entries

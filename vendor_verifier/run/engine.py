@@ -94,9 +94,7 @@ async def run_shard(shard: Shard, driver: Driver, run: str, emit: Emit, slots: S
             group.start_soon(_run_entry, items, shard.number, driver, run, emit, slots)
 
 
-async def _run_entry(
-    items: Sequence[WorkItem], block: int, driver: Driver, run: str, emit: Emit, slots: Slots
-) -> None:
+async def _run_entry(items: Sequence[WorkItem], block: int, driver: Driver, run: str, emit: Emit, slots: Slots) -> None:
     async with slots, anyio.create_task_group() as group:
         for item in items:
             group.start_soon(_run_item, item, block, driver, run, emit)

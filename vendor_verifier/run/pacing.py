@@ -55,7 +55,9 @@ class LocalLimiter:
     """The limiter of a run in one process. ``spending`` ends the run when a limit is reached."""
 
     def __init__(self, entries: Sequence[Entry], request_concurrency: int, spending: Spending | None = None) -> None:
-        self._gates = {account: _Gate(limit) for account, limit in _limits(entries, request_concurrency).items()}
+        rates = _rates(entries)
+        limits = _limits(entries, request_concurrency)
+        self._gates = {account: _Gate(limit, rates.get(account)) for account, limit in limits.items()}
         self._closed = False
         self._spending = spending or Spending()
         self.stopped: dict[str, str] = {}
@@ -77,6 +79,7 @@ class LocalLimiter:
         try:
             if not self._refusal(entry):
                 await gate.wait_for_pause()
+                await gate.wait_for_turn()
             leave = self._refusal(entry) or "go"
             # Also asked when closed already: it learns that there was something left to send.
             if leave != "stopped" and not self._spending.take(is_open=leave == "go"):
@@ -135,17 +138,27 @@ class LocalLimiter:
 class _Gate:
     """One account's places and pause. ``over`` is set for good when there is nothing left to wait for."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, requests_per_minute: float | None = None) -> None:
         self.places = anyio.Semaphore(limit, fast_acquire=True)
         self.easing = Easing(limit)
         self.lost_in_a_row = 0
         self.paused_until = 0.0
+        self._apart_s = 60 / requests_per_minute if requests_per_minute is not None else 0.0
+        self._next_turn = 0.0
         self.over = anyio.Event()
 
     async def wait_for_pause(self) -> None:
         # Others may lengthen the pause meanwhile.
         while not self.over.is_set() and (seconds := self.paused_until - anyio.current_time()) > 0:
             await self.rest(seconds)
+
+    async def wait_for_turn(self) -> None:
+        """Requests begin at even distances, so that no second holds more than its share (GCRA without bursts)."""
+        now = anyio.current_time()
+        turn = max(now, self._next_turn)
+        self._next_turn = turn + self._apart_s
+        if turn > now and not self.over.is_set():
+            await self.rest(turn - now)
 
     async def rest(self, seconds: float) -> None:
         with anyio.move_on_after(seconds):
@@ -159,3 +172,12 @@ def _limits(entries: Sequence[Entry], request_concurrency: int) -> Mapping[str, 
         own = entry.concurrency or request_concurrency
         limits[entry.account] = min(own, limits.get(entry.account, own))
     return limits
+
+
+def _rates(entries: Sequence[Entry]) -> Mapping[str, float]:
+    """Requests per minute by account, where there is such a limit: the smallest any of its entries names."""
+    rates: dict[str, float] = {}
+    for entry in entries:
+        if entry.requests_per_minute is not None:
+            rates[entry.account] = min(entry.requests_per_minute, rates.get(entry.account, entry.requests_per_minute))
+    return rates

@@ -55,6 +55,7 @@ class Entry:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     concurrency: int | None = None
     price: Mapping[str, Any] | None = None
+    requests_per_minute: float | None = None
     header_templates: Mapping[str, str] = field(default_factory=dict)
 
 
