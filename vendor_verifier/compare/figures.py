@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from vendor_verifier.compare.ranking import DIRECTIONS
+from vendor_verifier.compare.ranking import DIRECTIONS, RANK_METRICS
 from vendor_verifier.metrics import METRICS
 from vendor_verifier.metrics.base import Direction
 from vendor_verifier.values.score import Report, VendorScore
@@ -34,6 +34,12 @@ ALIASES: Mapping[str, str] = {
 WATCHED: tuple[str, ...] = ("f1", "success_rate", "schema_accuracy", "ttft_ms.p50", "tps", "avg_tokens")
 LEAST_RATIO = 0.05
 LEAST_DIFFERENCE = 0.02
+
+
+def known_figures(suites: Iterable[str] = ()) -> tuple[str, ...]:
+    """Every figure that a run with ``suites`` may have."""
+    parts = (f"{name}.{percentile}" for name in _DISTRIBUTIONS for percentile in _PERCENTILES)
+    return tuple(dict.fromkeys([*RANK_METRICS, *suites, *parts]))
 
 
 def scale_of(metric: str) -> Scale:

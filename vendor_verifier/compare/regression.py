@@ -98,7 +98,7 @@ def _trend(runs: Sequence[HistoryRun], entry: HistoryEntry, metric: str, p_value
     series = _series(runs, entry, metric)
     named = (entry.model, entry.label, metric, series.scale)
     if len(series.nights) < LEAST_RUNS:
-        reason = f"no verdict yet: {len(series.nights)} of the {LEAST_RUNS} comparable runs it takes"
+        reason = f"{len(series.nights)} of the {LEAST_RUNS} comparable runs it takes"
         return Trend(*named, "no_verdict", reason, series.nights)
     points = change_points(series.relative, least_effect=series.least, p_value=p_value)
     z = series.sign * _robust_z(series.relative, series.least / _Z_ALARM)

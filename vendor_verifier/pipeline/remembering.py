@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from vendor_verifier.compare.figures import ALIASES, WATCHED, history_run
+from vendor_verifier.compare.figures import ALIASES, WATCHED, history_run, known_figures
 from vendor_verifier.compare.regression import comparable, trends
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
 from vendor_verifier.history import add_run, default_history_file, read_runs
@@ -36,6 +36,19 @@ def remember(folder: RunFolder, report: Report, file: Path | None) -> str | None
 def metric_names(words: Iterable[str]) -> tuple[str, ...]:
     """The figures that people's words mean, such as ``ttft`` for ``ttft_ms.p50``; unknown words stay as they are."""
     return tuple(dict.fromkeys(ALIASES.get(word, word) for word in words))
+
+
+def check_figures(words: Iterable[str], suites: Iterable[str]) -> None:
+    """Refuse names of figures that no run with ``suites`` can have: a misspelt one would never be judged.
+
+    Raises:
+        ProblemsError: with what was read and what is known.
+    """
+    known = known_figures(suites)
+    unknown = [word for word in words if ALIASES.get(word, word) not in known]
+    if unknown:
+        said = f"read {', '.join(unknown)}; known are {', '.join((*ALIASES, *known))}"
+        raise ProblemsError([Problem(said, key="--fail-on")])
 
 
 def history_trends(

@@ -75,6 +75,6 @@ def _flips(comparison: RunComparison) -> Iterator[str]:
     for name, count in comparison.flip_counts.items():
         yield f"  {plain(name)}: {count}"
     for flip in comparison.flips[:_MOST_FLIPS]:
-        yield plain(f"    {flip.sample} #{flip.repetition} {flip.label} {flip.what}: {flip.before} → {flip.after}")
+        yield "    " + plain(f"{flip.sample} #{flip.repetition} {flip.label} {flip.what}: {flip.before} → {flip.after}")
     if sum(comparison.flip_counts.values()) > _MOST_FLIPS:
         yield "    … all of them: --json"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 
 from vendor_verifier.reports.cells import quantity, rate
@@ -15,12 +16,15 @@ _MOST_COLUMNS = 100
 
 
 def trend_lines(trends: Iterable[Trend]) -> list[str]:
-    """One line a trend, the alarming ones first."""
+    """One line a trend, the alarming ones first; those without a verdict are counted."""
     ordered = sorted(trends, key=lambda trend: _ORDER.index(trend.verdict))
-    return [
-        plain(f"{trend.verdict.replace('_', ' ')}: {trend.model} / {trend.label} / {trend.metric}: {trend.reason}")
+    lines = [
+        plain(f"{trend.verdict}: {trend.model} / {trend.label} / {trend.metric}: {trend.reason}")
         for trend in ordered
+        if trend.verdict != "no_verdict"
     ]
+    young = Counter(trend.reason for trend in ordered if trend.verdict == "no_verdict")
+    return lines + [plain(f"no verdict yet on {count} figures: {reason}") for reason, count in young.items()]
 
 
 def plot(trend: Trend, columns: int = _MOST_COLUMNS) -> list[str]:

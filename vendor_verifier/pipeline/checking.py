@@ -1,0 +1,132 @@
+"""One scheduled check: a run, then gates and trends over it, then old runs cleared. It judges nothing itself."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import filelock
+
+from vendor_verifier.errors import Problem, ProblemsError, RunFolderError, StorageError, VerifierError
+from vendor_verifier.pipeline.gating import judge_folder
+from vendor_verifier.pipeline.remembering import history_trends, metric_names, remember
+from vendor_verifier.pipeline.running import RunOutcome, unfinished_vendors
+from vendor_verifier.store import FILE_MODE, FOLDER_MODE, RunFolder
+from vendor_verifier.values.check import CheckResult, CheckStatus
+from vendor_verifier.values.judgement import Threshold
+from vendor_verifier.values.trend import Trend
+
+_AGE = re.compile(r"(\d{1,5})([hdw])")
+_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
+_EXIT_FAILED, _EXIT_INCOMPLETE, _SIGNAL_BASE = 1, 3, 128
+
+
+@contextmanager
+def only_check(runs: Path) -> Iterator[None]:
+    """Hold the lock under ``runs`` that keeps a second check out while one goes on.
+
+    Raises:
+        RunFolderError: another check is going on.
+        StorageError: the folder cannot be written.
+    """
+    try:
+        runs.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+        lock = filelock.FileLock(runs / ".check.lock", timeout=0, mode=FILE_MODE)
+        lock.acquire()
+    except filelock.Timeout:
+        raise RunFolderError(f"another check is going on in {runs}/; this one asked nobody") from None
+    except OSError as error:
+        raise StorageError(f"cannot lock {runs}: {error.strerror or error}") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def read_age(text: str) -> timedelta:
+    """``90d``, ``12w`` or ``36h``.
+
+    Raises:
+        ProblemsError: anything else, and no time at all.
+    """
+    found = _AGE.fullmatch(text.strip())
+    if found is None or not int(found.group(1)):
+        raise ProblemsError([Problem(f"read {text!r}; expected days, weeks or hours, such as 90d", key="--keep")])
+    return timedelta(**{_UNITS[found.group(2)]: int(found.group(1))})
+
+
+def judge_check(
+    outcome: RunOutcome, thresholds: Sequence[Threshold], history: Path | None, fail_on: Sequence[str]
+) -> CheckResult:
+    """Everything a check says about a run that has just been scored; adds it to the history first.
+
+    An interrupted run is held against nothing: it did not see what the threshold is about. The history is only looked
+    at, never a reason to fail, when it cannot be read. ``fail_on`` are the figures to watch.
+    """
+    folder, report = outcome.folder, outcome.report
+    notices = [] if (unkept := remember(folder, report, history)) is None else [unkept]
+    gates = judge_folder(folder, thresholds) if outcome.signal_number is None else ()
+    trends: tuple[Trend, ...] = ()
+    if history is not None and outcome.signal_number is None:
+        try:
+            trends = history_trends(history, metrics=metric_names(fail_on), until=report.run)
+        except VerifierError as error:
+            notices += [] if notices else [str(error)]
+    unfinished = [*unfinished_vendors(outcome), *([outcome.limit] if outcome.limit is not None else [])]
+    failed = any(verdict.outcome == "FAIL" for _, verdict in gates) or any(
+        trend.verdict == "regression" for trend in trends
+    )
+    status, exit_code = _status(outcome, failed=failed, unfinished=bool(unfinished))
+    return CheckResult(
+        status=status,
+        exit_code=exit_code,
+        run=report.run,
+        folder=str(folder.path),
+        gates=gates,
+        trends=trends,
+        unfinished=tuple(unfinished),
+        notices=tuple(notices),
+        leaders={model.model: model.vendors[0].label for model in report.models if model.vendors},
+    )
+
+
+def _status(outcome: RunOutcome, *, failed: bool, unfinished: bool) -> tuple[CheckStatus, int]:
+    """A proven failure says more than an incomplete run."""
+    if outcome.signal_number is not None:
+        return "interrupted", _SIGNAL_BASE + outcome.signal_number
+    if failed:
+        return "failed", _EXIT_FAILED
+    return ("incomplete", _EXIT_INCOMPLETE) if unfinished else ("passed", 0)
+
+
+def clear_old_runs(runs: Path, older_than: timedelta, *, keep: Path, now: datetime) -> list[str]:
+    """Delete run folders directly under ``runs`` that began before ``now`` − ``older_than``; what failed, in words.
+
+    Only folders that our own manifest shows to be a finished or interrupted run of this tool: not links, not imported
+    evidence, not ``keep``. Their figures stay in the history.
+    """
+    troubles = []
+    for manifest in sorted(runs.glob("*/manifest.json")):
+        folder = manifest.parent
+        if folder.is_symlink() or folder.resolve() == keep.resolve() or not _is_old(folder, now - older_than):
+            continue
+        try:
+            shutil.rmtree(folder)
+        except OSError as error:
+            troubles.append(f"{folder} is old and cannot be deleted: {error.strerror or error}")
+    return troubles
+
+
+def _is_old(folder: Path, limit: datetime) -> bool:
+    try:
+        manifest = RunFolder(folder).read_manifest()
+        ours = manifest.get("tool", {}).get("name") == "agent-vendor-verifier"
+        ended = manifest.get("status") in ("finished", "interrupted")
+        began = datetime.fromisoformat(str(manifest.get("created_at")))
+    except (VerifierError, ValueError, AttributeError):
+        return False
+    return ours and ended and (began if began.tzinfo else began.replace(tzinfo=UTC)) < limit
