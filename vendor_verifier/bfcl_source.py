@@ -10,7 +10,7 @@ import importlib
 import importlib.util
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,10 +25,12 @@ from vendor_verifier.suites.bfcl.categories import (
     INSTALL_SIMULATORS,
     MULTI_TURN,
     RELEVANCE,
+    REST,
     V4_TO_V3,
     not_run_reason,
 )
 from vendor_verifier.suites.bfcl.executable import Functions, expected_calls
+from vendor_verifier.suites.bfcl.rest import needed_keys, shape_of
 from vendor_verifier.suites.bfcl.services import Services
 
 _PACKAGES = ("bfcl_eval", "bfcl")
@@ -44,6 +46,7 @@ SERVICE_MODULES: Mapping[str, str] = {
     "VehicleControlAPI": "vehicle_control",
 }
 _HUB = "hf://"
+_REST_REPLIES = Path("eval_checker", "executable_eval", "data", "rest-eval-response_v5.jsonl")
 _STATELESS = frozenset({"MathAPI"})
 
 
@@ -142,6 +145,7 @@ def load_categories(
     *,
     services: bool = False,
     functions: Functions | None = None,
+    keys: frozenset[str] = frozenset(),
     limit: int | None = None,
     limit_per_category: int | None = None,
     skip_bad: bool = False,
@@ -149,7 +153,8 @@ def load_categories(
     """Read what can run of these categories (v4 names).
 
     ``services``: the simulated services are there. ``functions``: what executable rows call; rows whose calls cannot
-    be run here are left out, and said. ``limit``: the first so many rows of all categories together.
+    be run here are left out, and said. ``keys``: names of those there are for rest rows, likewise. ``limit``: the first
+    so many rows of all categories together.
 
     Raises:
         DataError: unusable rows.
@@ -158,7 +163,7 @@ def load_categories(
     not_run: dict[str, str] = {}
     for category in categories:
         file = data.question_file(category)
-        reason = not_run_reason(category, simulators=services, functions=functions is not None)
+        reason = not_run_reason(category, simulators=services, functions=functions is not None, keys=bool(keys))
         if reason is None and file is None:
             reason = f"not run: needs BFCL_{data.version}_{category}.json, which {data.name} does not have"
         if reason is not None or file is None:
@@ -166,6 +171,9 @@ def load_categories(
             continue
         if category in EXECUTABLE and functions is not None:
             part, reason = _runnable(_load(data, category, file, None, skip_bad), functions, limit_per_category)
+            not_run |= {category: reason} if reason else {}
+        elif category in REST:
+            part, reason = _answerable(_load(data, category, file, None, skip_bad), keys, limit_per_category)
             not_run |= {category: reason} if reason else {}
         else:
             part = _load(data, category, file, limit_per_category, skip_bad)
@@ -245,10 +253,28 @@ def _runnable(loaded: LoadedSamples, functions: Functions, limit: int | None) ->
     return replace(loaded, samples=tuple(kept[:limit])), words if left else None
 
 
+def _answerable(loaded: LoadedSamples, keys: frozenset[str], limit: int | None) -> tuple[LoadedSamples, str | None]:
+    """The rows whose keys there are, and what is to be said of the others."""
+    wanted = {sample.id: needed_keys(sample.expected, list(sample.turn.messages)) for sample in loaded.samples}
+    kept = [sample for sample in loaded.samples if wanted[sample.id] <= keys]
+    missing = sorted(frozenset().union(*wanted.values()) - keys)
+    left = len(loaded.samples) - len(kept)
+    words = f"not run: {left} of {len(loaded.samples)} rows need {', '.join(missing)}"
+    return replace(loaded, samples=tuple(kept[:limit])), words if left else None
+
+
+def _recorded_replies(folder: Path) -> Iterator[bytes]:
+    """The shapes of the replies that rest rows are compared with, as answer lines; upstream pairs them by position."""
+    for number, line in enumerate(_lines(folder.parent / _REST_REPLIES)):
+        yield json.dumps({"id": f"rest_{number}", "ground_truth": [shape_of(json.loads(line))]}).encode()
+
+
 def _load(data: BfclData, category: str, file: Path, limit: int | None, skip_bad: bool) -> LoadedSamples:
     answers = None
     path = data.folder / "possible_answer" / file.name
-    if category not in RELEVANCE and (category not in EXECUTABLE or path.is_file()):
+    if category in REST:
+        answers = Lines(list(_recorded_replies(data.folder)), data.folder.parent / _REST_REPLIES)
+    elif category not in RELEVANCE and (category not in EXECUTABLE or path.is_file()):
         answers = Lines(_lines(path), path)
     return read_category(
         Lines(_lines(file), file),

@@ -16,7 +16,7 @@ from typing import Any
 from vendor_verifier.errors import Problem
 from vendor_verifier.loaders.base import LoadedSamples, data_error, kind_of
 from vendor_verifier.loaders.json_lines import Row, read_rows
-from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, is_relevance, language_of
+from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, REST, is_relevance, language_of
 from vendor_verifier.suites.bfcl.functions import tools_of
 from vendor_verifier.suites.bfcl.row_problems import row_problem, unreachable
 from vendor_verifier.values.request import Turn
@@ -142,7 +142,7 @@ def _sample(
     if executable:
         expected["match_types"] = _match_types(row.fields.get("execution_result_type"), answer)
     defect = None
-    if not several and not executable:
+    if not several and not executable and category not in REST:
         problem = row_problem(expected)
         if problem:
             raise _BadRow(problem, "function")

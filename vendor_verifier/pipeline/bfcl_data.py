@@ -42,8 +42,8 @@ class _Part:
     limit: int | None = None
 
 
-def bfcl_dataset(own: Mapping[str, Any], chosen: TaskOptions, request: RunRequest) -> Dataset:
-    """All rows that can run.
+def bfcl_dataset(own: Mapping[str, Any], chosen: TaskOptions, request: RunRequest, keys: Iterable[str] = ()) -> Dataset:
+    """All rows that can run. ``keys`` are the names of those there are for rest rows.
 
     Raises:
         UsageError: nothing can run; the message says what each category needs.
@@ -52,7 +52,8 @@ def bfcl_dataset(own: Mapping[str, Any], chosen: TaskOptions, request: RunReques
     """
     options: BfclOptions = read_options(known_suite(SUITE), own)
     loaded: list[tuple[_Part, Loaded]] = [
-        (part, _load(part, options, request.skip_bad_samples)) for part in _parts(options, chosen, request)
+        (part, _load(part, options, frozenset(keys), request.skip_bad_samples))
+        for part in _parts(options, chosen, request)
     ]
     samples = _merged((part.task, found.samples.samples) for part, found in loaded)
     not_run = {part.task: found.not_run for part, found in loaded if found.not_run}
@@ -109,7 +110,7 @@ def _parts(options: BfclOptions, chosen: TaskOptions, request: RunRequest) -> li
     return [_Part(SUITE, categories, where)]
 
 
-def _load(part: _Part, options: BfclOptions, skip_bad: bool) -> Loaded:
+def _load(part: _Part, options: BfclOptions, keys: frozenset[str], skip_bad: bool) -> Loaded:
     where = bfcl_source.local_folder(part.where)
     files = bfcl_source.custom_files(where)
     if files:
@@ -120,6 +121,7 @@ def _load(part: _Part, options: BfclOptions, skip_bad: bool) -> Loaded:
         part.categories,
         services=any(name in MULTI_TURN for name in part.categories) and bfcl_source.has_services(where),
         functions=find_functions(where) if any(name in EXECUTABLE for name in part.categories) else None,
+        keys=keys,
         limit=part.limit,
         limit_per_category=options.limit_per_category,
         skip_bad=skip_bad,

@@ -51,7 +51,7 @@ def write_bfcl_pages(folder: RunFolder, manifest: Mapping[str, Any] | None = Non
     if task is None:
         return []
     samples = folder.read_samples(SUITE)
-    suite = ready_suite(SUITE, task["options"], samples)
+    suite = ready_suite(SUITE, task["options"], samples, folder)
     version, not_run = _options(task["options"]).version, task.get("not_run", {})
     models = _heard(folder, suite, {sample.id: sample for sample in samples})
     written: list[Path] = []

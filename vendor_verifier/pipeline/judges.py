@@ -9,14 +9,19 @@ from typing import Any
 from vendor_verifier.bfcl_functions import find_functions
 from vendor_verifier.bfcl_source import find_services
 from vendor_verifier.config.suite_options import build_suite, known_suite
+from vendor_verifier.pipeline.bfcl_rest import read_rest_answers
+from vendor_verifier.store import RunFolder
 from vendor_verifier.suites.base import Suite
-from vendor_verifier.suites.bfcl.categories import EXECUTABLE, INSTALL_FUNCTIONS, INSTALL_SIMULATORS, MULTI_TURN
+from vendor_verifier.suites.bfcl.categories import EXECUTABLE, INSTALL_FUNCTIONS, INSTALL_SIMULATORS, MULTI_TURN, REST
 from vendor_verifier.suites.bfcl.suite import BfclSuite
 from vendor_verifier.values.sample import Sample
 
 
-def ready_suite(name: str, options: Mapping[str, Any], samples: Sequence[Sample]) -> Suite:
-    """The suite with its options; ``bfcl`` with the services and functions its samples need, if they are found.
+def ready_suite(
+    name: str, options: Mapping[str, Any], samples: Sequence[Sample], folder: RunFolder | None = None
+) -> Suite:
+    """The suite with its options; ``bfcl`` with the services and functions its samples need, if they are found,
+    and what is stored in ``folder`` of live services' answers.
 
     Raises:
         ProblemsError: no such suite, or options that cannot be meant.
@@ -29,6 +34,7 @@ def ready_suite(name: str, options: Mapping[str, Any], samples: Sequence[Sample]
         suite,
         services=find_services(where) if _of(samples, MULTI_TURN) else None,
         functions=find_functions(where) if _of(samples, EXECUTABLE) else None,
+        fetched=read_rest_answers(folder) if folder is not None and _of(samples, REST) else {},
     )
 
 

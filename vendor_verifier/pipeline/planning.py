@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from vendor_verifier.config import Configuration, load_config
+from vendor_verifier.config.env_file import read_variables
 from vendor_verifier.config.suite_options import known_suite, shared_options, split_options, suite_options
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.pipeline.bfcl_data import SUITE as BFCL
@@ -14,19 +15,22 @@ from vendor_verifier.pipeline.datasets import Dataset, chosen_samples, suite_dat
 from vendor_verifier.pipeline.request import RunRequest
 from vendor_verifier.pipeline.wires import as_raw_completions, run_wires
 from vendor_verifier.registry import Registry, find_vendors
+from vendor_verifier.suites.bfcl.rest import KEY_NAMES
 from vendor_verifier.values.plan import Plan, Task
 from vendor_verifier.wire.base import Wire
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Everything decided before the first request. ``datasets`` are by suite, whole; the plan holds what was chosen."""
+    """Everything decided before the first request. ``datasets`` are by suite, whole; the plan holds what was chosen.
+    ``rest_keys`` are for the live services of BFCL's rest rows, secret."""
 
     plan: Plan
     datasets: Mapping[str, Dataset]
     configuration: Configuration
     registry: Registry
     wires: Mapping[str, Wire]
+    rest_keys: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 def prepare(request: RunRequest, environ: Mapping[str, str], *, require_keys: bool = True) -> Prepared:
@@ -50,12 +54,13 @@ def prepare(request: RunRequest, environ: Mapping[str, str], *, require_keys: bo
     )
     _check_rank_metrics(request)
     options = suite_options(configuration.suites, request.suite_options)
+    rest_keys = _rest_keys(request, environ)
     datasets: dict[str, Dataset] = {}
     tasks: list[Task] = []
     for name in dict.fromkeys(request.suites):
         kind = known_suite(name)
         chosen, own = split_options(kind, {**shared_options(kind, request.shared_options), **options.get(name, {})})
-        found = bfcl_dataset(own, chosen, request) if name == BFCL else suite_dataset(kind, chosen, request)
+        found = bfcl_dataset(own, chosen, request, rest_keys) if name == BFCL else suite_dataset(kind, chosen, request)
         datasets[name] = found
         samples = chosen_samples(datasets[name], chosen, request)
         tasks.append(Task(name, samples, own, chosen.timeout_seconds))
@@ -76,7 +81,7 @@ def prepare(request: RunRequest, environ: Mapping[str, str], *, require_keys: bo
         transport=request.transport,
         warnings=(*configuration.warnings, *_plugin_warnings(registry), *_not_run(datasets)),
     )
-    return Prepared(plan, datasets, configuration, registry, run_wires(entries, request.tokenizer_model))
+    return Prepared(plan, datasets, configuration, registry, run_wires(entries, request.tokenizer_model), rest_keys)
 
 
 def _check_rank_metrics(request: RunRequest) -> None:
@@ -96,3 +101,12 @@ def _plugin_warnings(registry: Registry) -> list[str]:
 
 def _not_run(datasets: Mapping[str, Dataset]) -> list[str]:
     return [line for dataset in datasets.values() for line in not_run_lines(dataset.not_run)]
+
+
+def _rest_keys(request: RunRequest, environ: Mapping[str, str]) -> dict[str, str]:
+    """Keys of the services that BFCL's rest rows call, as far as they are set."""
+    if BFCL not in request.suites:
+        return {}
+    variables = read_variables(request.config_file, request.env_file, environ)
+    found = {name: variables.get(name) for name in KEY_NAMES}
+    return {name: value for name, value in found.items() if value}

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from vendor_verifier.errors import RunFolderError, VerifierError
+from vendor_verifier.pipeline.bfcl_data import SUITE as BFCL
 from vendor_verifier.pipeline.bfcl_pages import write_bfcl_pages
+from vendor_verifier.pipeline.bfcl_rest import fetch_rest_answers
 from vendor_verifier.pipeline.guarding import costs_of, ending
 from vendor_verifier.pipeline.judges import ready_suite
 from vendor_verifier.pipeline.manifest import new_manifest, now_text, refuse_other_plan, with_executor
@@ -69,7 +71,7 @@ def run(
     """
     check_executor(request.executor, prepared.plan)
     folder, manifest = _open_folder(request, prepared)
-    scrubber = Scrubber(prepared.configuration.secrets)
+    scrubber = Scrubber({*prepared.configuration.secrets, *prepared.rest_keys.values()})
     with Journal(folder, scrubber) as journal:
         warnings = list(manifest["warnings"])
         if journal.repaired_line is not None:
@@ -85,6 +87,9 @@ def run(
             job = job_of(manifest["run"], plan, request, prepared)
             sent = _send(request.executor, job, plan, items, folder, journal, scrubber, costs, on_record)
         end = sent.end
+        if end.signal_number is None:
+            asked = [sample for task in prepared.plan.tasks if task.suite == BFCL for sample in task.samples]
+            fetch_rest_answers(folder, asked, prepared.rest_keys, scrubber)
         manifest |= ending(end, prepared.plan) | {"finished_at": now_text()}
         manifest |= with_executor(manifest, sent.executor)
         folder.write_manifest(manifest)

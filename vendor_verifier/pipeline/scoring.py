@@ -61,7 +61,7 @@ def score_folder(folder: RunFolder) -> Report:
     stored = _tasks(folder, manifest)
     warnings += [f"sample left out: {skipped}" for task in stored for skipped in task["skipped"]]
     played = [_played(folder, task) for task in stored]
-    suites = {task["suite"]: _judge(task, known.samples) for task, known in zip(stored, played, strict=True)}
+    suites = {task["suite"]: _judge(task, known.samples, folder) for task, known in zip(stored, played, strict=True)}
     warnings += [words for known in played for words in unjudged_reasons(suites[known.suite], known.samples)]
     unreadable: list[str] = []
 
@@ -100,11 +100,11 @@ def _played(folder: RunFolder, task: Mapping[str, Any]) -> PlayedTask:
     return PlayedTask(kind.name, folder.read_samples(kind.name), kind.main, kind.apart)
 
 
-def _judge(task: Mapping[str, Any], samples: Sequence[Sample]) -> Suite:
+def _judge(task: Mapping[str, Any], samples: Sequence[Sample], folder: RunFolder) -> Suite:
     """The suite that judges a stored task; argument checkers are kept, because every sample is judged many times."""
     if known_suite(task["suite"]).build is TriggerSuite:
         return TriggerSuite(checkers=KeptCheckers())
-    return ready_suite(task["suite"], task["options"], samples)
+    return ready_suite(task["suite"], task["options"], samples, folder)
 
 
 def write_reports(folder: RunFolder, report: Report, formats: Iterable[str] | None = None) -> list[Path]:

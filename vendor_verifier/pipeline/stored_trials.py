@@ -53,7 +53,9 @@ def read_trials(folder: RunFolder) -> StoredTrials:
     if not stored:
         raise RunFolderError(f"{folder.path} names no evaluation that could be compared")
     samples = {task["suite"]: folder.read_samples(task["suite"]) for task in stored}
-    suites = {task["suite"]: ready_suite(task["suite"], task["options"], samples[task["suite"]]) for task in stored}
+    suites = {
+        task["suite"]: ready_suite(task["suite"], task["options"], samples[task["suite"]], folder) for task in stored
+    }
     columns = _columns(folder, infos, samples, suites)
     planned = {suite: tuple(sample.id for sample in found) for suite, found in samples.items()}
     main = {suite: name for suite in planned if (name := known_suite(suite).main)}

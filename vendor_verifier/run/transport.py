@@ -124,7 +124,11 @@ class _Attempt:
 
     async def run(self, client: httpx2.AsyncClient, request: HttpRequest) -> None:
         built = client.build_request(
-            "POST", request.url, headers=dict(request.headers), content=request.body, extensions={"trace": self._trace}
+            request.method,
+            request.url,
+            headers=dict(request.headers),
+            content=request.body or None,
+            extensions={"trace": self._trace},
         )
         with self._scope:
             response = await client.send(built, stream=True)

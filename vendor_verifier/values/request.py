@@ -41,7 +41,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """One POST, ready to send.
+    """One POST (or, for the data of an evaluation, GET), ready to send.
 
     ``untranslatable`` names what of the turn this wire could not carry; a request with any is not sent and not charged
     to the vendor. ``tool_names`` maps names as sent to names as declared where the wire's alphabet is narrower.
@@ -55,3 +55,4 @@ class HttpRequest:
     untranslatable: tuple[str, ...] = ()
     tool_names: Mapping[str, str] = field(default_factory=dict)
     rewritten: tuple[str, ...] = ()
+    method: Literal["POST", "GET"] = "POST"

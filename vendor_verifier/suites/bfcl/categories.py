@@ -72,7 +72,8 @@ _NEEDS: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(MULTI_TURN, f"the simulated services of bfcl_eval: {INSTALL_SIMULATORS}"),
         **dict.fromkeys(EXECUTABLE, f"the functions of nvidia_bfcl: {INSTALL_FUNCTIONS}"),
-        "rest": "keys for live third-party services (retired upstream in 2025)",
+        "rest": "keys of live services (retired upstream): RAPID_API_KEY, EXCHANGERATE_API_KEY, OMDB_API_KEY, "
+        "GEOCODE_API_KEY in .env or the environment",
         **dict.fromkeys(AGENTIC[:3], "memory back ends, which this product does not have"),
         **dict.fromkeys(AGENTIC[3:], "a web search key and live web pages"),
         **dict.fromkeys(UNSCORED, "nothing: upstream never scores it"),
@@ -105,10 +106,13 @@ def expand(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def not_run_reason(category: str, *, simulators: bool = False, functions: bool = False) -> str | None:
+def not_run_reason(
+    category: str, *, simulators: bool = False, functions: bool = False, keys: bool = False
+) -> str | None:
     """Why this category (v4 name) cannot run, or None when it can. ``simulators``: bfcl_eval's services are there;
-    ``functions``: those of nvidia_bfcl."""
-    if (category in MULTI_TURN and simulators) or (category in EXECUTABLE and functions):
+    ``functions``: those of nvidia_bfcl; ``keys``: some of the keys of rest rows."""
+    able = (MULTI_TURN if simulators else ()) + (EXECUTABLE if functions else ()) + (REST if keys else ())
+    if category in able:
         return None
     needs = _NEEDS.get(category)
     return None if needs is None else f"not run: needs {needs}"

@@ -8,19 +8,21 @@ mends what is plainly wrong there (``strict``); ``mode`` says which of them is `
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from vendor_verifier.errors import DataError
 from vendor_verifier.suites.base import Play
-from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, not_run_reason
+from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, REST, not_run_reason
 from vendor_verifier.suites.bfcl.decode import Reply, made_calls, read_reply
 from vendor_verifier.suites.bfcl.exact_match import exact_match
 from vendor_verifier.suites.bfcl.executable import Functions, judge_execution
 from vendor_verifier.suites.bfcl.judging import judge_reply
 from vendor_verifier.suites.bfcl.multi_turn import Conversation, converse
 from vendor_verifier.suites.bfcl.multi_turn_check import check_conversation, extra_calls
+from vendor_verifier.suites.bfcl.rest import Fetched, judge_rest
 from vendor_verifier.suites.bfcl.services import Services
 from vendor_verifier.suites.bfcl.verdict import MODES, Mode, Verdict
 from vendor_verifier.values.record import Attempt
@@ -31,7 +33,7 @@ from vendor_verifier.values.score import Decision, Score
 @dataclass(frozen=True, slots=True)
 class BfclSuite:
     """``mode``: which verdict counts as ``correct``. ``services``: what multi-turn rows talk to, if it is there.
-    ``functions``: what executable rows call, likewise.
+    ``functions``: what executable rows call, likewise. ``fetched``: what services answered to the calls of rest rows.
 
     A score's ``values`` are ``correct``, ``compat`` and ``strict``, each 1.0 or 0.0; a failure is 0.0 but where
     ``compat`` credits it as abstention. A row that cannot be checked or was not run has ``None``: that is nobody's
@@ -43,6 +45,7 @@ class BfclSuite:
     mode: Mode = "strict"
     services: Services | None = None
     functions: Functions | None = None
+    fetched: Mapping[str, Fetched] = field(default_factory=dict)
 
     def play(self, sample: Sample) -> Play:
         """Ask, listen, judge."""
@@ -60,6 +63,12 @@ class BfclSuite:
     def judge(self, sample: Sample, attempt: Attempt) -> Score:
         """The score of a single-turn sample's final attempt."""
         reply = read_reply(attempt)
+        if sample.expected["category"] in REST:
+            verdict = judge_rest(sample.id, sample.expected, reply, self.fetched)
+            if verdict is None:
+                found = {"error_type": "not_run", "error": ["nobody has asked the service"]}
+                return self._unmeasured(sample, reply.outcome, found, _decision((reply,)))
+            return self._score(sample, reply.outcome, _decision((reply,)), verdict, verdict)
         if "calls" in sample.expected:
             return self._judge_exactly(sample, reply)
         try:
