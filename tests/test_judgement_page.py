@@ -33,6 +33,7 @@ def test_every_finding_has_its_row() -> None:
     """A finding cannot be added without a word about what was seen, and none is described that does not exist."""
     named = set(re.findall(r'Finding\(\s*"(\w+)"', SOURCE))
     named |= set(re.findall(r'_changes\(label, rows, "\w+", "(\w+)"', SOURCE))
+    named |= set(re.findall(r'"(\w+_changed_since)"', SOURCE))
     section = PAGE.partition("identity: findings")[2].partition("\n## ")[0]
     assert len(named) > 10
     assert set(re.findall(r"^\| `(\w+)` \| ", section, re.MULTILINE)) == named

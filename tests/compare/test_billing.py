@@ -11,10 +11,12 @@ from vendor_verifier.compare.billing import (
     PromptPair,
     cache_finding,
     hidden_reasoning_finding,
+    prompt_pairs,
     prompt_token_findings,
     recount_finding,
     same_counter_findings,
 )
+from vendor_verifier.compare.trials import Trials
 
 
 def pairs(count: Callable[[int], float], n: int = 200) -> list[PromptPair]:
@@ -109,3 +111,11 @@ def test_reasoning_and_cache_claims() -> None:
     assert cached is not None
     assert cached.samples == ("b",)
     assert cache_finding("v", [("a", 100, 64)]) is None
+
+
+def test_pairs_come_from_trials_by_sample() -> None:
+    """Repetitions are averaged, and a sample that one side did not report is in no pair."""
+    base = Trials("b", (), {"input_tokens": {("a", 0): (10.0, 1.0), ("a", 1): (12.0, 1.0), ("b", 0): (5.0, 1.0)}})
+    vendor = Trials("v", (), {"input_tokens": {("a", 0): (15.0, 1.0), ("c", 0): (5.0, 1.0)}})
+    assert prompt_pairs(base, vendor) == [PromptPair("a", 11.0, 15.0)]
+    assert prompt_pairs(base, Trials("w")) == []

@@ -56,7 +56,7 @@ def test_mid_p_of_the_excess_test_is_wrong_in_at_most_5_percent() -> None:
     """McNemar on the disagreements of the same model."""
     rng = np.random.default_rng(2)
     p_values = []
-    for _ in range(1500):
+    for _ in range(1000):
         baseline, vendor = callers(rng, 300, (2, 1), 0.2)
         panel = build_panel([baseline, vendor], sample_ids(300), baseline="v0", metrics=["f1"])
         p_values.append(gap(panel, baseline, vendor).excess.p_mid)
@@ -70,7 +70,7 @@ def test_rank_intervals_claim_falsely_in_at_most_8_percent(vendors: int, n: int)
     blocks = given_blocks(range(n))
     wrong = 0
     for _ in range(200):
-        resampled = bootstrap(equal_vendors(rng, vendors, n), rng, resamples=1000, blocks=blocks)
+        resampled = bootstrap(equal_vendors(rng, vendors, n), rng, resamples=500, blocks=blocks)
         wrong += any(each.differs for each in simultaneous_differences(resampled).joint)
     assert wrong / 200 <= 0.08
 
@@ -108,7 +108,7 @@ def test_a_faithful_twin_is_not_distinguishable() -> None:
     for seed in range(100):
         rng = np.random.default_rng(seed)
         judged = judge_ranking(
-            trials(rng, world(rng, 150), personas), sample_ids(150), rng, baseline="base", resamples=1000
+            trials(rng, world(rng, 120), personas), sample_ids(120), rng, baseline="base", resamples=800
         )
         same += ("base", "twin") in judged.not_distinguishable
         shy += ("base", "shy") in judged.not_distinguishable

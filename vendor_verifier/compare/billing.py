@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from statistics import median
 
+from vendor_verifier.compare.trials import Trials
 from vendor_verifier.values.judgement import Finding
 
 LEAST_PROMPTS = 10
@@ -35,6 +36,20 @@ class PromptPair:
     @property
     def delta(self) -> float:
         return self.vendor - self.baseline
+
+
+def prompt_tokens(trials: Trials) -> dict[str, float]:
+    """Sample → prompt tokens as reported, the mean over its repetitions."""
+    sums: dict[str, list[float]] = {}
+    for (sample, _), (tokens, answers) in trials.ratios.get("input_tokens", {}).items():
+        sums.setdefault(sample, []).append(tokens / answers)
+    return {sample: math.fsum(each) / len(each) for sample, each in sums.items()}
+
+
+def prompt_pairs(baseline: Trials, vendor: Trials) -> list[PromptPair]:
+    """The samples for which both reported prompt tokens, by sample id."""
+    expected, got = prompt_tokens(baseline), prompt_tokens(vendor)
+    return [PromptPair(sample, expected[sample], got[sample]) for sample in sorted(expected.keys() & got.keys())]
 
 
 def prompt_token_findings(label: str, pairs: Sequence[PromptPair]) -> tuple[Finding, ...]:
