@@ -1,0 +1,95 @@
+"""Runs beside each other and in the history, from the command line, on simulated vendors."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from vendor_verifier.history import default_history_file, read_runs
+
+
+def test_two_runs_are_compared_with_verdicts_changes_and_flips(bench: Any) -> None:
+    """The vendor behind a label becomes a bad one: worse, exit 1, its flipped samples and its new address are named."""
+    bench.samples(60)
+    bench.configure("official: faithful", "twin: faithful")
+    bench.run(output="before")
+    bench.configure("official: faithful", "twin: substitute")
+    bench.run(output="after")
+    code, out, _ = bench("compare", "before", "after")
+    assert code == 1
+    assert "worse" in out.splitlines()[0]
+    assert "entries.simulated-model / twin.url: sim://faithful → sim://substitute" in out
+    assert "only `trend` can tell" in out
+    code, out, _ = bench("compare", "before", "before")
+    assert code == 0
+    assert "nothing of the question changed" in out
+    assert "no sample ended otherwise" in out
+    code, out, _ = bench("compare", "before", "after", "--fail-on", "success", "--json")
+    assert code == 0
+    found = json.loads(out)
+    assert found["common_samples"] == 60
+    assert {change["verdict"] for change in found["changes"]} >= {"worse"}
+
+
+def test_runs_without_a_common_sample_say_so(bench: Any) -> None:
+    """Different questions are not compared at all."""
+    bench.configure("official: faithful", "twin: faithful")
+    bench.samples(4)
+    bench.run(output="one")
+    path = bench.folder / "samples.jsonl"
+    path.write_text(path.read_text().replace("look up record", "fetch record"))
+    bench.run(output="other")
+    code, out, _ = bench("compare", "one", "other")
+    assert code == 0
+    assert "no sample in common" in out
+
+
+@pytest.mark.parametrize("arguments", [["compare", "nowhere", "nowhere"], ["compare", "nowhere"]])
+def test_what_is_no_run_is_refused(bench: Any, arguments: list[str]) -> None:
+    """Exit code 2 and the name of what was read."""
+    code, _, err = bench(*arguments)
+    assert code == 2
+    assert "nowhere is not a run folder" in err
+
+
+def test_every_scored_run_is_in_the_history_once(bench: Any) -> None:
+    """run, score (which replaces), import; --no-history and demo leave it alone; history and trend show it."""
+    bench.configure("official: faithful", "twin: faithful")
+    bench.samples(4)
+    file = bench.folder / "h.sqlite"
+    bench.run("--history", file)
+    assert len(read_runs(file)) == 1
+    bench("score", "run", "--history", file, "--undecided", "exclude")
+    (stored,) = read_runs(file)
+    bench.run("--no-history", output="hidden")
+    bench("demo", "-n", "1", "--quiet", "-o", "demo")
+    assert len(read_runs(file)) == 1
+    assert [run.run for run in read_runs(default_history_file()) if str(bench.folder) in run.folder] == []
+    _, out, _ = bench("history", "--history", file)
+    assert stored.run in out
+    _, out, _ = bench("history", "--history", file, "--json", "--vendor", "twin")
+    assert json.loads(out)[0]["entries"][0]["figures"]["ttft_ms.p50"][0] > 0
+    code, out, _ = bench("trend", "--history", file, "--vendor", "twin", "--metric", "ttft")
+    assert code == 0
+    assert "1 of the 8 comparable runs" in out
+    assert "simulated-model / twin / ttft_ms.p50, 1 of 1 runs" in out
+    code, _, err = bench("trend", "--history", file, "--metric", "tfft")
+    assert code == 2
+    assert "no such figure" in err
+
+
+def test_a_run_against_its_history_needs_to_be_in_it(bench: Any) -> None:
+    """With one run, compare judges by the history up to it; a run that was left out says how to add it."""
+    bench.configure("official: faithful", "twin: faithful")
+    bench.samples(4)
+    file = bench.folder / "h.sqlite"
+    bench.run("--history", file)
+    code, out, _ = bench("compare", "run", "--history", file)
+    assert code == 0
+    assert "no verdict yet" in out
+    bench.run("--no-history", output="hidden")
+    code, _, err = bench("compare", "hidden", "--history", file)
+    assert code == 2
+    assert "`score RUN` adds it" in err

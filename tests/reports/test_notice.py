@@ -1,0 +1,47 @@
+"""What a check tells: a headline, a line a finding, JSON without NaN, and Slack text in which nobody is mentioned."""
+
+from __future__ import annotations
+
+import json
+import math
+
+from vendor_verifier.reports.notice import as_json, for_slack, headline, notice_lines
+from vendor_verifier.values.check import CheckResult
+from vendor_verifier.values.judgement import Estimate, GateVerdict, Threshold
+from vendor_verifier.values.trend import Trend
+
+GATE = GateVerdict("<!channel> a", Threshold("f1", ">=", 0.9), "FAIL", Estimate(math.nan, 0.1, math.inf, 5), "why")
+TREND = Trend("m", "<https://evil.example|x>", "tps", "ratio", "regression", "worse: -20 %")
+FAILED = CheckResult(
+    "failed", 1, "run-1", "runs/1", (("m", GATE),), (TREND,), ("b was stopped\n::error::x",), ("note",)
+)
+
+
+def test_the_headline_counts_what_is_wrong() -> None:
+    """One sentence that a subject line can hold."""
+    assert headline(FAILED) == "check failed: 1 gate failed, 1 regression, 1 vendor incomplete (run run-1)"
+    assert headline(CheckResult("passed", 0)) == "check passed"
+
+
+def test_all_is_well_is_one_line_and_findings_are_one_line_each() -> None:
+    """No finding breaks into two lines or into a workflow command."""
+    assert notice_lines(CheckResult("passed", 0, "r")) == ["check passed (run r)"]
+    lines = notice_lines(FAILED)
+    assert len(lines) == 5
+    assert [line for line in lines if "\n" in line or "::" in line] == []
+
+
+def test_the_document_is_strict_json() -> None:
+    """NaN and infinity become null."""
+    text = json.dumps(as_json(FAILED), allow_nan=False)
+    assert json.loads(text)["gates"][0]["value"] is None
+    assert json.loads(text)["exit_code"] == 1
+
+
+def test_slack_text_mentions_nobody_links_nothing_and_is_short() -> None:
+    """Angle brackets are how Slack mentions and links; forty findings become twenty lines and a count."""
+    text = for_slack(FAILED)["text"]
+    assert "<" not in text
+    assert "&lt;!channel&gt;" in text
+    many = CheckResult("failed", 1, gates=(("m", GATE),) * 40)
+    assert len(for_slack(many)["text"].splitlines()) == 21
