@@ -88,10 +88,13 @@
   window.addEventListener("hashchange", openTarget);
   openTarget();
 
-  // On paper the drill-down is open; afterwards everything is as it was.
+  // On paper the drill-down is open, with three examples a vendor; afterwards everything is as it was.
   var closed = [];
   window.addEventListener("beforeprint", function () {
     closed = all("details.vendor:not([open]), details.warnings:not([open])");
+    all("details.vendor").forEach(function (vendor) {
+      closed = closed.concat(all("details.example", vendor).slice(0, 3).filter(function (item) { return !item.open; }));
+    });
     closed.forEach(function (item) { item.open = true; });
   });
   window.addEventListener("afterprint", function () {

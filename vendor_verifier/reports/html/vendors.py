@@ -92,7 +92,7 @@ def _facts(vendor: VendorScore, t: Texts) -> list[tuple[str, str]]:
     told: list[tuple[str, str | None]] = [
         (t("succeeded"), f"{done}{t('comma')}{t('first_try')} {cells.rate(first)}"),
         (t("attempts"), str(vendor.attempts)),
-        (t("triggering"), facts.trigger_line(vendor)),
+        (t("triggering"), _trigger(vendor, t)),
         (t("valid_calls", policy=vendor.schema.policy), _valid_calls(vendor, t)),
         (t("e2e_tps"), cells.quantity(vendor.e2e_tps) if vendor.e2e_tps is not None else None),
         (t("ranks_each"), _ranks(vendor, t)),
@@ -102,6 +102,21 @@ def _facts(vendor: VendorScore, t: Texts) -> list[tuple[str, str]]:
         (t("served"), _tally(vendor.served_models)),
     ]
     return [(title, value) for title, value in told if value]
+
+
+def _trigger(vendor: VendorScore, t: Texts) -> str | None:
+    """The confusion matrix in one line, with what was left out of it; None without one."""
+    trigger = vendor.trigger
+    if trigger is None:
+        return None
+    left_out = (
+        ("left_failed", trigger.failed_as_missed),
+        ("left_baseline", trigger.dropped_baseline),
+        ("left_vendor", trigger.dropped_vendor),
+        ("left_unsent", trigger.not_sent),
+    )
+    line = f"TP {trigger.tp} FP {trigger.fp} FN {trigger.fn} TN {trigger.tn}"
+    return t("comma").join([line, *(t(name, n=number) for name, number in left_out if number)])
 
 
 def _valid_calls(vendor: VendorScore, t: Texts) -> str | None:

@@ -1,0 +1,133 @@
+"""What a report shows of single requests: bounded, independent of the records' order, and true to the records."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+import synthetic_run
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vendor_verifier.compare.details import build_details
+from vendor_verifier.compare.drawing import Draw, LogCounts, key_digest
+from vendor_verifier.suites.trigger import TriggerSuite
+from vendor_verifier.values.details import MAX_EXAMPLES, MAX_POINTS, ReportDetails, VendorDetails
+from vendor_verifier.values.record import Attempt, Failure, Record, TurnRecord
+from vendor_verifier.values.score import PlayedTask
+
+LABELS = ("official", "good", "bad")
+
+
+def details(heard: Sequence[Record], number: int, labels: Sequence[str] = LABELS) -> ReportDetails:
+    tasks = [PlayedTask("trigger", synthetic_run.samples(number))]
+    return build_details(synthetic_run.entries(labels), tasks, heard, suites={"trigger": TriggerSuite()}, repeat=1)
+
+
+def run(number: int, labels: Sequence[str] = LABELS) -> list[Record]:
+    return list(synthetic_run.records(labels, synthetic_run.samples(number)))
+
+
+def of(found: ReportDetails, label: str) -> VendorDetails:
+    return found.models[synthetic_run.MODEL][label]
+
+
+def test_the_order_of_records_does_not_matter() -> None:
+    """Interleaved, shuffled and vendor by vendor, the same run gives the same details."""
+    heard = run(120)
+    shuffled = random.Random(3).sample(heard, len(heard))
+    by_vendor = sorted(heard, key=lambda record: record.label)
+    assert details(heard, 120) == details(shuffled, 120) == details(by_vendor, 120)
+
+
+def test_samples_are_bounded_and_counted() -> None:
+    """However long the run, a vendor has at most 400 points and 20 examples; the whole is told."""
+    found = of(details(run(900), 900), "bad")
+    assert len(found.points) == MAX_POINTS
+    assert len(found.examples) == MAX_EXAMPLES < found.examples_found
+    assert found.records == 900 == len(found.cases)
+    assert found.points[0].t_s >= 0
+    assert [point.t_s for point in found.points] == sorted(point.t_s for point in found.points)
+
+
+def test_histograms_count_every_measured_answer() -> None:
+    """Nothing is sampled in a histogram, its edges ascend and enclose what was measured."""
+    heard = run(300)
+    found = of(details(heard, 300), "good").histograms["ttft_ms"]
+    measured = sum(record.label == "good" and record.succeeded for record in heard)
+    assert sum(found.counts) == measured
+    assert len(found.edges) == len(found.counts) + 1
+    assert list(found.edges) == sorted(found.edges)
+
+
+def test_a_success_makes_the_failure_under_its_key_forgotten() -> None:
+    """A resumed sample is neither failed case nor example, whichever record comes first."""
+    heard = run(12, ("official",))
+    good = next(record for record in heard if record.succeeded)
+    failed = replace(good, turns=(TurnRecord((Attempt(1, None, None, Failure("dns", "dns", "no such host")),)),))
+    for order in ([failed, good], [good, failed], [failed, failed, good, good]):
+        found = of(details(order, 12, ("official",)), "official")
+        assert (found.records, found.examples_found, found.examples) == (1, 0, ())
+        assert [case.failure for case in found.cases] == [None]
+        assert [point.ok for point in found.points] == [True]
+
+
+def test_examples_show_what_was_asked_and_what_came_back() -> None:
+    """A failure has its message, a bad argument its schema and pointer, a disagreement the baseline's answer."""
+    found = of(details(run(900), 900), "bad").examples
+    kinds = {one.kind: one for one in found}
+    assert kinds.keys() == {"failure", "arguments", "called", "not_called"}
+    assert kinds["failure"].message is not None
+    mismatch = next(one for one in found if one.reason == "schema_mismatch")
+    assert mismatch.pointer == "/days"
+    assert '"three"' in mismatch.reply
+    assert (mismatch.expected or "").startswith('{"type":"object"')
+    missed = kinds["not_called"]
+    assert (missed.expected or "").startswith("get_weather(")
+    assert missed.prompt.startswith("What will the weather be in city")
+    assert (missed.source or "").startswith("weather.jsonl:")
+
+
+def test_records_outside_the_plan_leave_no_trace() -> None:
+    """Unknown labels, samples, suites and repetitions, and tasks that stand apart, are passed over."""
+    record = run(3, ("official",))[0]
+    strangers = [
+        replace(record, label="nobody"), replace(record, sample="other"),
+        replace(record, suite="other"), replace(record, repetition=1),
+    ]  # fmt: skip
+    found = details(strangers, 3, ("official",))
+    assert (of(found, "official"), found.started_at) == (VendorDetails(), None)
+    apart = [PlayedTask("trigger", synthetic_run.samples(3), apart=True)]
+    who = synthetic_run.entries(("official",))
+    provoked = build_details(who, apart, [record], suites={"trigger": TriggerSuite()}, repeat=1)
+    assert of(provoked, "official") == VendorDetails()
+
+
+@given(st.lists(st.integers(0, 10_000), max_size=200), st.integers(0, 20))
+def test_a_draw_keeps_the_smallest_whatever_the_order(digests: list[int], most: int) -> None:
+    """The sample is a function of the keys alone."""
+    drawn: Draw[int] = Draw(most)
+    for digest in digests:
+        drawn.add(digest, digest)
+    assert drawn.items() == sorted(set(digests))[:most]
+
+
+@given(st.lists(st.floats(1e-3, 1e7), min_size=1, max_size=200))
+def test_bins_lose_no_number_and_are_few(values: list[float]) -> None:
+    """Every positive number is in a bin, and the bins fit a chart."""
+    counts = LogCounts()
+    for value in [*values, 0.0, float("inf")]:
+        counts.add(value)
+    found = counts.histogram()
+    assert found is not None
+    assert sum(found.counts) == len(values)
+    assert len(found.counts) <= 48
+    assert found.edges[0] <= min(values) * (1 + 1e-9)
+    assert max(values) <= found.edges[-1] * (1 + 1e-9)
+
+
+def test_nothing_counted_is_no_histogram() -> None:
+    """A vendor that measured nothing has no picture, not an empty one."""
+    assert LogCounts().histogram() is None
+    assert key_digest("a", "b", 1) != key_digest("a", "b1")

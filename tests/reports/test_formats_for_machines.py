@@ -1,0 +1,162 @@
+"""JUnit, step summary, OpenMetrics and the schema of scores.json: readable by the programs they are for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from xml.etree import ElementTree as ET
+
+import jsonschema_rs
+import pytest
+import sample_reports
+import synthetic_run
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vendor_verifier.reports import json_schema, junit, openmetrics, scores_json, step_summary
+from vendor_verifier.values.score import FeatureCheck, Report, SuiteScore
+
+CASES = ("full", "empty", "single")
+_SERIES = re.compile(r'(\w+)\{((?:\w+="(?:[^"\\\n]|\\["\\n])*",?)*)\} (-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)')
+
+
+@pytest.fixture(scope="module")
+def judged() -> Report:
+    """Ten vendors, two hundred samples, with details and gates."""
+    return synthetic_run.report(200)
+
+
+def checked() -> Report:
+    """A vendor with one feature check of every status."""
+    statuses = ("kept", "broken", "not_offered", "not_measurable")
+    checks = {f"check {status}": FeatureCheck(status, f"saw {status}") for status in statuses}  # type: ignore[arg-type]
+    suite = SuiteScore(4, 2, {"kept": 0.5}, {"kept": 2}, checks=checks)
+    vendor = sample_reports.vendor("examined", suites={"contract": suite})
+    single = sample_reports.single()
+    return replace(single, models=(replace(single.models[0], vendors=(vendor,)),))
+
+
+def test_junit_has_a_case_a_sample_with_its_real_time_and_reason(judged: Report) -> None:
+    """Every record is one case; its time is what its requests took and a failure tells kind and message."""
+    root = ET.fromstring(junit.render(judged))
+    details = judged.details
+    assert details is not None
+    for suite, vendor in zip(root, judged.models[0].vendors, strict=True):
+        cases = {case.get("name"): case for case in suite.findall("testcase[@classname='trigger']")}
+        assert len(cases) == 200
+        for line in details.models[synthetic_run.MODEL][vendor.label].cases:
+            case = cases[f"{line.sample} #1"]
+            assert case.get("time") == f"{line.seconds:.3f}"
+            failure = case.find("failure")
+            assert (failure is None) == (line.failure is None)
+            if failure is not None:
+                assert failure.get("type") == line.failure
+                assert "the vendor said" in failure.get("message", "")
+        total = sum(float(case.get("time", "0")) for case in suite.iter("testcase"))
+        assert float(suite.get("time", "0")) == pytest.approx(total, abs=0.2)
+
+
+@pytest.mark.parametrize("case", [*CASES, "judged", "checked"])
+def test_junit_counts_are_those_of_its_cases(judged: Report, case: str) -> None:
+    """Totals of suites and of the document agree with what stands below them."""
+    report = {"judged": judged, "checked": checked()}.get(case) or getattr(sample_reports, case)()
+    root = ET.fromstring(junit.render(report))
+    for element in [root, *root]:
+        assert int(element.get("tests", "")) == len(list(element.iter("testcase")))
+        for count, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+            assert int(element.get(count, "")) == len(list(element.iter(tag)))
+
+
+def test_gates_and_feature_checks_are_junit_cases(judged: Report) -> None:
+    """FAIL and broken fail; UNDECIDED and what could not be measured are skipped with their reason."""
+    outcomes: dict[str, set[str]] = {}
+    for case in ET.fromstring(junit.render(judged)).iter("testcase"):
+        if case.get("classname") == "gates":
+            outcomes.setdefault(case[0].tag if len(case) else "pass", set()).add(case.get("name") or "")
+    assert outcomes == {tag: {"f1 >= ceiling - 0.03"} for tag in ("pass", "failure", "skipped")}
+    cases = ET.fromstring(junit.render(checked())).findall(".//testcase[@classname='contract']")
+    found = {case.get("name"): (case[0].tag, case[0].get("message")) for case in cases if len(case)}
+    assert found == {
+        "check broken": ("failure", "saw broken"),
+        "check not_offered": ("skipped", "saw not_offered"),
+        "check not_measurable": ("skipped", "saw not_measurable"),
+    }
+
+
+@given(st.text(st.characters(exclude_categories=())))
+def test_no_text_makes_junit_unreadable(text: str) -> None:
+    """Control characters, lone surrogates and brackets in labels and kinds leave legal XML behind."""
+    vendor = sample_reports.vendor(text, vendor=text, model_id=text, failures={text: 3}, succeeded=7)
+    single = sample_reports.single()
+    report = replace(single, run=text, models=(replace(single.models[0], vendors=(vendor,)),))
+    assert ET.fromstring(junit.render(report).encode()).get("failures") == "1"
+
+
+def test_a_step_summary_stays_below_the_limit_and_says_what_it_dropped(judged: Report) -> None:
+    """With tens of thousands of gates the summary is cut at a block's border, below 1 MiB."""
+    verdict = judged.verdicts[synthetic_run.MODEL]
+    many = replace(verdict, gates=verdict.gates * 4_000)
+    text = step_summary.render(replace(judged, verdicts={synthetic_run.MODEL: many}))
+    assert len(text.encode()) < 1_048_576
+    assert "This summary was shortened" in text
+    assert "| moonshot |" in text
+    assert "shortened" not in step_summary.render(judged)
+
+
+def test_a_step_summary_names_gates_and_findings_without_obeying_them(judged: Report) -> None:
+    """Outcomes stand first; the markup in a finding is text."""
+    text = step_summary.render(judged)
+    assert "| ❌ FAIL | " in text
+    assert "&lt;b&gt;kimi&lt;/b&gt;" in text
+    assert not [line for line in text.splitlines() if line.startswith("::")]
+
+
+@pytest.mark.parametrize("case", [*CASES, "judged"])
+def test_openmetrics_text_is_what_the_format_asks_for(judged: Report, case: str) -> None:
+    """One block a family, units in names, every series once, finite values, ``# EOF`` at the end."""
+    text = openmetrics.render(judged if case == "judged" else getattr(sample_reports, case)())
+    lines = text.split("\n")
+    assert lines[-2:] == ["# EOF", ""]
+    family, seen, families = "", set(), set()
+    for line in lines[:-2]:
+        if line.startswith("# TYPE "):
+            family, kind = line.split(" ")[2:]
+            assert family not in families
+            families.add(family)
+        elif line.startswith("# UNIT "):
+            assert line.split(" ")[2] == family
+            assert family.endswith("_" + line.split(" ")[3])
+        elif not line.startswith(f"# HELP {family} "):
+            match = _SERIES.fullmatch(line)
+            assert match is not None, line
+            assert match[1] == (family + "_info" if kind == "info" else family)
+            assert match.group(1, 2) not in seen
+            seen.add(match.group(1, 2))
+
+
+def test_labels_that_read_the_same_are_still_different_series() -> None:
+    """Two labels that differ in hidden white space only do not write one series twice."""
+    single = sample_reports.single()
+    vendors = (sample_reports.vendor("a b"), sample_reports.vendor("a  b"))
+    text = openmetrics.render(replace(single, models=(replace(single.models[0], vendors=vendors),)))
+    assert "agent_vendor_verifier_tps" not in text
+    assert re.findall(r'irf\{model="glm-4.7",vendor="([^"]+)"\}', text) == ["a b", "a b (2)"]
+
+
+@pytest.mark.parametrize("case", [*CASES, "judged", "checked"])
+def test_scores_fit_the_shipped_schema(judged: Report, case: str) -> None:
+    """Every scores.json is valid, and every key of a vendor is described or a number."""
+    report = {"judged": judged, "checked": checked()}.get(case) or getattr(sample_reports, case)()
+    jsonschema_rs.validator_for(json_schema.scores_schema()).validate(scores_json.scores(report))
+
+
+def test_the_schema_refuses_what_is_not_a_score() -> None:
+    """A missing key, a share above 1 and another version are noticed."""
+    validator = jsonschema_rs.validator_for(json_schema.scores_schema())
+    good = scores_json.scores(sample_reports.single())
+    vendor = good["models"]["glm-4.7"]["vendors"]["only"]
+    assert validator.is_valid(good)
+    assert not validator.is_valid({key: value for key, value in good.items() if key != "run"})
+    assert not validator.is_valid(good | {"schema": 2})
+    vendor["success_rate"] = 1.5
+    assert not validator.is_valid(good)
