@@ -37,12 +37,15 @@ _HARMLESS = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class DeclaredTool:
-    """A function the model may call; ``parameters`` is its schema as declared, ``None`` when it declares none."""
+    """A function the model may call; ``parameters`` is its schema as declared, ``None`` when it declares none.
+
+    ``strict`` is ``None`` where the tool does not say.
+    """
 
     name: str
     description: str | None = None
     parameters: object = None
-    strict: bool = False
+    strict: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,8 @@ def read_tools(tools: Iterable[object], notes: Notes) -> list[DeclaredTool]:
             notes.rewrote("dropped:repeated_tool")
         else:
             description = as_text(function.get("description")) or None
-            strict = function.get("strict") is True
+            strict = function.get("strict")
+            strict = strict if isinstance(strict, bool) else None
             found[name] = DeclaredTool(name, description, function.get("parameters"), strict)
     return list(found.values())
 

@@ -85,6 +85,9 @@ class OpenAICompletions:
 
     def _prompt(self, turn: Turn, notes: Notes) -> str:
         for message in turn.messages:
+            if not isinstance(message, Mapping):
+                notes.cannot("message that is not an object")
+                continue
             for kind in _foreign_parts(message):
                 notes.cannot(f"{kind} part")
         if self.render is None:

@@ -9,7 +9,7 @@ sequences, penalties, log probabilities or several choices: such turns are untra
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -25,7 +25,7 @@ from vendor_verifier.wire.declared import (
 )
 from vendor_verifier.wire.notes import Notes
 from vendor_verifier.wire.parts import ImagePart, Part, TextPart
-from vendor_verifier.wire.payload import as_dict, as_text
+from vendor_verifier.wire.payload import as_dict
 from vendor_verifier.wire.plain_turn import plain_turn
 from vendor_verifier.wire.posting import headers_of, post
 from vendor_verifier.wire.responses_reader import ResponsesReader
@@ -74,8 +74,7 @@ class OpenAIResponses:
         if not body["input"]:
             notes.cannot("no message")
         if tools:
-            strict = dict(_strict_as_given(turn.tools))
-            body["tools"] = [self._tool(tool, names, strict.get(tool.name)) for tool in tools]
+            body["tools"] = [self._tool(tool, names) for tool in tools]
         choice = read_tool_choice(turn.parameters.get("tool_choice"), tools, notes)
         if choice is not None:
             body["tool_choice"] = _tool_choice(choice, names)
@@ -125,13 +124,13 @@ class OpenAIResponses:
                 "arguments": call.arguments,
             }
 
-    def _tool(self, tool: DeclaredTool, names: Mapping[str, str], strict: bool | None) -> dict[str, Any]:
+    def _tool(self, tool: DeclaredTool, names: Mapping[str, str]) -> dict[str, Any]:
         declared: dict[str, Any] = {"type": "function", "name": names[tool.name]}
         if tool.description:
             declared["description"] = tool.description
         declared["parameters"] = tool.parameters or {"type": "object", "properties": {}}
-        if strict is not None or self.explicit_strict:
-            declared["strict"] = bool(strict)
+        if tool.strict is not None or self.explicit_strict:
+            declared["strict"] = bool(tool.strict)
         return declared
 
 
@@ -151,15 +150,6 @@ def _part(part: Part) -> dict[str, Any]:
         return {"type": "input_text", "text": part.text}
     url = part.url if part.url is not None else f"data:{part.media_type};base64,{part.data}"
     return {"type": "input_image", "image_url": url, "detail": part.detail or "auto"}
-
-
-def _strict_as_given(tools: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, bool]]:
-    """(tool name, strict) where a tool says so at all; of a name declared twice the first counts."""
-    for tool in reversed(list(tools)):
-        function = as_dict(tool.get("function")) or tool
-        name, strict = as_text(function.get("name")), function.get("strict")
-        if name and isinstance(strict, bool):
-            yield name, strict
 
 
 def _tool_choice(choice: ToolChoice, names: Mapping[str, str]) -> Any:

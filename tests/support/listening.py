@@ -1,0 +1,76 @@
+"""Has a reader listen: to recorded or made-up bytes in any chunks, or to single events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from vendor_verifier.values.event import SseEvent, StreamEvent
+from vendor_verifier.wire.base import Reader
+from vendor_verifier.wire.sse import SseDecoder
+
+CALL = '<tool_call>\n{"name": "get-weather.v2", "arguments": {"city": "Paris"}}\n</tool_call>'
+
+
+def captured(name: str) -> bytes:
+    """The body of a recorded answer."""
+    captures = Path(__file__).parents[1] / "wire" / "captures"
+    return (captures / name).read_bytes().partition(b"\r\n\r\n")[2]
+
+
+def heard(reader: Reader, chunks: Iterable[bytes]) -> list[StreamEvent]:
+    """What the reader says to a stream that arrives in these chunks."""
+    decoder = SseDecoder()
+    events = [event for chunk in chunks for event in decoder.feed(chunk)]
+    events.extend(decoder.close())
+    return [said for event in events for said in reader.read(event)]
+
+
+def told(reader: Reader, *payloads: Any, name: str = "") -> list[StreamEvent]:
+    """What the reader says to these events; text is taken as it is, everything else as its JSON."""
+    texts = [payload if isinstance(payload, str) else json.dumps(payload) for payload in payloads]
+    return [said for text in texts for said in reader.read(SseEvent(text, name))]
+
+
+def sse(*payloads: Any) -> bytes:
+    """The events as bytes."""
+    texts = [one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in payloads]
+    return "".join(f"data: {text}\n\n" for text in texts).encode()
+
+
+def pieces(text: str, size: int = 7) -> list[dict[str, Any]]:
+    """A raw completion's text in chunks of that wire."""
+    return [completion(text[at : at + size]) for at in range(0, len(text), size)]
+
+
+def completion(text: Any = "", finish: Any = None, **more: Any) -> dict[str, Any]:
+    """A chunk of a raw completion, or a whole one."""
+    return {"id": "c", "model": "m", "choices": [{"index": 0, "text": text, "finish_reason": finish}], **more}
+
+
+COMPLETIONS_STREAM = sse(
+    *pieces("<think>hm</think>Sure — 😀. " + CALL),
+    completion("", "stop"),
+    {"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 8}},
+    "[DONE]",
+)
+GEMINI_STREAM = sse(
+    {"candidates": [{"content": {"parts": [{"text": "Hm … ", "thought": True}]}, "index": 0}]},
+    {"candidates": [{"content": {"parts": [{"text": "Grüße 天气 \u2028"}]}}], "usageMetadata": {"promptTokenCount": 5}},
+    {"candidates": [{"content": {"parts": [{"functionCall": {"name": "f", "args": {"a": "é"}}}]}}]},
+    {"candidates": [{"finishReason": "STOP"}], "modelVersion": "x", "usageMetadata": {"candidatesTokenCount": 9}},
+)
+# Streams by the wire that reads them.
+STREAMS: Mapping[str, Mapping[str, bytes]] = {
+    "openai": {
+        name: captured(name) for name in ("aimock.chat.stream.txt", "aimock.drop.chat.txt", "llamacpp.chat.stream.txt")
+    },
+    "openai_completions": {"made up": COMPLETIONS_STREAM},
+    "openai_responses": {
+        name: captured(name) for name in ("aimock.responses.stream.txt", "llamacpp.responses.stream.txt")
+    },
+    "anthropic": {name: captured(name) for name in ("aimock.anthropic.stream.txt", "llamacpp.anthropic.stream.txt")},
+    "gemini": {"aimock.gemini.stream.txt": captured("aimock.gemini.stream.txt"), "made up": GEMINI_STREAM},
+}

@@ -1,0 +1,21 @@
+"""What a later telling adds to an earlier one."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vendor_verifier.wire.retold import Retold, ends_with
+
+
+@given(st.lists(st.text(max_size=4), max_size=6), st.text(max_size=4))
+def test_retold_adds_what_is_missing(pieces: list[str], more: str) -> None:
+    """A retelling that goes on where the pieces stopped adds just its end; ends_with agrees with plain strings."""
+    retold = Retold()
+    for piece in pieces:
+        retold.add(piece)
+    whole = "".join(pieces)
+    assert retold.missing(whole + more) == more
+    assert ends_with(pieces, more) == whole.endswith(more)
+    if whole:
+        assert retold.missing("\0" + whole) is None
