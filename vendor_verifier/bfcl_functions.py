@@ -20,7 +20,7 @@ from typing import Any
 from vendor_verifier.suites.bfcl.executable import FunctionCall, Returned
 
 TIME_LIMIT_S = 5.0
-_FILE = Path("eval_checker", "executable_eval", "data", "executable_python_function.py")
+INSTALLED_AT = Path("eval_checker", "executable_eval", "data", "executable_python_function.py")
 _PACKAGE = "bfcl"
 _ALLOWED_MODULES = frozenset({"math"})
 _REFUSED = frozenset(
@@ -142,8 +142,8 @@ def _free_names(node: ast.FunctionDef) -> set[str]:
 def _candidates(where: str) -> Iterator[Path]:
     if where not in ("shipped", "installed"):
         for folder in (Path(where), *Path(where).resolve().parents):
-            yield folder / _FILE
-            yield folder / _PACKAGE / _FILE
+            yield folder / INSTALLED_AT
+            yield folder / _PACKAGE / INSTALLED_AT
     spec = importlib.util.find_spec(_PACKAGE)
     for place in (spec.submodule_search_locations or ()) if spec else ():
-        yield Path(place) / _FILE
+        yield Path(place) / INSTALLED_AT
