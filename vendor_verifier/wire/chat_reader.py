@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from vendor_verifier.values.event import (
@@ -25,6 +25,7 @@ from vendor_verifier.values.event import (
     TextDelta,
     ToolCallDelta,
 )
+from vendor_verifier.wire.chat_chunk import ChatChunk, deltas, ordinary_chunk
 from vendor_verifier.wire.fault import read_fault
 from vendor_verifier.wire.hearing import END_MARKER, Introductions, body_object, event_object
 from vendor_verifier.wire.payload import as_dict, as_list, as_text, as_word
@@ -58,8 +59,29 @@ class OpenAIChatReader:
     def __init__(self) -> None:
         self._introductions = Introductions()
         self._said_anything = False
+        self._last_identity: tuple[str | None, ...] = ()
 
-    def read(self, event: SseEvent) -> Iterator[StreamEvent]:
+    def read(self, event: SseEvent) -> Iterable[StreamEvent]:
+        chunk = None if event.name else ordinary_chunk(event.data)
+        return self._any_event(event) if chunk is None else self._ordinary(chunk)
+
+    def _ordinary(self, chunk: ChatChunk) -> list[StreamEvent]:
+        heard: list[StreamEvent] = []
+        if chunk.identity != self._last_identity:
+            self._last_identity = chunk.identity
+            heard += self._introductions.news(Identity(*chunk.identity))
+        choice = chunk.choice
+        if choice is not None:
+            said = deltas(choice)
+            self._said_anything = self._said_anything or bool(said)
+            heard += said
+            raw = choice.finish_reason
+            if raw:
+                heard.append(Finish(FINISH_REASONS.get(raw.lower(), "unknown"), raw))
+        return heard
+
+    def _any_event(self, event: SseEvent) -> Iterator[StreamEvent]:
+        self._last_identity = ()
         data = event.data.strip()
         if data == END_MARKER:
             yield StreamEnd()

@@ -151,7 +151,7 @@ class CompletionsReader(OpenAIChatReader):
         elif text:
             yield TextDelta(text)
 
-    def _interpreted(self, events: Iterator[StreamEvent]) -> Iterator[StreamEvent]:
+    def _interpreted(self, events: Iterable[StreamEvent]) -> Iterator[StreamEvent]:
         for event in events:
             match event:
                 case TextDelta(text):

@@ -41,6 +41,9 @@ class SseDecoder:
         """Yield the events that ``chunk`` completes."""
         if self.overflow:
             return
+        if self._is_plain(chunk):
+            yield from self._plain_events(chunk)
+            return
         if self._after_cr and chunk:
             chunk = chunk.removeprefix(b"\n")
             self._after_cr = False
@@ -50,6 +53,33 @@ class SseDecoder:
         yield from self._lines()
         if len(self._buffer) > self._max_line:
             self._stop()
+
+    def _is_plain(self, chunk: bytes) -> bool:
+        """Nothing but LF ends lines, nothing is half read but perhaps a line, and no bound is near."""
+        return not (
+            self._after_cr
+            or self._data is not None
+            or self._name
+            or b"\r" in chunk
+            or len(self._buffer) + len(chunk) > self._max_line
+            or (self._at_start and (self._buffer or chunk[:1] in (b"", b"\xef")))
+        )
+
+    def _plain_events(self, chunk: bytes) -> Iterator[SseEvent]:
+        """The common case: whole events of one data line each are cut at blank lines; the rest goes line by line."""
+        self._at_start = False
+        whole = bytes(self._buffer) + chunk if self._buffer else chunk
+        end = whole.rfind(b"\n\n") + 2
+        self._buffer.clear()
+        self._scanned = 0
+        for block in whole[: end - 2].split(b"\n\n") if end > 1 else ():
+            if block.startswith(b"data:") and b"\n" not in block:
+                yield SseEvent(self._text(block[6:] if block[5:6] == b" " else block[5:]))
+            else:
+                self._buffer += block + b"\n\n"
+                yield from self._lines()
+        self._buffer += whole[end:] if end > 1 else whole
+        yield from self._lines()
 
     def close(self) -> Iterator[SseEvent]:
         """Yield what an ended stream left unterminated."""
