@@ -154,6 +154,14 @@ def test_a_gap_of_two_faultless_vendors_is_not_nothing() -> None:
     assert math.isclose(-(found.low or 0), found.high or 0)
 
 
+def test_a_gap_of_all_and_nothing_is_large() -> None:
+    """20 of 20 against 0 of 20: no resample varies, and the interval is nowhere near 0."""
+    good, bad = ({"success_rate": {(f"s{i}", 0): (share, 1.0) for i in range(20)}} for share in (1.0, 0.0))
+    panel = build_panel([Trials("a", (), good), Trials("b", (), bad)], sample_ids(20), metrics=["success_rate"])
+    found = gap_to(panel, bootstrap(panel, np.random.default_rng(5), resamples=50), "b", "a", "success_rate")
+    assert (found.value, found.low, found.high) == (-1.0, -1.0, pytest.approx(-0.839, abs=0.001))
+
+
 def test_importing_the_statistics_imports_no_numbers() -> None:
     """A run may import every module here without paying for numpy, scipy or the price list."""
     names = "blame billing blocks bootstrap estimates gates identity intervals irf_intervals judging money noise_floor"

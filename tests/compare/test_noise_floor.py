@@ -79,6 +79,16 @@ def test_perfect_agreement_still_has_an_interval() -> None:
     assert delta.low < -0.1
 
 
+def test_a_vendor_that_never_agrees_is_far_below_the_ceiling() -> None:
+    """All failed against a baseline that never wavers: nothing varies, and still the gap is −1 and not nothing."""
+    run = dict.fromkeys(sample_ids(40), "called")
+    baseline, vendor = Trials("b", (run, run)), Trials("v", (dict.fromkeys(run, "undecided"),))  # type: ignore[arg-type]
+    found = gap(panel_of(baseline, vendor, n=40), baseline, vendor)
+    assert (found.delta.value, found.delta.low, found.p_value) == (-1.0, -1.0, None)
+    assert found.delta.high is not None
+    assert found.delta.high < -0.8
+
+
 def test_clustered_errors_are_wider_where_clusters_agree() -> None:
     """Samples repeated four times over say less than four times as many samples."""
     rng = np.random.default_rng(5)

@@ -7,6 +7,7 @@ Where neighbouring samples are correlated (blocks longer than 1) the closed form
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import get_args
@@ -74,10 +75,32 @@ def gap_to(panel: Panel, resampled: Resampled, label: str, baseline: str, metric
     found = replace(spread(own - other, draws, len(panel.samples)), method="paired bootstrap")
     if found.low != found.high:
         return found
-    mine, theirs = (estimate_of(panel, resampled, name, metric) for name in (label, baseline))
-    if mine.low is None or mine.high is None or theirs.low is None or theirs.high is None:
-        return found
-    return replace(found, low=mine.low - other, high=own - theirs.low, method="separate intervals")
+    return separate(*(estimate_of(panel, resampled, name, metric) for name in (label, baseline)))
+
+
+def separate(own: Estimate, other: Estimate) -> Estimate:
+    """own − other from their own intervals: each end where one of them is at its end and the other at its figure."""
+    if own.value is None or other.value is None:
+        return Estimate(None, method="separate intervals", level=own.level)
+    low_own, high_own = _ends(own)
+    low_other, high_other = _ends(other)
+    low = min(low_own - other.value, own.value - high_other)
+    high = max(high_own - other.value, own.value - low_other)
+    return Estimate(
+        own.value - other.value,
+        low if math.isfinite(low) else None,
+        high if math.isfinite(high) else None,
+        min(own.n, other.n),
+        "separate intervals",
+        own.level,
+    )
+
+
+def _ends(estimate: Estimate) -> tuple[float, float]:
+    return (
+        -math.inf if estimate.low is None else estimate.low,
+        math.inf if estimate.high is None else estimate.high,
+    )
 
 
 def _around(estimate: Estimate, value: float) -> Estimate:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from vendor_verifier.compare.bootstrap import Resampled
 from vendor_verifier.compare.estimates import estimate_of
 from vendor_verifier.compare.intervals import LEVEL, f1_interval, normal_quantile
-from vendor_verifier.compare.panel import Component, Panel
+from vendor_verifier.compare.panel import Panel
 from vendor_verifier.compare.trials import Trials
 from vendor_verifier.compare.trigger_f1 import Run
 from vendor_verifier.values.judgement import Estimate, Gap, NoiseFloor, PairedTest
@@ -64,7 +64,9 @@ def gap(
     """Δ = F1 − ceiling of one vendor with its paired interval and the two tests behind it.
 
     ``panel`` is built with ``baseline_f1="self"``; ``blocks``: block of every sample, for clustered errors. Without a
-    second baseline run there is no ceiling: ``delta`` and ``p_value`` are ``None`` and ``excess`` is empty.
+    second baseline run there is no ceiling: ``delta`` and ``p_value`` are ``None`` and ``excess`` is empty. Where no
+    sample moves either figure (all right, or all wrong) the interval is that of two separate figures, and a difference
+    has no ``p_value``.
     """
     delta, p_value = _delta(panel, baseline.label, vendor.label, blocks, level)
     first = baseline.runs[0] if baseline.runs else {}
@@ -125,8 +127,8 @@ def _delta(
         return Estimate(None, n=n, method=_METHOD, level=level), None
     error = _standard_error(ours - theirs, blocks)
     if error <= 1e-12:
-        low, high = _floor(panel.cells[vendor, "f1"], level), _floor(panel.cells[baseline, "f1"], level)
-        return Estimate(own - ceiling, low - ceiling, own - high, n, "separate intervals", level), 1.0
+        apart = separate(_closed(panel, vendor, level), _closed(panel, baseline, level))
+        return replace(apart, n=n), 1.0 if own == ceiling else None
     half = normal_quantile(level) * error
     p_value = 2 * NormalDist().cdf(-abs(own - ceiling) / error)
     return Estimate(own - ceiling, own - ceiling - half, own - ceiling + half, n, _METHOD, level), p_value
@@ -144,8 +146,9 @@ def _standard_error(influence: NDArray[np.float64], blocks: Sequence[int] | None
     return float(math.sqrt(float(np.square(sums).sum()))) / n
 
 
-def _floor(parts: Sequence[Component], level: float) -> float:
-    """The lower end of F1 by its own counts, where pairing shows no variation at all."""
+def _closed(panel: Panel, label: str, level: float) -> Estimate:
+    """F1 by its own counts, averaged over pairs of runs."""
+    parts = panel.cells[label, "f1"]
     both = sum(float(part.numerators.sum()) for part in parts) / 2 / len(parts)
     either = sum(float(part.denominators.sum()) for part in parts) / len(parts) - both
-    return f1_interval(both, either - both, 0.0, level).low or 0.0
+    return f1_interval(both, either - both, 0.0, level)
