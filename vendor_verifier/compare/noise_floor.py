@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 from vendor_verifier.compare.bootstrap import Resampled
-from vendor_verifier.compare.estimates import estimate_of
+from vendor_verifier.compare.estimates import estimate_of, separate
 from vendor_verifier.compare.intervals import LEVEL, f1_interval, normal_quantile
 from vendor_verifier.compare.panel import Panel
 from vendor_verifier.compare.trials import Trials
