@@ -1,0 +1,119 @@
+"""Runs the command line again and again in forked children and ends them on purpose; a script of the journal tests.
+
+Reads a JSON list of jobs from stdin and writes a JSON list of exit codes to stdout. A job has ``arguments`` and may
+have ``kill`` (``[n, "before" | "half" | "after"]``: SIGKILL at the n-th step that changes the disk, counted from 0),
+``signal`` (``[number, seconds]``) or ``file_size`` (no file may grow beyond it). The first job is run in this process
+itself, which is then warm and forks all others: starting the program each time would cost more than all runs together.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import os
+import resource
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from vendor_verifier.cli.main import run_app
+
+
+class Killer:
+    """Counts the steps that change the disk and ends the process at one of them."""
+
+    def __init__(self, step: int, moment: str) -> None:
+        self._left = step
+        self._moment = moment
+
+    def around(self, act: Callable[..., Any], half: Callable[..., Any] | None = None) -> Callable[..., Any]:
+        def step(*arguments: Any, **options: Any) -> Any:
+            is_it = self._left == 0
+            self._left -= 1
+            if is_it and self._moment == "half" and half is not None:
+                half(*arguments)
+            if is_it and self._moment != "after":
+                os.kill(os.getpid(), signal.SIGKILL)
+            done = act(*arguments, **options)
+            if is_it:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return done
+
+        return step
+
+
+def _arm(step: int, moment: str) -> None:
+    killer = Killer(step, moment)
+    write = os.write
+    os.write = killer.around(write, lambda fd, data: write(fd, data[: len(data) // 2]))
+    os.fsync = killer.around(os.fsync)
+    os.ftruncate = killer.around(os.ftruncate)
+    Path.replace = killer.around(Path.replace)  # type: ignore[method-assign]
+
+
+def _child(job: dict[str, Any]) -> None:
+    # A child's own output is looked at only through its files.
+    log = os.open(job.get("log", os.devnull), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    if "kill" in job:
+        _arm(*job["kill"])
+    if "file_size" in job:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (job["file_size"], job["file_size"]))
+    code = run_app(job["arguments"])
+    sys.stdout.flush()
+    os._exit(code)
+
+
+def _run(job: dict[str, Any]) -> int:
+    """The exit code, or minus the signal that ended the child."""
+    child = os.fork()
+    if child == 0:
+        try:
+            _child(job)
+        except KeyboardInterrupt:  # outside of the program itself, which answers by its exit code
+            os._exit(130)
+        finally:
+            os._exit(99)
+    if "signal" in job:
+        number, seconds = job["signal"]
+        time.sleep(seconds)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, number)
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status)
+
+
+def _remember_templates() -> None:
+    """Compiling the report's template is a third of a small run, and the same in every child."""
+    compiled: dict[Any, Any] = {}
+    compile_template = jinja2.Environment.compile
+
+    def compile_once(self: jinja2.Environment, source: Any, *arguments: Any, **options: Any) -> Any:
+        if source not in compiled:
+            compiled[source] = compile_template(self, source, *arguments, **options)
+        return compiled[source]
+
+    jinja2.Environment.compile = compile_once  # type: ignore[method-assign]
+
+
+def _warm(job: dict[str, Any]) -> int:
+    _remember_templates()
+    with contextlib.redirect_stdout(sys.stderr):
+        code = run_app(job["arguments"])
+    # Children would look through all of this at every collection.
+    gc.collect()
+    gc.freeze()
+    return code
+
+
+if __name__ == "__main__":
+    first, *others = json.load(sys.stdin)
+    json.dump([_warm(first), *(_run(job) for job in others)], sys.stdout)

@@ -1,0 +1,131 @@
+"""A run that is killed, interrupted or out of disk at any moment, and gone on with, is the run that was not."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from killing import Bench, final_records, outcome, play, simulated
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="children are forked")
+# Half a write is the worst of the three moments; `make soak` tries all of them, and ten times as many signals.
+SOAK = "SOAK" in os.environ
+MOMENTS = 200 if SOAK else 20
+SEED = 20_26
+
+
+@pytest.fixture(scope="module")
+def base() -> Iterator[str]:
+    with simulated() as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def bench(base: str, tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    made = Bench(tmp_path_factory.mktemp("bench"), samples=2)
+    made.prepare(base)
+    return made
+
+
+@pytest.fixture(scope="module")
+def whole(bench: Bench) -> dict[str, Any]:
+    """What the run comes to when nothing happens to it."""
+    folder = bench.folder / "whole"
+    assert ending(bench, [{"arguments": bench.arguments(folder)}]) == [0]
+    found = outcome(folder)
+    assert len(found["answers"]) == bench.planned
+    return found
+
+
+def ending(bench: Bench, jobs: list[dict[str, Any]]) -> list[int]:
+    """How the jobs end, after a run that warms the process."""
+    warm = bench.folder / "warm"
+    shutil.rmtree(warm, ignore_errors=True)
+    return play(bench.arguments(warm), jobs)
+
+
+def goes_on(bench: Bench, folders: list[Path], whole: dict[str, Any]) -> None:
+    """Go on with every run; each must come to the same, and no line that was whole on disk may have changed."""
+    kept = {folder: _whole_lines(folder) for folder in folders}
+    codes = ending(bench, [{"arguments": bench.arguments(folder)} for folder in folders])
+    for folder, code in zip(folders, codes, strict=True):
+        assert code == 0, folder.name
+        assert (folder / "records.jsonl").read_bytes().startswith(kept[folder]), folder.name
+        assert outcome(folder) == whole, folder.name
+        shutil.rmtree(folder)
+
+
+def _whole_lines(folder: Path) -> bytes:
+    records = folder / "records.jsonl"
+    content = records.read_bytes() if records.exists() else b""
+    return content[: content.rfind(b"\n") + 1]
+
+
+@pytest.mark.parametrize("moment", ["before", "half", "after"] if SOAK else ["half"])
+def test_killed_at_every_step_that_changes_the_disk(bench: Bench, whole: dict[str, Any], moment: str) -> None:
+    """SIGKILL before, in the middle of and after every write, sync and rename of a run: going on completes it."""
+    jobs, folders = [], []
+    for step in range(60):
+        folder = bench.folder / f"{moment}-{step}"
+        jobs.append({"arguments": bench.arguments(folder), "kill": [step, moment]})
+        folders.append(folder)
+    # Past the last step of a run nothing is killed any more.
+    codes = ending(bench, jobs)
+    killed = [folder for folder, code in zip(folders, codes, strict=True) if code == -signal.SIGKILL]
+    assert bench.planned + 8 < len(killed) < len(folders), "the run has fewer or more steps than are tried"
+    assert codes[: len(killed)] == [-signal.SIGKILL] * len(killed)
+    goes_on(bench, killed, whole)
+
+
+def test_interrupted_at_random_moments(bench: Bench, whole: dict[str, Any]) -> None:
+    """SIGINT and SIGTERM at seeded moments, the first and the last of a run included: going on completes it."""
+    rng = random.Random(SEED)
+    jobs, folders = [], []
+    for number in range(MOMENTS):
+        folder = bench.folder / f"signal-{number}"
+        which = rng.choice([signal.SIGINT, signal.SIGTERM])
+        jobs.append({"arguments": bench.arguments(folder), "signal": [int(which), rng.uniform(0.0, 0.3)]})
+        folders.append(folder)
+    codes = ending(bench, jobs)
+    assert set(codes) <= {0, 3, 130, 143, -signal.SIGTERM}
+    assert {130, 143} & set(codes), "no signal hit a run: the moments are wrong"
+    goes_on(bench, folders, whole)
+
+
+def test_a_disk_that_is_full_at_every_size(bench: Bench, whole: dict[str, Any]) -> None:
+    """Whatever file meets the limit first, the run ends with exit code 4 or is whole, says so, and can go on."""
+    biggest = max(path.stat().st_size for path in (bench.folder / "whole").iterdir())
+    jobs, folders = [], []
+    for number, size in enumerate((0, 100, 900, 1_700, 2_500, 4_000, biggest - 1)):
+        folder = bench.folder / f"full-{number}"
+        jobs.append({"arguments": bench.arguments(folder), "file_size": size})
+        folders.append(folder)
+    codes = ending(bench, jobs)
+    assert set(codes) == {4}, codes
+    goes_on(bench, folders, whole)
+
+
+def test_a_bad_line_in_the_middle_is_asked_again(bench: Bench, whole: dict[str, Any]) -> None:
+    """A line that became unreadable is warned of by number, and only its sample is sent once more."""
+    folder = bench.folder / "bad-line"
+    shutil.copytree(bench.folder / "whole", folder)
+    records = folder / "records.jsonl"
+    lines = records.read_bytes().splitlines(keepends=True)
+    victim = next(number for number, line in enumerate(lines) if b'"label":"faithful"' in line)
+    lines[victim] = lines[victim][:50] + b"\n"
+    records.write_bytes(b"".join(lines))
+    log = bench.folder / "bad-line.log"
+    assert ending(bench, [{"arguments": bench.arguments(folder), "log": str(log)}]) == [0]
+    manifest = (folder / "manifest.json").read_text()
+    assert f"records.jsonl:{victim + 1}: not a record" in manifest
+    after = records.read_bytes().splitlines(keepends=True)
+    assert after[: len(lines)] == lines
+    records.write_bytes(b"".join(line for number, line in enumerate(after) if number != victim))
+    assert len(final_records(folder)) == bench.planned
+    assert outcome(folder) == whole
