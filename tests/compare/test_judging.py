@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from record_worlds import Persona, trials, world
 from worlds import METRICS, sample_ids
 
@@ -160,6 +163,42 @@ def test_a_gap_of_all_and_nothing_is_large() -> None:
     panel = build_panel([Trials("a", (), good), Trials("b", (), bad)], sample_ids(20), metrics=["success_rate"])
     found = gap_to(panel, bootstrap(panel, np.random.default_rng(5), resamples=50), "b", "a", "success_rate")
     assert (found.value, found.low, found.high) == (-1.0, -1.0, pytest.approx(-0.839, abs=0.001))
+
+
+decisions = st.dictionaries(
+    st.sampled_from(sample_ids(14)), st.sampled_from(["called", "not_called", "undecided"]), max_size=14
+)
+parts = st.tuples(st.sampled_from([0.0, 1.0, 3.0]), st.sampled_from([0.0, 1.0, 2.0]))
+columns = st.dictionaries(st.tuples(st.sampled_from(sample_ids(14)), st.integers(0, 1)), parts, max_size=14)
+ratios = st.dictionaries(st.sampled_from(METRICS[1:]), columns.map(lambda each: _shares(each)))
+
+
+def _shares(column: dict[tuple[str, int], tuple[float, float]]) -> dict[tuple[str, int], tuple[float, float]]:
+    """Numerators within their denominators, so that rates are rates."""
+    return {unit: (min(top, low), low) for unit, (top, low) in column.items()}
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.lists(decisions, max_size=2), ratios), min_size=1, max_size=4),
+    st.integers(1, 14),
+    st.booleans(),
+)
+def test_no_data_breaks_the_judgement(entries: list[Any], n: int, with_baseline: bool) -> None:
+    """Few, missing, contradictory and constant rows give finite numbers, ordered intervals and no warning."""
+    played = [Trials(f"v{i}", tuple(runs), columns) for i, (runs, columns) in enumerate(entries)]
+    baseline = "v0" if with_baseline else None
+    found = judge_ranking(played, sample_ids(n), np.random.default_rng(0), baseline=baseline, resamples=40)
+    estimates = [each for figures in found.estimates.values() for each in figures.values()]
+    estimates += [each for row in found.irf for each in (row.irf, row.rank)] + list(found.irf_gaps.values())
+    for estimate in estimates:
+        numbers = [each for each in (estimate.low, estimate.value, estimate.high) if each is not None]
+        assert numbers == sorted(numbers)
+        assert all(map(math.isfinite, numbers))
+    ranked = {row.label for row in found.irf}
+    assert set(found.leaders) <= ranked
+    assert set(found.pareto) <= ranked
+    assert bool(ranked) == bool(found.leaders)
 
 
 def test_importing_the_statistics_imports_no_numbers() -> None:
