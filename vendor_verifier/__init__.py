@@ -1,3 +1,44 @@
-"""Verify that the vendors of an LLM really serve the model they sell."""
+"""Verify that the vendors of an LLM really serve the model they sell.
+
+``verify``, ``score_run`` and ``compare_runs`` are the program for programs; docs/api.md tells them. They are imported
+when they are first asked for, so that importing the package costs nothing; their types are in ``__init__.pyi``.
+"""
+
+from __future__ import annotations
 
 __version__ = "0.2.0"
+
+_HOMES = {
+    "verify": "vendor_verifier.api",
+    "score_run": "vendor_verifier.api",
+    "compare_runs": "vendor_verifier.api",
+    "RunOutcome": "vendor_verifier.pipeline.running",
+    "Report": "vendor_verifier.values.score",
+    "Record": "vendor_verifier.values.record",
+    "RunComparison": "vendor_verifier.values.comparison",
+    "VerifierError": "vendor_verifier.errors",
+}
+__all__ = [
+    "Record",
+    "Report",
+    "RunComparison",
+    "RunOutcome",
+    "VerifierError",
+    "__version__",
+    "compare_runs",
+    "score_run",
+    "verify",
+]
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

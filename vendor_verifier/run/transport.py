@@ -30,7 +30,7 @@ MAX_ANSWER_BYTES = 32 * 1024 * 1024
 MAX_ERROR_BYTES = 64 * 1024
 # Every chunk is kept with its moment, so an answer of single bytes costs far more memory than its size.
 MAX_CHUNKS = 500_000
-DEFAULT_HEADERS = {
+DEFAULT_HEADERS: Mapping[str, str] = {
     # No compression: a compressing proxy holds tokens back until its block is full.
     "accept-encoding": "identity",
     "user-agent": f"agent-vendor-verifier/{__version__}",

@@ -1,0 +1,83 @@
+"""The Python API: the page's code runs, importing costs nothing, and mistakes are one kind of exception."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import vendor_verifier
+from vendor_verifier.history import read_runs
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+CONFIG = """\
+simulated-model:
+  vendors:
+    - {name: simulated, label: official, model_id: simulated-model, url: "sim://faithful", is_baseline: true}
+    - {name: simulated, label: poor, model_id: simulated-model, url: "sim://quantised"}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config.yaml").write_text(CONFIG)
+    lines = (ROOT / "datasets" / "samples.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    (tmp_path / "samples.jsonl").write_text("".join(lines[:25]), encoding="utf-8")
+    return tmp_path
+
+
+def test_the_page_s_code_runs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every Python block of docs/api.md, one after the other, as a reader would."""
+    names: dict[str, object] = {}
+    for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
+        exec(compile(block, "docs/api.md", "exec"), names)
+    out = capsys.readouterr().out
+    assert "simulated-model poor" in out
+    assert "settings.seed" in out
+
+
+def test_the_page_names_every_public_name() -> None:
+    """At most twenty names, each told, each there."""
+    assert len(vendor_verifier.__all__) <= 20
+    for name in vendor_verifier.__all__:
+        assert getattr(vendor_verifier, name) is not None
+        assert name == "__version__" or f"`{name}" in PAGE
+    assert set(vendor_verifier.__all__) == set(dir(vendor_verifier))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        vendor_verifier.nothing  # noqa: B018
+
+
+def test_importing_the_package_imports_no_library() -> None:
+    """``import vendor_verifier`` alone loads nothing beyond the standard library."""
+    code = (
+        "import sys; before = set(sys.modules); import vendor_verifier;"
+        "print([m for m in set(sys.modules) - before if '.' not in m and m not in sys.stdlib_module_names])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['vendor_verifier']"
+
+
+def test_a_history_is_written_only_when_named(folder: Path) -> None:
+    """A program decides itself what is remembered."""
+    vendor_verifier.verify(limit=2, output_dir="one", history="h.sqlite")
+    vendor_verifier.verify(limit=2, output_dir="two")
+    assert len(read_runs(folder / "h.sqlite")) == 1
+
+
+def test_mistakes_and_notebooks_are_told_as_verifier_errors(folder: Path) -> None:
+    """No SystemExit, no traceback from inside: one exception type with an exit code."""
+    with pytest.raises(vendor_verifier.VerifierError) as missing:
+        vendor_verifier.verify("nowhere.yaml")
+    assert missing.value.exit_code == 2
+
+    async def notebook() -> None:
+        vendor_verifier.verify(limit=1)
+
+    with pytest.raises(vendor_verifier.VerifierError, match="notebook"):
+        asyncio.run(notebook())

@@ -1,0 +1,21 @@
+"""Types of the names that ``__init__.py`` imports when they are first asked for."""
+
+from vendor_verifier.api import compare_runs, score_run, verify
+from vendor_verifier.errors import VerifierError
+from vendor_verifier.pipeline.running import RunOutcome
+from vendor_verifier.values.comparison import RunComparison
+from vendor_verifier.values.record import Record
+from vendor_verifier.values.score import Report
+
+__version__: str
+__all__ = [
+    "Record",
+    "Report",
+    "RunComparison",
+    "RunOutcome",
+    "VerifierError",
+    "__version__",
+    "compare_runs",
+    "score_run",
+    "verify",
+]

@@ -1,0 +1,97 @@
+"""The main job, scoring and comparing as three functions for programs; it prints nothing and exits nowhere."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from vendor_verifier.config import read_environment
+from vendor_verifier.errors import UsageError
+from vendor_verifier.pipeline.comparing import compare_folders
+from vendor_verifier.pipeline.planning import prepare
+from vendor_verifier.pipeline.remembering import remember
+from vendor_verifier.pipeline.request import RunRequest, Selection
+from vendor_verifier.pipeline.running import OnRecord, RunOutcome, run
+from vendor_verifier.pipeline.scoring import score_folder
+from vendor_verifier.store import RunFolder
+from vendor_verifier.values.comparison import RunComparison
+from vendor_verifier.values.score import Report
+
+Folder = str | PathLike[str]
+
+
+def verify(
+    config: Folder = "config.yaml",
+    *,
+    samples: Folder | None = None,
+    models: Sequence[str] = (),
+    vendors: Sequence[str] = (),
+    suites: Sequence[str] = ("trigger",),
+    limit: int | None = None,
+    repeat: int = 1,
+    seed: int = 0,
+    output_dir: Folder | None = None,
+    history: Folder | None = None,
+    environ: Mapping[str, str] | None = None,
+    on_record: OnRecord = lambda _record: None,
+    **settings: Any,
+) -> RunOutcome:
+    """Ask every vendor of ``config`` every sample, score the answers, write the run folder.
+
+    ``samples`` None takes the shipped ones, ``output_dir`` None makes ``runs/<timestamp>``; ``history`` None adds the
+    run to no history. ``environ`` replaces the process environment as the source of keys. ``settings`` are further
+    fields of :class:`vendor_verifier.pipeline.request.RunRequest`. A vendor that fails is in the report, not raised.
+
+    Raises:
+        ConfigError, DataError: the configuration or the samples, all problems at once.
+        UsageError: called inside a running event loop (a notebook), where signals cannot be handled.
+        StorageError: the disk refused a write; every record written before stays.
+    """
+    if _inside_a_loop():
+        raise UsageError("verify() needs a thread without an event loop; in a notebook run `!agent-vendor-verifier`")
+    request = RunRequest(
+        config_file=Path(config),
+        test_file=None if samples is None else Path(samples),
+        models=tuple(models),
+        vendors=tuple(vendors),
+        suites=tuple(suites),
+        selection=Selection(limit=limit),
+        repeat=repeat,
+        seed=seed,
+        output_dir=None if output_dir is None else Path(output_dir),
+        **settings,
+    )
+    prepared = prepare(request, read_environment() if environ is None else environ)
+    outcome = run(request, prepared, on_record=on_record)
+    if history is not None:
+        remember(outcome.folder, outcome.report, Path(history))
+    return outcome
+
+
+def score_run(run: Folder) -> Report:
+    """Score a stored run as its manifest says; nothing is sent or written.
+
+    Raises:
+        RunFolderError: not a readable run folder.
+    """
+    return score_folder(RunFolder(Path(run)))
+
+
+def compare_runs(before: Folder, after: Folder) -> RunComparison:
+    """``after`` against ``before`` over the samples and vendors they share; nothing is sent or written.
+
+    Raises:
+        RunFolderError: one of them is no readable run folder.
+    """
+    return compare_folders(RunFolder(Path(before)), RunFolder(Path(after)))
+
+
+def _inside_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
