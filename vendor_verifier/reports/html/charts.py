@@ -106,6 +106,7 @@ def _bubbles(bubbles: Sequence[Bubble], across: svg.Scale, up: svg.Scale) -> lis
                 svg.text(at, baseline, bubble.vendor.short, "name", anchor),
                 vendor=bubble.vendor.index,
                 title=bubble.title,
+                class_="bubble",
             )
         )
     return drawn

@@ -152,12 +152,19 @@ def _panel(track: Track, across: svg.Scale, up: svg.Scale, per_unit_s: float, en
     marks.append(svg.tag("path", d="".join(spots) or "M0 0", class_=f"spots {svg.series(index)}"))
     if crosses:
         marks.append(svg.tag("path", d="".join(crosses), class_="crosses"))
-    middles = [
-        (across((part.begin_s + part.end_s) / 2 / per_unit_s), up(part.median_ms))
-        for part in slices(track.points, end_s)
-        if part.median_ms is not None
-    ]
-    if len(middles) > 1:
-        line = "L".join(f"{short(x)} {short(y)}" for x, y in middles)
-        marks.append(svg.tag("path", d="M" + line, class_=f"trend {svg.series(index)}"))
+    trend = _trend(track.points, end_s, across, up, per_unit_s)
+    if trend:
+        marks.append(svg.tag("path", d=trend, class_=f"trend {svg.series(index)}"))
     return svg.group(*marks, vendor=index, title=track.vendor.label)
+
+
+def _trend(points: Sequence[Point], end_s: float, across: svg.Scale, up: svg.Scale, per_unit_s: float) -> str:
+    """A line through the medians of the slices, broken where a slice measured nothing; "" without any."""
+    path, before_s = "", -1.0
+    for part in slices(points, end_s):
+        if part.median_ms is not None:
+            joined = abs(part.begin_s - before_s) < 1e-6 * (end_s or 1.0)
+            x, y = across((part.begin_s + part.end_s) / 2 / per_unit_s), up(part.median_ms)
+            path += f"{'L' if joined else 'M'}{short(x)} {short(y)}" + ("" if joined else "h0")
+            before_s = part.end_s
+    return path

@@ -1,0 +1,38 @@
+"""docs/reports.md says what the code does: its Python runs, and its formats, files and limits are the code's."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from vendor_verifier.reports import REPORTS
+from vendor_verifier.reports.html.render import MAX_BYTES
+from vendor_verifier.reports.html.texts import LANGUAGES
+from vendor_verifier.reports.step_summary import MAX_BYTES as MAX_SUMMARY
+from vendor_verifier.values.details import MAX_CASES, MAX_EXAMPLES, MAX_POINTS
+
+PAGE = (Path(__file__).parents[2] / "docs" / "reports.md").read_text(encoding="utf-8")
+
+
+def test_the_formats_are_those_of_the_code() -> None:
+    """Names, files and what every run gets, in the code's order."""
+    rows = re.findall(r"^\| `(\w+)` \| `([\w.]+)` \|.*\| (yes|no) \|$", PAGE, re.MULTILINE)
+    assert rows == [(form.name, form.file_name, "yes" if form.by_default else "no") for form in REPORTS]
+
+
+def test_limits_and_languages_are_those_of_the_code() -> None:
+    """Every number the page promises is the constant behind it."""
+    for number in (MAX_BYTES, MAX_SUMMARY, MAX_CASES, MAX_POINTS, MAX_EXAMPLES):
+        assert f"{number:,}" in PAGE
+    assert all(f"`--lang {language}`" in PAGE for language in LANGUAGES if language != "en")
+
+
+def test_the_pages_python_runs() -> None:
+    """The block stands on its own and its assertion holds."""
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    exec(compile(code, "docs/reports.md", "exec"), {})
+
+
+def test_only_formats_that_speak_the_language_are_translated() -> None:
+    """HTML changes with the language, the files for machines do not."""
+    assert [form.name for form in REPORTS if form.translated is not None] == ["html"]
