@@ -91,9 +91,17 @@ async def attempt_until_done(
 
     ``pause`` is told of failures that should hold back the whole account, with the seconds to wait.
     """
-    attempts: list[Attempt] = []
+    first = await send(1)
+    if not should_retry(first):
+        return (first,)
+    attempts = [first]
+    is_known = True
 
     async def once() -> Attempt:
+        nonlocal is_known
+        if is_known:
+            is_known = False
+            return first
         attempt = await send(len(attempts) + 1)
         attempts.append(attempt)
         return attempt

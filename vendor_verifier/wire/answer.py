@@ -78,10 +78,11 @@ def _head(exchange: Exchange) -> bytes:
 def _read_stream(exchange: Exchange, reader: Reader) -> tuple[Collected, Failure | None]:
     decoder = SseDecoder()
     assembler = Assembler()
+    read, add = reader.read, assembler.add
     for at_ns, chunk in exchange.chunks:
         for event in decoder.feed(chunk):
-            for heard in reader.read(event):
-                assembler.add(heard, at_ns)
+            for heard in read(event):
+                add(heard, at_ns)
     last_ns = exchange.chunks[-1][0] if exchange.chunks else 0
     for event in decoder.close():
         for heard in reader.read(event):

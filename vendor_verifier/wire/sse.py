@@ -73,8 +73,11 @@ class SseDecoder:
         self._buffer.clear()
         self._scanned = 0
         for block in whole[: end - 2].split(b"\n\n") if end > 1 else ():
-            if block.startswith(b"data:") and b"\n" not in block:
-                yield SseEvent(self._text(block[6:] if block[5:6] == b" " else block[5:]))
+            if block[:6] == b"data: " and b"\n" not in block:
+                try:
+                    yield SseEvent(block[6:].decode())
+                except UnicodeDecodeError:
+                    yield SseEvent(self._text(block[6:]))
             else:
                 self._buffer += block + b"\n\n"
                 yield from self._lines()
