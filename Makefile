@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint clean
+.PHONY: demo test lint clean bench bench-smoke
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version) if sys.version_info < (3, 11) else None'
@@ -26,6 +26,13 @@ lint: $(VENV)/.installed-test
 
 test: lint
 	$(BIN)/pytest -n 2
+
+# CPU of a whole run beside the raw protocol limit; needs a C compiler and says so when there is none.
+bench: $(VENV)/.installed-test
+	$(BIN)/python benchmarks/cost.py --rounds 5
+
+bench-smoke: $(VENV)/.installed-test
+	$(BIN)/python benchmarks/cost.py --requests 5000 --rounds 3 --at-most 4
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -112,8 +112,9 @@ def _check(run: Path, requests: int) -> None:
         raise RuntimeError(f"{requests} requests were to succeed with a valid call each: {counts}")
 
 
-def compare(sizes: Sequence[int], concurrency: int, rounds: int, extra: Sequence[str]) -> None:
-    """Print a table of medians."""
+def compare(sizes: Sequence[int], concurrency: int, rounds: int, extra: Sequence[str]) -> float:
+    """Print a table of medians; the largest ratio of the product's cost to the limit."""
+    worst = 0.0
     with mock_server() as port:
         product(port, 10, 1, extra)
         print("requests  product µs/request  raw µs/request  ratio  wall s  peak MB")
@@ -123,8 +124,10 @@ def compare(sizes: Sequence[int], concurrency: int, rounds: int, extra: Sequence
                 ours.append(product(port, size, concurrency, extra))
                 limit.append(raw(port, size, concurrency))
             cost, least = (1e6 * median(one.cpu_s for one in runs) / size for runs in (ours, limit))
+            worst = max(worst, cost / least)
             wall, peak = median(one.wall_s for one in ours), max(one.peak_mb for one in ours)
             print(f"{size:8}  {cost:18.0f}  {least:14.0f}  {cost / least:5.2f}  {wall:6.2f}  {peak:7.0f}", flush=True)
+    return worst
 
 
 def main() -> int:
@@ -132,11 +135,16 @@ def main() -> int:
     parser.add_argument("--requests", type=int, nargs="+", default=[1000, 2000, 5000, 20000])
     parser.add_argument("--concurrency", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--at-most", type=float, help="fail when the product costs more than this many raw limits")
     options, extra = parser.parse_known_args()
     try:
-        compare(options.requests, options.concurrency, options.rounds, extra)
+        worst = compare(options.requests, options.concurrency, options.rounds, extra)
     except NoCompiler as reason:
         print(f"skipped: {reason}")
+        return 0
+    if options.at_most is not None and worst > options.at_most:
+        print(f"too dear: {worst:.2f} times the raw protocol, allowed are {options.at_most:g}")
+        return 1
     return 0
 
 
