@@ -1,0 +1,213 @@
+"""The files of deploy/ are what their systems take, as far as a machine without those systems can tell."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from vendor_verifier.cli.main import run_app
+
+ROOT = Path(__file__).parents[2]
+DEPLOY = ROOT / "deploy"
+FILES = sorted(path for path in DEPLOY.rglob("*") if path.is_file())
+PAGE = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
+
+
+def text(name: str) -> str:
+    return (DEPLOY / name).read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def check_help(capsys: pytest.CaptureFixture[str]) -> str:
+    assert run_app(["check", "--help"]) == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_every_flag_is_known_to_check_and_no_file_holds_a_key(path: Path, check_help: str) -> None:
+    """Arguments behind `check` are its own; nothing looks like a key."""
+    content = path.read_text(encoding="utf-8")
+    for command in re.findall(r"agent-vendor-verifier(?:\S*)? check(.*(?:\\\n.*)*)", content):
+        for name in re.findall(r"(?<!\S)--[a-z][a-z-]+", command.split("| tee")[0]):
+            assert re.search(rf"{name}\b", check_help), name
+    assert not re.search(r"sk-[A-Za-z0-9]{8}|AIza|xox[bp]-", content)
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if path.suffix in (".yml", ".yaml")], ids=lambda p: p.name)
+def test_yaml_parses_without_duplicate_keys(path: Path) -> None:
+    """Every document loads, and no key stands twice in a mapping."""
+
+    class Strict(yaml.SafeLoader):
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            names = [self.construct_object(key, deep=True) for key, _ in node.value]
+            assert len(names) == len(set(names)), names
+            return super().construct_mapping(node, deep)
+
+    assert all(isinstance(document, dict) for document in yaml.load_all(path.read_text(encoding="utf-8"), Strict))
+
+
+def test_the_page_has_a_section_and_a_link_for_each() -> None:
+    """Nothing in deploy/ is left unexplained."""
+    linked = set(re.findall(r"\]\(\.\./deploy/([\w./-]+)\)", PAGE))
+    for path in FILES:
+        name = path.relative_to(DEPLOY).as_posix()
+        assert any(name == link or name.startswith(link + "/") for link in linked) or path.suffix == ".dockerignore", (
+            name
+        )
+
+
+def test_the_github_action_is_composite_and_never_pastes_an_input_into_a_script() -> None:
+    """Each run step has a shell; `${{ }}` stands in values of env, with and outputs only."""
+    action = yaml.safe_load(text("github-action/action.yml"))
+    assert action["runs"]["using"] == "composite"
+    steps = action["runs"]["steps"]
+    assert all("uses" in step or step.get("shell") == "bash" for step in steps)
+    assert [step for step in steps if "${{" in step.get("run", "")] == []
+    used = set(re.findall(r"inputs\.([\w-]+)", text("github-action/action.yml")))
+    assert used == set(action["inputs"])
+    assert all(re.search(r"@v\d+$", step["uses"]) for step in steps if "uses" in step)
+    assert {step["id"] for step in steps if "id" in step} == {"check"}
+
+
+def test_the_action_s_script_passes_arguments_on_and_keeps_the_exit_code(tmp_path: Path) -> None:
+    """Run with a stand-in command: words are split once, the code reaches output and exit, the report the summary."""
+    steps = yaml.safe_load(text("github-action/action.yml"))["runs"]["steps"]
+    script = next(step["run"] for step in steps if step.get("id") == "check")
+    stand_in = tmp_path / "bin" / "agent-vendor-verifier"
+    stand_in.parent.mkdir()
+    stand_in.write_text('#!/bin/sh\nmkdir -p runs/1; echo report > runs/1/report.md\nprintf "%s\\n" "$@"\nexit 3\n')
+    stand_in.chmod(stand_in.stat().st_mode | stat.S_IEXEC)
+    done = subprocess.run(
+        ["bash", "-e", "-o", "pipefail", "-c", script],
+        cwd=tmp_path,
+        env={
+            "PATH": f"{stand_in.parent}:/usr/bin:/bin",
+            "CONFIG": "my config.yaml",
+            "ARGUMENTS": "--gate f1>=0.9 --model a;b",
+            "KEEP": "90d",
+            "GITHUB_OUTPUT": str(tmp_path / "output"),
+            "GITHUB_STEP_SUMMARY": str(tmp_path / "summary"),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 3, done.stderr
+    words = done.stdout.splitlines()
+    assert words[:3] == ["check", "--config-file-path", "my config.yaml"]
+    assert words[-4:] == ["--gate", "f1>=0.9", "--model", "a;b"]
+    assert (tmp_path / "output").read_text() == "exit-code=3\n"
+    assert (tmp_path / "summary").read_text() == "report\n"
+
+
+def test_the_example_workflow_reads_only_and_takes_keys_from_secrets() -> None:
+    """Least rights, one at a time, no literal secret; the action it names is this one."""
+    workflow = yaml.safe_load(text("github-action/example-workflow.yml"))
+    assert workflow["permissions"] == {"contents": "read"}
+    assert workflow["concurrency"]["cancel-in-progress"] is False
+    step = workflow["jobs"]["check"]["steps"][-1]
+    assert step["uses"].endswith("/deploy/github-action@main")
+    assert all(re.fullmatch(r"\$\{\{ secrets\.\w+ \}\}", value) for value in step["env"].values())
+    action = yaml.safe_load(text("github-action/action.yml"))
+    assert set(step["with"]) <= set(action["inputs"])
+
+
+def test_the_gitlab_job_has_only_keywords_that_gitlab_knows() -> None:
+    """A misspelt keyword would be refused; exit code 3 only warns; checks do not overlap."""
+    (job,) = yaml.safe_load(text("gitlab-ci.yml")).values()
+    known = {
+        "image", "rules", "resource_group", "timeout", "variables", "cache", "before_script", "script",
+        "allow_failure", "artifacts",
+    }  # fmt: skip
+    assert set(job) <= known
+    assert job["allow_failure"] == {"exit_codes": 3}
+    assert job["resource_group"]
+
+
+def test_the_crontab_line_has_five_times_and_a_command() -> None:
+    """Nobody's `%` is taken for a line end, and the times are possible."""
+    (line,) = [row for row in text("crontab").splitlines() if row and not row.startswith(("#", "MAILTO="))]
+    *times, command = line.split(None, 5)
+    assert len(times) == 5
+    assert 0 <= int(times[0]) < 60
+    assert 0 <= int(times[1]) < 24
+    assert command.startswith("cd ")
+    assert "%" not in command
+
+
+def test_systemd_units_verify(tmp_path: Path) -> None:
+    """`systemd-analyze verify` finds nothing, with a stand-in for the installed command."""
+    tool = shutil.which("systemd-analyze")
+    if tool is None:
+        pytest.skip("systemd-analyze is not installed here")
+    for unit in (DEPLOY / "systemd").iterdir():
+        content = unit.read_text(encoding="utf-8").replace("/usr/local/bin/agent-vendor-verifier", "/bin/true")
+        (tmp_path / unit.name).write_text(content)
+    units = sorted(str(path) for path in tmp_path.iterdir())
+    done = subprocess.run([tool, "verify", "--man=no", *units], capture_output=True, text=True, check=False)
+    ours = [line for line in done.stderr.splitlines() if "agent-vendor-verifier" in line]
+    assert ours == []
+    calendar = re.search(r"OnCalendar=(.*)", text("systemd/agent-vendor-verifier.timer"))
+    assert calendar is not None
+    assert subprocess.run([tool, "calendar", calendar.group(1)], capture_output=True, check=False).returncode == 0
+
+
+def test_the_service_gives_no_more_rights_than_it_needs() -> None:
+    """What hardens it is there, and an incomplete run is no broken service."""
+    service = text("systemd/agent-vendor-verifier.service")
+    for line in ("DynamicUser=yes", "ProtectSystem=strict", "NoNewPrivileges=yes", "SuccessExitStatus=3", "UMask=0077"):
+        assert f"\n{line}\n" in service
+
+
+def test_the_cronjob_is_restricted_and_never_overlaps() -> None:
+    """The pod meets the restricted profile, writes to volumes only, and every mount has its volume."""
+    claim, job = yaml.safe_load_all(text("kubernetes/cronjob.yaml"))
+    assert (job["apiVersion"], job["kind"], job["spec"]["concurrencyPolicy"]) == ("batch/v1", "CronJob", "Forbid")
+    spec = job["spec"]["jobTemplate"]["spec"]
+    pod = spec["template"]["spec"]
+    (container,) = pod["containers"]
+    assert spec["backoffLimit"] == 0
+    assert pod["restartPolicy"] == "Never"
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["runAsUser"] > 0
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert {mount["name"] for mount in container["volumeMounts"]} == {volume["name"] for volume in pod["volumes"]}
+    assert pod["volumes"][1]["persistentVolumeClaim"]["claimName"] == claim["metadata"]["name"]
+    assert not container["image"].endswith(":latest")
+
+
+def test_the_dockerfile_ends_as_a_user_without_rights_and_copies_what_exists() -> None:
+    """Pinned base, no ADD, no secret in ENV or ARG, only checked-in sources, exec form, the volume and the user."""
+    lines = re.sub(r"\\\n", " ", text("Dockerfile")).splitlines()
+    words = [line.split() for line in lines if line and not line.startswith("#")]
+    assert [row[0] for row in words if row[0] in ("ADD", "ARG")] == []
+    assert all(re.fullmatch(r"python:3\.\d+-slim", row[1]) for row in words if row[0] == "FROM")
+    users = [row[1] for row in words if row[0] == "USER"]
+    assert users == ["10001:10001"]
+    assert ["VOLUME", "/work/runs"] in words
+    assert ["ENTRYPOINT", '["agent-vendor-verifier"]'] in words
+    sources = [name for row in words if row[0] == "COPY" and "--from" not in row[1] for name in row[1:-1]]
+    assert [name for name in sources if not (ROOT / name).exists()] == []
+    allowed = {line[1:] for line in text("Dockerfile.dockerignore").splitlines() if line.startswith("!")}
+    assert set(sources) == allowed
+    assert not re.search(r"(?i)(key|token|secret|password)\s*=", text("Dockerfile"))
+
+
+def test_the_image_has_all_that_the_wheel_is_built_from() -> None:
+    """What pyproject.toml forces into the wheel is copied into the build."""
+    forced = re.search(r"force-include\]\n((?:\".*\n)+)", (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert forced is not None
+    for name in re.findall(r'^"([^"]+)"', forced.group(1), re.MULTILINE):
+        assert re.search(rf"\b{re.escape(name)}\b|{re.escape(name)}", text("Dockerfile")), name
