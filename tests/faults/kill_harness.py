@@ -80,6 +80,8 @@ def _run(job: dict[str, Any]) -> int:
             _child(job)
         except KeyboardInterrupt:  # outside of the program itself, which answers by its exit code
             os._exit(130)
+        except SystemExit as end:
+            os._exit(end.code if isinstance(end.code, int) else 99)
         finally:
             os._exit(99)
     if "signal" in job:

@@ -1,0 +1,156 @@
+"""``--redact-content``: nothing that was asked or answered is stored, and every score is what it would have been."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vendor_verifier.cli.main import run_app
+from vendor_verifier.redact import digest_text, redacted_record, redacted_sample
+from vendor_verifier.store import decode_record, encode_record
+from vendor_verifier.values.event import ToolCall
+from vendor_verifier.values.record import Attempt, Failure, Record, Response, TurnRecord
+from vendor_verifier.values.request import Turn
+from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.score import CallVerdict, Score
+
+SECRET_WORDS = ("peppermint", "look_up_patient", "diagnosis", "Ferdinand")
+LABELS = ("faithful", "quantised", "text-leaker")
+# Everything in scores that is taken from what was said, not from when.
+_TIMED = ("_ms", "buffered", "ttft", "tps", "irf", "place", "ranks", "e2e", "finished", "created", "gap")
+
+
+def _config(folder: Path) -> None:
+    lines = ["simulated-model:", "  vendors:"]
+    for number, label in enumerate(LABELS):
+        lines.append(
+            f"    - {{name: {label}, model_id: simulated-model, url: 'sim://{label}', validator: openai"
+            + (", is_baseline: true}" if number == 0 else "}")
+        )
+    (folder / "config.yaml").write_text("\n".join(lines) + "\n")
+    schema = {
+        "type": "object",
+        "properties": {"diagnosis": {"type": "string", "enum": ["peppermint", "Ferdinand"]}, "id": {"type": "integer"}},
+        "required": ["id", "diagnosis"],
+    }
+    function = {"name": "look_up_patient", "description": "of Ferdinand", "parameters": schema}
+    tools = [{"type": "function", "function": function}]
+    asked = [f"Please look up patient {n} Ferdinand of peppermint." for n in range(12)]
+    rows = [{"messages": [{"role": "user", "content": words}], "tools": tools} for words in asked]
+    (folder / "samples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def _run(folder: Path, output: str, *more: str) -> dict[str, Any]:
+    assert run_app([
+        "--config-file-path", str(folder / "config.yaml"), "--test-file-path", str(folder / "samples.jsonl"),
+        "-o", str(folder / output), "--quiet", "--verbose", *more,
+    ]) == 0  # fmt: skip
+    scores: dict[str, Any] = json.loads((folder / output / "scores.json").read_text())
+    return scores
+
+
+def _timeless(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _timeless(item) for key, item in value.items() if not any(word in key for word in _TIMED)}
+    return [_timeless(item) for item in value] if isinstance(value, list) else value
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any], dict[str, Any]]:
+    """A folder with the same run plain and redacted, and the scores of both."""
+    folder = tmp_path_factory.mktemp("redaction")
+    _config(folder)
+    return folder, _run(folder, "plain"), _run(folder, "redacted", "--redact-content")
+
+
+def test_no_word_asked_or_answered_is_stored(
+    runs: tuple[Path, dict[str, Any], dict[str, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No file of the run holds a prompt, a tool, an argument or an answer; the plain run proves they were there."""
+    folder, _, _ = runs
+
+    def found(run: str) -> set[str]:
+        contents = [path.read_text() for path in (folder / run).rglob("*") if path.is_file()]
+        return {word for word in SECRET_WORDS for content in contents if word in content}
+
+    assert found("plain") == set(SECRET_WORDS)
+    assert found("redacted") == set()
+
+
+def test_scores_are_what_they_would_have_been(runs: tuple[Path, dict[str, Any], dict[str, Any]]) -> None:
+    """Every figure taken from content is the same with and without the texts, vendor by vendor."""
+    _, plain, redacted = runs
+    ours = _timeless(redacted["models"]["simulated-model"]["vendors"])
+    assert ours == _timeless(plain["models"]["simulated-model"]["vendors"])
+    assert any(vendor["f1"] not in (None, 1.0) for vendor in ours.values())
+    assert any("left out" in warning for warning in redacted["warnings"])
+
+
+def test_scoring_again_needs_no_texts(runs: tuple[Path, dict[str, Any], dict[str, Any]]) -> None:
+    """A redacted run can be scored again under another policy."""
+    folder, _, redacted = runs
+    assert run_app(["score", str(folder / "redacted"), "--schema", "strict"]) == 0
+    again = json.loads((folder / "redacted" / "scores.json").read_text())
+    before = redacted["models"]["simulated-model"]["vendors"]["faithful"]
+    assert again["models"]["simulated-model"]["vendors"]["faithful"]["f1"] == before["f1"]
+
+
+def test_a_redacted_run_is_not_gone_on_with_in_the_open(
+    runs: tuple[Path, dict[str, Any], dict[str, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Texts never come into a folder that was promised to hold none, nor the other way round."""
+    folder, _, _ = runs
+    paths = ["--config-file-path", str(folder / "config.yaml"), "--test-file-path", str(folder / "samples.jsonl")]
+    assert run_app([*paths, "-o", str(folder / "redacted"), "--incremental", "--quiet"]) == 2
+    assert "was made with other redacted" in capsys.readouterr().err
+    assert run_app([*paths, "-o", str(folder / "plain"), "--incremental", "--quiet", "--redact-content"]) == 2
+    assert "was made with other redacted" in capsys.readouterr().err
+
+
+@given(st.text())
+def test_a_digest_keeps_length_and_emptiness(text: str) -> None:
+    """Figures that count characters, or ask whether there were any, stay what they are; equal stays equal."""
+    digest = digest_text(text)
+    assert len(digest) == len(text)
+    assert bool(digest.strip()) == bool(text.strip())
+    assert digest == digest_text(text)
+    if text.strip():
+        assert len(text) < 4 or text not in digest or text[:7] == "sha256:"
+
+
+WORDS = st.text(alphabet="abcdefgäöü ,.{}", min_size=30).filter(lambda text: len(text.strip()) > 20)
+
+
+@given(WORDS, st.sampled_from(["text", "reasoning", "name", "arguments", "id", "message", "code", "finish", "detail"]))
+def test_a_text_survives_nowhere_in_a_record(words: str, where: str) -> None:
+    """Whatever field a vendor puts a sentence into, it does not come through; the record can still be read."""
+    at: Callable[[str], str] = lambda name: words if name == where else "x"  # noqa: E731
+    call = ToolCall(at("name"), at("arguments"), at("id"))
+    response = Response(text=at("text"), reasoning=at("reasoning"), tool_calls=(call,), finish_raw=at("finish"))
+    failure = Failure("bad_request", "headers", at("message"), 400, at("code"))
+    score = Score(
+        "trigger", "called", (CallVerdict(at("name"), "schema_mismatch", at("message"), at("arguments")),),
+        details={"error": at("detail"), at("detail")[:3]: [at("detail")]},
+    )  # fmt: skip
+    record = Record("r", "m", "l", "v", "trigger", "s", 0, (TurnRecord((Attempt(1, None, response, failure),)),))
+    line = encode_record(redacted_record(record, score))
+    assert words.encode() not in line
+    kept = decode_record(line)
+    assert kept.score is not None
+    assert (kept.score.decision, kept.score.calls[0].verdict) == ("called", "schema_mismatch")
+
+
+@given(WORDS)
+def test_a_text_survives_nowhere_in_a_sample(words: str) -> None:
+    """Messages, tools, parameters, what is expected and unknown tags are gone; identity and groups stay."""
+    tool = {"type": "function", "function": {"name": words, "description": words, "parameters": {words: {}}}}
+    turn = Turn(({"role": words, "content": words},), (tool,), {"stop": words})
+    sample = redacted_sample(Sample("id-1", turn, {"calls": words}, {"category": "c", "note": words}))
+    assert words not in repr(sample)
+    assert (sample.id, sample.tags) == ("id-1", {"category": "c"})
