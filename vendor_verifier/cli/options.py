@@ -97,6 +97,7 @@ class RunOptions:
     executor: Annotated[ExecutorName, option("Send from here, or over a Dask cluster.", PACE)] = "local"
     dask_scheduler: Annotated[str | None, option("Its scheduler, tls://HOST:PORT.", PACE)] = None
     dask_local: Annotated[int | None, option("Instead: N worker processes here.", PACE, check=_AT_LEAST_1)] = None
+    dask_hang_after: Annotated[float, option("Seconds a worker may be silent.", PACE, check=Number(gte=3))] = 30
     insecure_cluster: Annotated[bool, flag("Allow a cluster without TLS off this machine.", PACE)] = False
 
     temperature: Annotated[float | None, option("0 to 2.", MODEL, check=Number(gte=0, lte=2))] = None
@@ -154,7 +155,9 @@ class RunOptions:
             max_cost_usd=self.max_cost,
             skip_bad_samples=self.skip_bad_samples,
             client=self.client,
-            executor=ExecutorChoice(self.executor, self.dask_scheduler, self.dask_local, self.insecure_cluster),
+            executor=ExecutorChoice(
+                self.executor, self.dask_scheduler, self.dask_local, self.insecure_cluster, self.dask_hang_after
+            ),
             transport=self.transport,
             use_raw_completions=self.use_raw_completions,
             tokenizer_model=self.tokenizer_model,

@@ -108,9 +108,10 @@ class Coordinator:
         self._order("close", True)
         self._news.set()
 
-    def part(self) -> None:
-        """The run is over: sessions that end now are no loss."""
+    def part(self) -> list[str]:
+        """The run is over: sessions that end now are no loss. The names of those still at work."""
         self._parting = True
+        return list(self._sessions)
 
     def fail(self, error: BaseException) -> None:
         """The run cannot go on."""

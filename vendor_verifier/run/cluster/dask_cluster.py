@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from distributed import Client, Future, LocalCluster
@@ -153,10 +153,10 @@ class DaskCluster:
         )
         return self._sessions[identity]
 
-    async def end_sessions(self, patience_s: float) -> None:
-        """Wait a little for the sessions to end."""
-        if self._sessions:
-            done = [asyncio.ensure_future(_settled(future)) for future in self._sessions.values()]
+    async def end_sessions(self, names: Collection[str], patience_s: float) -> None:
+        """Wait a little for these sessions to end; of a lost one nobody would hear."""
+        if names:
+            done = [asyncio.ensure_future(_settled(self._sessions[name])) for name in names]
             _, late = await asyncio.wait(done, timeout=patience_s)
             for task in late:
                 task.cancel()

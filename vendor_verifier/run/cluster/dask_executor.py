@@ -80,12 +80,12 @@ class DaskExecutor:
         self._spawn(self._mind(coordinator))
         async with interruptible(coordinator.close) as interruption:
             await coordinator.until_finished()
-        coordinator.part()
+        at_work = coordinator.part()
         outbox.send("facts", True)
         await _within(self._has_facts.wait(), _PARTING_S)
         outbox.send("finish", True)
         await _within(outbox.drain(), _PARTING_S)
-        await self._cluster.end_sessions(_PARTING_S)
+        await self._cluster.end_sessions(at_work, _PARTING_S)
         self._coordinator_cpu_s = time.process_time() - cpu_before_s
         return RunEnd(
             interruption.signal_number,

@@ -1,0 +1,161 @@
+"""Runs over real schedulers and workers on loopback: the same result as here, limits kept, nothing lost."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import statistics
+import time
+
+from clusters import Cluster, Site, cluster_of, keys_of
+
+DASK = ("--executor", "dask", "--dask-scheduler")
+
+
+def test_scores_equal_the_local_run_s_and_records_say_where_from(site: Site, cluster: Cluster) -> None:
+    """Same seed, same scores; every planned record once, with worker and block; TTFT measured no worse than here."""
+    site.configure("official: faithful", "poor: quantised", samples=60)
+    assert site.run("here")[0] == 0
+    code, err = site.run("there", *DASK, cluster.address)
+    assert code == 0, err
+    assert site.decisions("there") == site.decisions("here")
+    records = site.records("there")
+    assert set(keys_of(records).values()) == {1}
+    assert len(records) == 120
+    assert {record["worker"] for record in records} == {"w0", "w1"}
+    assert {record["block"] for record in records} == {0, 1, 2}
+    assert {record["label"] for record in records if record["worker"] == "w0"} == {"official", "poor"}
+    executor = site.manifest("there")["executors"][-1]
+    assert [worker["version"] for worker in executor["workers"]] == [executor["versions"]["version"]] * 2
+    assert all(abs(worker["skew_ms"]) <= 50 + worker["skew_error_ms"] for worker in executor["workers"])
+    assert (executor["lost_sessions"], executor["issued_again"], executor["duplicates"]) == ([], 0, 0)
+    # The wish is 2 ms; the bound leaves room for the other work of a busy machine.
+    assert statistics.median(site.ttft_ms("there")) - statistics.median(site.ttft_ms("here")) < 15
+
+
+def test_limits_hold_over_all_workers(site: Site, cluster: Cluster) -> None:
+    """The vendor's own log shows neither more in flight nor more in a second than one machine would be allowed."""
+    site.configure("official: faithful", "twin: slow", settings="concurrency: 3\nrequests_per_minute: 1800", samples=60)
+    code, err = site.run("limited", *DASK, cluster.address)
+    assert code == 0, err
+    assert len({record["worker"] for record in site.records("limited")}) == 2
+    assert max(site.vendors.most_in_flight.values()) <= 3
+    for persona in ("faithful", "slow"):
+        at = [moment for moment, who in site.vendors.arrived_at if who == persona]
+        worst = max(sum(1 for other in at if 0 <= other - moment < 1) for moment in at)
+        # 30 a second; one more fits between the ends of a second, one may be late on the way.
+        assert worst <= 32
+
+
+def test_workers_killed_at_five_random_moments_lose_nothing(site: Site, cluster: Cluster) -> None:
+    """kill -9, five times in one run: every record once, and at most what was in flight is sent again."""
+    site.configure("official: faithful", "twin: padded", settings="concurrency: 8", samples=200)
+    victims = [cluster.start_worker() for _ in range(5)]
+    cluster.wait_for_workers()
+    running = site.start("killed", *DASK, cluster.address)
+    moments = sorted(random.Random().sample(range(5, 250), 5))
+    for victim, requests in zip(victims, moments, strict=True):
+        site.vendors.wait_for(requests)
+        victim.send_signal(signal.SIGKILL)
+    _, err = running.communicate(timeout=60)
+    assert running.returncode == 0, err
+    records = site.records("killed")
+    assert len(records) == 400
+    assert set(keys_of(records).values()) == {1}
+    assert all(record["turns"][-1]["attempts"][-1]["failure"] is None for record in records), moments
+    assert len(site.manifest("killed")["executors"][-1]["lost_sessions"]) >= 1
+    assert max(site.vendors.most_in_flight.values()) <= 8
+    # In flight were at most 16 requests each time; a few more were finished but not yet handed in.
+    assert site.vendors.asked_more_than_once() <= 5 * (16 + 8)
+
+
+def test_a_hung_worker_is_noticed_and_its_work_done_by_others(site: Site, cluster: Cluster) -> None:
+    """SIGSTOP: its connections stay open, yet the run ends with every record once and says what it lost."""
+    site.configure("official: faithful", "twin: padded", settings="concurrency: 6", samples=150)
+    victim = cluster.start_worker()
+    cluster.wait_for_workers()
+    running = site.start("hung", *DASK, cluster.address, "--dask-hang-after", "3")
+    site.vendors.wait_for(60)
+    victim.send_signal(signal.SIGSTOP)
+    _, err = running.communicate(timeout=40)
+    victim.kill()
+    assert running.returncode == 0, err
+    assert len(site.records("hung")) == 300
+    assert set(keys_of(site.records("hung")).values()) == {1}
+    executor = site.manifest("hung")["executors"][-1]
+    assert executor["lost_s"] >= 3
+    assert "silent" in executor["lost_sessions"][0]["reason"]
+
+
+def test_nothing_is_sent_after_an_interrupt_and_the_run_goes_on_later(site: Site, cluster: Cluster) -> None:
+    """Ctrl-C ends sending at once, keeps what was in flight, and --incremental completes the run."""
+    site.configure("official: faithful", "twin: padded", settings="concurrency: 4", samples=50)
+    running = site.start("stopped", *DASK, cluster.address)
+    site.vendors.wait_for(30)
+    running.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    sent = len(site.vendors.arrived_at)
+    _, err = running.communicate(timeout=20)
+    assert running.returncode == 128 + signal.SIGINT, err
+    assert len(site.vendors.arrived_at) == sent
+    assert len(site.records("stopped")) == sent
+    assert site.run("stopped", *DASK, cluster.address, "--incremental")[0] == 0
+    assert len(site.vendors.arrived_at) == 100
+    assert set(keys_of(site.records("stopped")).values()) == {1}
+
+
+def test_a_dead_scheduler_is_survived(site: Site) -> None:
+    """The run ends with a clear word, its records are kept, and a new scheduler and --incremental complete it."""
+    site.configure("official: faithful", "twin: padded", settings="concurrency: 3", samples=50)
+    with cluster_of(site.folder / "cluster", 1) as own:
+        running = site.start("orphan", *DASK, own.address)
+        site.vendors.wait_for(30)
+        assert own.scheduler is not None
+        own.scheduler.kill()
+        _, err = running.communicate(timeout=20)
+        assert running.returncode == 4
+        assert "--incremental" in err
+        kept = len(site.records("orphan"))
+        assert 0 < kept < 100
+        own.stop()
+        own.start_scheduler()
+        own.start_worker()
+        code, err = site.run("orphan", *DASK, own.address, "--incremental")
+        assert code == 0, err
+    assert set(keys_of(site.records("orphan")).values()) == {1}
+    assert len(site.records("orphan")) == 100
+
+
+def test_workers_use_their_own_keys_and_say_their_region(site: Site) -> None:
+    """The vendor sees the worker's key, never the coordinator's; the region is in records and manifest."""
+    key = "WORKER-0123456789abcdef"
+    site.configure("official: faithful", settings="api_key_env: CLUSTER_KEY", samples=30)
+    environment = {"CLUSTER_KEY": key, "VENDOR_VERIFIER_REGION": "eu-west"}
+    with cluster_of(site.folder / "cluster", 1, environment=environment) as own:
+        code, err = site.run("keys", *DASK, own.address, CLUSTER_KEY="COORDINATOR-0123456789")
+        assert code == 0, err
+    assert {seen.headers["authorization"] for seen in site.vendors.server.traffic.seen} == {f"Bearer {key}"}
+    assert {record["region"] for record in site.records("keys")} == {"eu-west"}
+    assert site.manifest("keys")["executors"][-1]["regions"] == {"eu-west": 1}
+    everything = b"".join(path.read_bytes() for path in site.folder.rglob("*") if path.is_file())
+    assert b"COORDINATOR-0123456789" not in everything
+    assert key.encode() not in everything
+
+
+def test_a_worker_without_a_key_is_refused_before_anything_is_sent(site: Site, cluster: Cluster) -> None:
+    """The message names the variable, and no vendor was asked."""
+    site.configure("official: faithful", settings="api_key_env: CLUSTER_KEY", samples=3)
+    code, err = site.run("keyless", *DASK, cluster.address, CLUSTER_KEY="COORDINATOR-0123456789")
+    assert code == 2
+    assert "no value for CLUSTER_KEY" in err
+    assert site.vendors.arrived_at == []
+
+
+def test_processes_here_need_no_cluster(site: Site) -> None:
+    """--dask-local starts what it needs and leaves nothing running."""
+    site.configure("official: faithful", "twin: faithful", samples=60)
+    code, err = site.run("processes", "--executor", "dask", "--dask-local", "2", "--json")
+    assert code == 0, err
+    assert len({record["worker"] for record in site.records("processes")}) == 2
+    assert json.loads((site.folder / "processes" / "manifest.json").read_text())["status"] == "finished"

@@ -1,0 +1,235 @@
+"""Real schedulers, workers and runs as processes on loopback, and simulated vendors whose own log can be read."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from vendor_verifier.simulate.server import SimulatedVendors
+
+ROOT = Path(__file__).parents[2]
+_TOOL = {
+    "type": "function",
+    "function": {
+        "name": "look_up",
+        "parameters": {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]},
+    },
+}
+
+
+class WatchedVendors:
+    """Simulated vendors on a thread of their own, with the moment of every arrival."""
+
+    def __init__(self, speed: float = 1.0) -> None:
+        self.arrived_at: list[tuple[float, str]] = []
+        self._speed = speed
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
+
+    async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._stop = asyncio.Event()
+        async with SimulatedVendors(speed=self._speed) as self.server:
+            begin = self.server.traffic.begin
+
+            def watched(persona: str) -> None:
+                self.arrived_at.append((time.monotonic(), persona))
+                begin(persona)
+
+            self.server.traffic.begin = watched  # type: ignore[method-assign]
+            self._ready.set()
+            await self._stop.wait()
+
+    def __enter__(self) -> WatchedVendors:
+        self._thread.start()
+        assert self._ready.wait(20)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(10)
+
+    def forget(self) -> None:
+        """Begin a new log."""
+        self.arrived_at.clear()
+        for counts in (self.server.traffic.requests, self.server.traffic.max_in_flight):
+            counts.clear()
+        self.server.traffic.seen.clear()
+
+    @property
+    def most_in_flight(self) -> Mapping[str, int]:
+        return self.server.traffic.max_in_flight
+
+    def asked_more_than_once(self) -> int:
+        """Requests beyond the first for the same question to the same persona."""
+        asked = Counter((seen.persona, seen.digest) for seen in self.server.traffic.seen)
+        return sum(count - 1 for count in asked.values())
+
+    def wait_for(self, requests: int, within_s: float = 30.0) -> None:
+        """Until so many requests have arrived in all."""
+        deadline = time.monotonic() + within_s
+        while len(self.arrived_at) < requests:
+            assert time.monotonic() < deadline, f"only {len(self.arrived_at)} requests arrived"
+            time.sleep(0.002)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@dataclass
+class Cluster:
+    """A scheduler and workers, each a process of its own. ``environment`` is added to the workers'."""
+
+    folder: Path
+    scheme: str = "tcp"
+    options: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    port: int = field(default_factory=free_port)
+    workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    scheduler: subprocess.Popen[bytes] | None = None
+
+    @property
+    def address(self) -> str:
+        return f"{self.scheme}://127.0.0.1:{self.port}"
+
+    def start_scheduler(self) -> None:
+        self.scheduler = self._start(
+            "scheduler", "scheduler", "--host", self.address, "--port", str(self.port), "--no-dashboard"
+        )
+
+    def start_worker(self, **environment: str) -> subprocess.Popen[bytes]:
+        """A worker on its way up; :meth:`wait_for_workers` waits for it."""
+        name = f"w{len(self.workers)}"
+        worker = self._start(
+            name, "worker", self.address, "--name", name, "--nthreads", "1", "--no-nanny", "--no-dashboard",
+            **environment,
+        )  # fmt: skip
+        self.workers.append(worker)
+        return worker
+
+    def wait_for_workers(self, within_s: float = 30.0) -> None:
+        """Until every worker started so far has been known to the scheduler."""
+        deadline = time.monotonic() + within_s
+        for number in range(len(self.workers)):
+            log = self.folder / f"w{number}.log"
+            while b"Registered to" not in log.read_bytes():
+                assert time.monotonic() < deadline, log.read_text()
+                time.sleep(0.02)
+
+    def _start(self, log: str, command: str, *arguments: str, **environment: str) -> subprocess.Popen[bytes]:
+        with (self.folder / f"{log}.log").open("ab") as out:
+            return subprocess.Popen(
+                [sys.executable, "-m", "dask", command, *arguments, *self.options],
+                stdout=out, stderr=out, cwd=self.folder,
+                env={**os.environ, "PYTHONPATH": str(ROOT), **self.environment, **environment},
+            )  # fmt: skip
+
+    def stop(self) -> None:
+        for process in [*self.workers, *([self.scheduler] if self.scheduler else [])]:
+            if process.poll() is None:
+                with contextlib.suppress(ProcessLookupError):
+                    process.send_signal(signal.SIGCONT)
+                process.kill()
+            process.wait(10)
+
+
+@dataclass
+class Site:
+    """A folder with config and samples, and runs in it."""
+
+    folder: Path
+    vendors: WatchedVendors
+
+    def configure(self, *labels_and_personas: str, settings: str = "", samples: int = 60) -> None:
+        """Write config.yaml for ``label: persona`` pairs, the first the baseline, and ``samples`` questions."""
+        lines = ["simulated-model:", "  vendors:"]
+        for number, words in enumerate(labels_and_personas):
+            label, persona = words.split(": ")
+            lines += [
+                "    - name: simulated",
+                f"      label: {label}",
+                "      model_id: simulated-model",
+                f"      url: {self.vendors.server.base_url(persona)}",
+                "      validator: openai",
+                *(f"      {line}" for line in settings.splitlines()),
+            ]
+            lines += ["      is_baseline: true"] if number == 0 else []
+        (self.folder / "config.yaml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        bodies = [
+            {"messages": [{"role": "user", "content": f"Please look up record {number}."}], "tools": [_TOOL]}
+            for number in range(samples)
+        ]
+        rows = "".join(json.dumps(body) + "\n" for body in bodies)
+        (self.folder / "samples.jsonl").write_text(rows, encoding="utf-8")
+
+    def start(self, output: str, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+        """Begin a run."""
+        command = [
+            sys.executable, "-m", "vendor_verifier.cli.main", "--config-file-path", "config.yaml",
+            "--test-file-path", "samples.jsonl", "-o", output, "--quiet", *arguments,
+        ]  # fmt: skip
+        return subprocess.Popen(
+            command, cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        )  # fmt: skip
+
+    def run(self, output: str, *arguments: str, within_s: float = 60.0, **environment: str) -> tuple[int, str]:
+        """Run to the end: exit code and stderr."""
+        process = self.start(output, *arguments, **environment)
+        _, err = process.communicate(timeout=within_s)
+        return process.returncode, err
+
+    def records(self, output: str) -> list[dict[str, Any]]:
+        path = self.folder / output / "records.jsonl"
+        return [json.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []
+
+    def manifest(self, output: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.folder / output / "manifest.json").read_text(encoding="utf-8"))
+        return found
+
+    def decisions(self, output: str) -> dict[str, Any]:
+        """What of the scores does not depend on the clock."""
+        scores = json.loads((self.folder / output / "scores.json").read_text(encoding="utf-8"))
+        keys = ("f1", "success_rate", "schema_accuracy", "avg_tokens", "counts", "decisions", "failures")
+        vendors = scores["models"]["simulated-model"]["vendors"]
+        return {label: {key: figures[key] for key in keys} for label, figures in vendors.items()}
+
+    def ttft_ms(self, output: str) -> list[float]:
+        """Every time to first token, ascending."""
+        timings = [record["turns"][-1]["attempts"][-1]["timing"] for record in self.records(output)]
+        return sorted(timing["first_token_ns"] / 1e6 for timing in timings)
+
+
+def keys_of(records: list[dict[str, Any]]) -> Counter[tuple[str, str, int]]:
+    """How often each planned record is there."""
+    return Counter((record["label"], record["sample"], record["repetition"]) for record in records)
+
+
+@contextlib.contextmanager
+def cluster_of(folder: Path, workers: int, **fields: Any) -> Iterator[Cluster]:
+    """A cluster with so many workers on their way up."""
+    folder.mkdir(exist_ok=True)
+    cluster = Cluster(folder, **fields)
+    try:
+        cluster.start_scheduler()
+        for _ in range(workers):
+            cluster.start_worker()
+        yield cluster
+    finally:
+        cluster.stop()
