@@ -95,10 +95,12 @@ class Assembler:
         """Take one event heard at ``at_ns``."""
         if self._first_event_ns is None:
             self._first_event_ns = at_ns
+        if type(event) is TextDelta:
+            # Most events are this one.
+            self._text.append(event.text)
+            self._token(at_ns, len(event.text), is_answer=True)
+            return
         match event:
-            case TextDelta(text):
-                self._text.append(text)
-                self._token(at_ns, len(text), is_answer=True)
             case ReasoningDelta(text):
                 self._reasoning.append(text)
                 self._token(at_ns, len(text), is_answer=False)

@@ -67,14 +67,16 @@ class OpenAIChatReader:
 
     def _ordinary(self, chunk: ChatChunk) -> list[StreamEvent]:
         heard: list[StreamEvent] = []
-        if chunk.identity != self._last_identity:
-            self._last_identity = chunk.identity
-            heard += self._introductions.news(Identity(*chunk.identity))
+        told = chunk.identity
+        if told != self._last_identity:
+            self._last_identity = told
+            heard += self._introductions.news(Identity(*told))
         choice = chunk.choice
         if choice is not None:
             said = deltas(choice)
-            self._said_anything = self._said_anything or bool(said)
-            heard += said
+            if said:
+                self._said_anything = True
+                heard += said
             raw = choice.finish_reason
             if raw:
                 heard.append(Finish(FINISH_REASONS.get(raw.lower(), "unknown"), raw))
