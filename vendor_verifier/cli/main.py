@@ -37,12 +37,16 @@ _COMMANDS = {
     "history": ("vendor_verifier.cli.history:history_command", "List the runs of the history."),
     "trend": ("vendor_verifier.cli.history:trend_command", "Plot a figure over the runs; did a vendor get worse?"),
     "init": ("vendor_verifier.cli.init:init_command", "Write config.yaml, .env and .gitignore to begin with."),
+    "completion": ("vendor_verifier.cli.completion:completion_command", "Print a shell's completion script."),
     "convert": ("vendor_verifier.cli.convert:convert_command", "Turn a public data set into our own sample rows."),
     "doctor": ("vendor_verifier.cli.doctor:doctor_command", "Check each vendor with at most three tiny requests."),
     "simulate": ("vendor_verifier.cli.simulate:simulate_command", "Serve the simulated vendors on loopback."),
     "vendors": ("vendor_verifier.cli.vendors:vendors_command", "List the vendor plugins found."),
     "models": ("vendor_verifier.cli.models:models_command", "List model names and what each vendor calls them."),
 }
+
+
+COMMAND_NAMES = tuple(_COMMANDS)
 
 
 def build_app() -> App:
