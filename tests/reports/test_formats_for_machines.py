@@ -83,6 +83,17 @@ def test_gates_and_feature_checks_are_junit_cases(judged: Report) -> None:
     }
 
 
+@pytest.mark.parametrize(("complete", "tag"), [(True, "failure"), (False, "skipped")])
+def test_samples_without_a_record_are_not_passed_over(complete: bool, tag: str) -> None:
+    """A lost row fails in a complete run, as in the success rate; in an interrupted one it was not sent yet."""
+    single = sample_reports.single()
+    vendors = (sample_reports.vendor("loses", recorded=8, succeeded=8),)
+    report = replace(single, complete=complete, models=(replace(single.models[0], vendors=vendors),))
+    cases = {case.get("name"): case for case in ET.fromstring(junit.render(report)).iter("testcase")}
+    assert cases["samples without a record"][0].tag == tag
+    assert cases["samples without a record"][0].get("message") == "2 of 10 planned samples have no record"
+
+
 @given(st.text(st.characters(exclude_categories=())))
 def test_no_text_makes_junit_unreadable(text: str) -> None:
     """Control characters, lone surrogates and brackets in labels and kinds leave legal XML behind."""

@@ -46,7 +46,7 @@ def render(report: Report) -> str:
 
 def _suite(vendor: VendorScore, model: ModelScore, report: Report) -> ET.Element:
     details = None if report.details is None else report.details.models.get(model.model, {}).get(vendor.label)
-    lines = [*_gates(vendor, model, report), *_checks(vendor), *_samples(vendor, details)]
+    lines = [*_gates(vendor, model, report), *_checks(vendor), *_samples(vendor, details), *_missing(vendor, report)]
     suite = ET.Element("testsuite", name=visible(f"{model.model} / {vendor.label}"), tests=str(len(lines)))
     for name, outcome in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(name, str(sum(line.outcome == outcome for line in lines)))
@@ -114,6 +114,15 @@ def _samples(vendor: VendorScore, details: VendorDetails | None) -> Iterator[_Li
         yield _Line("samples", "all samples", None, "skipped", "not measured", "there is no record of this vendor")
     else:
         yield _Line("samples", "all samples", seconds, "failure" if failed else None, "failed samples", why)
+
+
+def _missing(vendor: VendorScore, report: Report) -> Iterator[_Line]:
+    """Samples without a record: lost in a run that is complete, otherwise not sent yet."""
+    missing = vendor.planned - vendor.recorded
+    if vendor.recorded and missing > 0:
+        outcome = "failure" if report.complete else "skipped"
+        why = f"{missing} of {vendor.planned} planned samples have no record"
+        yield _Line("samples", "samples without a record", None, outcome, "no record", why)
 
 
 def _sample(case: Case) -> _Line:
