@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from listening import STREAMS, heard, told
 
@@ -78,6 +78,8 @@ def near_json(keys: str, words: str) -> st.SearchStrategy[Any]:
 
 
 NEAR = {name: near_json(KEYS[name], WORDS[name]) for name in KEYS}
+# A busy machine is no failure.
+UNHURRIED = settings(deadline=None)
 NEAR_TURN = near_json(TURN_KEYS, TURN_WORDS)
 
 
@@ -102,6 +104,7 @@ def test_stream_byte_by_byte_and_in_other_dress(wire: str, body: bytes) -> None:
 
 
 @pytest.mark.parametrize(("wire", "body"), EVERY_STREAM)
+@UNHURRIED
 @given(places=st.lists(st.integers(0, 20_000), max_size=20))
 def test_stream_in_any_chunking(wire: str, body: bytes, places: list[int]) -> None:
     """Where the network cuts a stream makes no difference to what is heard."""
@@ -166,6 +169,7 @@ def test_an_array_is_no_answer(wire: str) -> None:
 
 
 @pytest.mark.parametrize("wire", ALL)
+@UNHURRIED
 @given(data=st.data())
 def test_arbitrary_events_never_raise(wire: str, data: st.DataObject) -> None:
     """Any JSON, event after event, is read without an exception into an answer that can be written."""
@@ -178,6 +182,7 @@ def test_arbitrary_events_never_raise(wire: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("wire", ALL)
+@UNHURRIED
 @given(data=st.data())
 def test_arbitrary_bodies_never_raise(wire: str, data: st.DataObject) -> None:
     """Any JSON as a whole body says something or is a fault; only Gemini, without an end marker, may say nothing."""
@@ -187,6 +192,7 @@ def test_arbitrary_bodies_never_raise(wire: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("wire", ALL)
+@UNHURRIED
 @given(
     messages=st.lists(NEAR_TURN, max_size=5),
     tools=st.lists(NEAR_TURN, max_size=3),

@@ -28,7 +28,7 @@ from vendor_verifier.values.event import (
     Usage,
 )
 from vendor_verifier.wire.hearing import END_MARKER, Introductions, body_object, event_object
-from vendor_verifier.wire.payload import as_amount, as_count, as_dict, as_text, as_word
+from vendor_verifier.wire.payload import as_amount, as_count, as_dict, as_text, as_whole, as_word
 from vendor_verifier.wire.translate import argument_text
 from vendor_verifier.wire.usage import total
 
@@ -64,7 +64,6 @@ class AnthropicReader:
         self._last = -1
         self._calls = 0
         self._counts: dict[str, int] = {}
-        self._thinking: int | None = None
         self._introductions = Introductions()
 
     def read(self, event: SseEvent) -> Iterator[StreamEvent]:
@@ -125,8 +124,8 @@ class AnthropicReader:
 
     def _number(self, payload: dict[str, Any]) -> int:
         """The block an event speaks of; the latest one when the event does not say."""
-        number = payload.get("index")
-        return number if isinstance(number, int) and not isinstance(number, bool) else self._last
+        number = as_whole(payload.get("index"))
+        return self._last if number is None else number
 
     def _block_start(self, payload: dict[str, Any]) -> Iterator[StreamEvent]:
         number = self._number(payload) if "index" in payload else self._last + 1
@@ -141,20 +140,13 @@ class AnthropicReader:
             yield from self._block_stop(number)
         self._blocks[number] = block
         self._last = number
-        match block.kind:
-            case "text":
-                yield from _text(content.get("text"))
-            case "thinking":
-                yield from _reasoning(content.get("thinking"))
-            case "tool_use":
-                block.call, self._calls = self._calls, self._calls + 1
-                given = content.get("input")
-                block.input = given if isinstance(given, (dict, str)) else None
-                yield ToolCallDelta(block.call, block.id, as_word(content.get("name")))
-            case "redacted_thinking":
-                return
-            case _:
-                yield Anomaly("host_tool_block" if "tool" in block.kind else "unknown_block")
+        if block.kind == "tool_use":
+            block.call, self._calls = self._calls, self._calls + 1
+            given = content.get("input")
+            block.input = given if isinstance(given, (dict, str)) else None
+            yield ToolCallDelta(block.call, block.id, as_word(content.get("name")))
+        else:
+            yield from _spoken(content)
 
     def _block_delta(self, payload: dict[str, Any]) -> Iterator[StreamEvent]:
         delta = as_dict(payload.get("delta"))
@@ -197,37 +189,28 @@ class AnthropicReader:
         yield ToolCallDelta(block.call, arguments=_argument_text(block.input))
 
     def _whole_block(self, block: dict[str, Any]) -> Iterator[StreamEvent]:
-        match block.get("type"):
-            case "text":
-                yield from _text(block.get("text"))
-            case "thinking":
-                yield from _reasoning(block.get("thinking"))
-            case "tool_use":
-                name = as_word(block.get("name"))
-                arguments = _argument_text(block.get("input"))
-                yield ToolCallDelta(self._calls, as_word(block.get("id")), name, arguments)
-                self._calls += 1
-            case "redacted_thinking":
-                return
-            case other:
-                yield Anomaly("host_tool_block" if isinstance(other, str) and "tool" in other else "unknown_block")
+        if block.get("type") == "tool_use":
+            name, arguments = as_word(block.get("name")), _argument_text(block.get("input"))
+            yield ToolCallDelta(self._calls, as_word(block.get("id")), name, arguments)
+            self._calls += 1
+        else:
+            yield from _spoken(block)
 
     def _usage(self, reported: object) -> Iterator[StreamEvent]:
         usage = as_dict(reported)
         if not usage:
             return
-        for key in _COUNTS:
-            count = as_count(usage.get(key))
+        thinking = as_dict(usage.get("output_tokens_details")).get("thinking_tokens")
+        for key, value in {**{key: usage.get(key) for key in _COUNTS}, "thinking_tokens": thinking}.items():
+            count = as_count(value)
             if count is not None:
                 self._counts[key] = count or self._counts.get(key, 0)
-        thinking = as_count(as_dict(usage.get("output_tokens_details")).get("thinking_tokens"))
-        self._thinking = thinking or (self._thinking if self._thinking is not None else thinking)
         counts = self._counts
         yield Usage(
             input=total(counts, *_INPUT_COUNTS),
             output=counts.get("output_tokens"),
             cached=counts.get("cache_read_input_tokens"),
-            reasoning=self._thinking,
+            reasoning=counts.get("thinking_tokens"),
             cost_usd=as_amount(usage.get("cost")),
         )
 
@@ -235,6 +218,19 @@ class AnthropicReader:
 def _argument_text(given: object) -> str:
     """Arguments given whole: an object by the protocol, JSON text by some gateways, nothing for none."""
     return given if isinstance(given, str) and given else argument_text(as_dict(given))
+
+
+def _spoken(block: dict[str, Any]) -> Iterator[StreamEvent]:
+    """The words of a block that is no call of ours; of kinds without words only that they were there."""
+    match block.get("type"):
+        case "text":
+            yield from _text(block.get("text"))
+        case "thinking":
+            yield from _reasoning(block.get("thinking"))
+        case "redacted_thinking":
+            return
+        case other:
+            yield Anomaly("host_tool_block" if isinstance(other, str) and "tool" in other else "unknown_block")
 
 
 def _text(value: object) -> Iterator[StreamEvent]:

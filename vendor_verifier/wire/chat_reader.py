@@ -28,7 +28,7 @@ from vendor_verifier.values.event import (
 from vendor_verifier.wire.chat_chunk import ChatChunk, deltas, ordinary_chunk
 from vendor_verifier.wire.fault import read_fault
 from vendor_verifier.wire.hearing import END_MARKER, Introductions, body_object, event_object
-from vendor_verifier.wire.payload import as_dict, as_list, as_text, as_word
+from vendor_verifier.wire.payload import as_dict, as_list, as_text, as_whole, as_word
 from vendor_verifier.wire.usage import chat_usage
 
 FINISH_REASONS: Mapping[str, FinishReason] = {
@@ -184,7 +184,7 @@ def _index(value: object) -> int | None:
     """A tool-call index, also when it is sent as text; ``None`` when absent or nonsense."""
     if isinstance(value, str):
         return int(value) if re.fullmatch(r"-?[0-9]{1,10}", value) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return as_whole(value)
 
 
 def _arguments(value: object) -> str | Mapping[str, Any] | None:

@@ -89,6 +89,11 @@ def as_word(value: object) -> str | None:
     return as_text(value) or None
 
 
+def as_whole(value: object) -> int | None:
+    """``value`` if it is a whole number of either sign, else None (booleans are not numbers)."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
 def as_count(value: object) -> int | None:
     """``value`` if it is a whole number from 0 to ``MAX_COUNT``, else None (booleans are not numbers)."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= MAX_COUNT:

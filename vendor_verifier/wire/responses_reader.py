@@ -5,15 +5,14 @@ and the final response), and hosts leave out any of them (llama.cpp has no ``.do
 send nothing but the final response). So for every piece of output the reader remembers what it has heard, and each
 later telling only adds what is missing. A later telling that contradicts an earlier one is an anomaly.
 
-A call is found by its ``call_id``, its item's id or its ``output_index``, a text by item and part; a host may omit or
-change any of them, so a whole text at an unknown place that was just heard is not taken twice. There is no ``[DONE]``:
-a completed or incomplete response is the end.
+Calls are put together in :mod:`vendor_verifier.wire.told_calls`. A text is found by item and part; a host may omit or
+change either, so a whole text at an unknown place that was just heard is not taken twice. There is no ``[DONE]``: a
+completed or incomplete response is the end.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 from vendor_verifier.values.event import (
@@ -27,12 +26,12 @@ from vendor_verifier.values.event import (
     StreamEnd,
     StreamEvent,
     TextDelta,
-    ToolCallDelta,
 )
 from vendor_verifier.wire.fault import read_fault
 from vendor_verifier.wire.hearing import END_MARKER, Introductions, body_object, event_object
-from vendor_verifier.wire.payload import as_dict, as_list, as_text, as_word
+from vendor_verifier.wire.payload import as_dict, as_list, as_text, as_whole, as_word
 from vendor_verifier.wire.retold import Retold, ends_with
+from vendor_verifier.wire.told_calls import ToldCalls
 from vendor_verifier.wire.usage import responses_usage
 
 _TEXT_KINDS = {"output_text": "text", "refusal": "text", "text": "text"}
@@ -47,19 +46,11 @@ _KINDS = {**_TEXT_KINDS, **_REASONING_KINDS}
 _INCOMPLETE: dict[str, FinishReason] = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
 
-@dataclass(slots=True)
-class _Call:
-    index: int
-    heard: Retold = field(default_factory=Retold)
-    has_name: bool = False
-
-
 class ResponsesReader:
     """Reads one answer."""
 
     def __init__(self) -> None:
-        self._calls: list[_Call] = []
-        self._by_key: dict[tuple[str, object], _Call] = {}
+        self._calls = ToldCalls()
         self._places: dict[tuple[str, object], int] = {}
         self._texts: dict[tuple[str, int, int], Retold] = {}
         self._heard: dict[str, list[str]] = {}
@@ -96,7 +87,7 @@ class ResponsesReader:
             item = as_dict(payload.get("item"))
             yield from self._item(item, payload.get("output_index"), is_new=name == "output_item.added")
         elif name.startswith("function_call_arguments."):
-            yield from self._arguments(name, payload)
+            yield from self._calls.arguments(name, payload)
         elif name == "error":
             yield Fault(as_text(payload.get("message")) or "error", code=as_text(payload.get("code")))
         else:
@@ -104,7 +95,7 @@ class ResponsesReader:
 
     def _text_event(self, name: str, payload: dict[str, Any]) -> Iterator[StreamEvent]:
         stem, _, telling = name.rpartition(".")
-        part = _whole_number(payload.get("content_index")) or _whole_number(payload.get("summary_index")) or 0
+        part = as_whole(payload.get("content_index")) or as_whole(payload.get("summary_index")) or 0
         place = self._place(payload.get("item_id"), payload.get("output_index")), part
         if stem in ("content_part", "reasoning_summary_part") and telling == "done":
             yield from self._whole_part(place, payload.get("part"))
@@ -138,7 +129,7 @@ class ResponsesReader:
 
     def _place(self, item_id: object, output_index: object) -> int:
         """One number for an item however it is addressed; 0 when it is not."""
-        keys = [("item", as_text(item_id) or None), ("output", _whole_number(output_index))]
+        keys = [("item", as_text(item_id) or None), ("output", as_whole(output_index))]
         keys = [key for key in keys if key[1] is not None]
         if not keys:
             return 0
@@ -150,67 +141,13 @@ class ResponsesReader:
     def _item(self, item: dict[str, Any], output_index: object, *, is_new: bool) -> Iterator[StreamEvent]:
         kind = item.get("type")
         if kind == "function_call":
-            yield from self._call_item(item, output_index, is_new=is_new)
+            yield from self._calls.item(item, output_index, is_new=is_new)
         elif kind in ("message", "reasoning"):
             for field_name in ("summary", "content"):
                 for position, part in enumerate(as_list(item.get(field_name))):
                     yield from self._whole_part((self._place(item.get("id"), output_index), position), part)
         elif is_new:
             yield Anomaly("unknown_output_item")
-
-    def _call_item(
-        self, item: dict[str, Any], output_index: object, *, is_new: bool, fallback: _Call | None = None
-    ) -> Iterator[StreamEvent]:
-        call_id, item_id = as_word(item.get("call_id")), as_word(item.get("id"))
-        known = self._by_key.get(("call", call_id)) if call_id else None
-        if known is None and not (is_new and call_id):
-            known = self._by_key.get(("item", item_id)) or (None if is_new else self._at(output_index))
-        known = known or fallback
-        call = known or self._begin()
-        for key in (("call", call_id), ("item", item_id), ("output", _whole_number(output_index))):
-            if key[1] is not None:
-                self._by_key[key] = call
-        name = None if call.has_name else as_word(item.get("name"))
-        arguments = item.get("arguments")
-        if isinstance(arguments, dict):
-            yield ToolCallDelta(call.index, call_id or item_id, name, None if call.heard else arguments)
-            call.heard.add("{}")
-        else:
-            missing = call.heard.missing(as_text(arguments) or "")
-            if missing is None:
-                yield Anomaly("retold_differently")
-            elif missing or known is None or name:
-                yield ToolCallDelta(call.index, call_id or item_id, name, missing)
-                call.heard.add(missing)
-        call.has_name = call.has_name or name is not None
-
-    def _arguments(self, name: str, payload: dict[str, Any]) -> Iterator[StreamEvent]:
-        item_id = as_text(payload.get("item_id"))
-        call = self._by_key.get(("item", item_id)) if item_id else None
-        call = call or self._at(payload.get("output_index"))
-        if call is None:
-            call = self._calls[-1] if self._calls else self._begin()
-            if item_id:
-                self._by_key["item", item_id] = call
-                yield Anomaly("arguments_without_item")
-        if name.endswith(".delta"):
-            words = as_text(payload.get("delta"))
-        else:
-            words = call.heard.missing(as_text(payload.get("arguments")) or "")
-            if words is None:
-                yield Anomaly("retold_differently")
-        if words:
-            call.heard.add(words)
-            yield ToolCallDelta(call.index, arguments=words)
-
-    def _begin(self) -> _Call:
-        call = _Call(len(self._calls))
-        self._calls.append(call)
-        return call
-
-    def _at(self, output_index: object) -> _Call | None:
-        number = _whole_number(output_index)
-        return None if number is None else self._by_key.get(("output", number))
 
     def _final(self, response: dict[str, Any], status: str) -> Iterator[StreamEvent]:
         yield from self._identify(response)
@@ -225,7 +162,7 @@ class ResponsesReader:
             raw = as_text(as_dict(response.get("incomplete_details")).get("reason")) or status
             yield Finish(_INCOMPLETE.get(raw, "unknown"), raw)
         elif status == "completed":
-            yield Finish("tool_calls" if self._calls else "stop", status)
+            yield Finish("tool_calls" if self._calls.calls else "stop", status)
         else:
             yield Finish("unknown", status)
         yield StreamEnd()
@@ -233,11 +170,11 @@ class ResponsesReader:
     def _unheard(self, output: list[Any]) -> Iterator[StreamEvent]:
         """What of the final response the stream did not tell. Ids may have changed on the way: then order decides."""
         heard = frozenset(self._heard)
-        earlier = iter(tuple(self._calls))
+        earlier = iter(tuple(self._calls.calls))
         for position, item in enumerate(map(as_dict, output)):
             kind = item.get("type")
             if kind == "function_call":
-                yield from self._call_item(item, position, is_new=False, fallback=next(earlier, None))
+                yield from self._calls.item(item, position, is_new=False, fallback=next(earlier, None))
             elif not (heard & ({"text"} if kind == "message" else {"reasoning", "summary"})):
                 yield from self._item(item, position, is_new=False)
 
@@ -248,10 +185,6 @@ class ResponsesReader:
             response_id=as_word(response.get("id")),
         )
         yield from self._introductions.news(identity)
-
-
-def _whole_number(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _words(fields: dict[str, Any]) -> str | None:
