@@ -131,8 +131,6 @@ def _configure(folder: Path, address: str) -> None:
     secrets.mkdir()
     keys = "".join(f"canary{n}='{_key(n)}'\n" for n in range(len(entries)))
     (secrets / ".env").write_text(f"{keys}TOKEN='{TOKEN}'\n")
-        "".join(f"canary{n}='{_key(n)}'\n" for n in range(len(entries))) + f"TOKEN='{TOKEN}'\n"
-    )
     (secrets / ".env").chmod(0o600)
     (folder / "plugins").mkdir()
     (folder / "plugins" / "leaky.py").write_text(PLUGIN)
