@@ -46,7 +46,7 @@ def test_every_make_target_of_the_readme_exists() -> None:
 def test_every_flag_of_the_readme_is_known_to_its_command(capsys: pytest.CaptureFixture[str]) -> None:
     """Flags in examples are the command line's own."""
     known = ""
-    for command in ([], ["score"], ["report"], ["import"], ["demo"]):
+    for command in ([], ["score"], ["report"], ["import"], ["demo"], ["trend"], ["compare"], ["init"]):
         run_app([*command, "--help"])
         known += capsys.readouterr().out
     flags = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README))

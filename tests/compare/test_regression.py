@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -95,12 +96,13 @@ def test_under_eight_runs_there_is_no_verdict(count: int) -> None:
 
 
 def test_runs_that_asked_something_else_are_no_part_of_the_series() -> None:
-    """A changed data set starts a new series; an interrupted run is left out."""
+    """A changed data set starts a new series; an interrupted run is left out, though it be the newest."""
     runs = nights({"a": [800.0] * 12})
     other = night(12, {"a": 3000.0}, question="another")
     assert comparable([*runs, other]) == [other]
     assert verdict_of([*runs, other]).verdict == "no_verdict"
-    assert trends([]) == ()
+    assert comparable([*runs, replace(other, complete=False)]) == runs
+    assert trends([]) == trends([replace(other, complete=False)]) == ()
 
 
 def test_identical_nights_and_a_share_of_exactly_one_are_steady() -> None:

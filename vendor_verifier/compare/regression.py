@@ -38,9 +38,9 @@ Level = Mapping[str, float]
 
 
 def comparable(runs: Sequence[HistoryRun]) -> list[HistoryRun]:
-    """The runs that asked what the newest one did, oldest first; interrupted ones are left out but for the newest."""
-    ordered = sorted(runs, key=lambda run: (run.at, run.run))
-    return [run for run in ordered if run.question == ordered[-1].question and (run.complete or run is ordered[-1])]
+    """The complete runs that asked what the newest of them did, oldest first: half a run is no night."""
+    ordered = sorted((run for run in runs if run.complete), key=lambda run: (run.at, run.run))
+    return [run for run in ordered if run.question == ordered[-1].question]
 
 
 def trends(

@@ -67,8 +67,9 @@ def history_trends(
     runs = _until(read_runs(file, models=models, labels=labels), until, file)
     wanted = metric_names(metrics) or WATCHED
     found = trends(runs, metrics=wanted, models=models, labels=labels)
-    if metrics and runs and not found:
-        known = sorted({name for entry in comparable(runs)[-1].entries for name in entry.figures})
+    series = comparable(runs)
+    if metrics and series and not found:
+        known = sorted({name for entry in series[-1].entries for name in entry.figures})
         words = f"no such figure in the history: {', '.join(metrics)}; known are {', '.join(known)}"
         raise ProblemsError([Problem(words, key="--metric")])
     return found
@@ -80,4 +81,6 @@ def _until(runs: tuple[HistoryRun, ...], until: str | None, file: Path) -> tuple
     position = next((index for index, run in enumerate(runs) if run.run == until), None)
     if position is None:
         raise UsageError(f"run {until} is not in the history {file}; `score RUN` adds it")
+    if not runs[position].complete:
+        raise UsageError(f"run {until} was interrupted; half a run is not held against the history")
     return runs[: position + 1]
