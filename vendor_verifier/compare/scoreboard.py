@@ -34,6 +34,7 @@ from vendor_verifier.values.record import Record
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import (
     EntryInfo,
+    ModelScore,
     PlayedTask,
     Report,
     SchemaPolicy,
@@ -133,15 +134,11 @@ def score_run(
     ignored = _collect(board, suites or {TRIGGER: TriggerSuite(checkers=KeptCheckers())}, records)
     if complete is None:
         board = replace(board, complete=board.whole)
-    baselines, doubts = _baselines(entries)
-    doubts += _misrouted(board)
-    scores: dict[str, list[VendorScore]] = {}
-    for entry in entries:
-        scores.setdefault(entry.model, []).append(_vendor(board, entry, baselines.get(entry.model)))
-    named = {model: entry.label for model, entry in baselines.items()}
+    outside = [f"{ignored} records are outside the plan and ignored"] if ignored else []
+    models, doubts = _standings(board)
     return Report(
         run=run,
-        models=standings(scores, named, board.rank_metrics, k),
+        models=models,
         rank_metrics=board.rank_metrics,
         k=k,
         undecided=undecided,
@@ -150,9 +147,20 @@ def score_run(
         repeat=repeat,
         complete=board.complete,
         dataset=_dataset([sample for task in tasks for sample in task.samples], dataset),
-        warnings=(*warnings, *doubts, *([f"{ignored} records are outside the plan and ignored"] if ignored else [])),
+        warnings=(*warnings, *doubts, *outside),
         manifest=manifest or {},
     )
+
+
+def _standings(board: _Board) -> tuple[tuple[ModelScore, ...], list[str]]:
+    """Every model's vendors in their order, and what is doubtful about them."""
+    baselines, doubts = _baselines(board.entries)
+    doubts += _misrouted(board)
+    scores: dict[str, list[VendorScore]] = {}
+    for entry in board.entries:
+        scores.setdefault(entry.model, []).append(_vendor(board, entry, baselines.get(entry.model)))
+    named = {model: entry.label for model, entry in baselines.items()}
+    return standings(scores, named, board.rank_metrics, board.k), doubts
 
 
 def _collect(board: _Board, suites: Mapping[str, Suite], records: Iterable[Record]) -> int:
