@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from asking import KEY, TURN
 
 from vendor_verifier.run.clients import Client
+from vendor_verifier.run.fast_transport import FastTransport
 from vendor_verifier.run.transport import Transport
 from vendor_verifier.values.exchange import Exchange
 from vendor_verifier.values.plan import Limits
@@ -28,6 +29,7 @@ OpenTransport = Callable[[Limits], AbstractAsyncContextManager[Client]]
 
 # A further transport is one line here.
 TRANSPORTS: Mapping[str, OpenTransport] = {
+    "fast": FastTransport,
     "httpx2": Transport,
 }
 

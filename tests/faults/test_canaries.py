@@ -149,7 +149,7 @@ def test_no_secret_in_anything_a_run_produces(
     run_app([
         "--config-file-path", "config.yaml", "--env-file", "secrets/.env", "--test-file-path", "samples.jsonl",
         "--vendor-path", "plugins", "--verbose", "--retries", "0", "--first-token-timeout", "0.4",
-        "--idle-timeout", "0.4", "-o", "run",
+        "--idle-timeout", "0.4", "-o", "run", "--history", "history.sqlite",
     ])  # fmt: skip
     run_app(["score", "run"])
     run_app(["report", "run"])

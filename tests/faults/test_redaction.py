@@ -49,7 +49,8 @@ def _config(folder: Path) -> None:
 def _run(folder: Path, output: str, *more: str) -> dict[str, Any]:
     assert run_app([
         "--config-file-path", str(folder / "config.yaml"), "--test-file-path", str(folder / "samples.jsonl"),
-        "-o", str(folder / output), "--quiet", "--verbose", *more,
+        "-o", str(folder / output), "--quiet",
+        "--history", str(folder / output / "history.sqlite"), *more,
     ]) == 0  # fmt: skip
     scores: dict[str, Any] = json.loads((folder / output / "scores.json").read_text())
     return scores
@@ -76,7 +77,7 @@ def test_no_word_asked_or_answered_is_stored(
     folder, _, _ = runs
 
     def found(run: str) -> set[str]:
-        contents = [path.read_text() for path in (folder / run).rglob("*") if path.is_file()]
+        contents = [path.read_bytes().decode(errors="replace") for path in (folder / run).rglob("*") if path.is_file()]
         return {word for word in SECRET_WORDS for content in contents if word in content}
 
     assert found("plain") == set(SECRET_WORDS)
@@ -109,7 +110,10 @@ def test_a_redacted_run_is_not_gone_on_with_in_the_open(
     paths = ["--config-file-path", str(folder / "config.yaml"), "--test-file-path", str(folder / "samples.jsonl")]
     assert run_app([*paths, "-o", str(folder / "redacted"), "--incremental", "--quiet"]) == 2
     assert "was made with other redacted" in capsys.readouterr().err
-    assert run_app([*paths, "-o", str(folder / "plain"), "--incremental", "--quiet", "--redact-content"]) == 2
+    assert (
+        run_app([*paths, "-o", str(folder / "plain"), "--no-history", "--incremental", "--quiet", "--redact-content"])
+        == 2
+    )
     assert "was made with other redacted" in capsys.readouterr().err
 
 

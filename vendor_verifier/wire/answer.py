@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -20,6 +20,7 @@ Outcome = tuple[Timing, Response | None, Failure | None]
 
 _BOM = b"\xef\xbb\xbf"
 _HEAD_BYTES = 8
+_ENDLESS_BYTES = 2 * 1024 * 1024
 _STREAM_STARTS = (b":", b"data:", b"event:", b"id:", b"retry:")
 _BODY_STARTS = (b"{", b"[", b"<")
 # What cannot spoil an answer that has already been given whole.
@@ -79,7 +80,7 @@ def _read_stream(exchange: Exchange, reader: Reader) -> tuple[Collected, Failure
     decoder = SseDecoder()
     assembler = Assembler()
     read, add = reader.read, assembler.add
-    for at_ns, chunk in exchange.chunks:
+    for at_ns, chunk in _worth_reading(exchange):
         for event in decoder.feed(chunk):
             for heard in read(event):
                 add(heard, at_ns)
@@ -93,6 +94,17 @@ def _read_stream(exchange: Exchange, reader: Reader) -> tuple[Collected, Failure
     if decoder.overflow:
         return collected, Failure("limit_exceeded", "stream", "one event of the stream is longer than any answer")
     return collected, None
+
+
+def _worth_reading(exchange: Exchange) -> Iterator[tuple[int, bytes]]:
+    """All chunks; of an answer that had no end only the beginning, which is evidence enough and costs no memory."""
+    left = _ENDLESS_BYTES if exchange.failure is not None and exchange.failure.kind == "limit_exceeded" else None
+    for at_ns, chunk in exchange.chunks:
+        yield at_ns, chunk
+        if left is not None:
+            left -= len(chunk)
+            if left <= 0:
+                return
 
 
 def _read_body(exchange: Exchange, reader: Reader) -> tuple[Collected, Failure | None]:

@@ -1,0 +1,108 @@
+"""Memory stays within concurrency times caps, whatever a vendor sends; measured as the resident size of a process."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import io
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from itertools import chain, repeat
+from pathlib import Path
+
+import pytest
+from fault_server import DONE, FaultServer, Script, Seen, chunk, head, say, stream, text
+from sending import TRANSPORTS
+
+MB = 2**20
+ALLOWED_MB = 50
+HERE = Path(__file__).parent
+CLIENT = """
+import asyncio, json, resource, sys
+sys.path[:0] = [sys.argv[1], sys.argv[1] + "/../run"]
+from sending import PATIENT, TRANSPORTS, send
+
+def peak_mb():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+async def main():
+    base, names, transport = sys.argv[2], json.loads(sys.argv[3]), sys.argv[4]
+    found = []
+    async with TRANSPORTS[transport](PATIENT) as client:
+        for _ in range(3):
+            await send(client, base + "/good")
+        for name in names:
+            before = peak_mb()
+            sent = await send(client, f"{base}/{name}")
+            found.append((sent.kind, round(peak_mb() - before, 1)))
+    print(json.dumps(found))
+
+asyncio.run(main())
+"""
+
+
+def _bomb() -> bytes:
+    packed = io.BytesIO()
+    with gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=1) as out:
+        for _ in range(256):
+            out.write(bytes(MB))
+    return packed.getvalue()
+
+
+BOMB = _bomb()
+BLOCK = chunk(b"x" * 256 * 1024)
+EVENTS = chunk(text("y" * 1000, None) * 100)
+HEADERS = b"".join(b"x-%d: %s\r\n" % (n, b"y" * 1000) for n in range(100))
+ATTACKS: dict[str, tuple[Callable[[], Script], str]] = {
+    "endless": (lambda: Script(chain([(0.0, head())], repeat((0.0, EVENTS)))), "limit_exceeded"),
+    "line": (lambda: Script(chain([(0.0, head() + chunk(b"data: "))], repeat((0.0, BLOCK), 256))), "limit_exceeded"),
+    "bomb": (lambda: say(head(content_encoding="gzip") + chunk(BOMB), end="close"), "limit_exceeded"),
+    "bomb-500": (lambda: say(head(500, content_encoding="gzip") + chunk(BOMB), end="close"), "http_5xx"),
+    "headers": (lambda: Script(chain([(0.0, b"HTTP/1.1 200 OK\r\n")], repeat((0.0, HEADERS), 2000))), "protocol"),
+    "error-body": (lambda: Script(chain([(0.0, head(500, "text/plain"))], repeat((0.0, BLOCK), 1024))), "http_5xx"),
+    "body": (lambda: Script(chain([(0.0, head(200, "application/json"))], repeat((0.0, BLOCK)))), "limit_exceeded"),
+}
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """The attacks behind one address, in a thread of their own."""
+    started, ended = threading.Event(), threading.Event()
+    found: list[str] = []
+    good = say(stream(text("fine"), DONE))
+
+    def answer(seen: Seen) -> Script:
+        return ATTACKS[seen.vendor][0]() if seen.vendor in ATTACKS else good
+
+    async def serve() -> None:
+        async with FaultServer(answer) as server:
+            found.append(f"http://127.0.0.1:{server.port}")
+            started.set()
+            while not ended.is_set():
+                await asyncio.sleep(0.05)
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    started.wait(10)
+    yield found[0]
+    ended.set()
+    thread.join()
+
+
+@pytest.mark.parametrize("transport", sorted(TRANSPORTS))
+def test_resident_size_stays_flat(address: str, transport: str) -> None:
+    """An endless stream, a line of 64 MB, a gzip bomb of 256 MB in an answer and in a refusal, headers without end, an
+    error body of 256 MB and an endless body each end as what they are and cost less than 50 MB."""
+    done = subprocess.run(
+        [sys.executable, "-c", CLIENT, str(HERE), address, json.dumps(list(ATTACKS)), transport],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = dict(zip(ATTACKS, json.loads(done.stdout), strict=True))
+    assert {name: kind for name, (kind, _) in found.items()} == {name: kind for name, (_, kind) in ATTACKS.items()}
+    assert {name: mb for name, (_, mb) in found.items() if mb > ALLOWED_MB} == {}
+    # Attacks one after the other do not add up either.
+    assert sum(mb for _, mb in found.values()) < 2 * ALLOWED_MB
