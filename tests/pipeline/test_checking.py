@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -18,6 +21,8 @@ from vendor_verifier.errors import ProblemsError
 from vendor_verifier.history import add_run, read_runs
 from vendor_verifier.pipeline.checking import clear_old_runs, read_age
 from vendor_verifier.values.trend import HistoryEntry, HistoryRun
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -236,3 +241,27 @@ def test_ages_are_days_weeks_and_hours() -> None:
     assert [read_age(text) for text in ("90d", "2w", "36h")] == [
         timedelta(days=90), timedelta(weeks=2), timedelta(hours=36),
     ]  # fmt: skip
+
+
+def test_a_check_that_is_terminated_judges_nothing_and_says_143(check: Any) -> None:
+    """SIGTERM of a service: what came back is scored, half a run meets no gate, the history calls it incomplete."""
+    check.bench.samples(2000)
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "vendor_verifier.cli.main", "check", "--test-file-path", "samples.jsonl"),
+            *("--history", "h.sqlite", "--request-concurrency", "1", "--gate", "avg_ttft_ms <= 0.001"),
+        ],
+        cwd=check.folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        if any(path.stat().st_size for path in check.folder.glob("runs/*/records.jsonl")):
+            break
+        time.sleep(0.05)
+    process.terminate()
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 143
+    assert out.startswith("check interrupted")
+    found = outcome_of(check.folder)
+    assert (found["status"], found["gates"], found["trends"]) == ("interrupted", [], [])
+    assert [run.complete for run in read_runs(check.folder / "h.sqlite")] == [False]
