@@ -163,6 +163,9 @@ class DaskCluster:
 
     async def close(self) -> None:
         """Leave the cluster; end it when it is our own."""
+        # Dask's own tasks may be trying to reach a scheduler that is gone; nobody waits for what becomes of them.
+        for name in ("asyncio", "tornado.application"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         for future in self._sessions.values():
             future.release()
         if self._client is not None:
