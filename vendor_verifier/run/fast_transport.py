@@ -169,7 +169,8 @@ class _Attempt:
             words = str(error) or f"not connected within {min(self._total_s, self._limits.connect_s):g} s"
             self._failure = Failure(kind, "connect", words)
         except OSError as error:
-            self._failure = Failure(*_not_connected(error), str(error)[:500] or type(error).__name__)
+            kind, phase = _not_connected(error)
+            self._failure = Failure(kind, phase, plain.advised(kind, str(error)[:500] or type(error).__name__))
         else:
             parts = (dialled.dns_ns, dialled.tcp_ns, dialled.tls_ns)
             self._connect_ns = (time.perf_counter_ns() - self._created_ns, *parts)

@@ -16,6 +16,7 @@ from typing import Protocol, cast
 import httptools
 
 MAX_HEAD_BYTES = 100 * 1024
+_PIECE_BYTES = 64 * 1024
 _UNPACKERS = {"gzip": 16 + zlib.MAX_WBITS, "x-gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}
 _NO_BODY = frozenset({204, 304})
 
@@ -121,13 +122,17 @@ class HttpConnection(asyncio.Protocol):
         if self._unpacker is None:
             hearer.body(self._at_ns, data)
             return
-        try:
-            plain = self._unpacker.decompress(data, hearer.room() + 1)
-        except zlib.error as error:
-            self.abort()
-            hearer.broken(self._at_ns, "payload", error)
-            return
-        if plain:
+        # Piece by piece: a bomb is never unpacked further than somebody listens.
+        while hearer.room() >= 0:
+            try:
+                plain = self._unpacker.decompress(data, _PIECE_BYTES)
+            except zlib.error as error:
+                self.abort()
+                hearer.broken(self._at_ns, "payload", error)
+                return
+            data = self._unpacker.unconsumed_tail
+            if not plain:
+                return
             hearer.body(self._at_ns, plain)
 
     def _end(self, hearer: Hearer, *, reusable: bool) -> None:

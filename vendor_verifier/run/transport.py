@@ -237,9 +237,14 @@ def _transport_failure(error: Exception, attempt: _Attempt) -> Failure:
     causes = _causes(error)
     kind, phase = _classify(error, causes, attempt)
     words = next((str(cause) for cause in reversed(causes) if str(cause)), type(error).__name__)
-    if kind == "tls":
-        words = f"{words[:300]}; check the address, or trust the host's authority by SSL_CERT_FILE=<file.pem>"
-    return Failure(kind, phase, words[:500], attempt.status)
+    return Failure(kind, phase, advised(kind, words[:500]), attempt.status)
+
+
+def advised(kind: FailureKind, words: str) -> str:
+    """What went wrong, with the way to mend it where the user has one."""
+    if kind != "tls":
+        return words
+    return f"{words[:300]}; check the address, or trust the host's authority by SSL_CERT_FILE=<file.pem>"
 
 
 def _classify(error: Exception, causes: list[BaseException], attempt: _Attempt) -> tuple[FailureKind, Phase]:
