@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint clean bench bench-smoke
+.PHONY: demo test test-slow lint clean bench bench-smoke
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version) if sys.version_info < (3, 11) else None'
@@ -25,7 +25,11 @@ lint: $(VENV)/.installed-test
 	$(BIN)/lint-imports
 
 test: lint
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 -m 'not slow'
+
+# Simulations of error rates, clusters of real processes, and what else takes its time.
+test-slow: $(VENV)/.installed-test
+	$(BIN)/pytest -n 2 -m slow
 
 # CPU of a whole run beside the raw protocol limit; needs a C compiler and says so when there is none.
 bench: $(VENV)/.installed-test
