@@ -59,7 +59,8 @@ class Journal:
         self._folder.write(self._owner.name, f"process {os.getpid()} on {socket.gethostname()}\n")
         try:
             self.repaired_line = self._repair()
-            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+            # Never through a link: it would say where records land, and they hold what vendors and users wrote.
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
             self._descriptor = os.open(self._folder.records_file, flags, FILE_MODE)
             self._size = os.fstat(self._descriptor).st_size
         except OSError as error:
@@ -125,7 +126,7 @@ class Journal:
     def _repair(self) -> int | None:
         """Move a torn last line out of the way; its 1-based number, or None when there was none."""
         path = self._folder.records_file
-        if not path.exists():
+        if path.is_symlink() or not path.exists():
             return None
         content = path.read_bytes()
         if not content or content.endswith(b"\n"):
