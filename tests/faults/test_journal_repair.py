@@ -80,10 +80,9 @@ def test_a_device_that_is_always_full(tmp_path: Path, monkeypatch: pytest.Monkey
         return opened("/dev/full", os.O_WRONLY) if Path(path).name == "records.jsonl" else opened(path, flags, mode)
 
     folder = RunFolder(tmp_path)
-    journal = Journal(folder, Scrubber())
 
     def fill() -> None:
-        with journal:
+        with Journal(folder, Scrubber()) as journal:
             journal.append([record(1)])
 
     monkeypatch.setattr(journal_module.os, "open", full)

@@ -80,7 +80,8 @@ class Journal:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            self._sync()
+            if self._broken is None:  # else the first refusal is what has to be told
+                self._sync()
         finally:
             os.close(self._descriptor)
             self._owner.unlink(missing_ok=True)
