@@ -38,5 +38,17 @@ bench: $(VENV)/.installed-test
 bench-smoke: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/cost.py --requests 5000 --rounds 3 --at-most 4
 
+# Everything that reads what others wrote, by coverage, for a stated time. Skipped with a message where atheris has no wheel.
+FUZZ_SECONDS ?= 300
+fuzz: $(VENV)/.installed-test
+	$(BIN)/python -m pip install --quiet atheris || true
+	$(BIN)/python tests/faults/fuzz_readers.py $(FUZZ_SECONDS)
+
+# 100,000 requests to simulated vendors, 200 interruptions, and a kill at every step in each of three ways.
+SOAK_REQUESTS ?= 100000
+soak: $(VENV)/.installed-test
+	$(BIN)/python tests/faults/soak.py $(SOAK_REQUESTS)
+	SOAK=1 $(BIN)/pytest tests/faults/test_interrupted.py
+
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -1,0 +1,105 @@
+"""Feeds arbitrary bytes to everything that reads what others wrote: `make fuzz`, by coverage, for a stated time.
+
+Without atheris (it has wheels for few systems) it says so and does nothing; the same targets run under hypothesis in
+`make test`.
+"""
+
+# ruff: noqa: T201 a script says what it found
+from __future__ import annotations
+
+import sys
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent.parent / "run"))
+
+
+def read_over_every_wire(data: bytes) -> None:
+    """The first byte picks the wire, the second the size of chunks, the third the content type; the rest is body."""
+    from sending import WIRES
+
+    from vendor_verifier.store import decode_record, encode_record
+    from vendor_verifier.values.exchange import Exchange
+    from vendor_verifier.values.record import Attempt, Record, TurnRecord
+    from vendor_verifier.wire.answer import read_answer
+    from vendor_verifier.wire.progress import ProgressMeter
+
+    if len(data) < 3:
+        return
+    wire = list(WIRES.values())[data[0] % len(WIRES)]
+    size, body = data[1] % 64 + 1, data[3:]
+    headers = {"content-type": ("text/event-stream", "application/json", "text/html")[data[2] % 3]}
+    chunks = [(at, body[at : at + size]) for at in range(0, len(body), size)]
+    status = 200 if data[2] < 200 else 400 + data[2] - 200
+    meter = ProgressMeter(wire.reader())
+    for _, chunk in chunks:
+        meter.feed(chunk)
+    exchange = Exchange("2026-01-01T00:00:00+00:00", len(body), status, headers, chunks)
+    turn = TurnRecord((Attempt(1, *read_answer(exchange, wire.reader())),))
+    record = Record("r", "m", "l", "v", "trigger", "s", 0, (turn,))
+    if decode_record(encode_record(record)) != record:
+        raise AssertionError("what was read cannot be stored")
+
+
+def read_headers(data: bytes) -> None:
+    """Header lines of a refusal, as a vendor may send them."""
+    from vendor_verifier.wire.http_failure import http_failure
+
+    lines = data.decode("latin-1").split("\n")
+    headers = dict(part for line in lines if len(part := tuple(line.split(":", 1))) == 2)
+    http_failure(429, {name.lower(): value for name, value in headers.items()}, data, datetime(2026, 1, 1, tzinfo=UTC))
+
+
+def read_config(data: bytes) -> None:
+    """A config file: loaded, or refused with problems."""
+    from vendor_verifier.config import load_config
+    from vendor_verifier.errors import ConfigError
+    from vendor_verifier.registry import Registry
+
+    with tempfile.NamedTemporaryFile(suffix=".yaml") as file:
+        file.write(data)
+        file.flush()
+        try:
+            load_config(Path(file.name), env_file=None, environ={}, registry=Registry({}, ()))
+        except ConfigError:
+            return
+
+
+def read_journal_line(data: bytes) -> None:
+    """A stored line: a record, or said to be none."""
+    from vendor_verifier.store import UnreadableLine, decode_record
+
+    try:
+        decode_record(data)
+    except UnreadableLine:
+        return
+
+
+TARGETS = (read_over_every_wire, read_headers, read_config, read_journal_line)
+
+
+def feed(data: bytes) -> None:
+    """The first byte picks the target."""
+    if data:
+        TARGETS[data[0] % len(TARGETS)](data[1:])
+
+
+def main() -> None:
+    seconds = sys.argv[1] if len(sys.argv) > 1 else "60"
+    try:
+        import atheris
+    except ImportError:
+        print("fuzz: skipped, atheris is not installed and has no wheel for this system")
+        return
+    with atheris.instrument_imports(include=["vendor_verifier"]):
+        for number in range(len(TARGETS)):
+            feed(bytes([number]) + b"\x00\x00\x00data: {}\n\n")
+    print(f"fuzz: {len(TARGETS)} targets for {seconds} s")
+    atheris.Setup([sys.argv[0], f"-max_total_time={seconds}", "-max_len=4096", "-timeout=20"], feed)
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()
