@@ -1,0 +1,208 @@
+"""The coordinator by itself: what it hands out, keeps, issues again and keeps aside; the gate is a list of orders."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vendor_verifier.errors import ClusterError, StorageError
+from vendor_verifier.run.cluster.coordinator import MAX_FRUITLESS_LOSSES, Coordinator
+from vendor_verifier.run.cluster.job import Block
+from vendor_verifier.run.drive import Line
+from vendor_verifier.run.engine import WorkItem, cut_shards
+from vendor_verifier.store import encode_record
+from vendor_verifier.suites.trigger import TriggerSuite
+from vendor_verifier.values.plan import Entry
+from vendor_verifier.values.record import Record, RecordKey
+from vendor_verifier.values.request import Endpoint, Turn
+from vendor_verifier.values.sample import Sample
+from vendor_verifier.vendor import OpenAICompatible
+from vendor_verifier.wire.openai_chat import OpenAIChat
+
+ENTRIES = [
+    Entry("model", label, "plain", Endpoint("http://127.0.0.1", "m"), "openai", account=label) for label in ("a", "b")
+]
+
+
+def samples_of(count: int) -> list[Sample]:
+    return [Sample(f"{n:03}-1", Turn(({"role": "user", "content": str(n)},))) for n in range(count)]
+
+
+def items_of(samples: list[Sample]) -> list[WorkItem]:
+    lines = [Line(entry, OpenAICompatible(), OpenAIChat()) for entry in ENTRIES]
+    return [WorkItem(line, TriggerSuite(), sample, 0) for sample in samples for line in lines]
+
+
+@dataclass
+class Bench:
+    """A coordinator over ``count`` samples in blocks of 5, and what came of it."""
+
+    count: int = 20
+    orders: list[tuple[str, Any]] = field(default_factory=list)
+    kept: list[Record] = field(default_factory=list)
+    twice: list[Record] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.work = items_of(samples_of(self.count))
+        self.coordinator = Coordinator(
+            cut_shards(self.work, 5, 0), ENTRIES, "run",
+            emit=self.kept.extend, emit_duplicate=self.twice.append,
+            order=lambda kind, *items: self.orders.extend((kind, item) for item in items), blocks_in_flight=1,
+        )  # fmt: skip
+
+    def given(self) -> dict[int, tuple[str, list[Record]]]:
+        """Every dispatch so far: who has it and the records it should bring."""
+        return {
+            dispatch: (session, records_of(pickle.loads(data)))
+            for session, dispatch, data in (order for kind, order in self.orders if kind == "blocks")
+        }
+
+    def row(self, dispatch: int, record: Record) -> None:
+        self.coordinator.hear({"rows": [["s", dispatch, encode_record(record)]]})
+
+    def finish(self, dispatch: int) -> None:
+        session, records = self.given()[dispatch]
+        for record in records:
+            self.row(dispatch, record)
+        self.coordinator.hear({"ended": [[session, dispatch]]})
+
+
+def records_of(block: Block) -> list[Record]:
+    return [
+        Record("run", "model", ENTRIES[item.entry].label, "plain", item.suite, block.samples[item.sample].id, 0)
+        for item in block.items
+    ]
+
+
+def keys(records: list[Record]) -> list[RecordKey]:
+    return sorted(record.key for record in records)
+
+
+def test_every_record_is_asked_for_once_and_kept_once() -> None:
+    """Two sessions share the blocks, none holds more than two, and the end is known."""
+    bench = Bench()
+    bench.coordinator.hear({"joined": ["one", "two"]})
+    assert sorted(session for session, _ in bench.given().values()) == ["one", "one", "two", "two"]
+    for dispatch in list(bench.given()):
+        assert not bench.coordinator.is_finished
+        bench.finish(dispatch)
+    assert bench.coordinator.is_finished
+    assert len(set(keys(bench.kept))) == len(bench.kept) == 40
+    assert bench.twice == []
+
+
+def test_a_lost_session_s_missing_records_alone_are_issued_again() -> None:
+    """What came back stays; the rest goes out under a new number and the same block number."""
+    bench = Bench(5)
+    bench.coordinator.hear({"joined": ["one"]})
+    (_, records) = bench.given()[1]
+    for record in records[:7]:
+        bench.row(1, record)
+    bench.coordinator.hear({"left": [["one", "died", 2.0]], "joined": ["two"]})
+    session, again = bench.given()[2]
+    assert session == "two"
+    assert keys(again) == keys(records[7:])
+    bench.finish(2)
+    assert bench.coordinator.is_finished
+    assert keys(bench.kept) == keys(records)
+    losses = bench.coordinator.losses
+    assert (losses.issued_again, losses.lost_s, len(losses.sessions)) == (3, 2.0, 1)
+
+
+def test_the_first_of_two_rows_counts_and_the_other_is_kept_aside() -> None:
+    """A hung worker that wakes up brings nothing into the results, and nothing it was paid for is forgotten."""
+    bench = Bench(5)
+    bench.coordinator.hear({"joined": ["one", "two"]})
+    _, records = bench.given()[1]
+    bench.coordinator.hear({"left": [["one", "silent", 30.0]]})
+    bench.finish(2)
+    bench.row(1, records[0])
+    assert len(bench.kept) == 10
+    assert keys(bench.twice) == [records[0].key]
+    assert bench.coordinator.losses.duplicates == 1
+
+
+def test_after_an_end_nothing_is_handed_out_and_what_is_under_way_is_awaited() -> None:
+    """Closing by signal, or by the gate for a spending limit, waits for blocks to end with what they have."""
+    bench = Bench()
+    bench.coordinator.hear({"joined": ["one"]})
+    bench.coordinator.close()
+    assert ("close", True) in bench.orders
+    issued = len(bench.given())
+    assert not bench.coordinator.is_finished
+    bench.row(1, bench.given()[1][1][0])
+    bench.coordinator.hear({"ended": [["one", 1], ["one", 2]], "joined": ["two"]})
+    assert bench.coordinator.is_finished
+    assert len(bench.given()) == issued
+    assert len(bench.kept) == 1
+
+
+def test_work_that_kills_one_worker_after_another_ends_the_run() -> None:
+    """Losing sessions without one new record is not repeated for ever."""
+    bench = Bench(5)
+    for number in range(MAX_FRUITLESS_LOSSES):
+        assert bench.coordinator.failed is None
+        bench.coordinator.hear({"joined": [f"s{number}"]})
+        bench.coordinator.hear({"left": [[f"s{number}", "out of memory", 0.1]]})
+    assert isinstance(bench.coordinator.failed, ClusterError)
+    assert "out of memory" in str(bench.coordinator.failed)
+
+
+def test_a_record_that_cannot_be_kept_ends_the_run() -> None:
+    """The disk's refusal is the run's end, and is told as it is."""
+    bench = Bench(5)
+
+    def full(_records: object) -> None:
+        raise StorageError("disk full")
+
+    bench.coordinator._emit = full
+    bench.coordinator.hear({"joined": ["one"]})
+    bench.row(1, bench.given()[1][1][0])
+    assert isinstance(bench.coordinator.failed, StorageError)
+
+
+@pytest.mark.parametrize("count", [0, 1, 7])
+def test_no_work_or_little_ends_too(count: int) -> None:
+    """A resumed run that lacks nothing is finished before anybody joins."""
+    bench = Bench(count)
+    bench.coordinator.hear({"joined": ["one", "two", "three"]})
+    for dispatch in list(bench.given()):
+        bench.finish(dispatch)
+    assert bench.coordinator.is_finished
+    assert len(bench.kept) == 2 * count
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.randoms(use_true_random=False), st.integers(1, 4), st.integers(0, 6))
+def test_whatever_dies_whenever_every_record_is_kept_exactly_once(rng: Any, sessions: int, deaths: int) -> None:
+    """Rows, ends and deaths in any order, late rows of the dead included."""
+    bench = Bench(15)
+    alive = [f"s{number}" for number in range(sessions)]
+    bench.coordinator.hear({"joined": list(alive)})
+    open_rows: dict[int, list[Record]] = {}
+    seen: set[int] = set()
+    while not bench.coordinator.is_finished:
+        for dispatch, (_, records) in bench.given().items():
+            if dispatch not in seen:
+                seen.add(dispatch)
+                open_rows[dispatch] = rng.sample(records, len(records))
+        dispatch = rng.choice(sorted(open_rows))
+        session = bench.given()[dispatch][0]
+        if deaths and rng.random() < 0.1:
+            deaths -= 1
+            victim = rng.choice(alive)
+            alive.remove(victim)
+            alive.append(f"{victim}+")
+            bench.coordinator.hear({"left": [[victim, "died", 0.0]], "joined": [alive[-1]]})
+        elif open_rows[dispatch]:
+            bench.row(dispatch, open_rows[dispatch].pop())
+        else:
+            del open_rows[dispatch]
+            bench.coordinator.hear({"ended": [[session, dispatch]]})
+    planned = [("run", "model", one.label, "trigger", sample.id, 0) for one in ENTRIES for sample in samples_of(15)]
+    assert keys(bench.kept) == sorted(planned)
