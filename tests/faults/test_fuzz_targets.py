@@ -15,7 +15,8 @@ PIECES = st.sampled_from([
     b'"finish_reason": "stop"',
     b'{"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": 1}}',
     b'{"candidates": [{"content": {"parts": [{"text": []}]}}]}', b'{"error": {"message": 1}}', b'"\\ud800"', b"\xff",
-    b",",     b'{"type": "response.completed", "response": {"output": 1}}', b"retry-after: 1e9\n", b"x-ratelimit-reset-a: 6m0s\n",
+    b",",
+    b'{"type": "response.completed", "response": {"output": 1}}', b"retry-after: 1e9\n", b"x-ratelimit-reset-a: 6m0s\n",
     b"m:\n  vendors:\n    - ", b"&a [*a, *a]", b"name: ", b"? ", b"!!python/object ", b"1e999", b"NaN", b"[" * 40,
 ])  # fmt: skip
 
