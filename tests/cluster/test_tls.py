@@ -22,6 +22,7 @@ def make_certificates(folder: Path) -> dict[str, str]:
     return {name: str(folder / f"{name}.pem") for name in ("ca", "cert", "key")}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl command here")
 def test_a_run_over_tls_and_none_without_or_with_a_stranger_s_certificate(site: Site) -> None:
     """The page's commands are enough; without a certificate, or with one of another authority, nobody is let in."""

@@ -178,15 +178,15 @@ class Site:
         rows = "".join(json.dumps(body) + "\n" for body in bodies)
         (self.folder / "samples.jsonl").write_text(rows, encoding="utf-8")
 
-    def start(self, output: str, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-        """Begin a run."""
+    def start(self, output: str, *arguments: str, own_group: bool = False, **environment: str) -> subprocess.Popen[str]:
+        """Begin a run, on request in a process group of its own as a terminal would."""
         command = [
             sys.executable, "-m", "vendor_verifier.cli.main", "--config-file-path", "config.yaml",
             "--test-file-path", "samples.jsonl", "-o", output, "--quiet", *arguments,
         ]  # fmt: skip
         return subprocess.Popen(
             command, cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+            env={**os.environ, "PYTHONPATH": str(ROOT), **environment}, start_new_session=own_group,
         )  # fmt: skip
 
     def run(self, output: str, *arguments: str, within_s: float = 60.0, **environment: str) -> tuple[int, str]:

@@ -67,7 +67,8 @@ class DaskCluster:
                     threads_per_worker=1,
                     processes=True,
                     host=_LOOPBACK,
-                    dashboard_address=None,
+                    dashboard_address=f"{_LOOPBACK}:0",
+                    worker_dashboard_address=f"{_LOOPBACK}:0",
                     asynchronous=True,
                     silence_logs=logging.CRITICAL,
                 )
@@ -115,11 +116,13 @@ class DaskCluster:
             UsageError: its connections are neither encrypted nor on this machine.
         """
         refuse_insecure([address], insecure_cluster=self._insecure)
+        is_ours = self._local_workers is not None
         async with self._hellos:
             asked_ns = time.time_ns()
             try:
                 answers = await asyncio.wait_for(
-                    self.client.run(greet, self._side.hello, job, workers=[address], on_error="return"), _HELLO_S
+                    self.client.run(greet, self._side.hello, job, is_ours, workers=[address], on_error="return"),
+                    _HELLO_S,
                 )
             except (TimeoutError, OSError, ValueError):
                 return None

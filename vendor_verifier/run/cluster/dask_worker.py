@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Callable
 
 import anyio
@@ -44,6 +46,11 @@ async def _work(worker: Worker, run: str, bench: Bench, session: str) -> str:
     return DONE
 
 
-def greet(hello: Callable[[Job, str, str], Hello], job: Job, dask_worker: Worker) -> Hello:
-    """What this worker says of itself; Dask puts in ``dask_worker``."""
+def greet(hello: Callable[[Job, str, str], Hello], job: Job, is_ours: bool, dask_worker: Worker) -> Hello:
+    """What this worker says of itself; Dask puts in ``dask_worker``.
+
+    ``is_ours``: the coordinator started it, so Ctrl-C in their terminal reaches both, and is the coordinator's alone.
+    """
+    if is_ours and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     return hello(job, str(dask_worker.id), str(dask_worker.name))
