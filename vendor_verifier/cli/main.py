@@ -29,6 +29,7 @@ _COMMANDS = {
     "run": ("vendor_verifier.cli.run:run_command", "Ask every vendor, score the answers, rank (the default)."),
     "demo": ("vendor_verifier.cli.run:demo_command", "The same on simulated vendors: no key, no network."),
     "bfcl": ("vendor_verifier.cli.bfcl:bfcl_command", "Run a BFCL evaluation job file."),
+    "plan": ("vendor_verifier.cli.plan:plan_command", "Requests, tokens, money, time; reads no key, sends nothing."),
     "score": ("vendor_verifier.cli.stored:score_command", "Score a stored run again."),
     "report": ("vendor_verifier.cli.stored:report_command", "Render a stored run in other formats."),
     "import": ("vendor_verifier.cli.importing:import_command", "Turn other people's result files into a run."),

@@ -92,7 +92,7 @@ class Driver:
             self.limiter.stop(entry, str(error))
             return TurnRecord((Attempt(1, failure=Failure("auth", "plan", str(error))),))
         try:
-            request = line.wire.request(_with_parameters(turn, entry), endpoint)
+            request = line.wire.request(with_parameters(turn, entry), endpoint)
         except Exception as error:  # noqa: BLE001 a plugin may raise anything; it must not take the other vendors along
             return TurnRecord((Attempt(1, failure=self._plugin_failure(error, "plan")),))
         if request.untranslatable:
@@ -167,7 +167,7 @@ def _as_asked(attempts: tuple[Attempt, ...]) -> tuple[Attempt, ...]:
     return attempts[:-1] if was_skipped and len(attempts) > 1 else attempts
 
 
-def _with_parameters(turn: Turn, entry: Entry) -> Turn:
+def with_parameters(turn: Turn, entry: Entry) -> Turn:
     """The turn with the entry's own temperature, limits and the like over the sample's, but for what is examined."""
     own = {name: value for name, value in entry.parameters.items() if name not in turn.fixed}
     return replace(turn, parameters={**turn.parameters, **own}) if own else turn

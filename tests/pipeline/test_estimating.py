@@ -1,0 +1,128 @@
+"""The command ``plan``: what it foretells is what the plan says, and it needs neither key nor vendor."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vendor_verifier.pipeline.estimating import forecast
+from vendor_verifier.pipeline.planning import prepare
+from vendor_verifier.pipeline.request import RunRequest
+from vendor_verifier.values.forecast import Assumptions, Forecast
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+CONFIG = """\
+some-model:
+  vendors:
+    - name: simulated
+      label: priced
+      model_id: some-model
+      url: https://priced.invalid/v1
+      api_key: ${PRICED_KEY}
+      validator: openai
+      price: {input: 1.0, output: 2.0, request: 0.01}
+      is_baseline: true
+    - name: simulated
+      label: unknown
+      model_id: no-such-model-anywhere
+      url: https://unknown.invalid/v1
+      validator: openai
+"""
+
+
+def _forecast(bench: Any, assumed: Assumptions = Assumptions(), **changes: Any) -> Forecast:  # noqa: B008 frozen
+    (bench.folder / "config.yaml").write_text(CONFIG)
+    request = RunRequest(config_file=Path("config.yaml"), test_file=bench.samples(10), **changes)
+    return forecast(prepare(request, {}, require_keys=False), assumed, NOW)
+
+
+def test_requests_tokens_and_money_are_those_of_samples_repeats_and_price(bench: Any) -> None:
+    """10 samples, twice: requests, input by size, output by assumption, its ceiling by max_tokens, price of each."""
+    found = _forecast(
+        bench, Assumptions(answer_tokens=100), repeat=2, overrides={"max_tokens": 1000}, request_concurrency=4
+    ).entries[0]
+    assert (found.requests, found.records, found.concurrency) == (20, 20, 4)
+    assert (found.output_tokens, found.output_ceiling_tokens) == (2_000, 20_000)
+    size = len((bench.folder / "samples.jsonl").read_bytes())
+    assert 0.5 * size < 2 * found.input_tokens < size
+    fee = 20 * 0.01
+    assert found.cost_usd == pytest.approx(fee + (found.input_tokens * 1.0 + 2_000 * 2.0) / 1e6)
+    assert found.cost_ceiling_usd == pytest.approx(fee + (found.input_tokens * 1.0 + 20_000 * 2.0) / 1e6)
+    assert found.duration_s == 5 * 5.0
+
+
+def test_an_answer_is_never_supposed_longer_than_its_limit(bench: Any) -> None:
+    """max_tokens below the assumption is what is counted."""
+    found = _forecast(bench, overrides={"max_tokens": 50}).entries[0]
+    assert found.output_tokens == found.output_ceiling_tokens == 500
+
+
+def test_without_max_tokens_there_is_no_ceiling(bench: Any) -> None:
+    """Unlimited is not zero: neither tokens nor money get a number."""
+    found = _forecast(bench)
+    assert found.entries[0].output_ceiling_tokens is None
+    assert found.entries[0].cost_ceiling_usd is None
+    assert found.cost_ceiling_usd is None
+
+
+def test_an_unknown_price_is_said_and_never_taken_for_free(bench: Any) -> None:
+    """It is counted as unpriced and leaves the sum without a ceiling."""
+    found = _forecast(bench, overrides={"max_tokens": 50})
+    assert (found.entries[1].price, found.entries[1].cost_usd, found.unpriced) == (None, None, 1)
+    assert found.cost_usd == found.entries[0].cost_usd
+    assert found.cost_ceiling_usd is None
+
+
+def test_one_vendor_at_a_time_takes_the_sum_and_all_at_once_the_longest(bench: Any) -> None:
+    """Time follows --vendor-concurrency."""
+    together, one_by_one = _forecast(bench), _forecast(bench, vendor_concurrency=1)
+    assert one_by_one.duration_s == 2 * together.duration_s > 0
+
+
+def test_conversations_are_counted_turn_by_turn(bench: Any) -> None:
+    """An evaluation that asks more than once per sample makes more requests than records."""
+    found = _forecast(bench, suites=("contract",)).entries[0]
+    assert found.requests >= found.records > 0
+    assert _forecast(bench, suites=("contract",)).detectable_drop is None
+
+
+def test_what_the_run_can_show_is_the_page_s_example(bench: Any) -> None:
+    """300 samples show 3.6 points, 979 show 2: the closed form of docs/judgement.md."""
+    bench.configure("official: faithful")
+    prepared = prepare(
+        RunRequest(config_file=Path("config.yaml"), test_file=bench.samples(300)), {}, require_keys=False
+    )
+    found = forecast(prepared, Assumptions(), NOW)
+    assert found.trigger_samples == 300
+    assert round(100 * (found.detectable_drop or 0), 1) == 3.6
+    assert found.samples_for_drop == 979
+    assert forecast(prepared, replace(Assumptions(), drop=0.04), NOW).samples_for_drop == 245
+
+
+def test_the_command_reads_no_key_and_sends_nothing(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Addresses that do not exist and a key that is not set: exit code 0, and the words a buyer looks for."""
+    monkeypatch.delenv("PRICED_KEY", raising=False)
+    (bench.folder / "config.yaml").write_text(CONFIG)
+    code, out, err = bench("plan", "--test-file-path", bench.samples(300), "--max-requests", "50", "--max-cost", "3")
+    assert code == 0, err
+    assert "with 300 samples you can see a drop of 3.6 points; for 2 points send 979" in out
+    assert "price not known" in out
+    assert "4 bytes of messages and tools a token" in out
+    assert "--max-requests ends the run after 50 requests" in out
+    assert not (bench.folder / "runs").exists()
+
+
+def test_the_command_prints_json(bench: Any) -> None:
+    """The same figures for programs."""
+    (bench.folder / "config.yaml").write_text(CONFIG)
+    code, out, _ = bench("plan", "--test-file-path", bench.samples(4), "--json", "--drop", "0.1")
+    document = json.loads(out)
+    assert code == 0
+    assert [entry["label"] for entry in document["entries"]] == ["priced", "unknown"]
+    assert document["assumptions"]["drop"] == 0.1
+    assert document["entries"][1]["price"] is None

@@ -1,0 +1,180 @@
+"""Foresees what a prepared run would take: requests, tokens, money, time, and what it could show. It sends nothing.
+
+Conversations are counted by playing them against a partner who always ends its turn with a short text, so a model that
+calls tools asks more often than foretold.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from vendor_verifier.compare.money import cost_usd
+from vendor_verifier.compare.power import f1_detectable_drop, f1_samples
+from vendor_verifier.pipeline.judges import ready_suite
+from vendor_verifier.pipeline.planning import Prepared
+from vendor_verifier.pipeline.simulation import SCHEME
+from vendor_verifier.pipeline.wires import wire_of
+from vendor_verifier.prices import price_of
+from vendor_verifier.run.drive import with_parameters
+from vendor_verifier.suites.base import Suite
+from vendor_verifier.suites.trigger import TriggerSuite
+from vendor_verifier.values.event import Usage
+from vendor_verifier.values.forecast import Assumptions, EntryForecast, Forecast
+from vendor_verifier.values.judgement import Price
+from vendor_verifier.values.plan import Entry, Plan
+from vendor_verifier.values.record import Attempt, Response
+from vendor_verifier.values.request import Turn
+from vendor_verifier.values.sample import Sample
+from vendor_verifier.wire.anthropic_messages import AnthropicMessages
+from vendor_verifier.wire.base import json_bytes
+
+_SHORT_ANSWER = Attempt(1, response=Response(text="ok", finish_reason="stop"))
+_MOST_TURNS = 100
+_BUDGETS = ("max_tokens", "max_completion_tokens")
+_FREE = Price(0.0, 0.0, source="simulated")
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """One request to come: the size of its words in bytes, and the turn it is made of."""
+
+    size: int
+    turn: Turn
+
+
+def forecast(prepared: Prepared, assumptions: Assumptions, now: datetime) -> Forecast:
+    """What the plan takes, vendor by vendor, at prices of ``now``.
+
+    Raises:
+        UsageError: a price of the config cannot be meant.
+    """
+    plan = prepared.plan
+    questions = list(_questions(prepared))
+    entries = tuple(_entry(entry, prepared, questions, assumptions, now) for entry in plan.entries)
+    n = len({sample.id for task in plan.tasks if _is_trigger(task.suite) for sample in task.samples})
+    ceiling, prevalence, drop = assumptions.ceiling, assumptions.prevalence, assumptions.drop
+    ceilings = [entry.cost_ceiling_usd for entry in entries]
+    return Forecast(
+        entries=entries,
+        assumptions=assumptions,
+        requests=sum(entry.requests for entry in entries),
+        retries=plan.retry.retries,
+        duration_s=_duration_s(plan, entries),
+        cost_usd=math.fsum(entry.cost_usd or 0.0 for entry in entries),
+        cost_ceiling_usd=None if None in ceilings else math.fsum(each for each in ceilings if each is not None),
+        unpriced=sum(entry.price is None for entry in entries),
+        trigger_samples=n,
+        detectable_drop=f1_detectable_drop(n, ceiling, prevalence) if n else None,
+        samples_for_drop=f1_samples(drop, ceiling, prevalence) if n else None,
+        max_requests=plan.max_requests,
+        max_cost_usd=plan.max_cost_usd,
+    )
+
+
+def _is_trigger(suite: str) -> bool:
+    return suite == TriggerSuite().name
+
+
+def _questions(prepared: Prepared) -> Iterator[_Question]:
+    """Every request that one round over all samples makes to one vendor."""
+    for task in prepared.plan.tasks:
+        suite = ready_suite(task.suite, task.options, task.samples)
+        for sample in task.samples:
+            for turn in _turns(suite, sample):
+                yield _Question(len(json_bytes({"messages": turn.messages, "tools": turn.tools})), turn)
+
+
+def _turns(suite: Suite, sample: Sample) -> Iterator[Turn]:
+    play = suite.play(sample)
+    try:
+        turn = next(play)
+        for _ in range(_MOST_TURNS):
+            yield turn
+            turn = play.send(_SHORT_ANSWER)
+    except StopIteration:
+        pass
+    finally:
+        play.close()
+
+
+def _entry(
+    entry: Entry, prepared: Prepared, questions: Sequence[_Question], assumptions: Assumptions, now: datetime
+) -> EntryForecast:
+    plan = prepared.plan
+    repeats, records = repeats_of(plan, entry), records_of(plan, entry)
+    default = _default_budget(entry, prepared)
+    budgets = [_budget(with_parameters(question.turn, entry), default) for question in questions]
+    inputs = repeats * sum(_tokens(question.size, assumptions) for question in questions)
+    outputs = repeats * sum(min(assumptions.answer_tokens, each or math.inf) for each in budgets)
+    most = None if None in budgets else repeats * sum(each for each in budgets if each is not None)
+    price = _FREE if entry.endpoint.base_url.startswith(SCHEME) else price_of(entry, now)
+    requests, concurrency = repeats * len(questions), entry.concurrency or plan.request_concurrency
+    return EntryForecast(
+        model=entry.model,
+        label=entry.label,
+        is_baseline=entry.is_baseline,
+        records=records,
+        requests=requests,
+        concurrency=concurrency,
+        input_tokens=inputs,
+        output_tokens=int(outputs),
+        output_ceiling_tokens=most,
+        duration_s=_entry_s(requests, concurrency, entry.requests_per_minute, assumptions),
+        price=price,
+        cost_usd=_cost(price, requests, inputs, int(outputs)),
+        cost_ceiling_usd=_cost(price, requests, inputs, most),
+    )
+
+
+def repeats_of(plan: Plan, entry: Entry) -> int:  # noqa: ARG001 the baseline may be asked more often than others
+    """How often each sample is put to this entry."""
+    return plan.repeat
+
+
+def records_of(plan: Plan, entry: Entry) -> int:
+    """How many records this entry is to have in the end."""
+    return repeats_of(plan, entry) * sum(len(task.samples) for task in plan.tasks)
+
+
+def _default_budget(entry: Entry, prepared: Prepared) -> int | None:
+    """The output limit that the protocol itself adds, if any."""
+    wire = wire_of(entry, prepared.registry.vendor(entry.vendor), prepared.wires)
+    return wire.default_max_tokens if isinstance(wire, AnthropicMessages) else None
+
+
+def _budget(turn: Turn, default: int | None) -> int | None:
+    stated = (turn.parameters.get(name) for name in _BUDGETS)
+    return next((each for each in stated if isinstance(each, int) and each > 0), default)
+
+
+def _tokens(size: int, assumptions: Assumptions) -> int:
+    return math.ceil(size / assumptions.bytes_per_token)
+
+
+def _cost(price: Price | None, requests: int, inputs: int, outputs: int | None) -> float | None:
+    """The tokens at the list price, nothing cached, and the fee of every request."""
+    if price is None or outputs is None:
+        return None
+    tokens = cost_usd(Usage(input=inputs, output=outputs), replace(price, request=0.0))
+    return None if tokens is None else tokens + requests * price.request * price.rate
+
+
+def _entry_s(requests: int, concurrency: int, per_minute: float | None, assumptions: Assumptions) -> float:
+    served = math.ceil(requests / concurrency) * assumptions.answer_s
+    return max(served, 60 * requests / per_minute) if per_minute else served
+
+
+def _duration_s(plan: Plan, entries: Sequence[EntryForecast]) -> float:
+    """Vendors work side by side, entries of one account one after the other, as many vendors at once as allowed."""
+    accounts: dict[str, float] = {}
+    for entry, foreseen in zip(plan.entries, entries, strict=True):
+        accounts[entry.account] = accounts.get(entry.account, 0.0) + foreseen.duration_s
+    return _side_by_side(accounts, plan.vendor_concurrency)
+
+
+def _side_by_side(accounts: Mapping[str, float], at_once: int | None) -> float:
+    longest = max(accounts.values(), default=0.0)
+    return longest if at_once is None else max(longest, math.fsum(accounts.values()) / at_once)
