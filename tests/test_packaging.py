@@ -85,7 +85,7 @@ def test_the_wheel_puts_one_name_into_site_packages_and_ships_no_runs_or_keys(bu
     assert "vendor_verifier/py.typed" in names
     with tarfile.open(next(built.glob("*.tar.gz"))) as source:
         names += source.getnames()
-    assert [name for name in names if name.endswith((".env", "config.yaml")) or "/runs/" in name] == []
+    assert [name for name in names if name.endswith(("/.env", "/config.yaml")) or "/runs/" in name] == []
 
 
 def test_an_installed_plugin_package_is_found_and_asked(tmp_path: Path) -> None:
