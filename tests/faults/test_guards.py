@@ -1,0 +1,55 @@
+"""The limits of a whole run, from the command line to the report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from killing import Bench, final_records, simulated
+
+from vendor_verifier.cli.main import run_app
+
+
+def test_a_run_ended_by_its_limit_says_so_and_can_go_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit code 3, the reason on the screen, in the manifest and in the report; going on sends the rest."""
+    bench = Bench(tmp_path, samples=6)
+    with simulated() as base:
+        bench.prepare(base)
+        folder = tmp_path / "run"
+        assert run_app(bench.arguments(folder, "--max-requests", "5")) == 3
+        assert "incomplete: --max-requests 5 was reached; go on with --incremental" in capsys.readouterr().err
+        assert len(final_records(folder)) == 5
+        manifest = json.loads((folder / "manifest.json").read_text())
+        assert (manifest["status"], manifest["limit"]) == ("interrupted", "--max-requests 5 was reached")
+        scores = json.loads((folder / "scores.json").read_text())
+        assert "the run was ended early: --max-requests 5 was reached" in scores["warnings"]
+        assert run_app(bench.arguments(folder)) == 0
+    assert len(final_records(folder)) == bench.planned
+    assert "limit" in json.loads((folder / "manifest.json").read_text())
+    assert not any("ended early" in words for words in json.loads((folder / "scores.json").read_text())["warnings"])
+
+
+def test_costs_without_a_price_are_refused_before_anything_is_sent(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A guard that cannot count is none, and says what it needs."""
+    bench = Bench(tmp_path, samples=1)
+    bench.prepare("http://127.0.0.1:9")
+    assert run_app(bench.arguments(tmp_path / "run", "--max-cost", "1")) == 2
+    err = capsys.readouterr().err
+    assert "--max-cost: the price of simulated-model: faithful, simulated-model: quantised is not known" in err
+    assert "add `price: {input: …, output: …}`" in err
+    assert not (tmp_path / "run" / "records.jsonl").exists() or (tmp_path / "run" / "records.jsonl").read_bytes() == b""
+
+
+def test_a_priced_run_stops_at_its_cost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The config's price times the tokens of the answers ends the run."""
+    bench = Bench(tmp_path, samples=12)
+    with simulated() as base:
+        bench.prepare(base)
+        config = tmp_path / "config.yaml"
+        config.write_text(config.read_text().replace("validator: openai", "validator: openai, price: {request: 1}"))
+        assert run_app(bench.arguments(tmp_path / "run", "--max-cost", "4", "--request-concurrency", "1")) == 3
+    assert "--max-cost 4 was reached" in capsys.readouterr().err
+    assert 4 <= len(final_records(tmp_path / "run")) <= 6
