@@ -77,6 +77,12 @@ def _head(exchange: Exchange) -> bytes:
 
 
 def _read_stream(exchange: Exchange, reader: Reader) -> tuple[Collected, Failure | None]:
+    at_once = getattr(reader, "read_stream", None)
+    if at_once is not None and exchange.failure is None:
+        # Some readers know an ordinary stream of theirs when they see it whole; see wire.chat_stream.
+        assembler = Assembler()
+        if at_once(exchange.chunks, assembler):
+            return assembler.collected(), None
     decoder = SseDecoder()
     assembler = Assembler()
     read, add = reader.read, assembler.add

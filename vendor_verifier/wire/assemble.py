@@ -8,7 +8,7 @@ Every text that leaves here can be written as UTF-8: lone surrogates become U+FF
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -122,6 +122,15 @@ class Assembler:
             case Anomaly(name):
                 self._anomalies[name] = None
 
+    def add_texts(self, texts: Sequence[str], at_ns: int) -> None:
+        """Take pieces of text, none of them empty, that arrived at one moment."""
+        if not texts:
+            return
+        if self._first_event_ns is None:
+            self._first_event_ns = at_ns
+        self._text += texts
+        self._token(at_ns, sum(map(len, texts)), is_answer=True)
+
     def collected(self, *, streamed: bool = True) -> Collected:
         """The answer so far. ``streamed`` False: no token moments, as they would be the body's."""
         response = Response(
@@ -141,7 +150,7 @@ class Assembler:
         written = writable(response)
         anomalies = dict.fromkeys([*self._anomalies, *self._noticed(response, written)])
         return Collected(
-            replace(written, anomalies=tuple(anomalies)),
+            replace(written, anomalies=tuple(anomalies)) if anomalies else written,
             self._fault,
             self._ended,
             self._moments() if streamed else TokenMoments(),
@@ -160,7 +169,7 @@ class Assembler:
             yield "usage_zero"
         if response.streamed and len(self._token_moments) == 1 and self._characters >= BUFFERED_CHARACTERS:
             yield "buffered"
-        if replacements(written) > replacements(response):
+        if written is not response and replacements(written) > replacements(response):
             yield "lone_surrogate"
 
     def _take_parsed(self, parsed: Parsed) -> None:

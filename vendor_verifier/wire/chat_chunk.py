@@ -6,11 +6,34 @@ both readers hear the same of every chunk; this one only hears the common ones s
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
 
-from vendor_verifier.values.event import ReasoningDelta, StreamEvent, TextDelta, ToolCallDelta
+from vendor_verifier.values.event import FinishReason, ReasoningDelta, StreamEvent, TextDelta, ToolCallDelta, Usage
+from vendor_verifier.wire.usage import chat_usage
+
+FINISH_REASONS: Mapping[str, FinishReason] = {
+    "tool_calls": "tool_calls",
+    "tool_call": "tool_calls",
+    "tool_use": "tool_calls",
+    "function_call": "tool_calls",
+    "stop": "stop",
+    "eos": "stop",
+    "eos_token": "stop",
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "length": "length",
+    "max_tokens": "length",
+    "model_length": "length",
+    "content_filter": "content_filter",
+    "sensitive": "content_filter",
+    "error": "error",
+    "abort": "error",
+    "network_error": "error",
+    "insufficient_system_resource": "error",
+}
 
 
 class _Function(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -43,8 +66,34 @@ class _Choice(msgspec.Struct, forbid_unknown_fields=True):
     stop_reason: None = None
 
 
+class _InputDetails(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    cached_tokens: int | None = None
+    audio_tokens: int | None = None
+
+
+class _OutputDetails(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    reasoning_tokens: int | None = None
+    audio_tokens: int | None = None
+    accepted_prediction_tokens: int | None = None
+    rejected_prediction_tokens: int | None = None
+
+
+class ChatUsage(msgspec.Struct, forbid_unknown_fields=True):
+    """Usage in the fields that :func:`vendor_verifier.wire.usage.chat_usage` reads, and those that come with them."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    total_tokens: int | None = None
+    prompt_tokens_details: _InputDetails | None = None
+    completion_tokens_details: _OutputDetails | None = None
+    prompt_cache_hit_tokens: int | None = None
+    prompt_cache_miss_tokens: int | None = None
+    cached_tokens: int | None = None
+    cost: float | None = None
+
+
 class ChatChunk(msgspec.Struct, forbid_unknown_fields=True):
-    """One chunk without usage, which comes once and is left to the lenient reader."""
+    """One chunk."""
 
     object: Literal["chat.completion.chunk"]
     choices: list[_Choice]
@@ -54,7 +103,7 @@ class ChatChunk(msgspec.Struct, forbid_unknown_fields=True):
     system_fingerprint: str | None = None
     created: int | None = None
     service_tier: str | None = None
-    usage: None = None
+    usage: ChatUsage | None = None
 
     @property
     def identity(self) -> tuple[str | None, str | None, str | None, str | None]:
@@ -73,12 +122,19 @@ class ChatChunk(msgspec.Struct, forbid_unknown_fields=True):
 _decode = msgspec.json.Decoder(ChatChunk).decode
 
 
-def ordinary_chunk(data: str) -> ChatChunk | None:
+def ordinary_chunk(data: str | bytes) -> ChatChunk | None:
     """The chunk in ``data`` if it is an ordinary one."""
     try:
-        return _decode(data)
+        chunk = _decode(data)
     except (msgspec.MsgspecError, UnicodeError):
         return None
+    # Without a count there may have been nothing at all between the braces, which is not usage.
+    return None if chunk.usage is not None and chunk.usage.prompt_tokens is None else chunk
+
+
+def usage_of(usage: ChatUsage) -> Usage:
+    """The token counts of a chunk's usage."""
+    return chat_usage(msgspec.to_builtins(usage))
 
 
 def deltas(choice: _Choice) -> list[StreamEvent]:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from vendor_verifier.values.event import (
     Anomaly,
     Fault,
     Finish,
-    FinishReason,
     Identity,
     ReasoningDelta,
     SseEvent,
@@ -25,32 +24,13 @@ from vendor_verifier.values.event import (
     TextDelta,
     ToolCallDelta,
 )
-from vendor_verifier.wire.chat_chunk import ChatChunk, deltas, ordinary_chunk
+from vendor_verifier.wire.assemble import Assembler
+from vendor_verifier.wire.chat_chunk import FINISH_REASONS, ChatChunk, deltas, ordinary_chunk, usage_of
+from vendor_verifier.wire.chat_stream import read_chat_stream
 from vendor_verifier.wire.fault import read_fault
 from vendor_verifier.wire.hearing import END_MARKER, Introductions, body_object, event_object
 from vendor_verifier.wire.payload import as_dict, as_list, as_text, as_whole, as_word
 from vendor_verifier.wire.usage import chat_usage
-
-FINISH_REASONS: Mapping[str, FinishReason] = {
-    "tool_calls": "tool_calls",
-    "tool_call": "tool_calls",
-    "tool_use": "tool_calls",
-    "function_call": "tool_calls",
-    "stop": "stop",
-    "eos": "stop",
-    "eos_token": "stop",
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "length": "length",
-    "max_tokens": "length",
-    "model_length": "length",
-    "content_filter": "content_filter",
-    "sensitive": "content_filter",
-    "error": "error",
-    "abort": "error",
-    "network_error": "error",
-    "insufficient_system_resource": "error",
-}
 
 
 class OpenAIChatReader:
@@ -60,6 +40,10 @@ class OpenAIChatReader:
         self._introductions = Introductions()
         self._said_anything = False
         self._last_identity: tuple[str | None, ...] = ()
+
+    def read_stream(self, chunks: Sequence[tuple[int, bytes]], assembler: Assembler) -> bool:
+        """See :func:`vendor_verifier.wire.chat_stream.read_chat_stream`; a reader that hears more does without."""
+        return type(self) is OpenAIChatReader and read_chat_stream(chunks, assembler)
 
     def read(self, event: SseEvent) -> Iterable[StreamEvent]:
         chunk = None if event.name else ordinary_chunk(event.data)
@@ -77,9 +61,11 @@ class OpenAIChatReader:
             if said:
                 self._said_anything = True
                 heard += said
-            raw = choice.finish_reason
-            if raw:
-                heard.append(Finish(FINISH_REASONS.get(raw.lower(), "unknown"), raw))
+        if chunk.usage is not None:
+            heard.append(usage_of(chunk.usage))
+        raw = None if choice is None else choice.finish_reason
+        if raw:
+            heard.append(Finish(FINISH_REASONS.get(raw.lower(), "unknown"), raw))
         return heard
 
     def _any_event(self, event: SseEvent) -> Iterator[StreamEvent]:

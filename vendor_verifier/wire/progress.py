@@ -13,6 +13,7 @@ from vendor_verifier.wire.base import Reader
 from vendor_verifier.wire.sse import SseDecoder
 
 _FIELD = b"data:"
+_PING = b'"ping"'
 _PINGS = (b'"type": "ping"', b'"type":"ping"')
 
 
@@ -40,15 +41,20 @@ class ProgressMeter:
         is_first = not self.has_token and self._look_for_token(chunk)
         window = self._tail + chunk
         self._tail = window[-(len(_FIELD) - 1) :]
+        if is_first:
+            return True
         fields = window.count(_FIELD)
-        return is_first or (fields > 0 and fields > sum(map(window.count, _PINGS)))
+        return fields > 0 and (_PING not in window or fields > sum(map(window.count, _PINGS)))
 
     def _look_for_token(self, chunk: bytes) -> bool:
-        for event in self._decoder.feed(chunk):
-            for heard in self._reader.read(event):
-                self._assembler.add(heard)
-            if self._assembler.has_token:
-                # What follows in this chunk is read when the answer is over.
-                self.has_token = True
-                break
+        start = 0
+        while start < len(chunk) and not self.has_token:
+            # What follows the first token in this chunk is read when the answer is over.
+            end = chunk.find(b"\n\n", start) + 2
+            end = end if end > 1 else len(chunk)
+            for event in self._decoder.feed(chunk[start:end]):
+                for heard in self._reader.read(event):
+                    self._assembler.add(heard)
+            self.has_token = self._assembler.has_token
+            start = end
         return self.has_token

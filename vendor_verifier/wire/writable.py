@@ -20,9 +20,22 @@ _WORDS = ("finish_raw", "served_model", "served_provider", "native_finish_reason
 
 def writable(response: Response) -> Response:
     """The same answer with every text fit for UTF-8 and every identifying word at most ``MAX_WORD`` characters."""
+    if _is_plain(response):
+        return response
     changes: dict[str, Any] = {name: well_formed(getattr(response, name)) for name in _TEXTS}
     changes |= {name: well_formed(word[:MAX_WORD]) for name in _WORDS if (word := getattr(response, name))}
     return replace(response, **changes, tool_calls=tuple(map(_writable_call, response.tool_calls)))
+
+
+def _is_plain(response: Response) -> bool:
+    """Nearly every answer: no text outside ASCII and no long word, so that there is nothing to change."""
+    calls = [text for call in response.tool_calls for text in (call.name, call.arguments, call.id) if text]
+    words = [word for name in _WORDS if (word := getattr(response, name))]
+    return (
+        all(map(str.isascii, (response.text, response.reasoning, *words, *calls)))
+        and max(map(len, words), default=0) <= MAX_WORD
+        and all(call.id is None or len(call.id) <= MAX_WORD for call in response.tool_calls)
+    )
 
 
 def replacements(response: Response) -> int:
