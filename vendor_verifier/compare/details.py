@@ -16,7 +16,7 @@ from vendor_verifier.compare.drawing import Draw, LogCounts, key_digest
 from vendor_verifier.compare.excerpts import case, compact, example, first_failure, reply, schema_text
 from vendor_verifier.metrics.tps import tps
 from vendor_verifier.metrics.ttft_ms import ttft_ms
-from vendor_verifier.suites.base import Suite, replay
+from vendor_verifier.suites.base import Suite, judged
 from vendor_verifier.values.details import (
     MAX_CASES,
     MAX_EXAMPLES,
@@ -142,8 +142,7 @@ class _Gathering:
             kind, message = (failure.kind, failure.message) if failure is not None else ("harness", None)
             entry.note(digest, example("failure", kind, record, sample, message=message))
             return
-        finals = (turn.attempts[-1] for turn in record.turns if turn.attempts)
-        score = replay(suite.play(sample), finals) or Score(suite.name)
+        score = judged(record, suite, sample)
         bad = _bad_call(score)
         problem = score.details.get("error")
         if bad is not None:

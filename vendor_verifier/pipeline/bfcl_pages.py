@@ -87,7 +87,7 @@ def _heard(folder: RunFolder, suite: Suite, samples: Mapping[str, Sample]) -> di
         if _is_not_charged(record):
             continue
         finals = (turn.attempts[-1] for turn in record.turns if turn.attempts)
-        score = replay(suite.play(sample), finals)
+        score = record.score or replay(suite.play(sample), finals)
         for task in sample.tags.get(TASKS_TAG) or [SUITE]:
             found = heard.setdefault(record.model, {}).setdefault(task, {}).setdefault(record.label, _Heard())
             found.latencies_s += call_latencies_s(record)
