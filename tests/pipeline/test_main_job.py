@@ -51,12 +51,12 @@ def test_resuming_gives_the_same_result_as_an_uninterrupted_run(bench: Any) -> N
     """Half of the records lost, then --incremental: same scores, and nothing that had succeeded is asked again."""
     bench.configure("official: faithful", "twin: faithful", "poor: quantised", "cutter: cutter")
     bench.samples(20)
-    _, straight = bench.run("--retries", "0")
+    _, straight = bench.run("--retries", "0", "--baseline-repeats", "1")
     records = bench.folder / "run" / "records.jsonl"
     lines = records.read_bytes().splitlines(keepends=True)
     records.write_bytes(b"".join(lines[::2]) + lines[1][:40])
     before = {json.loads(line)["sample"] + json.loads(line)["label"] for line in lines[::2]}
-    _, resumed = bench.run("--retries", "0", "--incremental")
+    _, resumed = bench.run("--retries", "0", "--incremental", "--baseline-repeats", "1")
     assert {label: decisions(figures) for label, figures in vendors_of(resumed).items()} == {
         label: decisions(figures) for label, figures in vendors_of(straight).items()
     }
@@ -184,7 +184,7 @@ def test_vendor_concurrency_one_still_asks_everybody_everything(bench: Any) -> N
     """Turns rotate through the vendors; nobody is left out."""
     bench.configure("official: faithful", "twin: faithful", "padded: padded")
     bench.samples(30)
-    code, scores = bench.run("--vendor-concurrency", "1")
+    code, scores = bench.run("--vendor-concurrency", "1", "--baseline-repeats", "1")
     assert code == 0
     assert {figures["counts"]["succeeded"] for figures in vendors_of(scores).values()} == {30}
 
@@ -211,6 +211,7 @@ def test_an_interrupted_run_exits_with_its_signal_prints_the_table_and_can_be_re
     bench.samples(200)
     command = [
         sys.executable, "-m", "vendor_verifier.cli.main", "run", "--request-concurrency", "2",
+        "--baseline-repeats", "1",
         "--test-file-path", str(bench.folder / "samples.jsonl"), "-o", str(bench.folder / "run"),
     ]  # fmt: skip
     with subprocess.Popen(
@@ -224,7 +225,7 @@ def test_an_interrupted_run_exits_with_its_signal_prints_the_table_and_can_be_re
     lines = (bench.folder / "run" / "records.jsonl").read_bytes().splitlines(keepends=True)
     assert 10 <= len(lines) < 400
     assert all(line.endswith(b"\n") for line in lines)
-    code, scores = bench.run("--incremental", "--request-concurrency", "50")
+    code, scores = bench.run("--incremental", "--request-concurrency", "50", "--baseline-repeats", "1")
     assert code == 0
     assert {figures["counts"]["succeeded"] for figures in vendors_of(scores).values()} == {200}
     assert vendors_of(scores)["slow"]["f1"] == 1.0

@@ -38,7 +38,6 @@ def run_main_job(options: RunOptions) -> int:
 
 def _print_plan(prepared: Prepared) -> None:
     plan = prepared.plan
-    each = plan.records_per_entry
     lines = [
         plain(
             f"{task.suite}: {len(task.samples)} samples of {prepared.datasets[task.suite].name}, "
@@ -49,14 +48,15 @@ def _print_plan(prepared: Prepared) -> None:
     for entry in plan.entries:
         words = [
             f"{entry.model} / {entry.label}",
-            f"{each} requests to {entry.endpoint.base_url}",
+            f"{plan.records_of(entry)} requests to {entry.endpoint.base_url}",
             f"model {entry.endpoint.model_id}",
             f"key {'from ' + entry.key_name if entry.key_name else 'none'}",
             f"{entry.concurrency or plan.request_concurrency} at a time",
         ]
-        words += ["baseline"] if entry.is_baseline else []
+        words += [f"baseline, asked {plan.repeat_of(entry)} time(s)"] if entry.is_baseline else []
         lines.append("  " + plain("; ".join(words)))
-    lines.append(f"{each * len(plan.entries)} requests in all, retries not counted; nothing was sent")
+    whole = sum(map(plan.records_of, plan.entries))
+    lines.append(f"{whole} requests in all, retries not counted; nothing was sent")
     sys.stdout.write("\n".join(lines) + "\n")
 
 

@@ -69,6 +69,10 @@ class RunOptions:
     filter_tags: Annotated[tuple[str, ...], many("Only with all of these tags (repeatable).", WHAT)] = ()
     stratify_by: Annotated[str | None, option("With --limit: keep each category's share.", WHAT)] = None
     repeat: Annotated[int, option("Ask everything N times.", WHAT, check=_AT_LEAST_1)] = 1
+    baseline_repeats: Annotated[
+        int,
+        option("Ask baselines at least N times.", WHAT, check=_AT_LEAST_1),
+    ] = 2
     seed: Annotated[int, option("Order of asking, simulated answers.", WHAT)] = 0
     skip_bad_samples: Annotated[bool, flag("Leave out unreadable lines, and say so.", WHAT)] = False
     vendor_path: Annotated[tuple[Path, ...], many("Folder with vendor plugins (repeatable).", WHAT)] = ()
@@ -147,6 +151,7 @@ class RunOptions:
             dataset_format=self.dataset_format,
             selection=self._selection(),
             repeat=self.repeat,
+            baseline_repeats=self.baseline_repeats,
             seed=self.seed,
             output_dir=self.output_dir,
             incremental=self.incremental,

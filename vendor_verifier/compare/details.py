@@ -107,16 +107,17 @@ class _Gathering:
     baselines: Mapping[str, str]
     samples: Mapping[tuple[str, str], Sample]
     suites: Mapping[str, Suite]
-    repeat: int
+    repeats: Mapping[tuple[str, str], int]
     said: dict[str, dict[_Question, _Said]] = field(default_factory=dict)
     start: float | None = None
 
     def take(self, record: Record) -> None:
         """Everything that one record contributes; nothing if it does not belong to the plan."""
         entry = self.entries.get((record.model, record.label))
+        most = self.repeats.get((record.model, record.label), 0)
         sample = self.samples.get((record.suite, record.sample))
         suite = self.suites.get(record.suite)
-        if entry is None or sample is None or suite is None or not 0 <= record.repetition < self.repeat:
+        if entry is None or sample is None or suite is None or not 0 <= record.repetition < most:
             return
         digest = key_digest(record.suite, record.sample, record.repetition)
         if not entry.admit(digest, record):
@@ -203,7 +204,7 @@ def build_details(
         baselines=baselines,
         samples={(task.suite, sample.id): sample for task in tasks if not task.apart for sample in task.samples},
         suites=suites,
-        repeat=repeat,
+        repeats={(entry.model, entry.label): repeat if entry.repeat is None else entry.repeat for entry in entries},
     )
     for record in records:
         gathering.take(record)

@@ -2,8 +2,9 @@
 
 Rules that decide what a number is taken over:
 
-- A record counts if the plan holds its model, label, suite and sample, and its repetition is below ``repeat``; others
-  are ignored with a warning. Of two records under one key ``values.record.supersedes`` says which stands.
+- A record counts if the plan holds its model, label, suite and sample, and its repetition is below the entry's
+  ``repeat``; others are ignored with a warning. Of two records under one key ``values.record.supersedes`` says which
+  stands.
 - Success rate = succeeded ÷ planned when the run is complete, so a lost row is a failure. When it was interrupted the
   samples never sent are left out (planned − recorded says how many): a stop at half time is not 50 % failure. Records
   that failed before anything was asked (``untranslatable``, ``harness``) are left out in both cases.
@@ -63,21 +64,25 @@ class _Board:
     columns: Mapping[EntryKey, Columns] = field(default_factory=dict)
     features: Mapping[EntryKey, FeatureRows] = field(default_factory=dict)
 
-    @property
-    def planned(self) -> int:
-        """Records each entry should have, without those apart."""
-        return self.repeat * sum(len(task.samples) for task in self.tasks.values() if not task.apart)
+    def repeat_of(self, entry: EntryInfo) -> int:
+        """How often the entry was to be asked everything."""
+        return self.repeat if entry.repeat is None else entry.repeat
 
-    @property
-    def planned_apart(self) -> int:
-        """Records each entry should have beside them."""
-        return self.repeat * sum(len(task.samples) for task in self.tasks.values() if task.apart)
+    def planned(self, entry: EntryInfo) -> int:
+        """Records the entry should have, without those apart."""
+        return self.repeat_of(entry) * sum(len(task.samples) for task in self.tasks.values() if not task.apart)
+
+    def planned_apart(self, entry: EntryInfo) -> int:
+        """Records the entry should have beside them."""
+        return self.repeat_of(entry) * sum(len(task.samples) for task in self.tasks.values() if task.apart)
 
     @property
     def whole(self) -> bool:
         """No record is missing."""
-        return all(len(columns.rows) == self.planned for columns in self.columns.values()) and all(
-            len(features.rows) == self.planned_apart for features in self.features.values()
+        return all(
+            len(self.columns[entry.model, entry.label].rows) == self.planned(entry)
+            and len(self.features[entry.model, entry.label].rows) == self.planned_apart(entry)
+            for entry in self.entries
         )
 
     @property
@@ -90,7 +95,7 @@ class _Board:
         """Trigger decisions of the entry, one mapping per repetition."""
         columns = self.columns[entry.model, entry.label]
         missing = self.triggers if self.complete and columns.rows else ()
-        return [columns.run(TRIGGER, number, missing) for number in range(self.repeat)]
+        return [columns.run(TRIGGER, number, missing) for number in range(self.repeat_of(entry))]
 
 
 def score_run(
@@ -112,7 +117,8 @@ def score_run(
 ) -> Report:
     """Score every entry of the plan over ``records``, which are read once and not kept.
 
-    The samples of all ``tasks`` × ``repeat`` are what was planned for each entry; repetitions are numbered from 0.
+    The samples of all ``tasks`` × ``repeat``, or the entry's own, are what was planned for an entry; repetitions are
+    numbered from 0.
     ``suites`` judge the records of each task (default: the trigger suite alone). ``complete`` says that
     nothing more is coming, so that a missing record is a lost one (True for imported files), or that the run was
     interrupted (False); ``None`` looks whether any record is missing and then takes the run for interrupted.
@@ -167,12 +173,14 @@ def _collect(board: _Board, suites: Mapping[str, Suite], records: Iterable[Recor
     """Fill the board's columns; the number of records that do not belong to the plan."""
     samples = {(task.suite, sample.id): sample for task in board.tasks.values() for sample in task.samples}
     defective = {sample.id for sample in samples.values() if schema_defects(sample)}
+    repeats = {(entry.model, entry.label): board.repeat_of(entry) for entry in board.entries}
     ignored = 0
     for record in records:
         columns = board.columns.get((record.model, record.label))
+        most = repeats.get((record.model, record.label), 0)
         sample = samples.get((record.suite, record.sample))
         suite = suites.get(record.suite)
-        if columns is None or sample is None or suite is None or not 0 <= record.repetition < board.repeat:
+        if columns is None or sample is None or suite is None or not 0 <= record.repetition < most:
             ignored += 1
             continue
         if board.tasks[record.suite].apart:
@@ -212,7 +220,7 @@ def _baselines(entries: Sequence[EntryInfo]) -> tuple[dict[str, EntryInfo], list
 def _vendor(board: _Board, entry: EntryInfo, baseline: EntryInfo | None) -> VendorScore:
     """Everything about one entry but its ranks."""
     columns = board.columns[entry.model, entry.label]
-    asked = columns.asked(board.planned, complete=board.complete)
+    asked = columns.asked(board.planned(entry), complete=board.complete)
     suites = _suites(board, entry)
     schema = columns.schema(board.schema_policy)
     distributions = columns.distributions()
@@ -239,7 +247,7 @@ def _vendor(board: _Board, entry: EntryInfo, baseline: EntryInfo | None) -> Vend
         model_id=entry.model_id,
         is_baseline=entry is baseline,
         provider=entry.provider,
-        planned=board.planned,
+        planned=board.planned(entry),
         recorded=len(columns.rows),
         succeeded=columns.count("succeeded"),
         succeeded_first_try=columns.count("succeeded_first_try"),
@@ -264,14 +272,14 @@ def _vendor(board: _Board, entry: EntryInfo, baseline: EntryInfo | None) -> Vend
 def _suites(board: _Board, entry: EntryInfo) -> dict[str, SuiteScore]:
     """Results of the evaluations that score by a mean; nothing for an entry without any record."""
     columns, features = board.columns[entry.model, entry.label], board.features[entry.model, entry.label]
-    scores = {}
+    scores, repeat = {}, board.repeat_of(entry)
     for task in board.tasks.values():
         if task.apart:
             if features.rows:
-                scores[task.suite] = features.score(task.suite, task.samples, board.repeat, entry.provider)
+                scores[task.suite] = features.score(task.suite, task.samples, repeat, entry.provider)
         elif task.main is not None and columns.rows:
             rows = columns.of_suite(task.suite)
-            planned = len(task.samples) * board.repeat
+            planned = len(task.samples) * repeat
             aside = sum(key[0] == task.suite for key in columns.misrouted)
             lost = planned - len(rows) - aside if board.complete else 0
             scores[task.suite] = suite_score(planned, rows, lost)

@@ -38,7 +38,10 @@ def new_manifest(run: str, prepared: Prepared, score: ScoreRequest) -> dict[str,
         "created_at": now_text(),
         "finished_at": None,
         "status": "running",
-        "entries": describe(plan.entries),
+        "entries": [
+            told | {"repeat": plan.repeat_of(entry)}
+            for told, entry in zip(describe(plan.entries), plan.entries, strict=True)
+        ],
         "tasks": [_told_task(task, prepared) for task in plan.tasks],
         "settings": _settings(plan),
         "score": asdict(score),
@@ -73,9 +76,14 @@ def identity(plan: Plan) -> dict[str, Any]:
         "samples": {task.suite: _digest(task) for task in plan.tasks},
         "suites": {task.suite: dict(task.options) for task in plan.tasks},
         "repeat": plan.repeat,
+        **({"baseline_repeats": most} if (most := _most_repeats(plan)) > plan.repeat else {}),
         # Only where it is so: what was stored without texts cannot be gone on with them, nor the other way round.
         **({"redacted": True} if plan.redact_content else {}),
     }
+
+
+def _most_repeats(plan: Plan) -> int:
+    return max((plan.repeat_of(entry) for entry in plan.entries), default=plan.repeat)
 
 
 def _digest(task: Task) -> str:
@@ -105,7 +113,8 @@ def refuse_other_plan(folder: RunFolder, stored: Mapping[str, Any], plan: Plan) 
     differing = [key for key in {**now, **known} if known.get(key) != now.get(key)]
     raise RunFolderError(
         f"{folder.path} was made with other {', '.join(differing)}; "
-        "resume with the same configuration, samples and --repeat, or start a new run with another --output-dir"
+        "resume with the same configuration, samples, --repeat and --baseline-repeats, or start a new run with another "
+        "--output-dir"
     )
 
 
@@ -124,6 +133,7 @@ def entry_infos(manifest: Mapping[str, Any]) -> tuple[EntryInfo, ...]:
                 model_id=entry["model_id"],
                 provider=entry.get("provider"),
                 is_baseline=bool(entry.get("is_baseline")),
+                repeat=entry.get("repeat"),
             )
             for entry in manifest["entries"]
         )
@@ -144,6 +154,7 @@ def now_text() -> str:
 def _settings(plan: Plan) -> dict[str, Any]:
     return {
         "repeat": plan.repeat,
+        "baseline_repeats": _most_repeats(plan),
         "seed": plan.seed,
         "client": plan.client,
         "transport": plan.transport,

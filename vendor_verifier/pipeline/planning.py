@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from vendor_verifier.compare.trials import TRIGGER
 from vendor_verifier.config import Configuration, load_config
 from vendor_verifier.config.env_file import read_variables
 from vendor_verifier.config.suite_options import known_suite, shared_options, split_options, suite_options
@@ -69,6 +70,8 @@ def prepare(request: RunRequest, environ: Mapping[str, str], *, require_keys: bo
         entries=entries,
         tasks=tuple(tasks),
         repeat=request.repeat,
+        # Without the suite that compares with the baseline there is no noise to measure.
+        baseline_repeats=request.baseline_repeats if TRIGGER in request.suites else 1,
         seed=request.seed,
         request_concurrency=request.request_concurrency,
         vendor_concurrency=request.vendor_concurrency,

@@ -55,6 +55,7 @@ class RunRequest:
     dataset_format: str | None = None
     selection: Selection = field(default_factory=Selection)
     repeat: int = 1
+    baseline_repeats: int = 1
     seed: int = 0
     output_dir: Path | None = None
     incremental: bool = False

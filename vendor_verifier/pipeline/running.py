@@ -148,12 +148,14 @@ def is_answered(record: Record) -> bool:
 
 def _items(plan: Plan, prepared: Prepared) -> Iterator[WorkItem]:
     lines = [_line(entry, prepared) for entry in plan.entries]
+    most = max((plan.repeat_of(entry) for entry in plan.entries), default=plan.repeat)
     for task in plan.tasks:
         suite = ready_suite(task.suite, task.options, task.samples)
         for sample in task.samples:
-            for repetition in range(plan.repeat):
+            for repetition in range(most):
                 for line in lines:
-                    yield WorkItem(line, suite, sample, repetition, task.timeout_s)
+                    if repetition < plan.repeat_of(line.entry):
+                        yield WorkItem(line, suite, sample, repetition, task.timeout_s)
 
 
 def _line(entry: Entry, prepared: Prepared) -> Line:

@@ -66,7 +66,13 @@ def read_trials(folder: RunFolder) -> StoredTrials:
         if own.rows:
             whole = manifest.get("status") in ("finished", "imported")
             found = trials_of(
-                info.label, own, planned, repeat=repeat, complete=whole, policy=score.schema_policy, main=main
+                info.label,
+                own,
+                planned,
+                repeat=info.repeat or repeat,
+                complete=whole,
+                policy=score.schema_policy,
+                main=main,
             )
             trials.setdefault(info.model, []).append(found)
     return StoredTrials(
@@ -90,13 +96,15 @@ def _columns(
     suites: Mapping[str, Suite],
 ) -> dict[tuple[str, str], Columns]:
     repeat = int(folder.read_manifest()["settings"]["repeat"])
+    repeats = {(info.model, info.label): info.repeat or repeat for info in infos}
     by_id = {(suite, sample.id): sample for suite, found in samples.items() for sample in found}
     columns = {(info.model, info.label): Columns() for info in infos}
     # What cannot be read was already told when the run was scored.
     for record in folder.read_records(lambda _number, _reason: None):
         own = columns.get((record.model, record.label))
         sample = by_id.get((record.suite, record.sample))
-        if own is not None and sample is not None and 0 <= record.repetition < repeat:
+        most = repeats.get((record.model, record.label), 0)
+        if own is not None and sample is not None and 0 <= record.repetition < most:
             own.add(record.sample, record.repetition, facts_of(record, suites[record.suite], sample))
     for info in infos:
         if info.provider:

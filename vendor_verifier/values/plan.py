@@ -94,8 +94,9 @@ class Task:
 class Plan:
     """A whole run, decided before anything is sent. ``vendor_concurrency`` None means all vendors at once.
 
-    ``max_requests`` and ``max_cost_usd`` end a sitting early, None for no limit. ``redact_content``: nothing that was
-    asked or answered is stored, only digests and what scoring needs.
+    Baselines are asked everything ``baseline_repeats`` times if that is more than ``repeat``: what they differ by from
+    themselves is noise. ``max_requests`` and ``max_cost_usd`` end a sitting early, None for no limit.
+    ``redact_content``: nothing that was asked or answered is stored, only digests and what scoring needs.
     """
 
     entries: tuple[Entry, ...]
@@ -112,8 +113,12 @@ class Plan:
     max_requests: int | None = None
     max_cost_usd: float | None = None
     redact_content: bool = False
+    baseline_repeats: int = 1
 
-    @property
-    def records_per_entry(self) -> int:
-        """How many records each entry is to have in the end."""
-        return self.repeat * sum(len(task.samples) for task in self.tasks)
+    def repeat_of(self, entry: Entry) -> int:
+        """How often ``entry`` is asked every sample."""
+        return max(self.repeat, self.baseline_repeats) if entry.is_baseline else self.repeat
+
+    def records_of(self, entry: Entry) -> int:
+        """How many records ``entry`` is to have in the end."""
+        return self.repeat_of(entry) * sum(len(task.samples) for task in self.tasks)

@@ -112,7 +112,10 @@ class SchemaCounts:
 
 @dataclass(frozen=True, slots=True)
 class EntryInfo:
-    """What scoring needs to know of an entry: a line of the ranking without its endpoint, key or limits."""
+    """What scoring needs to know of an entry: a line of the ranking without its endpoint, key or limits.
+
+    ``repeat`` is how often it was asked everything, ``None`` for as often as the run says.
+    """
 
     model: str
     label: str
@@ -120,6 +123,7 @@ class EntryInfo:
     model_id: str
     provider: str | None = None
     is_baseline: bool = False
+    repeat: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
