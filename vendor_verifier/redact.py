@@ -50,7 +50,7 @@ def redacted_score(score: Score) -> Score:
     return replace(
         score,
         calls=tuple(CallVerdict(digest_text(call.tool), call.verdict) for call in score.calls),
-        details={key: value if _says_nothing(key, value) else _digest(value) for key, value in score.details.items()},
+        details={key: value if _says_nothing(key, value) else _detail(value) for key, value in score.details.items()},
     )
 
 
@@ -125,6 +125,11 @@ def _says_nothing(key: str, value: object) -> bool:
     """Whether a detail holds no text but a suite's own word."""
     is_word = isinstance(value, str) and key in _KEPT_DETAILS and _MACHINE_WORD.fullmatch(value) is not None
     return value is None or isinstance(value, (bool, int, float)) or is_word
+
+
+def _detail(value: object) -> object:
+    """A list stays one of as many digests: readers tell a list of sentences from a single one."""
+    return [_digest(item) for item in value] if isinstance(value, (list, tuple)) else _digest(value)
 
 
 def _digest(value: object) -> str:

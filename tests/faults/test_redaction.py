@@ -158,3 +158,32 @@ def test_a_text_survives_nowhere_in_a_sample(words: str) -> None:
     sample = redacted_sample(Sample("id-1", turn, {"calls": words}, {"category": "c", "note": words}))
     assert words not in repr(sample)
     assert (sample.id, sample.tags) == ("id-1", {"category": "c"})
+
+
+def _words_apart(value: Any) -> Any:
+    """Scores without the sentences that say why: a redacted run has digests for them."""
+    if isinstance(value, dict):
+        return {key: _words_apart(item) for key, item in value.items() if key not in ("problems", "checks")}
+    return value
+
+
+def test_every_evaluation_scores_the_same_without_texts(tmp_path: Path) -> None:
+    """Tool calls, pages of BFCL, checks of features: what each of them finds does not need the texts to be stored."""
+    lines = ["simulated-model:", "  vendors:"]
+    lines += [
+        f"    - {{name: {label}, model_id: simulated-model, url: 'sim://{label}', validator: openai}}"
+        for label in LABELS[:2]
+    ]
+    (tmp_path / "config.yaml").write_text("\n".join(lines) + "\n")
+    found = []
+    for output, more in (("plain", []), ("redacted", ["--redact-content"])):
+        suites = ["toolbench", "mcptoolbench", "tool_correctness", "bfcl", "contract"]
+        assert run_app([
+            "--config-file-path", str(tmp_path / "config.yaml"), "-o", str(tmp_path / output), "-n", "5", "--quiet",
+            "--no-history", *(word for suite in suites for word in ("--suite", suite)), *more,
+        ]) == 0  # fmt: skip
+        scores = json.loads((tmp_path / output / "scores.json").read_text())
+        vendors = scores["models"]["simulated-model"]["vendors"]
+        found.append({label: _words_apart(vendor["suites"]) for label, vendor in vendors.items()})
+    assert found[0] == found[1]
+    assert set(found[0]["quantised"]) == {"toolbench", "mcptoolbench", "tool_correctness", "bfcl", "contract"}
