@@ -17,14 +17,15 @@ DASK = ("--executor", "dask", "--dask-scheduler")
 
 def test_scores_equal_the_local_run_s_and_records_say_where_from(site: Site, cluster: Cluster) -> None:
     """Same seed, same scores; every planned record once, with worker and block; TTFT measured no worse than here."""
-    site.configure("official: faithful", "poor: quantised", samples=60)
+    site.configure("official: faithful", "poor: quantised", samples=60, baseline=True)
     assert site.run("here")[0] == 0
     code, err = site.run("there", *DASK, cluster.address)
     assert code == 0, err
     assert site.decisions("there") == site.decisions("here")
     records = site.records("there")
     assert set(keys_of(records).values()) == {1}
-    assert len(records) == 120
+    assert keys_of(records) == keys_of(site.records("here"))
+    assert len(records) >= 120
     assert {record["worker"] for record in records} == {"w0", "w1"}
     assert {record["block"] for record in records} == {0, 1, 2}
     assert {record["label"] for record in records if record["worker"] == "w0"} == {"official", "poor"}

@@ -156,8 +156,10 @@ class Site:
     folder: Path
     vendors: WatchedVendors
 
-    def configure(self, *labels_and_personas: str, settings: str = "", samples: int = 60) -> None:
-        """Write config.yaml for ``label: persona`` pairs, the first the baseline, and ``samples`` questions."""
+    def configure(
+        self, *labels_and_personas: str, settings: str = "", samples: int = 60, baseline: bool = False
+    ) -> None:
+        """Write config.yaml for ``label: persona`` pairs (the first a baseline on request) and the questions."""
         lines = ["simulated-model:", "  vendors:"]
         for number, words in enumerate(labels_and_personas):
             label, persona = words.split(": ")
@@ -169,7 +171,7 @@ class Site:
                 "      validator: openai",
                 *(f"      {line}" for line in settings.splitlines()),
             ]
-            lines += ["      is_baseline: true"] if number == 0 else []
+            lines += ["      is_baseline: true"] if number == 0 and baseline else []
         (self.folder / "config.yaml").write_text("\n".join(lines) + "\n", encoding="utf-8")
         bodies = [
             {"messages": [{"role": "user", "content": f"Please look up record {number}."}], "tools": [_TOOL]}
