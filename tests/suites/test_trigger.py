@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -126,3 +127,14 @@ def test_kept_checkers_are_compiled_once_per_sample() -> None:
     """The same sample gets the same checker."""
     kept = KeptCheckers()
     assert kept(SAMPLE) is kept(SAMPLE)
+
+
+def test_kept_checkers_are_shared_by_samples_with_the_same_tools() -> None:
+    """Another sample with equal tools is not compiled again; one with other tools is."""
+    kept = KeptCheckers()
+    other = replace(
+        SAMPLE, id="other", turn=replace(SAMPLE.turn, tools=tuple(dict(tool) for tool in SAMPLE.turn.tools))
+    )
+    bare = replace(SAMPLE, id="bare", turn=replace(SAMPLE.turn, tools=()))
+    assert kept(SAMPLE) is kept(other)
+    assert kept(SAMPLE) is not kept(bare)

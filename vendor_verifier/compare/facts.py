@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from vendor_verifier.metrics import METRICS
 from vendor_verifier.metrics.base import answers
 from vendor_verifier.metrics.decoding import Decoding, buffered
-from vendor_verifier.metrics.e2e_tps import record_delivery
-from vendor_verifier.metrics.tps import record_decoding
+from vendor_verifier.metrics.measuring import measured
 from vendor_verifier.metrics.usage import zero_usage
 from vendor_verifier.suites.base import Suite, judged
 from vendor_verifier.values.record import Attempt, Record
@@ -61,7 +59,7 @@ def facts_of(record: Record, suite: Suite, sample: Sample, *, defective: bool = 
     ``defective``: a schema of the sample's own tools is unusable, which explains a refusal.
     """
     score = judged(record, suite, sample)
-    final = record.final
+    final, known = record.final, measured(record)
     kind = None if record.succeeded else _failure_kind(record)
     answered = None if final is None else final.response
     anomalies = dict.fromkeys([*score.anomalies, *_anomalies(record)])
@@ -74,9 +72,9 @@ def facts_of(record: Record, suite: Suite, sample: Sample, *, defective: bool = 
         attempts=sum(len(turn.attempts) for turn in record.turns),
         decision=score.decision,
         classes=tuple(call.verdict for call in score.calls),
-        values=tuple(metric.measure(record) for metric in METRICS),
-        decoding=record_decoding(record),
-        delivery=record_delivery(record),
+        values=known.values,
+        decoding=known.decoding,
+        delivery=known.delivery,
         failure=kind,
         finish_reason=answered.finish_reason or "none" if answered is not None and record.succeeded else None,
         served_model=None if answered is None else answered.served_model,

@@ -172,7 +172,9 @@ def _standings(board: _Board) -> tuple[tuple[ModelScore, ...], list[str]]:
 def _collect(board: _Board, suites: Mapping[str, Suite], records: Iterable[Record]) -> int:
     """Fill the board's columns; the number of records that do not belong to the plan."""
     samples = {(task.suite, sample.id): sample for task in board.tasks.values() for sample in task.samples}
-    defective = {sample.id for sample in samples.values() if schema_defects(sample)}
+    trigger = suites.get(TRIGGER)
+    checkers = trigger.checkers if isinstance(trigger, TriggerSuite) else KeptCheckers()
+    defective = {sample.id for sample in samples.values() if schema_defects(sample, checkers(sample))}
     repeats = {(entry.model, entry.label): board.repeat_of(entry) for entry in board.entries}
     ignored = 0
     for record in records:

@@ -13,7 +13,7 @@ from vendor_verifier.values.record import Attempt, Record
 
 def record_delivery(record: Record) -> Decoding | None:
     """Output tokens and the seconds from sending to the last token, summed over the turns that measured."""
-    parts = [part for part in map(_delivery, answers(record)) if part is not None]
+    parts = [part for part in map(delivery, answers(record)) if part is not None]
     return Decoding(sum(part.tokens for part in parts), sum(part.seconds for part in parts)) if parts else None
 
 
@@ -23,7 +23,8 @@ def e2e_tps(record: Record) -> float | None:
     return None if measured is None else measured.tokens / measured.seconds
 
 
-def _delivery(attempt: Attempt) -> Decoding | None:
+def delivery(attempt: Attempt) -> Decoding | None:
+    """Output tokens and the seconds from sending to the last token of one attempt."""
     timing, output = attempt.timing, reported_usage(attempt).output
     if timing is None or not timing.last_token_ns or not output:
         return None

@@ -17,6 +17,8 @@ def reported_usage(attempt: Attempt) -> Usage:
     if response is None or response.usage is None:
         return NOTHING_REPORTED
     usage = response.usage
+    if usage.input != 0 and (usage.output != 0 or not said_something(response)):
+        return usage
     output = None if usage.output == 0 and said_something(response) else usage.output
     return Usage(usage.input or None, output, usage.cached, usage.reasoning, usage.cost_usd)
 

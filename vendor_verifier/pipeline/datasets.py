@@ -17,6 +17,7 @@ from vendor_verifier.sample_files import file_digest
 from vendor_verifier.shipped import shipped
 from vendor_verifier.suites import SuiteKind
 from vendor_verifier.suites.schema import dataset_defects
+from vendor_verifier.suites.trigger import KeptCheckers
 from vendor_verifier.values.sample import Sample
 
 
@@ -90,8 +91,9 @@ def chosen_samples(dataset: Dataset, options: TaskOptions, request: RunRequest) 
 
 def sample_defects(samples: Iterable[Sample]) -> list[str]:
     """What is wrong with the samples themselves, each with the line it stands on."""
+    checkers = KeptCheckers()
     return [
         f"line {sample.source.line}: {defect}" if sample.source else f"{sample.id}: {defect}"
         for sample in samples
-        for defect in dataset_defects(sample)
+        for defect in dataset_defects(sample, checkers(sample))
     ]

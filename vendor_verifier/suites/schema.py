@@ -9,6 +9,7 @@ Arguments are read by RFC 8259 (see :mod:`vendor_verifier.wire.payload`); of dup
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import jsonschema_rs
@@ -55,10 +56,31 @@ class ArgumentChecker:
             return CallVerdict(call.name, "empty_arguments")
         return CallVerdict(call.name, "invalid_json", f"no arguments were sent; {verdict.message}"[:MESSAGE_CAP])
 
+    def violations(self, call: ToolCall, most: int = 20) -> tuple[tuple[str, str], ...]:
+        """(JSON pointer, message) of every place where the arguments break the tool's schema, at most ``most``.
+
+        Empty where they are valid, are no JSON object, or the schema cannot judge: :meth:`check` tells these apart.
+        """
+        validator = self._validator(call.name) if call.name in self._parameters else ""
+        if isinstance(validator, str):
+            return ()
+        try:
+            arguments = parse_json(call.arguments) if call.arguments.strip() else {}
+            errors = islice(validator.iter_errors(arguments), most) if isinstance(arguments, dict) else ()
+            return tuple((_pointer(error.instance_path), error.message[:MESSAGE_CAP]) for error in errors)
+        except (PayloadError, ValueError):
+            return ()
+
     def unusable(self, name: str) -> str | None:
         """Why the schema of this tool cannot judge anything, or ``None`` when it can."""
         validator = self._validator(name)
         return validator if isinstance(validator, str) else None
+
+    @property
+    def defects(self) -> tuple[str, ...]:
+        """Which of the schemas cannot be used, and why, in words."""
+        reasons = ((name, self.unusable(name)) for name in self._parameters)
+        return tuple(f"the schema of tool {name!r} is unusable: {reason}" for name, reason in reasons if reason)
 
     def _validate(self, name: str, arguments: object) -> CallVerdict:
         validator = self._validator(name)
@@ -109,8 +131,11 @@ def _pointer(path: Sequence[str | int]) -> str:
     return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
 
 
-def dataset_defects(sample: Sample) -> tuple[str, ...]:
-    """What is wrong with the sample's own tools, in words: no or repeated names, schemas that cannot be used."""
+def dataset_defects(sample: Sample, checker: ArgumentChecker | None = None) -> tuple[str, ...]:
+    """What is wrong with the sample's own tools, in words: no or repeated names, schemas that cannot be used.
+
+    ``checker`` is one that was made for the same tools, if there is one.
+    """
     found: list[str] = []
     seen: set[str] = set()
     for position, tool in enumerate(sample.turn.tools, 1):
@@ -121,11 +146,9 @@ def dataset_defects(sample: Sample) -> tuple[str, ...]:
             found.append(f"tool {name!r} is declared twice; the first definition counts")
         else:
             seen.add(name)
-    return (*dict.fromkeys(found), *schema_defects(sample))
+    return (*dict.fromkeys(found), *schema_defects(sample, checker))
 
 
-def schema_defects(sample: Sample) -> tuple[str, ...]:
+def schema_defects(sample: Sample, checker: ArgumentChecker | None = None) -> tuple[str, ...]:
     """Which of the sample's tool schemas cannot be used, and why; calls of those tools are nobody's fault."""
-    checker = ArgumentChecker(sample.turn.tools)
-    reasons = {name: checker.unusable(name) for name, _ in _declarations(sample.turn.tools)}
-    return tuple(f"the schema of tool {name!r} is unusable: {reason}" for name, reason in reasons.items() if reason)
+    return (checker or ArgumentChecker(sample.turn.tools)).defects

@@ -11,9 +11,12 @@ Where finish reason and content disagree the content decides and the disagreemen
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+
+import msgspec
 
 from vendor_verifier.suites.base import Play
 from vendor_verifier.suites.schema import ArgumentChecker
@@ -30,15 +33,27 @@ def fresh_checker(sample: Sample) -> ArgumentChecker:
 
 
 class KeptCheckers:
-    """Checkers by sample id, for callers that judge the same samples many times."""
+    """Checkers by tool set, for callers that judge samples many times, or many samples with the same tools."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, ArgumentChecker] = {}
+        self._by_sample: dict[str, ArgumentChecker] = {}
+        self._by_tools: dict[bytes, ArgumentChecker] = {}
 
     def __call__(self, sample: Sample) -> ArgumentChecker:
-        checker = self._kept.get(sample.id)
+        checker = self._by_sample.get(sample.id)
         if checker is None:
-            checker = self._kept[sample.id] = fresh_checker(sample)
+            checker = self._by_sample[sample.id] = self._of_tools(sample)
+        return checker
+
+    def _of_tools(self, sample: Sample) -> ArgumentChecker:
+        try:
+            written = msgspec.json.encode(sample.turn.tools)
+        except UnicodeEncodeError:
+            return fresh_checker(sample)
+        key = hashlib.sha256(written).digest()
+        checker = self._by_tools.get(key)
+        if checker is None:
+            checker = self._by_tools[key] = fresh_checker(sample)
         return checker
 
 

@@ -37,9 +37,17 @@ def parse_json(text: str | bytes, *, object_pairs_hook: Callable[[list[tuple[str
         raise
     except ValueError as error:
         raise PayloadError(str(error)[:300]) from None
-    if _too_deep(value):
+    if _may_be_deep(text) and _too_deep(value):
         raise PayloadError(f"nested deeper than {MAX_DEPTH} levels")
     return value
+
+
+def _may_be_deep(text: str | bytes) -> bool:
+    """Whether there are brackets enough; nearly always there are not, and nothing need be walked."""
+    if isinstance(text, str):
+        return text.count("{") + text.count("[") > MAX_DEPTH
+    # Bytes may be UTF-16, where a bracket is the same byte beside a zero.
+    return text.count(b"{") + text.count(b"[") > MAX_DEPTH
 
 
 def _refuse_constant(word: str) -> NoReturn:

@@ -1,0 +1,44 @@
+"""One look at a record gives what its metrics give one by one."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vendor_verifier.metrics import METRICS
+from vendor_verifier.metrics.e2e_tps import record_delivery
+from vendor_verifier.metrics.measuring import Measured, measured
+from vendor_verifier.metrics.tps import record_decoding
+from vendor_verifier.values.event import Usage
+from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
+
+_NS = st.none() | st.sampled_from([0, 1, 9_999_999, 10_000_000, 250_000_000, 3_000_000_001])
+_COUNT = st.sampled_from([None, 0, 1, 40, 90_000])
+_USAGE = st.none() | st.builds(Usage, input=_COUNT, output=_COUNT, reasoning=_COUNT)
+_RESPONSE = st.builds(
+    Response,
+    text=st.sampled_from(["", "a word"]),
+    reasoning=st.sampled_from(["", "hm"]),
+    usage=_USAGE,
+    streamed=st.sampled_from([True, True, False]),
+)
+_TIMING = st.builds(
+    Timing,
+    sent_at=st.just("2026-01-01T00:00:00+00:00"),
+    end_ns=st.integers(0, 10**10),
+    first_token_ns=_NS,
+    first_answer_ns=_NS,
+    last_token_ns=_NS,
+    first_chunk_share=st.sampled_from([None, 0.0, 0.25, 1.0]),
+)
+_FAILURE = st.sampled_from([None, None, None, Failure("truncated", "stream", "cut")])
+_ATTEMPT = st.builds(Attempt, st.just(1), timing=st.none() | _TIMING, response=st.none() | _RESPONSE, failure=_FAILURE)
+_TURN = st.builds(TurnRecord, st.lists(_ATTEMPT, max_size=2).map(tuple))
+
+
+@given(st.lists(_TURN, min_size=1, max_size=1) | st.lists(_TURN, max_size=3))
+def test_one_look_measures_what_every_metric_measures(turns: list[TurnRecord]) -> None:
+    """For one turn or several, failed or not, timed or not, to the last bit."""
+    record = Record("run", "m", "l", "v", "trigger", "s", 0, tuple(turns))
+    values = tuple(metric.measure(record) for metric in METRICS)
+    assert measured(record) == Measured(values, record_decoding(record), record_delivery(record))
