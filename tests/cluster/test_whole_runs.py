@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import statistics
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
-from clusters import Cluster, Site, cluster_of, keys_of
+from clusters import ROOT, Cluster, Site, cluster_of, keys_of
 
 DASK = ("--executor", "dask", "--dask-scheduler")
 
@@ -131,6 +135,14 @@ def test_a_dead_scheduler_is_survived(site: Site) -> None:
     assert len(site.records("orphan")) == 100
 
 
+def medians_of_the_page(folder: Path) -> str:
+    """What the page's own script for latency by region prints."""
+    found = re.search(r"```python regions\n(.*?)```", (ROOT / "docs" / "distributed.md").read_text(), re.DOTALL)
+    assert found is not None
+    script = found.group(1).replace("runs/three-regions", str(folder))
+    return subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True, cwd=ROOT).stdout
+
+
 def test_workers_use_their_own_keys_and_say_their_region(site: Site) -> None:
     """The vendor sees the worker's key, never the coordinator's; the region is in records and manifest."""
     key = "WORKER-0123456789abcdef"
@@ -142,6 +154,7 @@ def test_workers_use_their_own_keys_and_say_their_region(site: Site) -> None:
     assert {seen.headers["authorization"] for seen in site.vendors.server.traffic.seen} == {f"Bearer {key}"}
     assert {record["region"] for record in site.records("keys")} == {"eu-west"}
     assert site.manifest("keys")["executors"][-1]["regions"] == {"eu-west": 1}
+    assert medians_of_the_page(site.folder / "keys").split()[:2] == ["official", "eu-west"]
     everything = b"".join(path.read_bytes() for path in site.folder.rglob("*") if path.is_file())
     assert b"COORDINATOR-0123456789" not in everything
     assert key.encode() not in everything

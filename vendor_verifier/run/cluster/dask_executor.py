@@ -119,7 +119,14 @@ class DaskExecutor:
     def _spawn(self, coroutine: Any) -> None:
         task = asyncio.ensure_future(coroutine)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._over)
+
+    def _over(self, task: asyncio.Task[None]) -> None:
+        """A part of the coordinator that breaks ends the run; alone it would only fall silent."""
+        self._tasks.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None and self._coordinator is not None:
+            self._coordinator.fail(error)
 
     async def _listen(self, channel: CommChannel, coordinator: Coordinator, work: Work) -> None:
         """Take in what the gate says until it is gone."""
