@@ -29,7 +29,7 @@ from cases import (
 
 from vendor_verifier.doctor import answer_checks, checks
 from vendor_verifier.doctor.diagnosing import CHECKS, diagnose, exit_code_of, verdict
-from vendor_verifier.doctor.values import Case, Check, SdkFinding
+from vendor_verifier.doctor.values import Answer, Case, Check, SdkFinding
 from vendor_verifier.values.request import Endpoint
 from vendor_verifier.wire.openai_chat import OpenAIChat
 
@@ -38,6 +38,16 @@ UNRESOLVED = replace(REACH, addresses=(), dns_error="unknown host", tls_version=
 PLAIN = replace(REACH, scheme="http", tls_version=None, tls_days_left=None)
 NO_TLS = replace(REACH, tls_version=None, tls_days_left=None, tls_error="certificate has expired")
 UNREACHED = [broken(tool_question(), "dns")]
+
+
+def page() -> Answer:
+    """A web server's page with status 200, where an answer should be."""
+    return answer(tool_question(), [(90 * MS, b"<html>Welcome to nginx!</html>")], 200, {"content-type": "text/html"})
+
+
+def error_in_200(code: int) -> Answer:
+    """An error as the only event of a stream with status 200."""
+    return answer(tool_question(), [(90 * MS, sse({"error": {"message": "no", "code": code}}))])
 
 
 @pytest.mark.parametrize(
@@ -86,6 +96,11 @@ def test_tls(reach: Any, answers: Any, status: str, words_: str) -> None:
         ([refused(tool_question(), 404)], "not_measurable", "failed"),
         ([refused(tool_question(), 400, "The model x does not exist")], "not_measurable", "failed"),
         (UNREACHED, "not_measurable", "not_measurable"),
+        ([page()], "not_measurable", "not_measurable"),
+        ([error_in_200(401)], "failed", "not_measurable"),
+        ([error_in_200(402)], "failed", "not_measurable"),
+        ([error_in_200(429)], "not_measurable", "not_measurable"),
+        ([page(), *good()], "ok", "ok"),
     ],
 )
 def test_key_and_model(answers: Any, key: str, model: str) -> None:

@@ -184,7 +184,7 @@ def test_nobody_there_is_not_usable_and_costs_one_try(tmp_path: Path, capsys: py
     assert doctor_command(config_file_path=configure(tmp_path, gone=url)) == 3
     out = capsys.readouterr().out
     assert "connect_refused" in out
-    assert "1 requests" in out
+    assert "1 request," in out
 
 
 def test_a_plugin_that_raises_leaves_the_other_vendors_alone(

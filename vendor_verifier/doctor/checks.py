@@ -19,6 +19,9 @@ SKEW_S = 5.0
 _NS_PER_US = 1000
 _MODEL_WORDS = ("model", "endpoint", "deployment")
 _MODEL_STATUS = (400, 404, 422)
+_NO_CREDIT_STATUS = 402
+# Status 200 without an answer: a page of a web server, or an error in its place. Neither shows that the key was read.
+_NO_ANSWER = ("not_an_api_response", "api_error_in_200")
 
 
 def name_check(case: Case) -> Check:
@@ -55,13 +58,14 @@ def tls_check(case: Case) -> Check:
 
 def key_check(case: Case) -> Check:
     """The vendor takes the key, and there is credit behind it."""
-    if any(answer.accepted for answer in case.answers):
+    if any(_shows_key_taken(answer) for answer in case.answers):
         has_key = case.entry.endpoint.key is not None or bool(case.entry.key_command)
         return Check("key accepted", "ok", "as sent" if has_key else "none is sent, none is asked for")
     for answer in case.answers:
         failure = answer.failure
-        if failure is not None and failure.kind in ("auth", "no_credit"):
-            words = "the key is good, the account has no credit" if failure.kind == "no_credit" else "refused"
+        if failure is not None and (failure.kind in ("auth", "no_credit") or _refuses_key_in_200(failure)):
+            no_credit = failure.kind == "no_credit" or failure.status == _NO_CREDIT_STATUS
+            words = "the key is good, the account has no credit" if no_credit else "refused"
             return Check("key accepted", "failed", f"{words}: {_with_status(failure)}")
     return Check("key accepted", "not_measurable", _why_not(case))
 
@@ -133,6 +137,14 @@ def _skew_s(exchange: Exchange, date: datetime) -> float:
         return (date - answered).total_seconds()
     earliest = asked - timedelta(seconds=1)
     return min(0.0, (date - earliest).total_seconds())
+
+
+def _shows_key_taken(answer: Answer) -> bool:
+    return answer.accepted and (answer.failure is None or answer.failure.kind not in _NO_ANSWER)
+
+
+def _refuses_key_in_200(failure: Failure) -> bool:
+    return failure.kind == "api_error_in_200" and failure.status in (401, _NO_CREDIT_STATUS, 403)
 
 
 def _status(case: Case) -> int | None:

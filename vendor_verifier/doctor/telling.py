@@ -75,7 +75,8 @@ def spent(spending: Spending) -> str:
     """Requests, tokens and cost in one line."""
     about = "about " if spending.estimated else ""
     cost = "cost not known" if spending.cost_usd is None else f"${spending.cost_usd:.6f}"
+    many = "" if spending.requests == 1 else "s"
     return (
-        f"{spending.requests} requests, {about}{spending.input_tokens} tokens in, "
+        f"{spending.requests} request{many}, {about}{spending.input_tokens} tokens in, "
         f"{spending.output_tokens} tokens out, {cost}"
     )
