@@ -68,6 +68,7 @@ def main() -> None:
         command = [
             sys.executable, "-m", "vendor_verifier.cli.main", "--config-file-path", str(folder / "config.yaml"),
             "--test-file-path", str(folder / "samples.jsonl"), "-o", str(folder / "run"), "--quiet", "--no-history",
+            "--baseline-repeats", "1",
         ]  # fmt: skip
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
             seen = _watch(process, folder / "run" / "records.jsonl", planned)
