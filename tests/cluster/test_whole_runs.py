@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 from clusters import ROOT, Cluster, Site, cluster_of, keys_of
 
+pytestmark = pytest.mark.slow  # clusters of real processes
+
 DASK = ("--executor", "dask", "--dask-scheduler")
 
 
@@ -112,7 +114,6 @@ def test_nothing_is_sent_after_an_interrupt_and_the_run_goes_on_later(site: Site
     assert set(keys_of(site.records("stopped")).values()) == {1}
 
 
-@pytest.mark.slow
 def test_a_dead_scheduler_is_survived(site: Site) -> None:
     """The run ends with a clear word, its records are kept, and a new scheduler and --incremental complete it."""
     site.configure("official: faithful", "twin: padded", settings="concurrency: 3", samples=50)
@@ -169,7 +170,6 @@ def test_a_worker_without_a_key_is_refused_before_anything_is_sent(site: Site, c
     assert site.vendors.arrived_at == []
 
 
-@pytest.mark.slow
 def test_ctrl_c_in_the_terminal_does_not_kill_the_workers(site: Site) -> None:
     """It reaches every process of the group; what is in flight on local workers is still finished and kept."""
     site.configure("official: faithful", "twin: padded", settings="concurrency: 4", samples=50)
@@ -182,7 +182,6 @@ def test_ctrl_c_in_the_terminal_does_not_kill_the_workers(site: Site) -> None:
     assert site.manifest("terminal")["executors"][-1]["lost_sessions"] == []
 
 
-@pytest.mark.slow
 def test_processes_here_need_no_cluster(site: Site) -> None:
     """--dask-local starts what it needs and leaves nothing running."""
     site.configure("official: faithful", "twin: faithful", samples=60)
