@@ -34,6 +34,7 @@ COMMANDS = (
     "models",
     "bfcl",
     "plan",
+    "explain",
 )
 
 

@@ -32,6 +32,7 @@ _COMMANDS = {
     "plan": ("vendor_verifier.cli.plan:plan_command", "Requests, tokens, money, time; reads no key, sends nothing."),
     "score": ("vendor_verifier.cli.stored:score_command", "Score a stored run again."),
     "report": ("vendor_verifier.cli.stored:report_command", "Render a stored run in other formats."),
+    "explain": ("vendor_verifier.cli.explain:explain_command", "Show the evidence behind a vendor's figures."),
     "import": ("vendor_verifier.cli.importing:import_command", "Turn other people's result files into a run."),
     "check": ("vendor_verifier.cli.check:check_command", "Run, gates, regression and report, for a scheduler."),
     "compare": ("vendor_verifier.cli.compare:compare_command", "Compare two stored runs, or one with its history."),

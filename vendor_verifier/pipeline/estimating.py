@@ -129,9 +129,9 @@ def _entry(
     )
 
 
-def repeats_of(plan: Plan, entry: Entry) -> int:  # noqa: ARG001 the baseline may be asked more often than others
+def repeats_of(plan: Plan, entry: Entry) -> int:
     """How often each sample is put to this entry."""
-    return plan.repeat
+    return plan.repeat_of(entry)
 
 
 def records_of(plan: Plan, entry: Entry) -> int:
