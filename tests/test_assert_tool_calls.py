@@ -91,3 +91,10 @@ def test_an_expectation_that_is_no_call_is_the_tests_mistake() -> None:
     """ValueError, so that it is not mistaken for a failing model."""
     with pytest.raises(ValueError, match="expected: a call has a text as its name"):
         assert_tool_calls([], [{"parameters": {}}])
+
+
+@pytest.mark.parametrize("expected", ["ab", {"name": "a"}])
+def test_an_expectation_that_is_no_list_is_the_tests_mistake(expected: Any) -> None:
+    """A bare name would be read letter by letter, and one call key by key."""
+    with pytest.raises(ValueError, match="expected: a list of calls or names"):
+        assert_tool_calls(["a", "b"], expected)

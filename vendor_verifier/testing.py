@@ -34,9 +34,11 @@ def assert_tool_calls(
 
     Raises:
         AssertionError: the calls differ; the message lists both sides, paired.
-        ValueError: ``expected`` holds something that is no call.
+        ValueError: ``expected`` is no list, or holds something that is no call.
     """
     __tracebackhide__ = True
+    if isinstance(expected, (str, Mapping)):
+        raise ValueError("expected: a list of calls or names is wanted; put the one call into a list")
     wanted = [read_call(item) for item in expected]
     if problem := next((call.problem for call in wanted if call.problem), None):
         raise ValueError(f"expected: {problem}")

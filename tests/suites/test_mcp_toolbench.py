@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from vendor_verifier.errors import UsageError
 from vendor_verifier.suites import mcp_toolbench
 
 NO_CALLS = {
@@ -339,3 +340,19 @@ def test_rows_that_crash_the_originals_filter() -> None:
 def test_compat_names_rows_by_their_uuid() -> None:
     """These ids are stable, so compat adds them and strict has no need to."""
     assert [row["instance_id"] for row in mcp_toolbench.filter_tasks(ROWS, mode="compat")] == ["u1", "u2", "u3"]
+
+
+def test_a_misspelled_mode_does_not_pass_for_strict() -> None:
+    """Scores of the wrong mode would look like scores."""
+    with pytest.raises(UsageError, match="mode is strict or compat, read 'Compat'"):
+        mcp_toolbench.evaluate({"function_call_label": [{"name": "a"}]}, "[]", mode="Compat")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="mode is strict or compat"):
+        mcp_toolbench.filter_tasks([], mode="lenient")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("mode", ["strict", "compat"])
+def test_a_bare_text_filters_as_one_value(mode: Any) -> None:
+    """Not by its letters, which would silently select nothing, or too much."""
+    rows = [{"uuid": "12", "call_type": "multi", "category": "finance"}]
+    assert mcp_toolbench.filter_tasks(rows, difficulty="hard", category="finance", task_ids="12", mode=mode)
+    assert not mcp_toolbench.filter_tasks(rows, task_ids="1", mode=mode)

@@ -7,6 +7,7 @@ from typing import Any
 import pydantic
 import pytest
 
+from vendor_verifier.errors import UsageError
 from vendor_verifier.suites.calls import Call
 from vendor_verifier.suites.tool_correctness import ToolCorrectness, score, score_calls
 
@@ -192,3 +193,9 @@ def test_no_expected_calls_score_one_only_when_none_were_made() -> None:
     """With parameters as without."""
     assert score_calls([], []).score == 1.0
     assert score_calls([], [Call("a")]).score == 0.0
+
+
+def test_a_misspelled_mode_does_not_pass_for_strict() -> None:
+    """Scores of the wrong mode would look like scores."""
+    with pytest.raises(UsageError, match="mode is strict or compat, read 'Compat'"):
+        score(["a"], ["a"], mode="Compat")  # type: ignore[arg-type]

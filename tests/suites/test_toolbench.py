@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from vendor_verifier.errors import UsageError
 from vendor_verifier.suites import toolbench
 
 WEATHER = {"ground_truth": [{"name": "get_weather", "parameters": {"location": "London, UK", "units": "metric"}}]}
@@ -323,3 +324,22 @@ def test_a_null_field_crashes_the_originals_filter(row: dict[str, Any]) -> None:
     with pytest.raises(AttributeError):
         toolbench.filter_tasks([row], difficulty=["easy"], category=["finance"], mode="compat")
     assert toolbench.filter_tasks([row], difficulty=["easy"], category=["finance"]) == []
+
+
+def test_a_misspelled_mode_does_not_pass_for_strict() -> None:
+    """Scores of the wrong mode would look like scores."""
+    with pytest.raises(UsageError, match="mode is strict or compat, read 'Compat'"):
+        toolbench.evaluate({"ground_truth": [{"name": "a"}]}, "[]", mode="Compat")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="mode is strict or compat"):
+        toolbench.filter_tasks([], mode="lenient")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("mode", ["strict", "compat"])
+def test_a_bare_text_filters_as_one_value(mode: Any) -> None:
+    """Not by its letters, which would silently select nothing, or too much."""
+    rows = [
+        {"id": "12", "difficulty": "easy", "category": "weather"},
+        {"id": "1", "difficulty": "hard", "category": "e"},
+    ]
+    kept = toolbench.filter_tasks(rows, difficulty="easy", category="weather", task_ids="12", mode=mode)
+    assert [row["id"] for row in kept] == ["12"]

@@ -21,7 +21,7 @@ from vendor_verifier.suites.compat import mcp_toolbench as compat
 from vendor_verifier.suites.extract_calls import extract_calls
 from vendor_verifier.suites.hearing import Heard
 from vendor_verifier.suites.pairing import pair_calls
-from vendor_verifier.suites.task_filters import Mode, first, has_id, has_tags, lowered
+from vendor_verifier.suites.task_filters import Mode, first, has_id, has_tags, is_compat, lowered, several
 
 CALL_TYPES = {"easy": "single", "single": "single", "hard": "multi", "multi": "multi", "medium": "multi"}
 
@@ -33,8 +33,11 @@ def evaluate(task: dict[str, Any], solution: str, *, mode: Mode = "strict") -> d
     strict adds ``precision``, ``parameter_precision``, and ``error`` where a call is malformed. Without a label:
     ``resolved`` false and ``error``. Mode ``compat`` has exactly the original's fields, and its exceptions (see
     :mod:`..compat.mcp_toolbench`); strict never raises.
+
+    Raises:
+        UsageError: there is no such mode.
     """
-    if mode == "compat":
+    if is_compat(mode):
         return compat.evaluate(task, solution)
     expectation = read_expectation(task.get("function_call_label") if isinstance(task, Mapping) else None)
     if problem := expectation.problem or _nothing_expected(expectation):
@@ -90,7 +93,8 @@ def filter_tasks(
     unknown difficulty with ``call_type`` letter by letter, adds ``instance_id``, and raises KeyError without a uuid and
     AttributeError on a null category.
     """
-    if mode == "compat":
+    difficulty, category, tags, task_ids = map(several, (difficulty, category, tags, task_ids))
+    if is_compat(mode):
         return compat.filter_tasks(
             tasks, difficulty=difficulty, category=category, tags=tags, task_ids=task_ids, sample_size=sample_size
         )

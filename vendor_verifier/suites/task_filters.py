@@ -5,7 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
+from vendor_verifier.errors import UsageError
+
 Mode = Literal["strict", "compat"]
+
+
+def is_compat(mode: str) -> bool:
+    """Whether the original is to be reproduced.
+
+    Raises:
+        UsageError: neither mode; a misspelled one must not pass for strict.
+    """
+    if mode not in ("strict", "compat"):
+        raise UsageError(f"mode is strict or compat, read {mode!r}")
+    return mode == "compat"
+
+
+def several(wanted: Sequence[str]) -> Sequence[str]:
+    """The values of a filter; a bare text is one value, not its letters."""
+    return (wanted,) if isinstance(wanted, str) else wanted
 
 
 def lowered(task: Mapping[str, Any], key: str) -> str:

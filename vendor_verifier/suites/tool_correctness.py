@@ -24,7 +24,7 @@ from vendor_verifier.suites.compat import tool_correctness as compat
 from vendor_verifier.suites.hearing import Heard
 from vendor_verifier.suites.pairing import likeness, names_in_common, total_likeness
 from vendor_verifier.suites.sequence import heaviest_common, longest_common
-from vendor_verifier.suites.task_filters import Mode
+from vendor_verifier.suites.task_filters import Mode, is_compat
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +48,10 @@ def score(
     """Score the names of tools called against those expected; None stands for none.
 
     Raises:
+        UsageError: there is no such mode.
         pydantic.ValidationError: only in mode ``compat``, where an argument is no list of texts.
     """
-    if mode == "compat":
+    if is_compat(mode):
         value, reason = compat.score(expected, called, exact_match=exact_match, check_ordering=check_ordering)
         return ToolCorrectness(value, value >= threshold, reason)
     wanted, got = _names(expected), _names(called)

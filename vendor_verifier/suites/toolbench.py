@@ -19,7 +19,7 @@ from vendor_verifier.suites.compat import toolbench as compat
 from vendor_verifier.suites.extract_calls import extract_calls
 from vendor_verifier.suites.hearing import Heard
 from vendor_verifier.suites.pairing import names_in_common
-from vendor_verifier.suites.task_filters import Mode, first, has_id, has_tags, lowered
+from vendor_verifier.suites.task_filters import Mode, first, has_id, has_tags, is_compat, lowered, several
 
 
 def evaluate(task: dict[str, Any], solution: str, *, mode: Mode = "strict") -> dict[str, Any]:
@@ -29,8 +29,11 @@ def evaluate(task: dict[str, Any], solution: str, *, mode: Mode = "strict") -> d
     and ``error`` where a call is malformed. Without ground truth or calls: ``resolved`` false and ``error``. Mode
     ``compat`` has exactly the original's fields, and its exceptions (see :mod:`..compat.toolbench`); strict never
     raises.
+
+    Raises:
+        UsageError: there is no such mode.
     """
-    if mode == "compat":
+    if is_compat(mode):
         return compat.evaluate(task, solution)
     expectation = read_expectation(task.get("ground_truth") if isinstance(task, Mapping) else None)
     if problem := expectation.problem or _nothing_expected(expectation):
@@ -73,7 +76,8 @@ def filter_tasks(
     field as Python writes it, numbers the rows as ``instance_id``, and raises AttributeError on a null difficulty or
     category.
     """
-    if mode == "compat":
+    difficulty, category, tags, task_ids = map(several, (difficulty, category, tags, task_ids))
+    if is_compat(mode):
         return compat.filter_tasks(
             tasks, difficulty=difficulty, category=category, tags=tags, task_ids=task_ids, sample_size=sample_size
         )

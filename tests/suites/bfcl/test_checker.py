@@ -182,3 +182,12 @@ def test_strict_matching_is_optimal_and_blind_to_order(order: list[int], accepte
         all(number in options for number, options in zip(tried, accepted, strict=True)) for tried in permutations(order)
     )
     assert strict or not compat
+
+
+@pytest.mark.parametrize("wrong", [{"mode": "lenient"}, {"language": "ruby"}])
+def test_a_mode_or_language_that_does_not_exist_is_refused(wrong: dict[str, Any]) -> None:
+    """A misspelled mode would give another mode's verdicts, a misspelled language a bare KeyError."""
+    document = {"name": "f", "parameters": {"type": "dict", "properties": {"n": {"type": "integer"}}, "required": []}}
+    given: dict[str, Any] = {"category": "simple", "language": "python", **wrong}
+    with pytest.raises(UsageError, match="mode is one of"):
+        check([document], [{"f": {"n": 1}}], [{"f": {"n": [1]}}], **given)

@@ -13,7 +13,7 @@ from vendor_verifier.errors import UsageError
 from vendor_verifier.suites.bfcl.categories import expects_no_call, is_relevance
 from vendor_verifier.suites.bfcl.one_call import Rules, check_one, expected_arguments
 from vendor_verifier.suites.bfcl.parallel import check_parallel, document_named
-from vendor_verifier.suites.bfcl.verdict import VALID, Language, Mode, Verdict, invalid, uncheckable
+from vendor_verifier.suites.bfcl.verdict import LANGUAGES, MODES, VALID, Language, Mode, Verdict, invalid, uncheckable
 
 
 def check(
@@ -42,8 +42,10 @@ def check(
     Raises:
         DataError: the row itself cannot be checked (upstream crashes on it): an unknown type name, no document of the
             answer's name, an answer of another shape.
-        UsageError: a multi-turn category, which is judged by the state it leaves and not here.
+        UsageError: no such mode or language, or a multi-turn category, which is judged by the state it leaves.
     """
+    if mode not in MODES or language not in LANGUAGES:
+        raise UsageError(f"mode is one of {MODES}, language one of {LANGUAGES}; read {mode!r} and {language!r}")
     if category.startswith("multi_turn"):
         raise UsageError(f"{category} is judged by the state it leaves, not call by call")
     if is_relevance(category):

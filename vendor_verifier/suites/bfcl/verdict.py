@@ -9,6 +9,7 @@ from vendor_verifier.errors import DataError, Problem
 
 Language = Literal["python", "java", "javascript"]
 Mode = Literal["compat", "strict"]
+LANGUAGES: tuple[Language, ...] = ("python", "java", "javascript")
 MODES: tuple[Mode, ...] = ("compat", "strict")
 
 
