@@ -8,7 +8,7 @@ Every text that leaves here can be written as UTF-8: lone surrogates become U+FF
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -122,14 +122,14 @@ class Assembler:
             case Anomaly(name):
                 self._anomalies[name] = None
 
-    def add_texts(self, texts: Sequence[str], at_ns: int) -> None:
-        """Take pieces of text, none of them empty, that arrived at one moment."""
-        if not texts:
+    def add_text(self, text: str, at_ns: int) -> None:
+        """Take all pieces of text that arrived at one moment, joined."""
+        if not text:
             return
         if self._first_event_ns is None:
             self._first_event_ns = at_ns
-        self._text += texts
-        self._token(at_ns, sum(map(len, texts)), is_answer=True)
+        self._text.append(text)
+        self._token(at_ns, len(text), is_answer=True)
 
     def collected(self, *, streamed: bool = True) -> Collected:
         """The answer so far. ``streamed`` False: no token moments, as they would be the body's."""
@@ -238,8 +238,9 @@ def _merge_usage(known: Usage | None, news: Usage) -> Usage:
 
 
 def _merge_identity(known: Identity, news: Identity) -> Identity:
-    return replace(
-        known,
+    if known == Identity():
+        return news
+    return Identity(
         model=news.model or known.model,
         provider=news.provider or known.provider,
         fingerprint=news.fingerprint or known.fingerprint,

@@ -113,8 +113,15 @@ class _Folding:
         self._add_texts(texts, texts_ns)
 
     def _add_texts(self, texts: Sequence[bytes], at_ns: int) -> None:
+        if not texts:
+            return
+        joined = b"".join(texts)
+        if joined.isascii():
+            self._assembler.add_text(joined.decode(), at_ns)
+            return
+        # Whole only in sum, a character is a host's fault that must be seen: piece by piece.
         try:
-            self._assembler.add_texts([text.decode() for text in texts if text], at_ns)
+            self._assembler.add_text("".join([text.decode() for text in texts]), at_ns)
         except UnicodeDecodeError:
             raise _Unusual from None
 

@@ -28,9 +28,12 @@ def parse_json(text: str | bytes, *, object_pairs_hook: Callable[[list[tuple[str
         PayloadError: not JSON, NaN or infinite, nested deeper than ``MAX_DEPTH``, or a number beyond reason.
     """
     try:
-        value = json.loads(
-            text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=object_pairs_hook
-        )
+        if object_pairs_hook is None and isinstance(text, str) and not text.startswith("\ufeff"):
+            value = _STRICT.decode(text)
+        else:
+            value = json.loads(
+                text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=object_pairs_hook
+            )
     except RecursionError:
         raise PayloadError(f"nested deeper than {MAX_DEPTH} levels") from None
     except PayloadError:
@@ -59,6 +62,10 @@ def _finite(text: str) -> float:
     if not math.isfinite(value):
         raise PayloadError(f"number out of range: {text[:40]}")
     return value
+
+
+# What json.loads makes anew for every text; it keeps no state.
+_STRICT = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
 
 
 def _too_deep(value: object) -> bool:

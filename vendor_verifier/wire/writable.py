@@ -28,11 +28,11 @@ def writable(response: Response) -> Response:
 
 
 def _is_plain(response: Response) -> bool:
-    """Nearly every answer: no text outside ASCII and no long word, so that there is nothing to change."""
+    """Nearly every answer: no half characters and no long word, so that there is nothing to change."""
     calls = [text for call in response.tool_calls for text in (call.name, call.arguments, call.id) if text]
     words = [word for name in _WORDS if (word := getattr(response, name))]
     return (
-        all(map(str.isascii, (response.text, response.reasoning, *words, *calls)))
+        all(text.isascii() or well_formed(text) is text for text in (response.text, response.reasoning, *words, *calls))
         and max(map(len, words), default=0) <= MAX_WORD
         and all(call.id is None or len(call.id) <= MAX_WORD for call in response.tool_calls)
     )
