@@ -129,6 +129,15 @@ def test_rows_without_tools_say_what_to_do() -> None:
     }
 
 
+def test_inferred_tools_have_one_name_each() -> None:
+    """Dots become underscores when sent, and a vendor refuses two tools of one name; both spellings are judged."""
+    rows = [{"messages": [USER], "tool_calls": [{"name": name, "args": {"n": 1}}]} for name in ("a.b", "a_b", "c")]
+    for sample in load(*rows, infer_tools=True).samples[:2]:
+        assert [tool["function"]["name"] for tool in sample.turn.tools] == ["a_b", "c"]
+        assert judged(sample, called(("a_b", {"n": 1}))).values["correct"] == 1.0
+        assert judged(sample, called(("c", {"n": 1}))).values["correct"] == 0.0
+
+
 def test_no_expected_call_is_an_irrelevance_row() -> None:
     """An empty list of calls expects abstention, and a failure is none."""
     sample = one({"messages": [USER], "tool_calls": []}, tools=TOOLS)

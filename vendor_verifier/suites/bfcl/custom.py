@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from vendor_verifier.suites.bfcl.functions import sent_name
+
 _ALIASES = {"number": "float", "object": "dict"}
 
 
@@ -56,10 +58,14 @@ def _aliased(details: Any) -> Any:
 
 
 def inferred_tools(calls: Sequence[tuple[str, Mapping[str, Any]]]) -> list[dict[str, Any]]:
-    """Tools that fit these calls: every argument seen, with the type of its first value. A last resort, by request."""
+    """Tools that fit these calls: every argument seen, with the type of its first value. A last resort, by request.
+
+    ``a.b`` and ``a_b`` are one tool, because they are to a vendor, and vendors refuse two of one name.
+    """
     properties: dict[str, dict[str, Any]] = {}
+    spelled: dict[str, str] = {}
     for name, arguments in calls:
-        known = properties.setdefault(name, {})
+        known = properties.setdefault(spelled.setdefault(sent_name(name), name), {})
         for key, value in arguments.items():
             known.setdefault(key, _schema_of(value))
     return [
