@@ -101,6 +101,7 @@ def test_tls(reach: Any, answers: Any, status: str, words_: str) -> None:
         ([error_in_200(402)], "failed", "not_measurable"),
         ([error_in_200(429)], "not_measurable", "not_measurable"),
         ([page(), *good()], "ok", "ok"),
+        ([answer(text_question(), [(90 * MS, chunk("error", content="A word") + DONE)])], "ok", "ok"),
     ],
 )
 def test_key_and_model(answers: Any, key: str, model: str) -> None:

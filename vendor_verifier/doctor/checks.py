@@ -140,7 +140,8 @@ def _skew_s(exchange: Exchange, date: datetime) -> float:
 
 
 def _shows_key_taken(answer: Answer) -> bool:
-    return answer.accepted and (answer.failure is None or answer.failure.kind not in _NO_ANSWER)
+    begun = answer.response is not None
+    return answer.accepted and (begun or answer.failure is None or answer.failure.kind not in _NO_ANSWER)
 
 
 def _refuses_key_in_200(failure: Failure) -> bool:
