@@ -35,6 +35,7 @@ COMMANDS = (
     "bfcl",
     "plan",
     "explain",
+    "bundle",
 )
 
 
