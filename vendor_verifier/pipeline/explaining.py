@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vendor_verifier.errors import Problem, ProblemsError
+from vendor_verifier.pipeline.evidence import other_answer, turns_asked, violations_of
 from vendor_verifier.pipeline.judges import ready_suite
 from vendor_verifier.pipeline.manifest import entry_infos
 from vendor_verifier.pipeline.requesting import curl_for
@@ -17,11 +18,9 @@ from vendor_verifier.pipeline.slips import baseline_decisions, read_answers, rea
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites.base import Suite, judged
 from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN
-from vendor_verifier.suites.schema import ArgumentChecker, dataset_defects
-from vendor_verifier.suites.trigger import complete_calls
-from vendor_verifier.values.explanation import Explanation, OtherAnswer, Slips, Violation
+from vendor_verifier.suites.schema import dataset_defects
+from vendor_verifier.values.explanation import Explanation, Slips
 from vendor_verifier.values.record import Record, supersedes
-from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import EntryInfo, Score
 
@@ -192,11 +191,11 @@ def _explanation(
 ) -> Explanation:
     record, score = records[key], scores[key]
     is_redacted = bool(manifest.get("redacted")) and record.score is not None
-    asked = () if is_redacted else tuple(_asked(suite, sample, record))
+    asked = () if is_redacted else tuple(turns_asked(suite, sample, record))
     curl, no_curl = curl_for(manifest, key[0], key[1], asked[-1] if asked else None, redacted=is_redacted)
     baselines = {_key(info) for info in entry_infos(manifest) if info.is_baseline}
     others = [
-        _other(records[place], scores[place], is_baseline=place[:2] in baselines)
+        other_answer(records[place], scores[place], is_baseline=place[:2] in baselines)
         for place in records
         if place[0] == key[0] and place != key
     ]
@@ -205,65 +204,13 @@ def _explanation(
         sample=sample,
         score=score,
         asked=asked,
-        violations=tuple(_violations(record, score, sample, is_redacted=is_redacted)),
+        violations=tuple(violations_of(record, score, sample, is_redacted=is_redacted)),
         reasons=wrong,
         defects=() if is_redacted else dataset_defects(sample),
         others=tuple(sorted(others, key=lambda other: (not other.is_baseline, other.label, other.repetition))),
         redacted=is_redacted,
         curl=curl,
         no_curl=no_curl,
-    )
-
-
-def _asked(suite: Suite, sample: Sample, record: Record) -> Iterator[Turn]:
-    """The turns that the record answers, by playing again with its own answers."""
-    play = suite.play(sample)
-    try:
-        turn = next(play)
-        for answered in record.turns:
-            yield turn
-            if not answered.attempts:
-                return
-            turn = play.send(answered.attempts[-1])
-    except StopIteration:
-        return
-    finally:
-        play.close()
-
-
-def _violations(record: Record, score: Score, sample: Sample, *, is_redacted: bool) -> Iterator[Violation]:
-    """Every schema error of the final answer's calls; of a redacted one the verdicts that were kept."""
-    final = record.final
-    if is_redacted or final is None or final.response is None or not final.succeeded:
-        for call in score.calls:
-            if call.verdict != "valid":
-                yield Violation(call.tool, call.verdict, call.pointer, call.message)
-        return
-    checker = ArgumentChecker(sample.turn.tools)
-    for made in complete_calls(final.response)[0]:
-        verdict = checker.check(made)
-        if verdict.verdict == "schema_mismatch":
-            for pointer, message in checker.violations(made):
-                yield Violation(made.name, verdict.verdict, pointer, message)
-        elif verdict.verdict != "valid":
-            yield Violation(made.name, verdict.verdict, verdict.pointer, verdict.message)
-
-
-def _other(record: Record, score: Score, *, is_baseline: bool) -> OtherAnswer:
-    final = record.final
-    response = final.response if final is not None else None
-    timing = final.timing if final is not None else None
-    first_ns = timing.first_token_ns if timing is not None else None
-    told = told_of(record, score)
-    return OtherAnswer(
-        label=record.label,
-        repetition=record.repetition,
-        is_baseline=is_baseline,
-        outcome="ok" if record.succeeded else told.failure or "no answer",
-        decision=score.decision,
-        calls=tuple(f"{call.name}({call.arguments})" for call in response.tool_calls) if response else (),
-        verdicts=score.calls,
-        ttft_ms=None if first_ns is None else first_ns / 1e6,
     )
 
 
