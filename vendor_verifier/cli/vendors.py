@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_module
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -34,8 +35,18 @@ def vendors_command(
     if json:
         sys.stdout.write(json_module.dumps({"vendors": rows, "broken": broken}, indent=2) + "\n")
         return EXIT_OK
-    for row in rows:
-        sys.stdout.write(plain("  ".join(str(value or "(url in config)") for value in row.values())) + "\n")
+    sys.stdout.writelines(line + "\n" for line in _aligned(rows))
     for plugin in broken:
         sys.stdout.write(plain(f"cannot be used: {plugin['source']}: {plugin['error']}") + "\n")
     return EXIT_OK
+
+
+def _aligned(rows: Sequence[Mapping[str, str | None]]) -> Iterator[str]:
+    """One line a vendor under a line of headings, in columns; without vendors nothing."""
+    if not rows:
+        return
+    table = [["VENDOR", "WIRE", "KEY", "ADDRESS", "FILE"]]
+    table += [[plain(value or "(url in config)") for value in row.values()] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for cells in table:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
