@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -12,6 +13,7 @@ from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.prices import price_of
 from vendor_verifier.redact import redacted_words
 from vendor_verifier.run.local import RunEnd
+from vendor_verifier.run.loop_lag import MAX_CORE_SHARE, STALL_NS
 from vendor_verifier.run.spending import CostOf
 from vendor_verifier.values.plan import Plan
 
@@ -58,6 +60,7 @@ def ending(end: RunEnd, plan: Plan) -> dict[str, Any]:
         "limit": end.limit,
         "stopped": stopped,
         "concurrency_lowered": eased,
+        "event_loop": None if end.loop is None else asdict(end.loop),
     }
 
 
@@ -72,8 +75,24 @@ def ending_warnings(manifest: Mapping[str, Any]) -> Iterator[str]:
             f"{label} limited our rate: requests at a time went from {places['given']} down to {places['lowest']} "
             f"({places['last']} at the end)"
         )
+    yield from _loop_warnings(manifest.get("event_loop") or {})
     if manifest.get("redacted"):
         yield "content is left out: prompts, answers and what is expected are shown as digests"
+
+
+def _loop_warnings(loop: Mapping[str, Any]) -> Iterator[str]:
+    """Where the run was more than this process could time truthfully."""
+    p99_ms, core_share = loop.get("p99_ms"), loop.get("core_share")
+    if p99_ms is not None and p99_ms > STALL_NS / 1e6:
+        yield (
+            f"times are doubtful: the event loop was late by {p99_ms:.0f} ms at p99 (rows under way in a stall are "
+            "flagged loop_lag); lower --request-concurrency"
+        )
+    if core_share is not None and core_share > MAX_CORE_SHARE:
+        yield (
+            f"client-limited: sending used {core_share:.0%} of a core, and above {MAX_CORE_SHARE:.0%} time stamps come "
+            "late; lower --request-concurrency"
+        )
 
 
 def _words(reason: str, plan: Plan) -> str:

@@ -6,13 +6,14 @@ import random
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.run.clients import Client
 from vendor_verifier.run.clock_watch import ClockWatch
 from vendor_verifier.run.keys import KeyRing
+from vendor_verifier.run.loop_lag import LOOP_LAG, LoopLag
 from vendor_verifier.run.pacing import Limiter
 from vendor_verifier.run.retry import attempt_until_done, stops_vendor
 from vendor_verifier.scrub import Scrubber
@@ -64,6 +65,7 @@ class Driver:
     scrubber: Scrubber
     keys: KeyRing
     clock_ns: Callable[[], int] = time.perf_counter_ns
+    lag: LoopLag = field(default_factory=LoopLag)
 
     async def play(self, play: Play, line: Line, total_s: float | None = None) -> tuple[TurnRecord, ...]:
         """Run one play to its end; ``total_s`` is the evaluation's own limit for a whole attempt.
@@ -123,7 +125,7 @@ class Driver:
             raise RunClosed
         if leave == "stopped":
             return Attempt(number, failure=Failure("skipped", "plan", "the vendor was stopped earlier in this run"))
-        watch = ClockWatch()
+        watch, began_ns = ClockWatch(), time.perf_counter_ns()
         try:
             meter = ProgressMeter(question.reader())
             exchange = await self.client.exchange(
@@ -134,6 +136,7 @@ class Driver:
         finally:
             self.limiter.release(entry)
         watch.stop()
+        was_stalled = self.lag.was_stalled(began_ns)
         try:
             timing, response, failure = read_answer(
                 exchange,
@@ -149,6 +152,8 @@ class Driver:
             failure = replace(failure, message=self.scrubber.text(failure.message))
             if stops_vendor(failure):
                 self.limiter.stop(entry, failure.message)
+        if was_stalled and response is not None:
+            response = replace(response, anomalies=(*response.anomalies, LOOP_LAG))
         attempt = Attempt(number, timing, watch.flagged(response), failure)
         self.limiter.heard(entry, attempt, len(request.body))
         return attempt

@@ -15,6 +15,7 @@ from vendor_verifier.run.descriptors import ensure_descriptors
 from vendor_verifier.run.drive import Driver
 from vendor_verifier.run.engine import Emit, Shard, VendorSlots, WorkItem, cut_shards, run_shard
 from vendor_verifier.run.keys import KeyRing
+from vendor_verifier.run.loop_lag import LoopLag, LoopReport
 from vendor_verifier.run.pacing import LocalLimiter
 from vendor_verifier.run.spending import CostOf, Spending
 from vendor_verifier.scrub import Scrubber
@@ -31,12 +32,14 @@ class RunEnd:
 
     ``limit`` says which spending limit kept something from being sent. ``eased`` holds by account how many requests at
     a time were allowed, the fewest it came down to because the account limited our rate, and how many at the end.
+    ``loop`` says how truthful this process's clock was, where it sent itself.
     """
 
     signal_number: int | None
     stopped: Mapping[str, str]
     limit: str | None = None
     eased: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
+    loop: LoopReport | None = None
 
 
 async def run_local(
@@ -66,10 +69,11 @@ async def run_local(
         open_client(plan.client, plan.limits, wires, plan.transport) as client,
         interruptible(limiter.close) as interruption,
     ):
-        driver = Driver(client, limiter, plan.retry, rng, scrubber, KeyRing(scrubber))
-        await _run_shards(shards, shards_in_flight(entries, plan), driver, run, emit, slots)
+        with LoopLag() as lag:
+            driver = Driver(client, limiter, plan.retry, rng, scrubber, KeyRing(scrubber), lag=lag)
+            await _run_shards(shards, shards_in_flight(entries, plan), driver, run, emit, slots)
     eased = {account: (easing.given, easing.lowest, easing.now) for account, easing in limiter.eased.items()}
-    return RunEnd(interruption.signal_number, dict(limiter.stopped), spending.reason, eased)
+    return RunEnd(interruption.signal_number, dict(limiter.stopped), spending.reason, eased, lag.report())
 
 
 async def _run_shards(

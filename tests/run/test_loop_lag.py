@@ -1,0 +1,64 @@
+"""The watch of the event loop notices what holds it up, and nothing else."""
+
+from __future__ import annotations
+
+import time
+
+import anyio
+import pytest
+
+from vendor_verifier.pipeline.guarding import ending_warnings
+from vendor_verifier.run import loop_lag
+from vendor_verifier.run.loop_lag import LoopLag
+
+
+@pytest.mark.anyio
+async def test_a_stall_is_noticed_before_its_own_timer_can_tell() -> None:
+    """What is asked right after the loop was held up learns of it, and later attempts do not."""
+    with LoopLag() as lag:
+        await anyio.sleep(0.05)
+        began_ns = time.perf_counter_ns()
+        time.sleep(0.12)  # this is what must be noticed
+        assert lag.was_stalled(began_ns)
+        await anyio.sleep(0.05)
+        assert lag.was_stalled(began_ns)
+        assert not lag.was_stalled(time.perf_counter_ns())
+    assert lag.report().stalls == 1
+
+
+@pytest.mark.anyio
+async def test_a_watch_that_is_over_finds_nothing() -> None:
+    """Neither before nor after it watches does time count as a stall."""
+    assert not LoopLag().was_stalled(0)
+    with LoopLag() as lag:
+        pass
+    assert not lag.was_stalled(time.perf_counter_ns() - 10**9)
+
+
+def test_percentiles_are_told_to_within_a_bucket(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand known lags: p50, p99 and the largest come out within 5 %."""
+    monkeypatch.setattr(loop_lag, "MIN_WATCH_S", 0.0)
+    lag = LoopLag()
+    for late_ms in range(1, 1001):
+        lag._heard(late_ms * 100_000, late_ms)
+    report = lag.report()
+    assert report.p50_ms == pytest.approx(50, rel=0.05)
+    assert report.p99_ms == pytest.approx(99, rel=0.05)
+    assert (report.max_ms, report.stalls) == (100, 500)
+
+
+def test_a_short_watch_gives_no_number() -> None:
+    """Half a second says nothing about the tail."""
+    lag = LoopLag()
+    lag._began_s = time.perf_counter()
+    lag._heard(60_000_000, 1)
+    assert lag.report().p99_ms is None
+
+
+def test_the_report_warns_of_a_late_loop_and_a_full_core() -> None:
+    """Beyond 50 ms at p99 and 0.7 of a core the reader is told; below, and where nothing is known, is not."""
+    assert list(ending_warnings({"event_loop": {"p99_ms": 50.0, "core_share": 0.7}})) == []
+    assert list(ending_warnings({"event_loop": {"p99_ms": None, "core_share": None}})) == []
+    late, full = ending_warnings({"event_loop": {"p99_ms": 81.2, "core_share": 0.93}})
+    assert "81 ms" in late
+    assert "93%" in full
