@@ -26,7 +26,6 @@ Notify = Literal["failure", "always"]
 class CheckOptions:
     """What ``check`` takes beside everything that ``run`` takes."""
 
-    gate: Annotated[tuple[str, ...], many('"f1 >= 0.9", beside those in config.yaml (repeatable).', JUDGE)] = ()
     fail_on: Annotated[
         tuple[str, ...], many("Figure whose lasting loss fails (repeatable). [default: six]", JUDGE)
     ] = ()
@@ -94,7 +93,7 @@ def _checked(options: RunOptions, check: CheckOptions) -> CheckResult:
     with only_check(RUNS):
         prepared = prepare(request, read_environment())
         check_figures(check.fail_on, request.suites)
-        thresholds = read_gates((*prepared.configuration.gates, *check.gate), request.suites)
+        thresholds = read_gates((*prepared.configuration.gates, *request.score.gates), request.suites)
         with progress(quiet=not options.verbose, verbose=options.verbose) as watcher:
             outcome = run(request, prepared, on_start=watcher.started, on_record=watcher.finished)
         result = judge_check(outcome, thresholds, history, check.fail_on)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from vendor_verifier.cli.exit_codes import EXIT_OK, EXIT_THRESHOLD
+from vendor_verifier.reports.escape import plain
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -36,3 +39,16 @@ def print_report(report: Report, *, as_json: bool) -> None:
         stdout_console().print(terminal.render(report))
     else:
         sys.stdout.write("\n".join(terminal.plain_lines(report)) + "\n")
+
+
+def gates_exit_code(report: Report) -> int:
+    """1 when a gate failed, each of them named on stderr; what is undecided is in the report and fails nothing."""
+    failed = [
+        f"gate failed: {model}: {gate.label}: {gate.threshold}; {gate.reason}"
+        for model, verdict in report.verdicts.items()
+        for gate in verdict.gates
+        if gate.outcome == "FAIL"
+    ]
+    for words in failed:
+        say(plain(words))
+    return EXIT_THRESHOLD if failed else EXIT_OK

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from vendor_verifier.cli.console import print_report, say
+from vendor_verifier.cli.console import gates_exit_code, print_report, say
 from vendor_verifier.cli.exit_codes import EXIT_INCOMPLETE, EXIT_OK, SIGNAL_BASE
 from vendor_verifier.cli.options import RunOptions
 from vendor_verifier.cli.progress import progress
@@ -68,4 +68,6 @@ def _exit_code(outcome: RunOutcome) -> int:
         say(f"incomplete: {plain(words)}")
     if outcome.limit is not None:
         say(f"incomplete: {outcome.limit}; go on with --incremental")
-    return EXIT_INCOMPLETE if unfinished or outcome.limit is not None else EXIT_OK
+    if unfinished or outcome.limit is not None:
+        return EXIT_INCOMPLETE
+    return gates_exit_code(outcome.report)

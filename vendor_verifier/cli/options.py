@@ -11,8 +11,10 @@ from typing import Annotated, Any, Literal
 from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
+from vendor_verifier.compare.panel import BaselineF1
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.pipeline.request import RunRequest, ScoreRequest, Selection
+from vendor_verifier.reports.html.texts import Language
 from vendor_verifier.values.plan import ClientName, ExecutorChoice, ExecutorName, Limits, RetryRules, TransportName
 from vendor_verifier.values.score import SchemaPolicy, Undecided
 
@@ -117,10 +119,14 @@ class RunOptions:
     schema: Annotated[SchemaPolicy, option('"" as arguments: lenient {}, strict invalid.', JUDGE)] = "lenient"
     rank_metric: Annotated[tuple[str, ...], many("A suite's score joins the IRF (repeatable).", JUDGE)] = ()
 
+    gate: Annotated[tuple[str, ...], many('Threshold "f1 >= 0.9", or preset (repeatable).', JUDGE)] = ()
+    baseline_f1: Annotated[BaselineF1, option("Its F1 in the ranking: 1.0, or measured.", JUDGE)] = "fixed"
+
     output_dir: Annotated[
         Path | None, option("Run folder. [default: runs/<timestamp>]", OUTPUT, "--output-dir", "-o")
     ] = None
     redact_content: Annotated[bool, flag("Store digests, no prompts and no answers.", OUTPUT)] = False
+    lang: Annotated[Language, option("Language of report.html.", OUTPUT)] = "en"
     quiet: Annotated[bool, flag("No progress on stderr.", OUTPUT, "--quiet", "-q")] = False
     verbose: Annotated[bool, flag("Every failure on stderr as it happens.", OUTPUT, "--verbose", "-v")] = False
     json: Annotated[bool, flag("Print scores.json instead of tables.", OUTPUT)] = False
@@ -166,7 +172,8 @@ class RunOptions:
             transport=self.transport,
             use_raw_completions=self.use_raw_completions,
             tokenizer_model=self.tokenizer_model,
-            score=ScoreRequest(self.undecided, self.schema, self.rank_metric),
+            language=self.lang,
+            score=ScoreRequest(self.undecided, self.schema, self.rank_metric, self.gate, self.baseline_f1),
         )
 
     def _asks_bfcl(self) -> bool:

@@ -46,6 +46,7 @@ def demo_command(
         suite_option=suite_option,
         limit=limit,
         seed=seed,
+        request_concurrency=8,
         output_dir=output_dir,
         quiet=quiet,
         json=json,

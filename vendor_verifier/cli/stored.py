@@ -8,13 +8,14 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from vendor_verifier.cli.console import print_report, say
-from vendor_verifier.cli.exit_codes import EXIT_OK
+from vendor_verifier.cli.console import gates_exit_code, print_report, say
 from vendor_verifier.cli.options import JUDGE, OUTPUT, flag, many, option
+from vendor_verifier.compare.panel import BaselineF1
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.pipeline.remembering import history_file, remember
 from vendor_verifier.pipeline.scoring import score_again, score_folder, write_reports
 from vendor_verifier.reports import REPORTS
+from vendor_verifier.reports.html.texts import Language
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.score import SchemaPolicy, Undecided
 
@@ -26,6 +27,8 @@ def score_command(
     undecided: Annotated[Undecided | None, option("As in run. [default: the run's own]", JUDGE)] = None,
     schema: Annotated[SchemaPolicy | None, option("As in run. [default: the run's own]", JUDGE)] = None,
     rank_metric: Annotated[tuple[str, ...], many("A suite's score joins the IRF (repeatable).", JUDGE)] = (),
+    gate: Annotated[tuple[str, ...], many('"f1 >= 0.9", or a preset (repeatable). [default: as run]', JUDGE)] = (),
+    baseline_f1: Annotated[BaselineF1 | None, option("As in run. [default: the run's own]", JUDGE)] = None,
     json: Annotated[bool, flag("Print scores.json instead of tables.", OUTPUT)] = False,
     history: Annotated[Path | None, option("History of runs. [default: user data folder]", OUTPUT)] = None,
     no_history: Annotated[bool, flag("Leave this run out of the history.", OUTPUT)] = False,
@@ -33,12 +36,19 @@ def score_command(
     """Score a stored run again, rewrite its report files and its figures in the history."""
     file = history_file(history, none=no_history)
     folder = RunFolder(run)
-    report = score_again(folder, undecided=undecided, schema_policy=schema, rank_metrics=rank_metric or None)
+    report = score_again(
+        folder,
+        undecided=undecided,
+        schema_policy=schema,
+        rank_metrics=rank_metric or None,
+        gates=gate or None,
+        baseline_f1=baseline_f1,
+    )
     unkept = remember(folder, report, file)
     if unkept is not None:
         say(f"warning: {unkept}")
     print_report(report, as_json=json)
-    return EXIT_OK
+    return gates_exit_code(report)
 
 
 def report_command(
@@ -46,27 +56,29 @@ def report_command(
     /,
     *,
     format: Annotated[
-        str, option("Formats, comma-separated: terminal, json, csv, md.", OUTPUT, "--format")
+        str, option("terminal, json, csv, md, html, junit, summary, openmetrics; with commas.", OUTPUT, "--format")
     ] = "terminal",
     output_dir: Annotated[
         Path | None,
         option("Folder to write to. [default: a single file format to stdout]", OUTPUT, "--output-dir", "-o"),
     ] = None,
+    gate: Annotated[tuple[str, ...], many('"f1 >= 0.9", or a preset (repeatable). [default: as run]', JUDGE)] = (),
+    lang: Annotated[Language, option("Language of the HTML page.", OUTPUT)] = "en",
 ) -> int:
     """Render a stored run in other formats; it is not run again."""
-    report = score_folder(RunFolder(run))
+    report = score_folder(RunFolder(run), gates=gate)
     wanted = _formats(format)
     if output_dir is not None:
         target = RunFolder(output_dir)
         target.create()
-        for path in write_reports(target, report, wanted):
+        for path in write_reports(target, report, wanted, lang):
             say(str(path))
     for name in wanted:
         if name == "terminal":
             print_report(report, as_json=False)
         elif output_dir is None:
-            sys.stdout.write(next(form for form in REPORTS if form.name == name).render(report))
-    return EXIT_OK
+            sys.stdout.write(next(form for form in REPORTS if form.name == name).text(report, lang))
+    return gates_exit_code(report)
 
 
 def _formats(text: str) -> list[str]:

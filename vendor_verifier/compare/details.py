@@ -100,7 +100,7 @@ class _Entry:
 
 
 @dataclass(slots=True)
-class _Gathering:
+class Gathering:
     """One pass: the entries and what is needed to judge their records."""
 
     entries: Mapping[tuple[str, str], _Entry]
@@ -174,7 +174,18 @@ class _Gathering:
         else:
             entry.pending.add(digest, (question, decision, found))
 
-    def settle(self) -> None:
+    def finished(self) -> ReportDetails:
+        """The details of everything taken so far."""
+        self._settle()
+        models: dict[str, dict[str, VendorDetails]] = {}
+        for (model, label), kept in self.entries.items():
+            models.setdefault(model, {})[label] = kept.finished(self.start or 0.0)
+        start = self.start
+        return ReportDetails(
+            models, None if start is None else datetime.fromtimestamp(start, UTC).isoformat(timespec="seconds")
+        )
+
+    def _settle(self) -> None:
         """Compare what was heard before the baseline was."""
         for (model, _), entry in self.entries.items():
             said = self.said.get(model, {})
@@ -195,26 +206,26 @@ def build_details(
 
     The arguments are those of :func:`vendor_verifier.compare.scoreboard.score_run`.
     """
+    gathering = gather_details(entries, tasks, suites=suites, repeat=repeat)
+    for record in records:
+        gathering.take(record)
+    return gathering.finished()
+
+
+def gather_details(
+    entries: Sequence[EntryInfo], tasks: Sequence[PlayedTask], *, suites: Mapping[str, Suite], repeat: int
+) -> Gathering:
+    """The same for who reads the records anyway: give it each with ``take``, then ask for what is ``finished``."""
     baselines: dict[str, str] = {}
     for entry in entries:
         if entry.is_baseline:
             baselines.setdefault(entry.model, entry.label)
-    gathering = _Gathering(
+    return Gathering(
         entries={(entry.model, entry.label): _Entry() for entry in entries},
         baselines=baselines,
         samples={(task.suite, sample.id): sample for task in tasks if not task.apart for sample in task.samples},
         suites=suites,
         repeats={(entry.model, entry.label): repeat if entry.repeat is None else entry.repeat for entry in entries},
-    )
-    for record in records:
-        gathering.take(record)
-    gathering.settle()
-    models: dict[str, dict[str, VendorDetails]] = {}
-    for (model, label), kept in gathering.entries.items():
-        models.setdefault(model, {})[label] = kept.finished(gathering.start or 0.0)
-    start = gathering.start
-    return ReportDetails(
-        models, None if start is None else datetime.fromtimestamp(start, UTC).isoformat(timespec="seconds")
     )
 
 

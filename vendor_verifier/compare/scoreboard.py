@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from vendor_verifier.compare.columns import Columns
 from vendor_verifier.compare.facts import facts_of
@@ -27,7 +27,7 @@ from vendor_verifier.compare.feature_checks import FeatureRows
 from vendor_verifier.compare.ranking import RANK_METRICS, K
 from vendor_verifier.compare.standings import standings
 from vendor_verifier.compare.suite_scores import suite_score
-from vendor_verifier.compare.trigger_f1 import Run, baseline_counts, paired, trigger_counts
+from vendor_verifier.compare.trigger_f1 import Run, baseline_counts, paired, self_counts, trigger_counts
 from vendor_verifier.suites.base import Suite
 from vendor_verifier.suites.schema import dataset_defects, schema_defects
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
@@ -61,6 +61,7 @@ class _Board:
     schema_policy: SchemaPolicy
     rank_metrics: tuple[str, ...]
     k: int
+    baseline_f1: Literal["fixed", "self"] = "fixed"
     columns: Mapping[EntryKey, Columns] = field(default_factory=dict)
     features: Mapping[EntryKey, FeatureRows] = field(default_factory=dict)
 
@@ -114,6 +115,8 @@ def score_run(
     warnings: Sequence[str] = (),
     dataset: Sequence[str] | None = None,
     manifest: Mapping[str, Any] | None = None,
+    baseline_f1: Literal["fixed", "self"] = "fixed",
+    columns: dict[EntryKey, Columns] | None = None,
 ) -> Report:
     """Score every entry of the plan over ``records``, which are read once and not kept.
 
@@ -123,8 +126,12 @@ def score_run(
     nothing more is coming, so that a missing record is a lost one (True for imported files), or that the run was
     interrupted (False); ``None`` looks whether any record is missing and then takes the run for interrupted.
     ``dataset`` are defects that reading the samples found; without them the declarations are looked through here.
+    ``columns`` is filled with what was counted of each entry, for who judges further. ``baseline_f1``: the baseline's
+    F1 in the ranking is 1.0 as published, or its own against its other runs (``self``).
     Models stand in the order of ``entries``, vendors by IRF, best first.
     """
+    columns = {} if columns is None else columns
+    columns |= {(entry.model, entry.label): Columns() for entry in entries}
     board = _Board(
         entries=entries,
         tasks={task.suite: task for task in tasks},
@@ -134,7 +141,8 @@ def score_run(
         schema_policy=schema_policy,
         rank_metrics=tuple(rank_metrics),
         k=k,
-        columns={(entry.model, entry.label): Columns() for entry in entries},
+        baseline_f1=baseline_f1,
+        columns=columns,
         features={(entry.model, entry.label): FeatureRows() for entry in entries},
     )
     ignored = _collect(board, suites or {TRIGGER: TriggerSuite(checkers=KeptCheckers())}, records)
@@ -299,6 +307,8 @@ def _trigger(board: _Board, entry: EntryInfo, baseline: EntryInfo | None) -> tup
     own, expected = board.runs(entry), board.runs(baseline)
     if entry is baseline:
         counts = baseline_counts(board.triggers, own)
+        if board.baseline_f1 == "self" and len(own) > 1:
+            counts = self_counts(board.triggers, own, board.undecided)
         return counts, counts.tp + counts.tn
     counts = trigger_counts(board.triggers, expected, own, board.undecided)
     return counts, paired(board.triggers, expected, own, board.undecided)

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from vendor_verifier.values.score import Decision, TriggerCounts, Undecided
@@ -56,14 +57,23 @@ def trigger_counts(
 
     A run maps sample ids to decisions; an id it lacks was never sent. Ids outside ``samples`` are not looked at.
     """
+    return _counts(samples, [(expected, got) for expected in baseline for got in vendor], undecided)
+
+
+def self_counts(samples: Iterable[str], baseline: Sequence[Run], undecided: Undecided = "missed") -> TriggerCounts:
+    """The baseline's runs against one another, every ordered pair of different ones: what noise alone gives."""
+    pairs = [(one, other) for i, one in enumerate(baseline) for j, other in enumerate(baseline) if i != j]
+    return replace(_counts(samples, pairs, undecided), measured_on_itself=True)
+
+
+def _counts(samples: Iterable[str], pairs: Sequence[tuple[Run, Run]], undecided: Undecided) -> TriggerCounts:
     planned = tuple(samples)
     total: Counter[Cell] = Counter()
     scores = []
-    for expected in baseline:
-        for got in vendor:
-            counts = Counter(cell(expected.get(sample), got.get(sample), undecided) for sample in planned)
-            total.update(counts)
-            scores.append(f1(counts["tp"], counts["fp"], counts["fn"] + counts["failed_as_missed"]))
+    for expected, got in pairs:
+        counts = Counter(cell(expected.get(sample), got.get(sample), undecided) for sample in planned)
+        total.update(counts)
+        scores.append(f1(counts["tp"], counts["fp"], counts["fn"] + counts["failed_as_missed"]))
     known = [score for score in scores if score is not None]
     missed = total["fn"] + total["failed_as_missed"]
     return TriggerCounts(

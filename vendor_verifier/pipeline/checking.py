@@ -12,7 +12,6 @@ from pathlib import Path
 import filelock
 
 from vendor_verifier.errors import Problem, ProblemsError, RunFolderError, StorageError, VerifierError
-from vendor_verifier.pipeline.gating import judge_folder
 from vendor_verifier.pipeline.remembering import history_trends, metric_names, remember
 from vendor_verifier.pipeline.running import RunOutcome, unfinished_vendors
 from vendor_verifier.store import FILE_MODE, FOLDER_MODE, RunFolder
@@ -69,7 +68,16 @@ def judge_check(
     """
     folder, report = outcome.folder, outcome.report
     notices = [] if (unkept := remember(folder, report, history)) is None else [unkept]
-    gates = judge_folder(folder, thresholds) if outcome.signal_number is None else ()
+    gates = (
+        tuple(
+            (model, gate)
+            for model, verdict in report.verdicts.items()
+            for gate in verdict.gates
+            if gate.threshold in thresholds
+        )
+        if outcome.signal_number is None
+        else ()
+    )
     trends: tuple[Trend, ...] = ()
     if history is not None and outcome.signal_number is None:
         try:

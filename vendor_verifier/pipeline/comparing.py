@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from vendor_verifier.compare.flips import flip_counts, flips_of, setting_changes, shown_flips
 from vendor_verifier.compare.ranking import RANK_METRICS
 from vendor_verifier.compare.two_runs import Side, common_samples, compare_model
+from vendor_verifier.pipeline.request import ScoreRequest
 from vendor_verifier.pipeline.stored_trials import StoredTrials, read_trials
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.comparison import Flip, MetricChange, RunComparison
@@ -58,5 +60,10 @@ def _notes(one: StoredTrials, other: StoredTrials, samples: list[str]) -> Iterat
     for words, missing in (("only before", names[0] - names[1]), ("only after", names[1] - names[0])):
         if missing:
             yield f"{words}: " + ", ".join(f"{model} / {label}" for model, label in sorted(missing))
-    if one.score != other.score:
+    if _policies(one) != _policies(other):
         yield "the runs were scored by different policies: see what changed, and `score` one of them again"
+
+
+def _policies(stored: StoredTrials) -> ScoreRequest:
+    """What changes figures; gates only look at them, and what the baseline is given concerns ranks."""
+    return replace(stored.score, gates=(), baseline_f1="fixed")

@@ -1,33 +1,31 @@
-"""Holds a stored run against thresholds: reads its records, estimates with intervals, judges. It sends nothing."""
+"""Reads thresholds and holds one model's vendors against them, by intervals; it reads no records."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from vendor_verifier.compare.bootstrap import Resampled, bootstrap
+from vendor_verifier.compare.bootstrap import Resampled
 from vendor_verifier.compare.estimates import estimates_of, gap_to, percentile_estimates
 from vendor_verifier.compare.gates import judge_gates
 from vendor_verifier.compare.noise_floor import gap
-from vendor_verifier.compare.panel import Panel, build_panel
-from vendor_verifier.compare.ranking import RANK_METRICS
-from vendor_verifier.compare.thresholds import parse_threshold
+from vendor_verifier.compare.panel import Panel
+from vendor_verifier.compare.thresholds import PRESETS, parse_threshold
 from vendor_verifier.compare.trials import Trials
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
-from vendor_verifier.pipeline.stored_trials import StoredTrials, read_trials
-from vendor_verifier.store import RunFolder
 from vendor_verifier.values.judgement import Estimate, GateVerdict, Threshold
 
 
 def read_gates(texts: Sequence[str], suites: Collection[str]) -> tuple[Threshold, ...]:
-    """The thresholds in ``texts``; ``suites`` are evaluations whose scores may be named.
+    """The thresholds in ``texts``, or of the presets named there; ``suites`` are evaluations whose scores may be named.
 
     Raises:
         ProblemsError: all that do not follow the grammar, at once.
     """
-    found, problems = [], []
+    found: list[Threshold] = []
+    problems = []
     for text in texts:
         try:
-            found.append(parse_threshold(text, suites))
+            found += PRESETS.get(text.strip()) or (parse_threshold(text, suites),)
         except UsageError as error:
             problems.append(Problem(str(error), key="gates"))
     if problems:
@@ -35,40 +33,29 @@ def read_gates(texts: Sequence[str], suites: Collection[str]) -> tuple[Threshold
     return tuple(found)
 
 
-def judge_folder(folder: RunFolder, thresholds: Sequence[Threshold]) -> tuple[tuple[str, GateVerdict], ...]:
-    """(model, verdict) of every vendor against every threshold, by intervals.
+def judge_panel(
+    panel: Panel,
+    resampled: Resampled,
+    trials: Sequence[Trials],
+    baseline: Trials | None,
+    thresholds: Sequence[Threshold],
+    requests: Mapping[str, Mapping[str, Sequence[float]]],
+) -> tuple[GateVerdict, ...]:
+    """Every vendor of one model against every threshold; ``requests``: label → metric → values of single requests.
 
-    The baseline is not held to an F1 it has only with itself and only if it was asked twice.
-
-    Raises:
-        RunFolderError: not a readable run folder.
+    The baseline is not held to an F1 that it has only with itself.
     """
-    if not thresholds:
-        return ()
-    stored = read_trials(folder)
-    return tuple((model, verdict) for model in stored.trials for verdict in _judge_model(model, stored, thresholds))
-
-
-def _judge_model(model: str, stored: StoredTrials, thresholds: Sequence[Threshold]) -> list[GateVerdict]:
-    import numpy as np
-
-    trials, baseline = stored.trials[model], stored.baselines.get(model)
-    metrics = tuple(dict.fromkeys([*RANK_METRICS, *stored.scores, *_own_metrics(trials, thresholds)]))
-    panel = build_panel(trials, stored.samples, baseline=baseline, metrics=metrics, undecided=stored.score.undecided)
-    # The same numbers from the same records, whenever they are judged.
-    resampled = bootstrap(panel, np.random.default_rng(0))
     exact = estimates_of(panel, resampled, exact=True)
-    by_label = {each.label: each for each in trials}
     verdicts: list[GateVerdict] = []
     for each in trials:
-        due = [one for one in thresholds if one.metric != "f1" or each.label != baseline]
-        estimates = exact[each.label] | percentile_estimates(stored.requests[model, each.label])
-        gaps = _gaps(panel, resampled, each, by_label.get(baseline or ""), due)
+        due = [one for one in thresholds if one.metric != "f1" or each is not baseline]
+        estimates = exact[each.label] | percentile_estimates(requests.get(each.label, {}))
+        gaps = _gaps(panel, resampled, each, baseline, due)
         verdicts += judge_gates(each.label, due, estimates, gaps)
-    return verdicts
+    return tuple(verdicts)
 
 
-def _own_metrics(trials: Sequence[Trials], thresholds: Sequence[Threshold]) -> list[str]:
+def own_metrics(trials: Sequence[Trials], thresholds: Sequence[Threshold]) -> list[str]:
     """Metrics of the thresholds that the trials hold beside those that rank."""
     held = {metric for each in trials for metric in each.ratios}
     return [one.metric for one in thresholds if one.metric in held]

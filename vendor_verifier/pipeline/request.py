@@ -7,17 +7,30 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from vendor_verifier.compare.panel import BaselineF1
+from vendor_verifier.reports.html.texts import Language
 from vendor_verifier.values.plan import ClientName, ExecutorChoice, Limits, RetryRules, TransportName
 from vendor_verifier.values.score import SchemaPolicy, Undecided
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreRequest:
-    """How records are to be judged. ``rank_metrics`` join the six of IRF (a suite's name, for its main score)."""
+    """How records are to be judged. ``rank_metrics`` join the six of IRF (a suite's name, for its main score).
+    ``gates`` are thresholds or names of presets; ``baseline_f1`` is the baseline's in the ranking: 1.0 as published, or
+    its own against its other runs."""
 
     undecided: Undecided = "missed"
     schema_policy: SchemaPolicy = "lenient"
     rank_metrics: tuple[str, ...] = ()
+    gates: tuple[str, ...] = ()
+    baseline_f1: BaselineF1 = "fixed"
+
+
+def score_request(manifest: Mapping[str, Any]) -> ScoreRequest:
+    """How a stored run is to be judged."""
+    stored = manifest.get("score", {})
+    lists = {name: tuple(stored.get(name, ())) for name in ("rank_metrics", "gates")}
+    return ScoreRequest(**{**stored, **lists})
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,4 +81,5 @@ class RunRequest:
     transport: TransportName = "fast"
     use_raw_completions: bool = False
     tokenizer_model: str | None = None
+    language: Language = "en"
     score: ScoreRequest = field(default_factory=ScoreRequest)

@@ -94,18 +94,20 @@ def run(
         manifest |= with_executor(manifest, sent.executor)
         folder.write_manifest(manifest)
     report = score_folder(folder)
-    write_reports(folder, report)
+    write_reports(folder, report, language=request.language)
     write_bfcl_pages(folder)
     return RunOutcome(folder, report, end.signal_number, end.limit)
 
 
 def _open_folder(request: RunRequest, prepared: Prepared) -> tuple[RunFolder, dict[str, Any]]:
     """A new folder with its manifest, or the one to go on with."""
+    score = replace(request.score, gates=(*prepared.configuration.gates, *request.score.gates))
     if request.incremental:
         folder = RunFolder(request.output_dir or latest_run(RUNS))
         manifest = folder.read_manifest()
         refuse_other_plan(folder, manifest, prepared.plan)
-        return folder, manifest | {"status": "running"}
+        gates = {"gates": score.gates} if score.gates else {}
+        return folder, manifest | {"status": "running", "score": {**manifest.get("score", {}), **gates}}
     folder = RunFolder(request.output_dir or RUNS / datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ"))
     if folder.manifest_file.exists():
         raise RunFolderError(f"{folder.path} already holds a run; add --incremental to go on with it, or name another")
@@ -114,7 +116,7 @@ def _open_folder(request: RunRequest, prepared: Prepared) -> tuple[RunFolder, di
         hide = prepared.plan.redact_content and not keeps_texts(task.suite)
         folder.write_samples(task.suite, [redacted_sample(one) for one in task.samples] if hide else task.samples)
     run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
-    return folder, new_manifest(run_id, prepared, request.score)
+    return folder, new_manifest(run_id, prepared, score)
 
 
 def latest_run(runs: Path) -> Path:

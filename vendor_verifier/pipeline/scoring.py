@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from vendor_verifier.compare.columns import Columns
+from vendor_verifier.compare.details import Gathering, gather_details
 from vendor_verifier.compare.ranking import RANK_METRICS
 from vendor_verifier.compare.scoreboard import score_run
 from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.errors import RunFolderError
+from vendor_verifier.pipeline.auditing import Audits
 from vendor_verifier.pipeline.bfcl_pages import write_bfcl_pages
+from vendor_verifier.pipeline.gating import read_gates
 from vendor_verifier.pipeline.guarding import ending_warnings
 from vendor_verifier.pipeline.judges import ready_suite, unjudged_reasons
+from vendor_verifier.pipeline.judging import judge_report
 from vendor_verifier.pipeline.manifest import entry_infos
-from vendor_verifier.pipeline.request import ScoreRequest
+from vendor_verifier.pipeline.request import score_request
 from vendor_verifier.reports import REPORTS
+from vendor_verifier.reports.html.texts import Language
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites.base import Suite
+from vendor_verifier.suites.bfcl.suite import BfclSuite
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
+from vendor_verifier.values.record import Record
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import PlayedTask, Report
 
@@ -42,20 +50,17 @@ def score_again(folder: RunFolder, **changes: Any) -> Report:
     return report
 
 
-def score_request(manifest: Mapping[str, Any]) -> ScoreRequest:
-    """How a stored run is to be judged."""
-    stored = manifest.get("score", {})
-    return ScoreRequest(**{**stored, "rank_metrics": tuple(stored.get("rank_metrics", ()))})
-
-
-def score_folder(folder: RunFolder) -> Report:
-    """Score the records of a run as its manifest says.
+def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
+    """Score the records of a run as its manifest says, held to ``gates`` instead of its own if there are any.
 
     Raises:
         RunFolderError: not a readable run folder.
     """
     manifest = folder.read_manifest()
+    if gates:
+        manifest["score"] = {**manifest.get("score", {}), "gates": list(gates)}
     chosen = score_request(manifest)
+    read_gates(chosen.gates, [task["suite"] for task in manifest.get("tasks") or ()])
     warnings: list[str] = list(manifest.get("warnings", ()))
     warnings += ending_warnings(manifest)
     stored = _tasks(folder, manifest)
@@ -68,12 +73,22 @@ def score_folder(folder: RunFolder) -> Report:
     def bad_line(number: int, reason: str) -> None:
         unreadable.append(f"records.jsonl:{number} cannot be read and is not scored: {reason}")
 
+    infos, repeat = entry_infos(manifest), int(manifest["settings"]["repeat"])
+    samples = {task.suite: task.samples for task in played if not task.apart}
+    audits = Audits(
+        {(entry["model"], entry["label"]): entry for entry in manifest["entries"]},
+        {(suite, sample.id): sample for suite, found in samples.items() for sample in found},
+    )
+    details = gather_details(
+        infos, played, suites={name: each for name, each in suites.items() if _is_cheap(each)}, repeat=repeat
+    )
+    columns: dict[tuple[str, str], Columns] = {}
     report = score_run(
-        entry_infos(manifest),
+        infos,
         played,
-        folder.read_records(bad_line),
+        _passing(folder.read_records(bad_line), audits, details),
         suites=suites,
-        repeat=int(manifest["settings"]["repeat"]),
+        repeat=repeat,
         undecided=chosen.undecided,
         schema_policy=chosen.schema_policy,
         run=str(manifest["run"]),
@@ -82,9 +97,29 @@ def score_folder(folder: RunFolder) -> Report:
         rank_metrics=(*RANK_METRICS, *chosen.rank_metrics),
         dataset=[defect for task in stored for defect in task["defects"]],
         manifest=manifest,
+        baseline_f1=chosen.baseline_f1,
+        columns=columns,
     )
-    # Records are read while scoring, so what cannot be read is only known now.
-    return replace(report, warnings=(*report.warnings, *unreadable)) if unreadable else report
+    return replace(
+        report,
+        # Records are read while scoring, so what cannot be read is only known now.
+        warnings=(*report.warnings, *unreadable),
+        details=details.finished(),
+        verdicts=judge_report(report, columns, samples, audits),
+    )
+
+
+def _passing(records: Iterable[Record], audits: Audits, details: Gathering) -> Iterator[Record]:
+    """The same records, noted on their way by who judges bills and identities and who picks examples."""
+    for record in records:
+        audits.take(record)
+        details.take(record)
+        yield record
+
+
+def _is_cheap(suite: Suite) -> bool:
+    """Whether answers can be judged a second time without a thought: no function of theirs is run."""
+    return not isinstance(suite, BfclSuite)
 
 
 def _tasks(folder: RunFolder, manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -107,7 +142,9 @@ def _judge(task: Mapping[str, Any], samples: Sequence[Sample], folder: RunFolder
     return ready_suite(task["suite"], task["options"], samples, folder)
 
 
-def write_reports(folder: RunFolder, report: Report, formats: Iterable[str] | None = None) -> list[Path]:
+def write_reports(
+    folder: RunFolder, report: Report, formats: Iterable[str] | None = None, language: Language = "en"
+) -> list[Path]:
     """Write the chosen formats (default: those of every run) into the run folder; the paths written."""
     chosen = set(formats) if formats is not None else {form.name for form in REPORTS if form.by_default}
-    return [folder.write(form.file_name, form.render(report)) for form in REPORTS if form.name in chosen]
+    return [folder.write(form.file_name, form.text(report, language)) for form in REPORTS if form.name in chosen]

@@ -14,8 +14,7 @@ from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.errors import RunFolderError
 from vendor_verifier.pipeline.judges import ready_suite
 from vendor_verifier.pipeline.manifest import entry_infos
-from vendor_verifier.pipeline.request import ScoreRequest
-from vendor_verifier.pipeline.scoring import score_request
+from vendor_verifier.pipeline.request import ScoreRequest, score_request
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites.base import Suite
 from vendor_verifier.values.sample import Sample
@@ -48,7 +47,6 @@ def read_trials(folder: RunFolder) -> StoredTrials:
         RunFolderError: not a readable run folder.
     """
     manifest = folder.read_manifest()
-    infos, score = entry_infos(manifest), score_request(manifest)
     stored = [task for task in manifest.get("tasks", ()) if not known_suite(task["suite"]).apart]
     if not stored:
         raise RunFolderError(f"{folder.path} names no evaluation that could be compared")
@@ -56,7 +54,24 @@ def read_trials(folder: RunFolder) -> StoredTrials:
     suites = {
         task["suite"]: ready_suite(task["suite"], task["options"], samples[task["suite"]], folder) for task in stored
     }
-    columns = _columns(folder, infos, samples, suites)
+    columns = _columns(folder, entry_infos(manifest), samples, suites)
+    whole = manifest.get("status") in ("finished", "imported")
+    return trials_in(manifest, columns, samples, complete=whole)
+
+
+def trials_in(
+    manifest: Mapping[str, Any],
+    columns: Mapping[tuple[str, str], Columns],
+    samples: Mapping[str, Sequence[Sample]],
+    *,
+    complete: bool,
+) -> StoredTrials:
+    """The trials of a run whose records are counted already; ``samples`` by suite, without those that stand apart.
+
+    Raises:
+        RunFolderError: the manifest does not describe its entries.
+    """
+    infos, score = entry_infos(manifest), score_request(manifest)
     planned = {suite: tuple(sample.id for sample in found) for suite, found in samples.items()}
     main = {suite: name for suite in planned if (name := known_suite(suite).main)}
     repeat = int(manifest["settings"]["repeat"])
@@ -64,13 +79,12 @@ def read_trials(folder: RunFolder) -> StoredTrials:
     for info in infos:
         own = columns[info.model, info.label]
         if own.rows:
-            whole = manifest.get("status") in ("finished", "imported")
             found = trials_of(
                 info.label,
                 own,
                 planned,
                 repeat=info.repeat or repeat,
-                complete=whole,
+                complete=complete,
                 policy=score.schema_policy,
                 main=main,
             )

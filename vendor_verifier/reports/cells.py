@@ -86,7 +86,8 @@ def metric(vendor: VendorScore, name: str) -> str:
     value = vendor.metrics.get(name)
     if name.endswith(_UNITS):
         return quantity(value)
-    mark = BY_DEFINITION if name == "f1" and vendor.is_baseline and finite(value) is not None else ""
+    given = vendor.is_baseline and not (vendor.trigger is not None and vendor.trigger.measured_on_itself)
+    mark = BY_DEFINITION if name == "f1" and given and finite(value) is not None else ""
     return rate(value) + mark
 
 

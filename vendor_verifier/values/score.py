@@ -68,7 +68,8 @@ class TriggerCounts:
     vendor was undecided and the policy is ``exclude``; ``not_sent``: the vendor has no record (interrupted run).
     ``failed_as_missed``: those among ``fn`` that are no answer but a failure (policy ``missed``), whatever the baseline
     decided, so ``tp + fn`` is the number of the baseline's calls only where it is zero. With ``--repeat`` the counts
-    are summed over ``pairs_of_runs`` ordered pairs and ``f1`` is the mean of their F1s.
+    are summed over ``pairs_of_runs`` ordered pairs and ``f1`` is the mean of their F1s. ``measured_on_itself`` marks a
+    baseline whose F1 is no gift.
     """
 
     tp: int = 0
@@ -83,6 +84,7 @@ class TriggerCounts:
     f1: float | None = None
     pairs_of_runs: int = 1
     failed_as_missed: int = 0
+    measured_on_itself: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,66 @@
+"""Notes what bills and identities are judged by while records pass, so that no record is kept; it judges nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from vendor_verifier.compare.identity import IdentityRow, identity_row
+from vendor_verifier.compare.money import BilledAttempt, billed_attempts
+from vendor_verifier.metrics.usage import reported_usage
+from vendor_verifier.values.record import Record
+from vendor_verifier.values.sample import Sample
+
+EntryKey = tuple[str, str]
+RecordUnit = tuple[str, str, int]
+
+
+@dataclass(slots=True)
+class Audit:
+    """One entry's answers. ``rows``, ``reasoning`` (billed tokens, whether any was shown) and ``cached`` (prompt and
+    cached tokens) are by (suite, sample, repetition), of the answer that stands; ``attempts`` are all that may be
+    billed."""
+
+    rows: dict[RecordUnit, IdentityRow] = field(default_factory=dict)
+    reasoning: dict[RecordUnit, tuple[int, bool]] = field(default_factory=dict)
+    cached: dict[RecordUnit, tuple[int, int]] = field(default_factory=dict)
+    attempts: list[BilledAttempt] = field(default_factory=list)
+
+    def take(self, record: Record, asked_model: str, max_tokens: int | None) -> None:
+        """Note one record; the first success under a key stands."""
+        self.attempts += billed_attempts(record)
+        key = (record.suite, record.sample, record.repetition)
+        final = record.final
+        row = identity_row(record, asked_model, max_tokens)
+        if row is None or final is None or final.response is None or (key in self.rows and not record.succeeded):
+            return
+        self.rows[key] = row
+        usage = reported_usage(final)
+        if usage.reasoning is not None:
+            self.reasoning[key] = (usage.reasoning, bool(final.response.reasoning.strip()))
+        if usage.cached is not None and usage.input is not None:
+            self.cached[key] = (usage.input, usage.cached)
+
+
+@dataclass(frozen=True, slots=True)
+class Audits:
+    """All entries' notes. ``entries`` are the manifest's, ``samples`` by (suite, id) without those that stand apart."""
+
+    entries: Mapping[EntryKey, Mapping[str, Any]]
+    samples: Mapping[tuple[str, str], Sample]
+    found: dict[EntryKey, Audit] = field(default_factory=dict)
+
+    def take(self, record: Record) -> None:
+        """Note a record of the plan; others are left alone."""
+        key = (record.model, record.label)
+        entry, sample = self.entries.get(key), self.samples.get((record.suite, record.sample))
+        if entry is None or sample is None:
+            return
+        stated = {**sample.turn.parameters, **(entry.get("parameters") or {})}.get("max_tokens")
+        limit = stated if isinstance(stated, int) else None
+        self.found.setdefault(key, Audit()).take(record, str(entry.get("model_id") or record.model), limit)
+
+    def of(self, model: str, label: str) -> Audit:
+        """The notes on one entry, empty if nothing was heard of it."""
+        return self.found.get((model, label)) or Audit()
