@@ -1,0 +1,110 @@
+"""What the fast transport does by itself, beside the promises it shares with the other one (test_transport)."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import subprocess
+import zlib
+from pathlib import Path
+
+import pytest
+from asking import KEY, Asked, ask
+from fault_server import DONE, END, FaultServer, chunk, head, say, stream, text
+
+from vendor_verifier.run.fast_transport import FastTransport
+from vendor_verifier.values.plan import Limits
+
+pytestmark = pytest.mark.anyio
+
+LIMITS = Limits(total_s=5, connect_s=2, first_token_s=2, idle_s=2)
+
+
+@pytest.fixture(autouse=True)
+def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment's own proxies are not part of these tests."""
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+async def fast(*urls: str) -> list[Asked]:
+    """Ask each address in turn over one transport."""
+    async with FastTransport(LIMITS) as transport:
+        return [await ask(url, transport, LIMITS) for url in urls]
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    """A certificate of localhost and its key in one file, signed by itself."""
+    file = tmp_path / "localhost.pem"
+    words = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost"
+    command = ["openssl", *words.split(), "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
+    try:
+        subprocess.run([*command, "-keyout", file, "-out", tmp_path / "c"], check=True, capture_output=True, timeout=20)
+    except (OSError, subprocess.SubprocessError):
+        pytest.skip("openssl cannot make a certificate here")
+    file.write_bytes((tmp_path / "c").read_bytes() + file.read_bytes())
+    return file
+
+
+async def test_tls_is_spoken_verified_and_timed(
+    server: FaultServer, certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Over a trusted certificate the answer comes, with the handshake's time apart; the next one reuses the line."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    server.answer = lambda _: say(stream(text("hello"), DONE))
+    tls = await asyncio.start_server(server._accept, "127.0.0.1", 0, ssl=context)
+    async with tls:
+        port = tls.sockets[0].getsockname()[1]
+        first, second = await fast(*[f"https://localhost:{port}/v"] * 2)
+    assert (first.kind, second.kind) == (None, None)
+    assert (first.exchange.connection_reused, second.exchange.connection_reused) == (False, True)
+    assert first.exchange.tls_ns is not None
+    assert first.exchange.tls_ns > 0
+    assert second.exchange.tls_ns is None
+
+
+async def test_an_unknown_authority_is_refused(server: FaultServer, certificate: Path) -> None:
+    """The same certificate, trusted by nobody: the failure is TLS, and nothing was sent."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    tls = await asyncio.start_server(server._accept, "127.0.0.1", 0, ssl=context)
+    async with tls:
+        (asked,) = await fast(f"https://localhost:{tls.sockets[0].getsockname()[1]}/v")
+    assert (asked.kind, asked.phase) == ("tls", "tls")
+    assert not server.seen
+
+
+async def test_an_origin_behind_a_proxy_is_left_to_the_library(
+    server: FaultServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With HTTP_PROXY the proxy is asked, by the whole address; with NO_PROXY for the host it is not."""
+    server.answer = lambda _: say(stream(text("hello"), DONE))
+    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{server.port}")
+    (proxied,) = await fast("http://vendor.invalid/v")
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    (direct,) = await fast(server.url())
+    assert (proxied.kind, direct.kind) == (None, None)
+    assert [seen.path.startswith("http://vendor.invalid/v") for seen in server.seen] == [True, False]
+    assert all(seen.key == KEY for seen in server.seen)
+
+
+async def test_interim_answers_are_passed_over(server: FaultServer) -> None:
+    """100 and 103 before the answer are not the answer, and their headers are not its headers."""
+    interim = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nx-request-id: early\r\n\r\n"
+    server.answer = lambda _: say(interim, stream(text("hello"), DONE))
+    first, second = await fast(server.url(), server.url())
+    assert (first.kind, first.exchange.status, second.kind) == (None, 200, None)
+    assert "x-request-id" not in first.exchange.headers
+
+
+async def test_deflate_is_read_when_sent_all_the_same(server: FaultServer) -> None:
+    """Unasked compression of the other kind is understood too."""
+    packed = zlib.compress(text("hello") + DONE)
+    server.answer = lambda _: say(head(content_encoding="deflate") + chunk(packed) + END)
+    (asked,) = await fast(server.url())
+    assert asked.attempt.response is not None
+    assert (asked.kind, asked.attempt.response.text) == (None, "hello")
