@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Awaitable, Callable
-
-import tenacity
+from typing import TYPE_CHECKING
 
 from vendor_verifier.values.plan import RetryRules
 from vendor_verifier.values.record import Attempt, Failure, FailureKind
+
+if TYPE_CHECKING:
+    import tenacity
 
 # Failures of the way there, of a vendor that says "later", or of an answer that never began.
 _RETRIED: frozenset[FailureKind] = frozenset(
@@ -94,6 +96,9 @@ async def attempt_until_done(
     first = await send(1)
     if not should_retry(first):
         return (first,)
+    # Most runs never come here, and loading it takes as long as a dozen requests.
+    import tenacity
+
     attempts = [first]
     is_known = True
 
