@@ -56,6 +56,13 @@ def test_requests_tokens_and_money_are_those_of_samples_repeats_and_price(bench:
     assert found.duration_s == 5 * 5.0
 
 
+def test_the_baseline_is_asked_as_often_as_its_own_repeats_say(bench: Any) -> None:
+    """Twice the requests, records and tokens of the others."""
+    baseline, other = _forecast(bench, baseline_repeats=2).entries
+    assert (baseline.requests, baseline.records, other.requests) == (20, 20, 10)
+    assert baseline.input_tokens == 2 * other.input_tokens
+
+
 def test_an_answer_is_never_supposed_longer_than_its_limit(bench: Any) -> None:
     """max_tokens below the assumption is what is counted."""
     found = _forecast(bench, overrides={"max_tokens": 50}).entries[0]
