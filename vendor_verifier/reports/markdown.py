@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from vendor_verifier.reports import facts
 from vendor_verifier.reports import markdown_tables as tables
 from vendor_verifier.reports.escape import markdown
+from vendor_verifier.reports.markdown_judged import parts as judged_parts
 from vendor_verifier.values.score import ModelScore, Report
 
 _MAX_LISTED = 200
@@ -47,9 +48,12 @@ def _model(model: ModelScore, report: Report) -> list[str]:
     if not model.vendors:
         return _section(f"## {tables.label(model.model)}", ["No vendors."])
     notes = facts.footnotes(model)
+    verdict = report.verdicts.get(model.model)
     lines = _section(f"## {tables.label(model.model)}", tables.ranking(model), _baseline(model))
     # A paragraph each: a line break in Markdown would need trailing spaces that editors strip.
     lines += [line for note in notes for line in ("", note)]
+    for title, body in judged_parts(model, verdict):
+        lines += _section(f"### {title}", body)
     lines += _section("### Ranks behind the IRF", tables.ranks(model, report))
     lines += _section("### How much was measured", tables.measured(model), _MEASURED_NOTE)
     lines += _section("### Triggering against the baseline", tables.triggering(model), _trigger_note(report))

@@ -12,6 +12,7 @@ from typing import Any, get_args
 
 from vendor_verifier.reports import cells, facts
 from vendor_verifier.values.score import CallClass, ModelScore, Report, SchemaCounts, SuiteScore, VendorScore
+from vendor_verifier.values.verdict import ModelVerdict
 
 SCORES_SCHEMA = 1
 _TRIGGER_COUNTS = (
@@ -49,7 +50,19 @@ def scores(report: Report) -> dict[str, Any]:
 
 def _model(model: ModelScore, report: Report) -> dict[str, Any]:
     vendors = {vendor.label: _vendor(vendor, model, report) for vendor in model.vendors}
-    return {"baseline": model.baseline, "vendors": vendors}
+    verdict = report.verdicts.get(model.model)
+    judged = {} if verdict is None else {"judgement": _judgement(verdict)}
+    return {"baseline": model.baseline, "vendors": vendors, **judged}
+
+
+def _judgement(verdict: ModelVerdict) -> dict[str, Any]:
+    """Its fields by name; thresholds as they are written, sets as sorted lists."""
+    document = asdict(verdict)
+    for told, gate in zip(document["gates"], verdict.gates, strict=True):
+        told["threshold"] = str(gate.threshold)
+    if verdict.ranking is not None:
+        document["ranking"]["not_distinguishable"] = sorted(verdict.ranking.not_distinguishable)
+    return document
 
 
 def _vendor(vendor: VendorScore, model: ModelScore, report: Report) -> dict[str, Any]:

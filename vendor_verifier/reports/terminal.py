@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from vendor_verifier.reports import cells, facts
 from vendor_verifier.reports.escape import plain
+from vendor_verifier.reports.judgement_lines import short_lines
 from vendor_verifier.values.score import ModelScore, Report, VendorScore
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def render(report: Report) -> RenderableType:
         parts += [Text(), Text(_title(model), style="bold")]
         if model.vendors:
             parts.append(_Fitting(_table(model), _vendor_lines(model)))
-        parts += [Padding(Text(note, style="dim"), (0, 0, 0, 2)) for note in _notes(model)]
+        parts += [Padding(Text(note, style="dim"), (0, 0, 0, 2)) for note in _notes(model, report)]
     return Group(*parts)
 
 
@@ -53,7 +54,7 @@ def plain_lines(report: Report) -> list[str]:
     lines += [f"warning: {plain(text)}" for text in facts.cautions(report)]
     for model in report.models:
         lines += [_title(model), *_vendor_lines(model)]
-        lines += [f"  {note}" for note in _notes(model)]
+        lines += [f"  {note}" for note in _notes(model, report)]
     return lines
 
 
@@ -120,9 +121,11 @@ def _vendor_line(vendor: VendorScore, model: ModelScore) -> str:
     return f"{cells.count(facts.place(vendor, model))}. {_label(vendor.label)}: {figures}"
 
 
-def _notes(model: ModelScore) -> list[str]:
+def _notes(model: ModelScore, report: Report) -> list[str]:
     """What a reader must know about single figures: marks, pairs left out, short measurements, failures."""
-    notes = [*facts.footnotes(model), *facts.category_lines(model, _label)]
+    verdict = report.verdicts.get(model.model)
+    judged = [] if verdict is None else short_lines(verdict, _label)
+    notes = [*judged, *facts.footnotes(model), *facts.category_lines(model, _label)]
     for vendor in model.vendors:
         if not vendor.recorded and not vendor.suites:
             notes.append(f"{_label(vendor.label)}: not measured, there is no record of it ({vendor.planned} planned)")

@@ -1,0 +1,99 @@
+"""Runs over real sockets to simulated vendors are judged: ceiling, findings, gates, blame, and what they print."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "llmvv"
+
+
+@pytest.fixture
+def judged(bench: Any) -> Any:
+    """Run three vendors of whom two have a defect; exit code and the judgement."""
+    bench.configure("official: faithful", "twin: faithful", "fat: padded", "other: substitute")
+    bench.samples(40)
+
+    def start(*arguments: str, **more: str) -> tuple[int, Any]:
+        code, scores = bench.run(*arguments, **more)
+        return code, scores["models"]["simulated-model"]["judgement"]
+
+    return start
+
+
+def test_defects_are_named_by_their_findings_and_the_twin_has_none(judged: Any) -> None:
+    """Padding and another model are found; between twins nothing but speed may seem to differ."""
+    code, judgement = judged()
+    names = {(each["label"], each["name"]) for each in judgement["findings"]}
+    assert code == 0
+    assert {("fat", "prompt_tokens_slope"), ("fat", "prompt_tokens_constant")} & names
+    assert ("other", "another_model_served") in names
+    assert "twin" not in {label for label, _ in names}
+    twins = [
+        each for each in judgement["ranking"]["differences"] if {each["first"], each["second"]} == {"official", "twin"}
+    ]
+    apart = [each["metric"] for each in twins if each["low"] > 0 or each["high"] < 0]
+    assert twins
+    assert set(apart) <= {"avg_ttft_ms", "tps"}
+
+
+def test_the_baseline_is_asked_twice_and_gives_the_ceiling(judged: Any, bench: Any) -> None:
+    """Its planned count doubles, its self-F1 is there, and every other vendor has a gap to it."""
+    _, judgement = judged()
+    assert judgement["noise_floor"]["runs"] == 2
+    assert judgement["noise_floor"]["ceiling"]["value"] == 1.0
+    assert {gap["label"] for gap in judgement["gaps"]} == {"twin", "fat", "other"}
+    scores = json.loads((bench.folder / "run" / "scores.json").read_text(encoding="utf-8"))
+    vendors = scores["models"]["simulated-model"]["vendors"]
+    assert (vendors["official"]["counts"]["planned"], vendors["twin"]["counts"]["planned"]) == (80, 40)
+
+
+def test_a_resumed_run_asks_only_what_is_missing_of_the_second_repetition(judged: Any, bench: Any) -> None:
+    """Records of the baseline's second repetition are due again when they are gone; another number is refused."""
+    judged()
+    records = bench.folder / "run" / "records.jsonl"
+    lines = records.read_text(encoding="utf-8").splitlines(keepends=True)
+    kept = [line for line in lines if json.loads(line)["repetition"] == 0]
+    records.write_text("".join(kept), encoding="utf-8")
+    assert judged("--incremental")[0] == 0
+    assert len(records.read_text(encoding="utf-8").splitlines()) == len(lines) == 200
+    paths = ("--test-file-path", "samples.jsonl", "-o", "run", "--quiet", "--incremental")
+    code, _, err = bench(*paths, "--baseline-repeats", "1")
+    assert code == 2
+    assert "baseline_repeats" in err
+
+
+def test_a_failed_gate_exits_with_1_and_an_undecided_one_with_0(judged: Any, bench: Any) -> None:
+    """By interval: 40 of 40 does not prove 1.0, and an impossible threshold fails; score and report say the same."""
+    code, judgement = judged("--gate", "success_rate >= 1.0")
+    assert code == 0
+    assert {gate["outcome"] for gate in judgement["gates"]} == {"UNDECIDED"}
+    assert bench("report", "run", "--gate", "avg_tokens <= 1")[0] == 1
+    code, out, err = bench("score", "run", "--gate", "avg_tokens <= 1")
+    assert code == 1
+    assert "gates: 4 FAIL" in out
+    assert "gate failed: simulated-model: twin: avg_tokens <= 1.0" in err
+    assert bench("report", "run", "--gate", "avg_tokns <= 1")[0] == 2
+
+
+def test_the_measured_f1_of_the_baseline_can_rank(judged: Any, bench: Any) -> None:
+    """With --baseline-f1 self nothing is given: the figure is measured and loses its mark."""
+    judged()
+    assert "F1 1†" in bench("report", "run")[1]
+    code, out, _ = bench("score", "run", "--baseline-f1", "self")
+    assert code == 0
+    assert "†" not in out
+
+
+def test_reports_tell_of_the_judgement_in_the_language_asked_for(judged: Any, bench: Any) -> None:
+    """report.md has the order and the ceiling, report.html is Chinese on demand."""
+    judged("--lang", "zh")
+    page = (bench.folder / "run" / "report.md").read_text(encoding="utf-8")
+    assert "### What can be said about the order" in page
+    assert "### The baseline against itself" in page
+    assert "### Findings" in page
+    assert 'lang="zh-Hans"' in (bench.folder / "run" / "report.html").read_text(encoding="utf-8")
+    assert 'lang="en"' in bench("report", "run", "--format", "html")[1]

@@ -1,0 +1,77 @@
+"""What the statistics say in sentences, for terminals and Markdown; it escapes as it is told and judges nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from vendor_verifier.reports import cells
+from vendor_verifier.values.judgement import Estimate, RankingJudgement
+from vendor_verifier.values.verdict import ModelVerdict
+
+Escape = Callable[[str], str]
+_MAX_LISTED = 12
+_MINUS = "−"
+
+
+def short_lines(verdict: ModelVerdict, escape: Escape) -> Iterator[str]:
+    """At most four: the order, the ceiling, gates, findings."""
+    if verdict.ranking is not None:
+        yield order_line(verdict.ranking, escape)
+    if verdict.noise_floor is not None and verdict.noise_floor.ceiling.value is not None:
+        floor = verdict.noise_floor
+        yield f"ceiling: the baseline against itself has F1 {interval(floor.ceiling)} over {floor.runs} runs"
+    if verdict.gates:
+        yield gates_line(verdict, escape)
+    if verdict.findings:
+        tally = Counter(finding.name for finding in verdict.findings)
+        yield f"findings, in report.md: {cells.tally(tally, escape)}"
+
+
+def order_line(ranking: RankingJudgement, escape: Escape) -> str:
+    """Who cannot be told apart, or that everybody can."""
+    pairs = sorted(ranking.not_distinguishable)
+    if not pairs:
+        return "order: every two vendors differ in some metric"
+    named = [f"{escape(one)} ≈ {escape(other)}" for one, other in pairs[:_MAX_LISTED]]
+    more = f" and {len(pairs) - _MAX_LISTED} pairs more" if len(pairs) > _MAX_LISTED else ""
+    return f"order: not distinguishable: {', '.join(named)}{more}"
+
+
+def gates_line(verdict: ModelVerdict, escape: Escape) -> str:
+    """How many of each outcome, and whose fail."""
+    tally = Counter(gate.outcome for gate in verdict.gates)
+    told = ", ".join(f"{tally[outcome]} {outcome}" for outcome in ("PASS", "FAIL", "UNDECIDED") if tally[outcome])
+    bad = [f"{escape(gate.label)}: {gate.threshold} {gate.outcome}" for gate in verdict.gates if gate.outcome != "PASS"]
+    more = f" and {len(bad) - _MAX_LISTED} more" if len(bad) > _MAX_LISTED else ""
+    return f"gates: {told}" + (f" ({'; '.join(bad[:_MAX_LISTED])}{more})" if bad else "")
+
+
+def leader_lines(ranking: RankingJudgement, escape: Escape) -> Iterator[str]:
+    """What the lead hangs on, and who is beaten by nobody everywhere."""
+    for change in ranking.leader_changes:
+        leaders = ", ".join(map(escape, change.leaders)) or "nobody"
+        yield f"Without the {change.kind} {escape(change.dropped)} the lead goes to {leaders}."
+    if ranking.pareto:
+        yield f"Beaten everywhere by nobody (Pareto front): {', '.join(map(escape, ranking.pareto))}."
+
+
+def interval(estimate: Estimate, *, signed: bool = False) -> str:
+    """``value, low … high``; an open side is ∞, nothing measured is "–"."""
+    if cells.finite(estimate.value) is None:
+        return cells.MISSING
+    value, low, high = (_number(each, signed) for each in (estimate.value, estimate.low, estimate.high))
+    return f"{value}, {low or _MINUS + '∞'} … {high or '∞'}"
+
+
+def ranks(low: float | None, high: float | None) -> str:
+    """``2`` or ``2–4``."""
+    if low is None or high is None:
+        return cells.MISSING
+    return f"{low:g}" if low == high else f"{low:g}–{high:g}"
+
+
+def _number(value: float | None, signed: bool) -> str:
+    if value is None or cells.finite(value) is None:
+        return ""
+    return (f"{value:+.4f}" if signed else f"{value:.4g}").replace("-", _MINUS)

@@ -1,0 +1,124 @@
+"""report.md's part about what can be said of the order: intervals, ceiling, gates, money, blame, findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import get_args
+
+from vendor_verifier.reports import cells
+from vendor_verifier.reports import markdown_tables as tables
+from vendor_verifier.reports.escape import markdown
+from vendor_verifier.reports.judgement_lines import interval, leader_lines, order_line, ranks
+from vendor_verifier.values.judgement import Cause, RankingJudgement
+from vendor_verifier.values.score import ModelScore
+from vendor_verifier.values.verdict import ModelVerdict
+
+Part = tuple[str, list[str]]
+_MAX_FINDINGS = 100
+
+
+def parts(model: ModelScore, verdict: ModelVerdict | None) -> Iterator[Part]:
+    """(title, lines) of every part that there is something for."""
+    if verdict is None:
+        return
+    order = [vendor.label for vendor in model.vendors]
+    if verdict.ranking is not None:
+        yield "What can be said about the order", _order(verdict.ranking, order)
+    if verdict.noise_floor is not None:
+        yield "The baseline against itself", _noise(verdict, order)
+    if verdict.gates:
+        yield (
+            "Gates",
+            _table(
+                ("Vendor", "Gate", "Outcome", "Why"),
+                ((tables.label(g.label), f"`{g.threshold}`", g.outcome, markdown(g.reason)) for g in verdict.gates),
+            ),
+        )
+    if verdict.money:
+        yield "Money, US dollars", _money(verdict, order)
+    if any(counts.failed for counts in verdict.blame.values()):
+        yield "Whose fault failures were", _blame(verdict, order)
+    if verdict.findings:
+        found = verdict.findings[:_MAX_FINDINGS]
+        lines = [f"- {tables.label(each.label)} {markdown(each.statement)} (`{each.name}`)" for each in found]
+        if len(verdict.findings) > len(found):
+            lines.append(f"- and {len(verdict.findings) - len(found)} more, in scores.json")
+        yield "Findings", ["What was seen, not why: most have an innocent explanation.", "", *lines]
+
+
+def _order(ranking: RankingJudgement, order: Sequence[str]) -> list[str]:
+    rows = []
+    joint = {(each.label, each.metric): ranks(each.low, each.high) for each in ranking.joint}
+    for each in sorted(ranking.irf, key=lambda each: _place(order, each.label)):
+        own = [joint.get((each.label, metric), cells.MISSING) for metric in ranking.metrics]
+        told = (interval(each.irf), f"{each.p_first:.2f}", ranks(each.rank.low, each.rank.high))
+        rows.append((tables.label(each.label), *told, *own))
+    titles = ("Vendor", "IRF", "P(rank 1)", "Rank", *(f"Rank by {tables.label(metric)}" for metric in ranking.metrics))
+    sentence = order_line(ranking, tables.label).removeprefix("order: ")
+    blocks = [] if ranking.blocks.enough else ["", "Too few blocks of samples: the intervals are too narrow."]
+    return [
+        f"{sentence[:1].upper()}{sentence[1:]}.",
+        *(line for said in leader_lines(ranking, tables.label) for line in ("", said)),
+        *blocks,
+        "",
+        *_table(titles, rows),
+    ]
+
+
+def _noise(verdict: ModelVerdict, order: Sequence[str]) -> list[str]:
+    floor = verdict.noise_floor
+    assert floor is not None
+    told = [
+        f"- F1 of one run against another (the ceiling): {interval(floor.ceiling)}",
+        f"- schema accuracy: {interval(floor.schema)}",
+        f"- TTFT of the second run ÷ the first: {interval(floor.ttft_ratio)}",
+    ]
+    rows = [
+        (
+            tables.label(gap.label),
+            interval(gap.delta, signed=True),
+            f"{gap.bias.first} : {gap.bias.second}, {gap.bias.p_mid:.3g}",
+            f"{gap.excess.first} : {gap.excess.second}, {gap.excess.p_mid:.3g}",
+        )
+        for gap in sorted(verdict.gaps, key=lambda gap: _place(order, gap.label))
+    ]
+    titles = ("Vendor", "Δ = F1 − ceiling", "Extra : missed calls, p", "Excess disagreement, p")
+    return [*told, *(["", *_table(titles, rows)] if rows else [])]
+
+
+def _money(verdict: ModelVerdict, order: Sequence[str]) -> list[str]:
+    rows = []
+    for name, spent in sorted(verdict.money.items(), key=lambda item: _place(order, item[0])):
+        figures = (
+            spent.total_usd, spent.wasted_usd, spent.per_1000_requests_usd, spent.per_valid_call_usd,
+            spent.reported_usd, spent.reported_ratio,
+        )  # fmt: skip
+        rows.append((tables.label(name), *map(cells.quantity, figures), str(spent.unpriced)))
+    titles = ("Vendor", "All", "Wasted", "1,000 requests", "A valid call", "As reported", "Reported ÷ computed")
+    return _table((*titles, "Attempts without a price"), rows)
+
+
+def _blame(verdict: ModelVerdict, order: Sequence[str]) -> list[str]:
+    causes: tuple[Cause, ...] = get_args(Cause)
+    rows = [
+        (
+            tables.label(name),
+            *(str(counts.causes.get(cause, 0)) for cause in causes),
+            cells.rate(counts.raw),
+            cells.rate(counts.attributable),
+        )
+        for name, counts in sorted(verdict.blame.items(), key=lambda item: _place(order, item[0]))
+    ]
+    return _table(("Vendor", *(cause.replace("_", " ") for cause in causes), "Raw rate", "Vendor-attributable"), rows)
+
+
+def _place(order: Sequence[str], label: str) -> int:
+    return order.index(label) if label in order else len(order)
+
+
+def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    return [_row(titles), _row(["---"] * len(titles)), *map(_row, rows)]
+
+
+def _row(texts: Sequence[str]) -> str:
+    return f"| {' | '.join(texts)} |"
