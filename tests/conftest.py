@@ -1,10 +1,18 @@
-"""Keeps every test away from the user's own history of runs."""
+"""Keeps every test away from the user's own history of runs, and property tests away from the clock."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A busy machine is no finding: properties have no deadline. In CI they try the same examples each time, so that a red
+# run says something about the change; everywhere else they go on looking.
+settings.register_profile("here", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 
 @pytest.fixture(autouse=True)

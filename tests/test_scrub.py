@@ -114,7 +114,11 @@ def test_nobody_can_print_it(secret: str) -> None:
     assert secret not in str(scrubber)
 
 
-@given(secret=SECRETS, words=st.text(max_size=30))
+# No key looks like the inside of a JSON escape, so words that need one are left out here.
+PLAIN_WORDS = st.text(st.characters(exclude_categories=("Cc", "Cs"), exclude_characters='\\"'), max_size=30)
+
+
+@given(secret=SECRETS, words=PLAIN_WORDS)
 def test_a_scrubbed_json_line_is_still_json(secret: str, words: str) -> None:
     """Masking bytes of a record's line leaves a line that can be read."""
     assume("\\" not in secret)
