@@ -97,3 +97,31 @@ def test_reports_tell_of_the_judgement_in_the_language_asked_for(judged: Any, be
     assert "### Findings" in page
     assert 'lang="zh-Hans"' in (bench.folder / "run" / "report.html").read_text(encoding="utf-8")
     assert 'lang="en"' in bench("report", "run", "--format", "html")[1]
+
+
+def test_published_results_show_their_bills_the_alias_and_the_broken_sample(bench: Any) -> None:
+    """The resellers count 4 to 11 prompt tokens more, the maker serves another name, a broken sample is no one's."""
+    if not SHARED.is_dir():
+        pytest.skip("the published result files are not beside the checkout")
+    files = {
+        "official": "results-deepseek-official-deepseek-v3.2-exp.jsonl.gz",
+        "novita": "results-openrouter-novita-deepseek-v3.2-exp.jsonl.gz",
+        "ppio": "results-ppio-deepseek-v3.2-exp.jsonl.gz",
+    }
+    given = [f"{label}={SHARED / name}" for label, name in files.items()]
+    code, _, err = bench(
+        "import", "--baseline", given[0], *given[1:], "--model", "deepseek-v3.2", "-o", "imported",
+        "--test-file-path", SHARED / "samples.jsonl", "--no-history",
+    )  # fmt: skip
+    assert code == 0, err
+    scores = json.loads((bench.folder / "imported" / "scores.json").read_text(encoding="utf-8"))
+    judgement = scores["models"]["deepseek-v3.2"]["judgement"]
+    found = {(each["label"], each["name"]): each for each in judgement["findings"]}
+    for label in ("novita", "ppio"):
+        evidence = found[label, "prompt_tokens_constant"]["evidence"]
+        assert 4 <= evidence["median"] <= 11
+    alias = found["official", "another_model_served"]["evidence"]
+    assert (alias["asked"], alias["served"]) == ("deepseek-reasoner", "deepseek-chat")
+    assert alias["answers"] == alias["of"]
+    assert judgement["noise_floor"] is None
+    assert sum(counts["causes"]["dataset"] for counts in judgement["blame"].values()) >= 1
