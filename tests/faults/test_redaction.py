@@ -23,7 +23,21 @@ from vendor_verifier.values.score import CallVerdict, Score
 SECRET_WORDS = ("peppermint", "look_up_patient", "diagnosis", "Ferdinand")
 LABELS = ("faithful", "quantised", "text-leaker")
 # Everything in scores that is taken from what was said, not from when.
-_TIMED = ("_ms", "buffered", "ttft", "tps", "irf", "place", "ranks", "e2e", "finished", "created", "gap")
+_TIMED = (
+    "_ms",
+    "buffered",
+    "ttft",
+    "tps",
+    "irf",
+    "place",
+    "ranks",
+    "e2e",
+    "finished",
+    "created",
+    "gap",
+    "loop_lag",
+    "clock_jump",
+)
 
 
 def _config(folder: Path) -> None:
