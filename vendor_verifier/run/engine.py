@@ -63,6 +63,10 @@ def cut_shards(items: Sequence[WorkItem], block: int, seed: int) -> Iterator[Sha
 class Slots(Protocol):
     """Entered by an entry before it sends anything of a shard, and left when it is through."""
 
+    @property
+    def limited(self) -> bool:
+        """Whether entries may have to wait for each other."""
+
     async def __aenter__(self) -> None: ...
 
     async def __aexit__(self, *_: object) -> None: ...
@@ -73,6 +77,10 @@ class VendorSlots:
 
     def __init__(self, limit: int | None, entries: int) -> None:
         self._slots = anyio.Semaphore(limit) if limit is not None and limit < entries else None
+
+    @property
+    def limited(self) -> bool:
+        return self._slots is not None
 
     async def __aenter__(self) -> None:
         if self._slots is not None:
@@ -90,6 +98,11 @@ class VendorSlots:
 async def run_shard(shard: Shard, driver: Driver, run: str, emit: Emit, slots: Slots) -> None:
     """Make every record of the shard; each is emitted the moment it is finished."""
     async with anyio.create_task_group() as group:
+        if not slots.limited:
+            # Sample by sample, vendors in random order: nobody is always asked before the same other.
+            for item in shard.items:
+                group.start_soon(_run_item, item, shard.number, driver, run, emit)
+            return
         for items in _by_entry(shard, rotation=shard.number).values():
             group.start_soon(_run_entry, items, shard.number, driver, run, emit, slots)
 

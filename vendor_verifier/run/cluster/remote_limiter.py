@@ -107,13 +107,13 @@ class RemoteSlots:
 
     def __init__(self, limiter: RemoteLimiter, *, limited: bool) -> None:
         self._limiter = limiter
-        self._limited = limited
+        self.limited = limited
 
     async def __aenter__(self) -> None:
         # A closed gate lets everybody through: each item then asks for itself and is turned away.
-        if self._limited:
+        if self.limited:
             await self._limiter.ask(SLOT)
 
     async def __aexit__(self, *_: object) -> None:
-        if self._limited:
+        if self.limited:
             self._limiter.give_back(SLOT)
