@@ -197,7 +197,7 @@ def test_the_dockerfile_ends_as_a_user_without_rights_and_copies_what_exists() -
     assert all(re.fullmatch(r"python:3\.\d+-slim", row[1]) for row in words if row[0] == "FROM")
     users = [row[1] for row in words if row[0] == "USER"]
     assert users == ["10001:10001"]
-    assert ["VOLUME", "/work/runs"] in words
+    assert ["VOLUME", "/data/runs"] in words
     assert ["ENTRYPOINT", '["agent-vendor-verifier"]'] in words
     sources = [name for row in words if row[0] == "COPY" and "--from" not in row[1] for name in row[1:-1]]
     assert [name for name in sources if not (ROOT / name).exists()] == []
