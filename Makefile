@@ -42,7 +42,7 @@ bench-smoke: $(VENV)/.installed-test
 FUZZ_SECONDS ?= 300
 fuzz: $(VENV)/.installed-test
 	$(BIN)/python -m pip install --quiet atheris || true
-	$(BIN)/python tests/faults/fuzz_readers.py $(FUZZ_SECONDS)
+	$(BIN)/python tests/support/fuzz_readers.py $(FUZZ_SECONDS)
 
 # 100,000 requests to simulated vendors, 200 interruptions, and a kill at every step in each of three ways.
 SOAK_REQUESTS ?= 100000

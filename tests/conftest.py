@@ -1,11 +1,13 @@
-"""Keeps every test away from the user's own history of runs, and property tests away from the clock."""
+"""For every test: away from the user's own history, property tests away from the clock, and a server of faults."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from fault_server import FaultServer
 from hypothesis import settings
 
 # A busy machine is no finding: properties have no deadline. In CI they try the same examples each time, so that a red
@@ -20,3 +22,16 @@ def _no_user_data(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.
     """The default history lies in a folder of the test session; commands started by a test inherit it."""
     base: Path = tmp_path_factory.getbasetemp() / "user-data"
     monkeypatch.setenv("XDG_DATA_HOME", str(base))
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """The event loop the product runs on."""
+    return "asyncio"
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[FaultServer]:
+    """A loopback server that answers what its ``answer`` says, byte by byte."""
+    async with FaultServer() as running:
+        yield running

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from cases import (
+from doctor_cases import (
     CALL,
     DONE,
     JSON,

@@ -7,7 +7,7 @@ import re
 from dataclasses import fields
 from pathlib import Path
 
-from cases import case
+from doctor_cases import case
 
 from vendor_verifier.cli.doctor import doctor_command
 from vendor_verifier.doctor.answer_checks import MIN_MOMENTS, MIN_SPREAD_MS, MIN_SPREAD_SHARE

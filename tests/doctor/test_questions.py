@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from cases import answer, broken, calling, chunk, entry, refused, sse, text_question, tool_question, words
+from doctor_cases import answer, broken, calling, chunk, entry, refused, sse, text_question, tool_question, words
 from hypothesis import given
 from hypothesis import strategies as st
 

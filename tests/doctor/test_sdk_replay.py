@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cases import DONE, JSON, USAGE, answer, calling, chunk, refused, sse, text_question, tool_question, words
+from doctor_cases import DONE, JSON, USAGE, answer, calling, chunk, refused, sse, text_question, tool_question, words
 
 from vendor_verifier.doctor.sdk_losses import losses
 from vendor_verifier.doctor.sdk_readings import SdkReading

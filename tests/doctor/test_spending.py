@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from cases import DONE, answer, chunk, entry, good, refused, sse, text_question, words
+from doctor_cases import DONE, answer, chunk, entry, good, refused, sse, text_question, words
 
 from vendor_verifier.doctor.questions import first_questions, next_question
 from vendor_verifier.doctor.spending import spending

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cases import DONE, JSON, MS, answer, calling, chunk, refused, sse, text_question, tool_question, words
+from doctor_cases import DONE, JSON, MS, answer, calling, chunk, refused, sse, text_question, tool_question, words
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -40,6 +40,8 @@ async def test_port_where_nobody_listens(transport: OpenTransport) -> None:
         port = probe.getsockname()[1]
     sent = await ask(transport, f"http://127.0.0.1:{port}")
     assert (sent.kind, sent.phase) == ("connect_refused", "connect")
+    assert sent.attempt.timing is not None
+    assert sent.attempt.timing.connect_ns is None
     assert should_retry(sent.attempt)
 
 

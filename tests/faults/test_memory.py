@@ -19,10 +19,10 @@ from sending import TRANSPORTS
 
 MB = 2**20
 ALLOWED_MB = 50
-HERE = Path(__file__).parent
+SUPPORT = Path(__file__).parents[1] / "support"
 CLIENT = """
 import asyncio, json, resource, sys
-sys.path[:0] = [sys.argv[1], sys.argv[1] + "/../run"]
+sys.path.insert(0, sys.argv[1])
 from sending import PATIENT, TRANSPORTS, send
 
 def peak_mb():
@@ -97,7 +97,7 @@ def test_resident_size_stays_flat(address: str, transport: str) -> None:
     """An endless stream, a line of 64 MB, a gzip bomb of 256 MB in an answer and in a refusal, headers without end, an
     error body of 256 MB and an endless body each end as what they are and cost less than 50 MB."""
     done = subprocess.run(
-        [sys.executable, "-c", CLIENT, str(HERE), address, json.dumps(list(ATTACKS)), transport],
+        [sys.executable, "-c", CLIENT, str(SUPPORT), address, json.dumps(list(ATTACKS)), transport],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

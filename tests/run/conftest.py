@@ -1,26 +1,15 @@
-"""Fixtures of the run's tests: the fault server and helpers beside it are imported by name."""
+"""What the tests of transports share: each of them over both."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import AsyncIterator
-from pathlib import Path
-
+import asking
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from fault_server import FaultServer
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    """The event loop the product runs on."""
-    return "asyncio"
+from vendor_verifier.run.fast_transport import FastTransport
+from vendor_verifier.run.transport import Transport
 
 
-@pytest.fixture
-async def server() -> AsyncIterator[FaultServer]:
-    """A server that answers what its ``answer`` says, byte by byte."""
-    async with FaultServer() as running:
-        yield running
+@pytest.fixture(params=[Transport, FastTransport])
+def each_transport(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both transports keep the same promises: what `asking.ask` sends through."""
+    monkeypatch.setattr(asking, "TRANSPORT", request.param)

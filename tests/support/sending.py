@@ -45,8 +45,9 @@ WIRES: Mapping[str, Wire] = {
     "anthropic": AnthropicMessages(),
     "gemini": Gemini(),
 }
-# For what is meant to meet a limit, and for everything else.
-TIGHT = Limits(total_s=5, connect_s=1, first_token_s=0.15, idle_s=0.15)
+# For what is meant to meet the one limit or the other, and for everything else.
+SOON_A_TOKEN = Limits(total_s=20, connect_s=5, first_token_s=0.3, idle_s=10)
+SOON_THE_NEXT = Limits(total_s=20, connect_s=5, first_token_s=10, idle_s=0.15)
 PATIENT = Limits(total_s=20, connect_s=5, first_token_s=10, idle_s=10)
 
 

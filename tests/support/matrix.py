@@ -94,6 +94,13 @@ BEFORE_THE_ANSWER = (
         "binary instead of HTTP", lambda: say(b"\x00\xff\x13\r\n\r\n", end="close"), "protocol", "headers", retried=True
     ),
     Row("SSH instead of HTTP", lambda: say(b"SSH-2.0-x\r\n\r\n", end="close"), "protocol", "headers", retried=True),
+    Row(
+        "HTTP of no known version",
+        lambda: say(b"HTTP/9 fish\r\n\r\n", end="close"),
+        "protocol",
+        "headers",
+        retried=True,
+    ),
     Row("header flood", lambda: say(FLOOD, end="close"), "protocol", "headers", retried=True),
     Row("401", _status(401), "auth", "headers"),
     Row("403", _status(403), "auth", "headers"),
@@ -185,6 +192,7 @@ IN_THE_STREAM = (
     Row("stall before the first token", _begun(end="hang"), "timeout_first_token", "first_token", retried=True),
     Row("stall after a token", _begun(HELLO, end="hang"), "timeout_idle", "stream", "hello"),
     Row("stall after the end", _begun(text("hello"), DONE, end="hang"), None, text="hello"),
+    Row("reset after the end marker", _begun(text("hello"), DONE, end="reset"), None, text="hello"),
     Row("comments for ever, no token", _for_ever(noise=KEEP_ALIVE), "timeout_first_token", "first_token", retried=True),
     Row("comments for ever, after a token", _for_ever(HELLO, noise=KEEP_ALIVE), "timeout_idle", "stream", "hello"),
     Row("pings for ever, no token", _for_ever(noise=PING), "timeout_first_token", "first_token", retried=True),

@@ -12,9 +12,6 @@ import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-sys.path.insert(0, str(Path(__file__).parent.parent / "run"))
-
 
 def read_over_every_wire(data: bytes) -> None:
     """The first byte picks the wire, the second the size of chunks, the third the content type; the rest is body."""

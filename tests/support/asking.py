@@ -18,7 +18,7 @@ from vendor_verifier.scrub import Scrubber
 from vendor_verifier.suites.trigger import TriggerSuite
 from vendor_verifier.values.exchange import Exchange
 from vendor_verifier.values.plan import Entry, Limits, Plan, RetryRules, Task
-from vendor_verifier.values.record import Attempt, Record
+from vendor_verifier.values.record import Attempt, Record, Timing
 from vendor_verifier.values.request import Endpoint, Turn
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.vendor import OpenAICompatible
@@ -51,6 +51,11 @@ class Asked:
     @property
     def phase(self) -> str | None:
         return self.attempt.failure.phase if self.attempt.failure else None
+
+    @property
+    def timing(self) -> Timing:
+        assert self.attempt.timing is not None
+        return self.attempt.timing
 
 
 async def ask(

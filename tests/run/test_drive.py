@@ -1,0 +1,97 @@
+"""What a play makes of turns that cannot be sent and of plugins that raise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from asking import KEY, Plain, entry, plan_of, samples
+from fault_server import DONE, FaultServer, say, stream, text
+
+from vendor_verifier.run.drive import Line
+from vendor_verifier.run.engine import WorkItem
+from vendor_verifier.run.local import run_local
+from vendor_verifier.scrub import Scrubber
+from vendor_verifier.suites.trigger import TriggerSuite
+from vendor_verifier.values.record import Record
+from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
+from vendor_verifier.wire.openai_chat import OpenAIChat
+
+pytestmark = pytest.mark.anyio
+
+GOOD = stream(text("hello"), DONE)
+
+
+@dataclass(frozen=True)
+class MuteWire:
+    """A wire that can carry nothing."""
+
+    name: str = "openai"
+
+    def request(self, turn: Turn, endpoint: Endpoint) -> HttpRequest:
+        return HttpRequest(endpoint.base_url, {}, b"{}", untranslatable=("audio part",))
+
+    def reader(self, tools: Any = (), /) -> Any:
+        return OpenAIChat().reader(tools)
+
+
+async def test_what_cannot_be_said_is_not_sent(server: FaultServer) -> None:
+    """A sample its wire cannot carry is recorded as such, without a request and without a retry."""
+    mute = entry(server, "a")
+    (sample,) = samples(1)
+    records: list[Record] = []
+    work = [WorkItem(Line(mute, Plain(), MuteWire()), TriggerSuite(), sample, 0)]
+    await run_local(plan_of([mute], (sample,)), work, "run", records.extend, Scrubber())
+    (record,) = records
+    assert record.final is not None
+    assert record.final.failure is not None
+    assert record.final.failure.kind == "untranslatable"
+    assert "audio part" in record.final.failure.message
+    assert server.seen == []
+
+
+class BuggyReader:
+    """A reader of somebody's plugin that falls over the first event."""
+
+    def read(self, event: object) -> Any:
+        raise LookupError(f"no idea; the key is {KEY}")
+
+    read_body = read
+
+
+@dataclass(frozen=True)
+class BuggyWire:
+    """A plugin with a bug, in what it asks or in what it reads."""
+
+    where: str
+    name: str = "openai"
+
+    def request(self, turn: Turn, endpoint: Endpoint) -> HttpRequest:
+        if self.where == "request":
+            raise LookupError(f"no idea; the key is {KEY}")
+        return OpenAIChat().request(turn, endpoint)
+
+    def reader(self, tools: Any = (), /) -> Any:
+        return BuggyReader()
+
+
+@pytest.mark.parametrize("where", ["request", "reader"])
+async def test_a_plugin_that_raises_is_our_failure_and_takes_no_other_vendor_along(
+    server: FaultServer, where: str
+) -> None:
+    """A bug in one plugin is recorded as harness, by exception and line but without the key; the others go on."""
+    server.answer = lambda _seen: say(GOOD)
+    good, bad = entry(server, "good"), entry(server, "bad")
+    asked = samples(3)
+    records: list[Record] = []
+    work = [
+        WorkItem(Line(one, Plain(), wire), TriggerSuite(), sample, 0)
+        for sample in asked
+        for one, wire in ((good, OpenAIChat()), (bad, BuggyWire(where)))
+    ]
+    await run_local(plan_of([good, bad], asked), work, "run", records.extend, Scrubber([KEY]))
+    failures = [r.final.failure for r in records if r.label == "bad" and r.final]
+    assert [failure.kind for failure in failures if failure] == ["harness"] * 3
+    assert all(failure and "LookupError" in failure.message and KEY not in failure.message for failure in failures)
+    assert [r.succeeded for r in records if r.label == "good"] == [True] * 3

@@ -1,0 +1,138 @@
+"""How a run ends before its time: cancelled, out of disk, or by a signal."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import anyio
+import asking
+import pytest
+from asking import QUICK, Ran, entry, items, plan_of, run, samples
+from fault_server import DONE, FaultServer, Script, say, stream, text, whole
+
+from vendor_verifier.errors import StorageError
+from vendor_verifier.run.local import run_local
+from vendor_verifier.scrub import Scrubber
+
+pytestmark = pytest.mark.anyio
+
+SUPPORT = str(Path(asking.__file__).parent)
+GOOD = stream(text("hello"), DONE)
+
+
+def after(seconds: float, answer: bytes = GOOD) -> Script:
+    return Script([(seconds, answer)], "keep")
+
+
+def refusal(status: int, **headers: object) -> Script:
+    return say(whole({"error": {"message": "no"}}, status, **headers))
+
+
+async def test_a_cancelled_run_leaves_no_half_record(server: FaultServer) -> None:
+    """What was in flight is not recorded; it is due on resume."""
+    server.answer = lambda seen: say(GOOD) if seen.number < 5 else Script((), "hang")
+    ran = Ran()
+    with anyio.move_on_after(0.5):
+        await run([entry(server, "a")], 20, into=ran, request_concurrency=2)
+    assert len(ran.records) == 5
+    assert all(record.succeeded for record in ran.records)
+
+
+async def test_a_full_disk_ends_the_run(server: FaultServer) -> None:
+    """When records cannot be kept nothing more is asked."""
+    server.answer = lambda _: after(0.01)
+
+    def emit(_records: object) -> None:
+        raise StorageError("disk full")
+
+    one = entry(server, "a")
+    plan = plan_of([one], samples(100), request_concurrency=2, limits=QUICK)
+    with pytest.raises(BaseExceptionGroup) as caught:
+        await run_local(plan, items([one], samples(100)), "run", emit, Scrubber())
+    assert caught.group_contains(StorageError)
+    assert len(server.seen) <= 4
+
+
+CHILD = """
+import json, sys
+from types import SimpleNamespace
+sys.path.insert(0, sys.argv[1])
+import anyio
+import vendor_verifier.run.local
+from asking import Ran, run, Ran, entry, run
+vendor_verifier.run.local._GRACE_S = float(sys.argv[3])
+ran = Ran()
+async def main():
+    server = SimpleNamespace(url=lambda label: f"{sys.argv[2]}/{label}")
+    await run([entry(server, "a")], 40, into=ran, request_concurrency=4)
+anyio.run(main)
+print(json.dumps([ran.end.signal_number, [record.succeeded for record in ran.records]]))
+"""
+
+
+async def interrupted(server: FaultServer, signals: int, number: int, grace_s: float) -> tuple[float, int, list[bool]]:
+    """Run in a process of its own, signal it when four requests are open; seconds it took to end, signal, successes."""
+    command = [
+        sys.executable,
+        "-c",
+        CHILD,
+        str(Path(asking.__file__).parent),
+        f"http://127.0.0.1:{server.port}",
+        str(grace_s),
+    ]
+    async with await anyio.open_process(command, stdout=subprocess.PIPE, stderr=None) as process:
+        assert process.stdout is not None
+        with anyio.fail_after(20):
+            while len(server.seen) < 10:
+                await anyio.sleep(0.01)
+            started = time.monotonic()
+            for _ in range(signals):
+                process.send_signal(number)
+                await anyio.sleep(0.15)
+            output = b"".join([piece async for piece in process.stdout])
+            await process.wait()
+    signal_number, succeeded = json.loads(output)
+    return time.monotonic() - started, signal_number, succeeded
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_the_first_signal_finishes_what_is_in_flight(server: FaultServer, number: int) -> None:
+    """Nothing new is sent, what was in flight is finished and recorded, and the run says what ended it."""
+    server.answer = lambda seen: say(GOOD) if seen.number < 6 else after(0.5)
+    _, signal_number, succeeded = await interrupted(server, 1, number, 5)
+    assert signal_number == number
+    assert succeeded == [True] * 10
+    assert len(server.seen) == 10
+
+
+async def test_what_does_not_finish_in_time_is_cancelled(server: FaultServer) -> None:
+    """After the grace period the rest is given up without a record."""
+    server.answer = lambda seen: say(GOOD) if seen.number < 6 else Script((), "hang")
+    seconds, signal_number, succeeded = await interrupted(server, 1, signal.SIGINT, 0.3)
+    assert (signal_number, succeeded) == (signal.SIGINT, [True] * 6)
+    assert seconds < 4
+
+
+async def test_the_second_signal_ends_at_once(server: FaultServer) -> None:
+    """Whoever presses twice does not wait for the grace period, and loses no record."""
+    server.answer = lambda seen: say(GOOD) if seen.number < 6 else Script((), "hang")
+    seconds, signal_number, succeeded = await interrupted(server, 2, signal.SIGINT, 60)
+    assert (signal_number, succeeded) == (signal.SIGINT, [True] * 6)
+    assert seconds < 4
+
+
+async def test_a_signal_does_not_wait_for_a_retry(server: FaultServer) -> None:
+    """Samples that only rest between two attempts do not use up the grace period; they are due on resume."""
+    server.answer = lambda seen: say(GOOD) if seen.number < 6 else refusal(500, retry_after="2")
+    child = CHILD.replace("request_concurrency=4", "request_concurrency=4, retry=RetryRules(3, 60)")
+    child = child.replace("from asking", "from vendor_verifier.values.plan import RetryRules\nfrom asking")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(globals(), "CHILD", child)
+        seconds, _, succeeded = await interrupted(server, 1, signal.SIGINT, 60)
+    assert succeeded == [True] * 6
+    assert seconds < 1.5

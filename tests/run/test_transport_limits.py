@@ -1,0 +1,176 @@
+"""No answer outlasts its limits of time or outgrows its limits of size, over each transport."""
+
+from __future__ import annotations
+
+import gc
+import gzip
+import tracemalloc
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import repeat
+
+import anyio
+import asking
+import pytest
+from asking import QUICK, ask
+from fault_server import (
+    DONE,
+    END,
+    KEEP_ALIVE,
+    PING,
+    FaultServer,
+    Script,
+    chunk,
+    delta,
+    head,
+    say,
+    text,
+)
+
+from vendor_verifier.run import transport as transport_module
+from vendor_verifier.run.transport import MAX_ERROR_BYTES
+
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("each_transport")]
+
+
+def forever(piece: bytes, every_s: float = 0.02) -> Iterator[tuple[float, bytes]]:
+    """The same bytes again and again."""
+    return repeat((every_s, chunk(piece)))
+
+
+def one_token_then(rest: Iterator[tuple[float, bytes]]) -> Iterator[tuple[float, bytes]]:
+    yield 0, head() + chunk(text("hello", None))
+    yield from rest
+
+
+def nothing_then(rest: Iterator[tuple[float, bytes]]) -> Iterator[tuple[float, bytes]]:
+    yield 0, head()
+    yield from rest
+
+
+def drip(data: bytes) -> Iterator[tuple[float, bytes]]:
+    """One byte at a time, for ever."""
+    while True:
+        yield from ((0.005, chunk(bytes([byte]))) for byte in data)
+
+
+TOKENLESS = [
+    pytest.param(lambda: forever(KEEP_ALIVE), id="comments"),
+    pytest.param(lambda: forever(PING), id="pings"),
+    pytest.param(lambda: forever(b"\n"), id="blank lines"),
+    pytest.param(lambda: drip(b": keep-alive "), id="byte drip"),
+]
+
+
+@pytest.mark.parametrize("noise", TOKENLESS)
+async def test_noise_is_not_a_first_token(
+    server: FaultServer, noise: Callable[[], Iterator[tuple[float, bytes]]]
+) -> None:
+    """Keep-alive bytes for ever do not hold off the first-token limit."""
+    server.answer = lambda _: Script(nothing_then(noise()))
+    asked = await ask(server.url(), limits=replace(QUICK, first_token_s=0.2))
+    assert (asked.kind, asked.phase) == ("timeout_first_token", "first_token")
+    assert asked.timing.end_ns < 1_500_000_000
+
+
+@pytest.mark.parametrize("noise", TOKENLESS)
+async def test_noise_does_not_hold_off_the_idle_limit(
+    server: FaultServer, noise: Callable[[], Iterator[tuple[float, bytes]]]
+) -> None:
+    """After a token, keep-alive bytes for ever are idleness, and what was said is kept."""
+    server.answer = lambda _: Script(one_token_then(noise()))
+    asked = await ask(server.url(), limits=replace(QUICK, idle_s=0.2))
+    assert (asked.kind, asked.phase) == ("timeout_idle", "stream")
+    assert asked.attempt.response is not None
+    assert asked.attempt.response.text == "hello"
+
+
+async def test_silence_before_headers_is_the_first_token_limit(server: FaultServer) -> None:
+    """A server that takes the request and says nothing is cut off in the phase it is in."""
+    server.answer = lambda _: Script((), "hang")
+    asked = await ask(server.url(), limits=replace(QUICK, first_token_s=0.15))
+    assert (asked.kind, asked.phase) == ("timeout_first_token", "headers")
+    assert asked.timing.headers_ns is None
+
+
+async def test_tokens_for_ever_meet_the_total_limit(server: FaultServer) -> None:
+    """The whole attempt has a limit that no progress moves."""
+    server.answer = lambda _: Script(one_token_then(forever(text("more ", None))))
+    asked = await ask(server.url(), limits=replace(QUICK, total_s=0.4, idle_s=0.3))
+    assert asked.kind == "timeout_total"
+    assert 350_000_000 < asked.timing.end_ns < 2_000_000_000
+
+
+async def test_reasoning_is_progress(server: FaultServer) -> None:
+    """A model that thinks aloud for longer than the idle limit is not idle."""
+    thoughts = [(0.25, chunk(delta(reasoning_content="hm "))) for _ in range(6)]
+    server.answer = lambda _: Script([(0, head()), *thoughts, (0.1, chunk(text("so")) + chunk(DONE) + END)])
+    asked = await ask(server.url(), limits=replace(QUICK, idle_s=1.2, first_token_s=1.2, total_s=10))
+    assert asked.kind is None
+
+
+async def test_an_answer_left_open_after_its_end_is_whole(server: FaultServer) -> None:
+    """A connection kept open after the end marker costs waiting, but the answer had been given."""
+    server.answer = lambda _: Script([(0, head() + chunk(text("hello")) + chunk(DONE))], "hang")
+    asked = await ask(server.url(), limits=replace(QUICK, idle_s=0.2))
+    assert asked.exchange.failure is not None
+    assert asked.kind is None
+
+
+def peak_mb(before: int) -> float:
+    return (tracemalloc.get_traced_memory()[1] - before) / 2**20
+
+
+@pytest.mark.parametrize("status", [200, 500])
+async def test_gzip_bomb_is_bounded(server: FaultServer, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few kilobytes that unpack to many times the cap cost no more than the cap."""
+    monkeypatch.setattr(transport_module, "MAX_ANSWER_BYTES", 2 * 2**20)
+    bomb = gzip.compress(bytes(64 * 2**20), 1)
+    server.answer = lambda _: say(head(status, content_encoding="gzip") + chunk(bomb) + END, end="close")
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    asked = await ask(server.url())
+    peak = peak_mb(before)
+    tracemalloc.stop()
+    assert asked.kind == ("limit_exceeded" if status == 200 else "http_5xx")
+    assert peak < 20
+
+
+async def test_endless_answer_is_bounded(server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer without end stops at the cap and is not an answer."""
+    monkeypatch.setattr(transport_module, "MAX_ANSWER_BYTES", 2**20)
+    server.answer = lambda _: Script(one_token_then(forever(text("x" * 60_000, None), 0)))
+    asked = await ask(server.url())
+    assert asked.kind == "limit_exceeded"
+    assert len(asked.exchange.body) == 2**20
+
+
+async def test_pieces_are_bounded_too(server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Single bytes each in a chunk of their own meet a limit of their own."""
+    monkeypatch.setattr(transport_module, "MAX_CHUNKS", 20)
+    server.answer = lambda _: Script(one_token_then(repeat((0, chunk(b"\n") * 1000))))
+    assert (await ask(server.url())).kind == "limit_exceeded"
+
+
+async def test_error_body_is_capped(server: FaultServer) -> None:
+    """Of a refusal 64 KB are read, however much follows, and the refusal is still understood."""
+    server.answer = lambda _: Script([(0, head(500, "text/plain")), *[(0, chunk(b"no! " * 4096))] * 100])
+    asked = await ask(server.url())
+    assert len(asked.exchange.body) == MAX_ERROR_BYTES
+    assert asked.kind == "http_5xx"
+    assert asked.attempt.failure is not None
+    assert len(asked.attempt.failure.message) <= 2000
+
+
+async def test_leaving_a_stream_early_leaves_nothing_behind(
+    server: FaultServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An abandoned answer closes its connection; nothing is left for the garbage collector to complain about."""
+    monkeypatch.setattr(transport_module, "MAX_ANSWER_BYTES", 1000)
+    server.answer = lambda _: Script(one_token_then(forever(text("x" * 500, None), 0)))
+    async with asking.TRANSPORT(QUICK) as transport:
+        for _ in range(3):
+            assert (await ask(server.url(), transport)).kind == "limit_exceeded"
+    gc.collect()
+    await anyio.sleep(0)
+    assert server.connections == 3
