@@ -1,0 +1,87 @@
+"""Where to look next for the load a vendor bears: doubling, then bisection; it sends nothing and judges no level.
+
+From the unloaded level on every level is twice the one before, until one does not hold or the highest is reached. Then
+the middle between the highest that holds and the lowest that does not is tried, until both are one step apart. A level
+that stays undecided is asked more; if that does not settle it, it does not hold. What is known is all the state there
+is, so a search can be gone on with from what was stored.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from vendor_verifier.values.capacity import Ended, SearchBounds, Step, Tried
+
+
+def next_step(seen: Sequence[Tried], bounds: SearchBounds) -> Step | Ended:
+    """What to do after ``seen``: the unloaded level, then every level tried, in the order of trying, each once.
+
+    Raises:
+        ValueError: ``seen`` is empty; without the unloaded level there is nothing to compare with.
+    """
+    if not seen:
+        raise ValueError("a search begins with the unloaded level")
+    first, last = seen[0], seen[-1]
+    if first.outcome == "broken":
+        return Ended("unloaded", None)
+    left = bounds.max_requests - sum(tried.requests for tried in seen)
+    if len(seen) > 1 and last.outcome == "undecided" and _may_ask_more(last, bounds, left):
+        return Step(last.level, repetitions_at(last.level, bounds))
+    holds, fails = _bracket(seen)
+    level = _next_level(holds, fails, bounds)
+    capacity = _capacity(seen, fails)
+    if level is None:
+        if fails is None:
+            return Ended("highest", capacity)
+        return Ended("client" if fails.outcome == "client" else "edge", capacity)
+    repetitions = repetitions_at(level, bounds)
+    if repetitions * bounds.samples > left:
+        return Ended("requests", capacity)
+    return Step(level, repetitions)
+
+
+def repetitions_at(level: float, bounds: SearchBounds) -> int:
+    """How often every sample is asked at ``level``: so often that each place is filled ``per_place`` times.
+
+    For a rate ``per_place`` is the seconds that it is kept up.
+    """
+    return max(1, math.ceil(bounds.per_place * level / bounds.samples))
+
+
+def resolution(level: float, bounds: SearchBounds) -> float:
+    """How far above ``level`` the next one may lie when a search ends."""
+    return max(1.0, bounds.step * level) if bounds.kind == "concurrency" else bounds.step * level
+
+
+def _may_ask_more(last: Tried, bounds: SearchBounds, left: int) -> bool:
+    once = repetitions_at(last.level, bounds) * bounds.samples
+    return last.requests + once <= bounds.more * once and once <= left
+
+
+def _bracket(seen: Sequence[Tried]) -> tuple[float, Tried | None]:
+    """The highest level that holds below all that failed, and the lowest that did; the unloaded one never did."""
+    failed = min((tried for tried in seen[1:] if tried.outcome != "holds"), key=lambda tried: tried.level, default=None)
+    top = math.inf if failed is None else failed.level
+    return max([seen[0].level, *(t.level for t in seen[1:] if t.outcome == "holds" and t.level < top)]), failed
+
+
+def _capacity(seen: Sequence[Tried], failed: Tried | None) -> float | None:
+    top = math.inf if failed is None else failed.level
+    return max((tried.level for tried in seen if tried.outcome == "holds" and tried.level < top), default=None)
+
+
+def _next_level(holds: float, failed: Tried | None, bounds: SearchBounds) -> float | None:
+    if failed is None:
+        return min(2 * holds, bounds.highest) if holds < bounds.highest else None
+    if failed.level - holds <= resolution(holds, bounds):
+        return None
+    if bounds.kind == "concurrency":
+        return float((holds + failed.level) // 2)
+    middle = _rounded(math.sqrt(holds * failed.level))
+    return middle if holds < middle < failed.level else None
+
+
+def _rounded(rate: float) -> float:
+    """Three significant digits: rates are typed by people."""
+    return float(f"{rate:.3g}")
