@@ -33,6 +33,7 @@ MODEL_IDS: Mapping[str, Mapping[str, str]] = {
     "kimi-k3": {"moonshot": "kimi-k3", "openrouter": "moonshotai/kimi-k3", "together": "moonshotai/Kimi-K3", "fireworks": "accounts/fireworks/models/kimi-k3", "novita": "moonshotai/kimi-k3"},
     SIMULATED_MODEL: {"simulated": SIMULATED_MODEL},
     "simulated-protocols": {"simulated": SIMULATED_MODEL},
+    "simulated-load": {"simulated": SIMULATED_MODEL},
 }
 # fmt: on
 

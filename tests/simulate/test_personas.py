@@ -130,6 +130,25 @@ def test_refusing_personas_refuse_always(name: str, status: int) -> None:
     assert outcome.status == status
 
 
+@pytest.mark.parametrize("name", ["crowded", "queueing", "throttled"])
+def test_up_to_its_room_a_loaded_persona_is_an_honest_one(name: str) -> None:
+    """With six requests in flight nothing is missed, refused or late; with seven one trait shows, and no other."""
+    persona, faithful = PERSONAS[name], PERSONAS["faithful"]
+    assert persona.among(6) is persona
+    traits = ("miss_rate", "refusal", "first_token_s")
+    assert [getattr(persona, trait) for trait in traits] == [getattr(faithful, trait) for trait in traits]
+    beyond = persona.among(7)
+    changed = {trait for trait in traits if getattr(beyond, trait) != getattr(persona, trait)}
+    assert changed == {{"crowded": "miss_rate", "queueing": "first_token_s", "throttled": "refusal"}[name]}
+
+
+def test_queueing_is_later_the_longer_its_queue() -> None:
+    """Two requests too many wait twice as long as one."""
+    persona = PERSONAS["queueing"]
+    waits = [persona.among(number).first_token_s[0] - persona.first_token_s[0] for number in (6, 7, 8)]
+    assert waits == pytest.approx([0.0, 0.4, 0.8])
+
+
 def test_every_persona_is_described_in_one_line() -> None:
     """A persona's name is its key and its description fits a line of help."""
     for name, persona in PERSONAS.items():

@@ -311,6 +311,18 @@ def test_only_loopback_is_bound() -> None:
     _run(check)
 
 
+def test_a_vendor_with_little_room_refuses_only_who_comes_too_many() -> None:
+    """Of ten requests at once the throttled one answers six; asked one after the other it answers all."""
+
+    async def check(vendors: SimulatedVendors) -> None:
+        path = "/throttled/v1/chat/completions"
+        at_once = await asyncio.gather(*(_exchange(vendors, _post(body(f"{n}"), path)) for n in range(10)))
+        assert sorted(status for status, *_ in at_once) == [200] * 6 + [429] * 4
+        assert [(await _exchange(vendors, _post(body(f"{n}"), path)))[0] for n in range(3)] == [200] * 3
+
+    _run(check)
+
+
 def test_traffic_is_counted() -> None:
     """Requests, questions and the most in flight at once are kept per persona."""
 

@@ -6,7 +6,7 @@ Rates are shares of 0..1 of the questions (or calls, where said) that show the t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,9 @@ class Persona:
     ``break_rate``: of calls, arguments or name spoilt; ``leak_rate``: of calling answers, markup in text instead of
     calls; ``cut_rate``: answers cut off; ``burst_rate``: questions refused at first; ``refusal``: status given to
     everything. ``mind`` and ``served_model`` name the model that really answers, where it is not the one asked for.
-    Times are drawn per question: first token within ``first_token_s``, then ``tokens_per_s``.
+    Times are drawn per question: first token within ``first_token_s``, then ``tokens_per_s``. ``room`` is how many
+    requests in flight it serves like that; a request beyond is answered with the ``crowd`` traits: another miss rate, a
+    refusal, or a first token later by ``crowd_wait_s`` for each request too many.
     """
 
     name: str
@@ -40,6 +42,22 @@ class Persona:
     fingerprint: str | None = "fp_5a11e7c0de"
     answer_prefix: str = "chatcmpl-"
     call_prefix: str = "call_"
+    room: int | None = None
+    crowd_miss_rate: float | None = None
+    crowd_refusal: int | None = None
+    crowd_wait_s: float = 0.0
+
+    def among(self, in_flight: int) -> Persona:
+        """The persona as a request meets it that makes ``in_flight`` of them, itself included."""
+        if self.room is None or in_flight <= self.room:
+            return self
+        late_s = self.crowd_wait_s * (in_flight - self.room)
+        return replace(
+            self,
+            miss_rate=self.miss_rate if self.crowd_miss_rate is None else self.crowd_miss_rate,
+            refusal=self.crowd_refusal,
+            first_token_s=(self.first_token_s[0] + late_s, self.first_token_s[1] + late_s),
+        )
 
 
 _ALL = (
@@ -77,6 +95,9 @@ _ALL = (
     ),
     Persona("down", "answers 500 to everything", refusal=500),
     Persona("locked", "answers 401 to everything: no key is good enough", refusal=401),
+    Persona("crowded", "misses 60 % of the calls once more than 6 are in flight", room=6, crowd_miss_rate=0.6),
+    Persona("queueing", "0.4 s later for each request beyond 6 in flight", room=6, crowd_wait_s=0.4),
+    Persona("throttled", "answers 429 to every request beyond 6 in flight", room=6, crowd_refusal=429),
 )
 
 PERSONAS: Mapping[str, Persona] = {persona.name: persona for persona in _ALL}

@@ -3,7 +3,8 @@
 All five protocols stand below a persona; Gemini's under ``/v1beta`` too.
 
 A request is parsed (``http1``), read by its protocol (``*_wire``), answered by its persona (``performance``) and
-sent at that persona's pace (``reply``, ``connection``). The only state is how often a question was refused and asked.
+sent at that persona's pace (``reply``, ``connection``). The only state is how often a question was refused and
+asked, and how many requests are in flight.
 """
 
 from __future__ import annotations
@@ -153,7 +154,7 @@ class SimulatedVendors:
         self._asked[key] += 1
         outcome = perform(
             asked.question,
-            persona,
+            persona.among(self.traffic.in_flight[persona.name]),
             self._seed,
             refused=self._refused[key],
             asked=self._asked[key],
