@@ -67,8 +67,12 @@ class Driver:
     clock_ns: Callable[[], int] = time.perf_counter_ns
     lag: LoopLag = field(default_factory=LoopLag)
 
-    async def play(self, play: Play, line: Line, total_s: float | None = None) -> tuple[TurnRecord, ...]:
+    async def play(
+        self, play: Play, line: Line, total_s: float | None = None, due_ns: int | None = None
+    ) -> tuple[TurnRecord, ...]:
         """Run one play to its end; ``total_s`` is the evaluation's own limit for a whole attempt.
+
+        ``due_ns`` is when the play was due by a schedule, on ``clock_ns``: every attempt is timed from it as well.
 
         Raises:
             RunClosed: the limiter gave no more leave before the play was over.
@@ -77,7 +81,7 @@ class Driver:
         try:
             turn = next(play)
             while True:
-                record = await self._send(turn, line, total_s)
+                record = await self._send(turn, line, total_s, due_ns)
                 turns.append(record)
                 turn = play.send(record.attempts[-1])
         except StopIteration:
@@ -85,7 +89,7 @@ class Driver:
         finally:
             play.close()
 
-    async def _send(self, turn: Turn, line: Line, total_s: float | None) -> TurnRecord:
+    async def _send(self, turn: Turn, line: Line, total_s: float | None, due_ns: int | None) -> TurnRecord:
         entry = line.entry
         try:
             endpoint = await self.keys.endpoint(entry)
@@ -103,10 +107,12 @@ class Driver:
             )
             return TurnRecord((Attempt(1, failure=failure),))
         question = _Question(line, request, turn, total_s)
-        scheduled_ns = self.clock_ns()
+        scheduled_ns = self.clock_ns() if due_ns is None else due_ns
 
         async def once(number: int) -> Attempt:
-            return await self._attempt(number, question, scheduled_ns if number == 1 else self.clock_ns())
+            # A retry waits anew, but not for who was promised an answer by schedule.
+            is_first = number == 1 or due_ns is not None
+            return await self._attempt(number, question, scheduled_ns if is_first else self.clock_ns())
 
         attempts = await attempt_until_done(
             once,

@@ -114,12 +114,25 @@ async def _run_entry(items: Sequence[WorkItem], block: int, driver: Driver, run:
 
 
 async def _run_item(item: WorkItem, block: int, driver: Driver, run: str, emit: Emit) -> None:
+    record = await make_record(item, block, driver, run)
+    if record is not None:
+        emit((record,))
+
+
+async def make_record(
+    item: WorkItem, block: int, driver: Driver, run: str, due: tuple[int, float] | None = None
+) -> Record | None:
+    """Ask and wait for the answer; ``None`` when the run takes nothing new.
+
+    ``due``: when it was to begin by a schedule, on the driver's clock in ns and in seconds after the schedule's start.
+    """
     entry = item.line.entry
+    due_ns, offered_s = due or (None, None)
     try:
-        turns = await driver.play(item.suite.play(item.sample), item.line, item.total_s)
+        turns = await driver.play(item.suite.play(item.sample), item.line, item.total_s, due_ns)
     except RunClosed:
-        return
-    record = Record(
+        return None
+    return Record(
         run=run,
         model=entry.model,
         label=entry.label,
@@ -129,8 +142,8 @@ async def _run_item(item: WorkItem, block: int, driver: Driver, run: str, emit: 
         repetition=item.repetition,
         turns=turns,
         block=block,
+        offered_s=offered_s,
     )
-    emit((record,))
 
 
 def _by_entry(shard: Shard, rotation: int) -> Mapping[tuple[str, str], list[WorkItem]]:

@@ -52,14 +52,26 @@ class Limiter(Protocol):
 
 
 class LocalLimiter:
-    """The limiter of a run in one process. ``spending`` ends the run when a limit is reached."""
+    """The limiter of a run in one process. ``spending`` ends the run when a limit is reached.
 
-    def __init__(self, entries: Sequence[Entry], request_concurrency: int, spending: Spending | None = None) -> None:
+    Without ``gives_way`` an account that asks for less gets what was planned all the same: whoever measures a load must
+    not send another one. A single retry still waits as long as it was told to.
+    """
+
+    def __init__(
+        self,
+        entries: Sequence[Entry],
+        request_concurrency: int,
+        spending: Spending | None = None,
+        *,
+        gives_way: bool = True,
+    ) -> None:
         rates = _rates(entries)
         limits = _limits(entries, request_concurrency)
         self._gates = {account: _Gate(limit, rates.get(account)) for account, limit in limits.items()}
         self._closed = False
         self._spending = spending or Spending()
+        self._gives_way = gives_way
         self.stopped: dict[str, str] = {}
 
     @property
@@ -97,7 +109,8 @@ class LocalLimiter:
 
     def heard(self, entry: Entry, attempt: Attempt, sent_bytes: int) -> None:
         gate = self._gates[entry.account]
-        gate.easing.heard(is_limited=attempt.failure is not None and slows_account(attempt.failure))
+        if self._gives_way:
+            gate.easing.heard(is_limited=attempt.failure is not None and slows_account(attempt.failure))
         self._spending.pay(entry, attempt, sent_bytes)
         if self._spending.is_used_up:
             self.close()
@@ -116,6 +129,8 @@ class LocalLimiter:
         await self._gates[entry.account].rest(seconds)
 
     def pause(self, entry: Entry, seconds: float) -> None:
+        if not self._gives_way:
+            return
         gate = self._gates[entry.account]
         gate.paused_until = max(gate.paused_until, anyio.current_time() + seconds)
 

@@ -13,6 +13,9 @@ from vendor_verifier.values.sample import Sample
 ClientName = Literal["direct", "sdk"]
 TransportName = Literal["fast", "httpx2"]
 
+# How requests of an open loop follow each other: at even distances, or at random (a Poisson process).
+Arrival = Literal["constant", "poisson"]
+
 # From where: this process, or the workers of a Dask cluster.
 ExecutorName = Literal["local", "dask"]
 
@@ -78,6 +81,48 @@ class RetryRules:
 
 
 @dataclass(frozen=True, slots=True)
+class Due:
+    """One line of a schedule: a request begins ``at_s`` seconds after the start, with this sample or the next one."""
+
+    at_s: float
+    sample: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LoadShape:
+    """How requests are offered to each vendor entry; as it stands, a fixed number at a time until all is asked.
+
+    ``request_rate`` (per second) or a ``schedule`` offers them whatever happens (an open loop), spaced evenly or at
+    random by ``arrival``. ``ramp_up_s`` lets rate or places grow linearly. The first ``warmup`` requests and up to
+    ``cooldown`` after the last counted one are sent and thrown away. ``duration_s`` asks again and again, counted from
+    the end of the warm-up.
+    """
+
+    request_rate: float | None = None
+    arrival: Arrival = "constant"
+    ramp_up_s: float = 0.0
+    warmup: int = 0
+    cooldown: int = 0
+    duration_s: float | None = None
+    schedule: tuple[Due, ...] = ()
+
+    @property
+    def is_open(self) -> bool:
+        """Requests begin when they are due, not when a place is free."""
+        return self.request_rate is not None or bool(self.schedule)
+
+    @property
+    def is_shaped(self) -> bool:
+        """Anything else than a closed loop over what was planned."""
+        return self != LoadShape()
+
+    @property
+    def plans_by_doing(self) -> bool:
+        """How often each sample is asked is known only afterwards: what was begun is what was planned."""
+        return self.duration_s is not None or bool(self.schedule)
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """One evaluation of a run: the suite's name, the options it was given, and the samples it plays.
 
@@ -114,6 +159,7 @@ class Plan:
     max_cost_usd: float | None = None
     redact_content: bool = False
     baseline_repeats: int = 1
+    load: LoadShape = field(default_factory=LoadShape)
 
     def repeat_of(self, entry: Entry) -> int:
         """How often ``entry`` is asked every sample."""

@@ -27,13 +27,14 @@ class Timing:
     """When things happened in one attempt.
 
     Nanoseconds on one monotonic clock, zero = the request was handed to a connected socket. ``scheduled_ns`` is
-    negative by the time the request waited for its turn; ``connect_ns`` is what a new connection took before zero
+    negative by the time the request waited for its turn, or in an open loop by the time since its record was due; ``connect_ns`` is what a new connection took before zero
     (``None`` on a reused one). ``first_token_ns`` is the first non-empty text, reasoning or tool-call delta,
-    ``first_answer_ns`` the first that is not reasoning. ``gaps_ns`` are the pauses between moments at which tokens
-    arrived, so their sum is last − first token. ``first_chunk_share`` is the share (0..1) of all received characters
-    that came with the first token moment. ``sent_at`` is UTC wall time, ISO 8601, a label only. ``dns_ns``, ``tcp_ns``
-    and ``tls_ns`` are the parts of ``connect_ns`` where the transport can tell them apart; ``connection_reused`` says
-    whether TTFT is a warm one (``None``: not known).
+    ``first_answer_ns`` the first that is not reasoning. ``gaps_ns`` are the pauses between one piece of the answer (a
+    non-empty delta) and the next, 0 where both arrived at one moment, so their sum is last − first token.
+    ``first_chunk_share`` is the share (0..1) of all received characters that came with the first token moment.
+    ``sent_at`` is UTC wall time, ISO 8601, a label only. ``dns_ns``, ``tcp_ns`` and ``tls_ns`` are the parts of
+    ``connect_ns`` where the transport can tell them apart; ``connection_reused`` says whether TTFT is a warm one
+    (``None``: not known).
     """
 
     sent_at: str
@@ -119,6 +120,7 @@ class Record:
 
     ``block`` numbers the shard it was asked in: what stands in one block was asked at about one time. ``worker`` and
     ``region`` say where from, in a run on several machines; ``None`` otherwise and where the worker names no region.
+    ``offered_s`` is when it was due, in seconds after the vendor's schedule began; ``None`` in a closed loop.
     """
 
     run: str
@@ -134,6 +136,7 @@ class Record:
     worker: str | None = None
     block: int | None = None
     region: str | None = None
+    offered_s: float | None = None
 
     @property
     def key(self) -> RecordKey:
