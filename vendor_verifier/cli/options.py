@@ -15,7 +15,15 @@ from vendor_verifier.compare.panel import BaselineF1
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.pipeline.request import RunRequest, ScoreRequest, Selection
 from vendor_verifier.reports.html.texts import Language
-from vendor_verifier.values.plan import ClientName, ExecutorChoice, ExecutorName, Limits, RetryRules, TransportName
+from vendor_verifier.values.plan import (
+    ClientName,
+    ExecutorChoice,
+    ExecutorName,
+    Limits,
+    RetryRules,
+    TransportName,
+    WorkersWish,
+)
 from vendor_verifier.values.score import SchemaPolicy, Undecided
 
 WHAT = Group("What to ask whom", sort_key=1)
@@ -100,6 +108,7 @@ class RunOptions:
     client: Annotated[ClientName, option("Our own, or the official SDKs.", PACE)] = "direct"
     transport: Annotated[TransportName, option("Whose HTTP.", PACE)] = "fast"
 
+    workers: Annotated[WorkersWish, option("Processes here: N, or auto by load and cores.", PACE)] = 1
     executor: Annotated[ExecutorName, option("Send from here, or over a Dask cluster.", PACE)] = "local"
     dask_scheduler: Annotated[str | None, option("Its scheduler, tls://HOST:PORT.", PACE)] = None
     dask_local: Annotated[int | None, option("Instead: N worker processes here.", PACE, check=_AT_LEAST_1)] = None
@@ -167,7 +176,12 @@ class RunOptions:
             skip_bad_samples=self.skip_bad_samples,
             client=self.client,
             executor=ExecutorChoice(
-                self.executor, self.dask_scheduler, self.dask_local, self.insecure_cluster, self.dask_hang_after
+                self.executor,
+                self.dask_scheduler,
+                self.dask_local,
+                self.insecure_cluster,
+                self.dask_hang_after,
+                self.workers,
             ),
             transport=self.transport,
             use_raw_completions=self.use_raw_completions,

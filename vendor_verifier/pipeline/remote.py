@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -17,7 +17,7 @@ from vendor_verifier.config.secret_text import expand, references
 from vendor_verifier.errors import UsageError, VerifierError
 from vendor_verifier.pipeline.judges import ready_suite
 from vendor_verifier.pipeline.wires import run_wires, wire_of
-from vendor_verifier.registry import find_vendors
+from vendor_verifier.registry import Registry, find_vendors
 from vendor_verifier.run.cluster.job import Bench, Block, ClusterSide, Hello, Job
 from vendor_verifier.run.drive import Line
 from vendor_verifier.run.engine import Shard, WorkItem
@@ -61,13 +61,14 @@ def open_bench(job: Job) -> Bench:
     secrets: set[str] = set()
     entries = tuple(_with_secrets(entry, variables, secrets) for entry in job.plan.entries)
     registry = find_vendors(job.vendor_paths)
-    wires = run_wires(entries, job.tokenizer_model)
-    lines = tuple(
-        Line(entry, vendor, wire_of(entry, vendor, wires))
-        for entry in entries
-        for vendor in (registry.vendor(entry.vendor),)
-    )
+    lines = _lines(job, entries, registry)
     return RemoteBench(job, replace(job.plan, entries=entries), lines, Scrubber(secrets), environment.get(REGION))
+
+
+def open_here(job: Job, scrubber: Scrubber) -> Bench:
+    """The job of a worker process on the coordinator's machine, which was given the keys with it."""
+    registry = find_vendors(job.vendor_paths)
+    return RemoteBench(job, job.plan, _lines(job, job.plan.entries, registry), scrubber, None)
 
 
 def hello(job: Job, identity: str, name: str) -> Hello:
@@ -91,7 +92,15 @@ def hello(job: Job, identity: str, name: str) -> Hello:
     )
 
 
-CLUSTER_SIDE = ClusterSide(open_bench, hello)
+CLUSTER_SIDE = ClusterSide(open_bench, open_here, hello)
+
+
+def _lines(job: Job, entries: Sequence[Entry], registry: Registry) -> tuple[Line, ...]:
+    wires = run_wires(entries, job.tokenizer_model)
+    vendors = [registry.vendor(entry.vendor) for entry in entries]
+    return tuple(
+        Line(entry, vendor, wire_of(entry, vendor, wires)) for entry, vendor in zip(entries, vendors, strict=True)
+    )
 
 
 def _variables(job: Job, environment: Mapping[str, str]) -> Variables:

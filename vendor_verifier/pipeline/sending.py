@@ -84,8 +84,8 @@ def send(
         StorageError: a record could not be kept.
         ClusterError: the cluster went away.
     """
-    executor = choose_executor(choice, CLUSTER_SIDE)
-    work = Work(plan, items, job, emit, emit_duplicate, scrubber, costs)
+    executor = choose_executor(choice, CLUSTER_SIDE, plan)
+    work = Work(plan, items, job, emit, emit_duplicate, scrubber, costs, has_uvloop())
 
     async def whole() -> RunEnd:
         try:

@@ -1,4 +1,4 @@
-"""Where a run's requests are sent from: this process, or the workers of a Dask cluster; chosen by name.
+"""Where a run's requests are sent from: this process, some processes here, or a Dask cluster; chosen by name.
 
 An executor has four methods and no opinion on what is asked: :meth:`~Executor.open` makes sure that it can work,
 :meth:`~Executor.run` sends everything, :meth:`~Executor.describe` says for the manifest where it was sent from, and
@@ -16,7 +16,9 @@ from vendor_verifier.run.cluster.job import ClusterSide, Job
 from vendor_verifier.run.cluster.safety import refuse_insecure, scheduler_address
 from vendor_verifier.run.engine import Emit, WorkItem
 from vendor_verifier.run.local import RunEnd, run_local
+from vendor_verifier.run.pacing import LocalLimiter
 from vendor_verifier.run.spending import CostOf
+from vendor_verifier.run.workers.count import cores_here, workers_for
 from vendor_verifier.scrub import Scrubber
 from vendor_verifier.values.plan import ExecutorChoice, Plan
 from vendor_verifier.values.record import Record
@@ -33,6 +35,7 @@ class Work:
     emit_duplicate: Callable[[Record], None]
     scrubber: Scrubber
     costs: Mapping[tuple[str, str], CostOf] = field(default_factory=dict)
+    use_uvloop: bool = False
 
 
 class Executor(Protocol):
@@ -64,6 +67,9 @@ class Executor(Protocol):
 class LocalExecutor:
     """This process."""
 
+    def __init__(self, choice: ExecutorChoice) -> None:
+        self._choice = choice
+
     async def open(self, work: Work) -> None:
         """Nothing to get ready."""
 
@@ -71,7 +77,7 @@ class LocalExecutor:
         return await run_local(work.plan, work.items, work.job.run, work.emit, work.scrubber, work.costs)
 
     def describe(self) -> Mapping[str, Any]:
-        return {"name": "local"}
+        return {"name": "local", "asked_for": self._choice.workers}
 
     async def close(self) -> None:
         """Nothing to let go of."""
@@ -83,6 +89,13 @@ def check_choice(choice: ExecutorChoice) -> None:
     Raises:
         UsageError: flags that contradict each other, an address that is none, or a cluster without encryption.
     """
+    if choice.workers != "auto" and choice.workers < 1:
+        raise UsageError(f"--workers {choice.workers}: expected a number of processes from 1 on, or auto")
+    if choice.workers != 1 and choice.name == "dask":
+        raise UsageError(
+            "--workers are processes of this machine without a cluster; with --executor dask start more Dask workers, "
+            "or give --dask-local N"
+        )
     if choice.name == "local":
         if choice.scheduler is not None or choice.local_workers is not None:
             raise UsageError("--dask-scheduler and --dask-local belong to --executor dask; add it, or leave them out")
@@ -93,15 +106,21 @@ def check_choice(choice: ExecutorChoice) -> None:
         refuse_insecure([scheduler_address(choice.scheduler)], insecure_cluster=choice.insecure_cluster)
 
 
-def choose_executor(choice: ExecutorChoice, cluster_side: ClusterSide) -> Executor:
-    """The executor of that name. ``cluster_side`` is what workers of a cluster have to be given.
+def choose_executor(choice: ExecutorChoice, cluster_side: ClusterSide, plan: Plan) -> Executor:
+    """The executor of that name. ``cluster_side`` is what workers have to be given.
 
     Raises:
         UsageError: as :func:`check_choice`, or Dask is not installed.
     """
     check_choice(choice)
     if choice.name == "local":
-        return LocalExecutor()
+        in_flight = LocalLimiter(plan.entries, plan.request_concurrency).places
+        count = 1 if plan.load.is_shaped else workers_for(choice.workers, in_flight, cores_here())
+        if count == 1:
+            return LocalExecutor(choice)
+        from vendor_verifier.run.workers.executor import WorkersExecutor
+
+        return WorkersExecutor(choice, cluster_side, count)
     try:
         from vendor_verifier.run.cluster.dask_executor import DaskExecutor
     except ImportError:

@@ -20,9 +20,14 @@ Arrival = Literal["constant", "poisson"]
 ExecutorName = Literal["local", "dask"]
 
 
+# Processes on this machine: so many, or as many as the requests in flight warrant.
+WorkersWish = int | Literal["auto"]
+
+
 @dataclass(frozen=True, slots=True)
 class ExecutorChoice:
-    """From where to send: this process, ``local_workers`` processes here, or the cluster at ``scheduler``.
+    """From where to send: this process, or ``workers`` processes of this machine; or the Dask cluster at ``scheduler``,
+    or one of ``local_workers`` processes here.
 
     ``hang_after_s`` is how long a worker may be silent before its work goes to others.
     """
@@ -32,6 +37,7 @@ class ExecutorChoice:
     local_workers: int | None = None
     insecure_cluster: bool = False
     hang_after_s: float = 30.0
+    workers: WorkersWish = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,15 @@ class Losses:
     issued_again: int = 0
     duplicates: int = 0
 
+    def told(self) -> dict[str, Any]:
+        """For the manifest."""
+        return {
+            "lost_sessions": self.sessions,
+            "lost_s": round(self.lost_s, 1),
+            "issued_again": self.issued_again,
+            "duplicates": self.duplicates,
+        }
+
 
 class Coordinator:
     """Keeps sessions busy until every record is there. ``order`` sends to the gate, as ``order(kind, *items)``."""

@@ -97,13 +97,7 @@ class DaskExecutor:
     def describe(self) -> Mapping[str, Any]:
         found = {"name": "dask", "versions": self._cluster.versions, **self._cluster.fleet.describe()}
         if self._coordinator is not None:
-            losses = self._coordinator.losses
-            found |= {
-                "lost_sessions": losses.sessions,
-                "lost_s": round(losses.lost_s, 1),
-                "issued_again": losses.issued_again,
-                "duplicates": losses.duplicates,
-            }
+            found |= self._coordinator.losses.told()
         if self._coordinator_cpu_s is not None:
             found["coordinator_cpu_s"] = round(self._coordinator_cpu_s, 3)
             found["scheduler_cpu_s"] = round(self._facts.get("cpu_s", 0.0), 3) or None

@@ -157,6 +157,8 @@ class Gate:
         session.heard_at = time.monotonic()
         if "rows" in message:
             self._tell("rows", *([name, *row] for row in message["rows"]))
+        if "report" in message:
+            self._tell("report", *([name, report] for report in message["report"]))
         if session.revoked:
             return
         for place, attempt, sent_bytes in message.get("heard", ()):

@@ -91,12 +91,13 @@ OpenBench = Callable[[Job], Bench]
 
 @dataclass(frozen=True, slots=True)
 class ClusterSide:
-    """What runs on a worker and belongs to layers above this one; both are importable there by name.
+    """What runs on a worker and belongs to layers above this one; all are importable there by name.
 
-    ``hello`` is given the job and the worker's identity and name.
+    ``hello`` is given the job and the worker's identity and name, ``open_here`` a job with its keys and who hides them.
     """
 
     open_bench: OpenBench
+    open_here: Callable[[Job, Scrubber], Bench]
     hello: Callable[[Job, str, str], Hello]
 
 

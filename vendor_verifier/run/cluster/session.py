@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import pickle
 import random
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import anyio
@@ -17,10 +18,12 @@ from vendor_verifier.run.clients import open_client
 from vendor_verifier.run.cluster.job import Bench, Block
 from vendor_verifier.run.cluster.outbox import Channel, ChannelClosed, Outbox
 from vendor_verifier.run.cluster.remote_limiter import RemoteLimiter, RemoteSlots
+from vendor_verifier.run.cluster.session_report import SessionReport
 from vendor_verifier.run.descriptors import ensure_descriptors
 from vendor_verifier.run.drive import Driver
 from vendor_verifier.run.engine import run_shard
 from vendor_verifier.run.keys import KeyRing
+from vendor_verifier.run.loop_lag import LoopLag
 from vendor_verifier.run.pacing import LocalLimiter
 from vendor_verifier.store import encode_record
 from vendor_verifier.values.record import Record
@@ -41,9 +44,15 @@ async def serve(channel: Channel, bench: Bench, run: str, worker: str) -> None:
         outbox = Outbox(channel)
         limiter = RemoteLimiter(plan, outbox)
         rng = random.Random(f"{plan.seed} {worker}")  # noqa: S311 spreads waits, keeps no secret
-        driver = Driver(client, limiter, plan.retry, rng, bench.scrubber, KeyRing(bench.scrubber))
-        session = _Session(channel, outbox, limiter, driver, bench, run, worker)
-        await session.run()
+        cpu_before_s = time.process_time()
+        with LoopLag() as lag:
+            driver = Driver(client, limiter, plan.retry, rng, bench.scrubber, KeyRing(bench.scrubber), lag=lag)
+            session = _Session(channel, outbox, limiter, driver, bench, run, worker)
+
+            def report() -> SessionReport:
+                return SessionReport(session.records, time.process_time() - cpu_before_s, lag.report())
+
+            await session.run(report)
 
 
 class _Session:
@@ -65,8 +74,9 @@ class _Session:
         self._run = run
         self._worker = worker
         self._slots = RemoteSlots(limiter, limited=bench.plan.vendor_concurrency is not None)
+        self.records = 0
 
-    async def run(self) -> None:
+    async def run(self, report: Callable[[], SessionReport]) -> None:
         async with anyio.create_task_group() as group:
             group.start_soon(self._outbox.run)
             group.start_soon(self._beat)
@@ -75,6 +85,7 @@ class _Session:
                 self._limiter.close()
                 blocks.cancel_scope.cancel()
             # Rows of what was finished still go out, if anybody is there to take them.
+            self._outbox.send("report", report().told())
             with anyio.move_on_after(BEAT_S):
                 await self._outbox.drain()
             group.cancel_scope.cancel()
@@ -105,6 +116,7 @@ class _Session:
             for record in records:
                 placed = replace(record, worker=self._worker, region=self._bench.region)
                 self._outbox.send("rows", [dispatch, self._bench.scrubber.bytes(encode_record(placed))])
+            self.records += len(records)
 
         await run_shard(self._bench.shard(block), self._driver, self._run, emit, self._slots)
         self._outbox.send("ended", dispatch)

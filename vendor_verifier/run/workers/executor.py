@@ -1,0 +1,152 @@
+"""Runs a plan over worker processes of this machine: gate, coordinator and journal here, the engine in the children.
+
+Limits are exact, because every lease is given here. Workers are not started again: what a dead one had not handed in is
+asked again by the others, and when none is left the run ends with what came back.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import anyio
+
+from vendor_verifier.errors import ClusterError
+from vendor_verifier.run.cluster.coordinator import Coordinator
+from vendor_verifier.run.cluster.gate import Gate
+from vendor_verifier.run.cluster.job import ClusterSide
+from vendor_verifier.run.cluster.outbox import ChannelClosed, Outbox
+from vendor_verifier.run.cluster.session_report import SessionReport, worst_loop
+from vendor_verifier.run.engine import WorkItem, cut_shards
+from vendor_verifier.run.executors import Work
+from vendor_verifier.run.local import BLOCK, RunEnd, interruptible, shards_in_flight
+from vendor_verifier.run.workers.child import Child, failure_in
+from vendor_verifier.run.workers.process import Start
+from vendor_verifier.values.plan import ExecutorChoice
+
+_PARTING_S = 3.0
+_BLOCKS_PER_WORKER = 4
+
+
+class WorkersExecutor:
+    """One run over ``count`` processes."""
+
+    def __init__(self, choice: ExecutorChoice, side: ClusterSide, count: int) -> None:
+        self._choice = choice
+        self._side = side
+        self._children = [Child(f"w{number}") for number in range(count)]
+        self._coordinator: Coordinator | None = None
+        self._reports: dict[str, SessionReport] = {}
+        self._cpu_s: float | None = None
+
+    async def open(self, work: Work) -> None:
+        """Start the processes and wait for all of them.
+
+        Raises:
+            UsageError: they cannot do what the run asks for.
+            ClusterError: one did not start.
+        """
+        # Unlike a job for other machines this one has the keys: it goes through a socket to our own child.
+        job = replace(work.job, plan=replace(work.plan, tasks=()))
+        for child in self._children:
+            await child.start(Start(child.name, job, self._side.open_here, work.scrubber, work.use_uvloop))
+        async with anyio.create_task_group() as group:
+            for child in self._children:
+                group.start_soon(child.until_ready)
+
+    async def run(self, work: Work) -> RunEnd:
+        cpu_before_s = time.process_time()
+        gate = Gate(work.plan, work.costs, hang_after_s=self._choice.hang_after_s)
+        block = self._block(work.items)
+        coordinator = self._coordinator = Coordinator(
+            cut_shards(work.items, block, work.plan.seed),
+            work.plan.entries,
+            work.job.run,
+            emit=work.emit,
+            emit_duplicate=work.emit_duplicate,
+            order=lambda kind, *items: gate.order({kind: list(items)}),
+            blocks_in_flight=shards_in_flight(work.plan.entries, work.plan, block),
+        )
+        outboxes = [Outbox(child.channel) for child in self._children]
+        for child, outbox in zip(self._children, outboxes, strict=True):
+            gate.join(child.name, child.name, outbox.send)
+        gate.attend(lambda kind, *items: self._told(coordinator, kind, items))
+        # Together, so that the first of them does not get it all.
+        coordinator.hear({"joined": [child.name for child in self._children]})
+        async with anyio.create_task_group() as group:
+            group.start_soon(gate.watch)
+            for child, outbox in zip(self._children, outboxes, strict=True):
+                group.start_soon(self._converse, child, outbox, gate, coordinator)
+            async with interruptible(coordinator.close) as interruption:
+                await coordinator.until_finished()
+            coordinator.part()
+            gate.order({"finish": [True]})
+            with anyio.move_on_after(_PARTING_S):
+                for child in self._children:
+                    await child.ended.wait()
+            group.cancel_scope.cancel()
+        facts = gate.facts()
+        self._cpu_s = time.process_time() - cpu_before_s
+        return RunEnd(
+            interruption.signal_number,
+            facts["stopped"],
+            facts["limit"],
+            {account: (given, low, now) for account, (given, low, now) in facts["eased"].items()},
+            worst_loop(self._reports.values()),
+        )
+
+    def describe(self) -> Mapping[str, Any]:
+        found: dict[str, Any] = {
+            "name": "workers",
+            "asked_for": self._choice.workers,
+            "workers": [
+                {"name": child.name, **(self._reports[child.name].told() if child.name in self._reports else {})}
+                for child in self._children
+            ],
+        }
+        if self._coordinator is not None:
+            found |= self._coordinator.losses.told()
+        if self._cpu_s is not None:
+            found["coordinator_cpu_s"] = round(self._cpu_s, 3)
+        return found
+
+    async def close(self) -> None:
+        for child in self._children:
+            child.end()
+
+    def _told(self, coordinator: Coordinator, kind: str, items: Sequence[Any]) -> None:
+        if kind == "report":
+            self._reports |= {name: SessionReport.read(report) for name, report in items}
+        else:
+            coordinator.hear({kind: list(items)})
+
+    def _block(self, items: Sequence[WorkItem]) -> int:
+        """Samples in a block: small enough that a short run keeps every worker busy to its end."""
+        samples = len({item.sample.id for item in items})
+        return max(1, min(BLOCK, -(-samples // (_BLOCKS_PER_WORKER * len(self._children)))))
+
+    async def _converse(self, child: Child, outbox: Outbox, gate: Gate, coordinator: Coordinator) -> None:
+        """One worker's side of the run, until it has ended."""
+        async with anyio.create_task_group() as group:
+            group.start_soon(outbox.run)
+            try:
+                while True:
+                    message = await child.channel.read()
+                    failure = failure_in(child.name, message)
+                    if failure is not None:
+                        coordinator.fail(failure)
+                    gate.hear(child.name, message)
+            except ChannelClosed:
+                child.ended.set()
+                reason = await child.how_it_ended()
+                gate.leave(child.name, reason)
+            group.cancel_scope.cancel()
+        if not coordinator.sessions:
+            coordinator.fail(
+                ClusterError(
+                    f"no worker process is left, the last one: {reason}; what came back is kept, "
+                    "go on with --incremental"
+                )
+            )
