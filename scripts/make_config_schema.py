@@ -27,10 +27,12 @@ def schema() -> dict[str, Any]:
         definitions[name] = _without_titles(shape)
     definitions = {name: _without_titles(shape) for name, shape in sorted(definitions.items())}
     definitions["ModelSection"]["properties"]["vendors"]["items"] = {"$ref": "#/$defs/VendorEntry"}
+    gates: dict[str, Any] = {"type": ["array", "null"], "items": {"type": "string"}}
+    definitions["ModelSection"]["properties"]["gates"] = gates
     reserved = {
         "defaults": {"anyOf": [{"$ref": "#/$defs/Settings"}, {"type": "null"}]},
         "suites": {"type": ["object", "null"], "additionalProperties": {"type": ["object", "null"]}},
-        "gates": {"type": ["array", "null"], "items": {"type": "string"}},
+        "gates": gates,
     }
     assert set(reserved) == set(RESERVED), "a reserved key has no schema"
     return {

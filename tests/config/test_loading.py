@@ -193,7 +193,7 @@ m:
 def test_gates_and_suites_pass_through(load):
     """The reserved keys are kept for those who judge them; empty ones are as absent."""
     configuration = load('gates:\n  - "f1 >= 0.9"\nsuites:\n  trigger: {a: 1}\ndefaults:\n' + PAGE, KEYS)
-    assert configuration.gates == ("f1 >= 0.9",)
+    assert [(gate.text, gate.model) for gate in configuration.gates] == [("f1 >= 0.9", None)]
     assert configuration.suites == {"trigger": {"a": 1}}
     assert configuration.defaults == {}
 

@@ -80,7 +80,7 @@ def _checked(options: RunOptions, check: CheckOptions) -> CheckResult:
     from vendor_verifier.cli.progress import progress
     from vendor_verifier.config import read_environment
     from vendor_verifier.pipeline.checking import clear_old_runs, judge_check, only_check, read_age
-    from vendor_verifier.pipeline.gating import read_gates
+    from vendor_verifier.pipeline.gating import check_gates
     from vendor_verifier.pipeline.planning import prepare
     from vendor_verifier.pipeline.remembering import check_figures, history_file
     from vendor_verifier.pipeline.running import RUNS, run
@@ -93,7 +93,7 @@ def _checked(options: RunOptions, check: CheckOptions) -> CheckResult:
     with only_check(RUNS):
         prepared = prepare(request, read_environment())
         check_figures(check.fail_on, request.suites)
-        thresholds = read_gates((*prepared.configuration.gates, *request.score.gates), request.suites)
+        thresholds = check_gates(prepared.configuration.gates, request.score.gates, request.suites)
         with progress(quiet=not options.verbose, verbose=options.verbose) as watcher:
             outcome = run(request, prepared, on_start=watcher.started, on_record=watcher.finished)
         result = judge_check(outcome, thresholds, history, check.fail_on)

@@ -1,7 +1,8 @@
 """Which interval belongs to which figure: one vendor's estimates for display and for gates; it compares no ranks.
 
 f1: Wilson on Jaccard. Rates: Wilson over samples for display, Clopper–Pearson for gates; a sample's several calls or
-repetitions are one unit, since they are not independent. Means and ratios: bootstrap. Percentiles: order statistics.
+repetitions are one unit, since they are not independent. Means and ratios: bootstrap; money that was never wasted:
+the rule of three. Percentiles: order statistics.
 Where neighbouring samples are correlated (blocks longer than 1) the closed forms are widened to the block bootstrap's.
 """
 
@@ -13,10 +14,11 @@ from dataclasses import replace
 from typing import get_args
 
 from vendor_verifier.compare.bootstrap import Resampled, percentile_estimate, spread
-from vendor_verifier.compare.intervals import clopper_pearson, f1_interval, percentile_interval, wilson
+from vendor_verifier.compare.intervals import clopper_pearson, f1_interval, percentile_interval, rule_of_three, wilson
 from vendor_verifier.compare.panel import Panel
 from vendor_verifier.values.judgement import Estimate, Percentile
 
+_WASTED, _WHOLE_COST = "wasted_per_1000_requests_usd", "cost_per_1000_requests_usd"
 _RATES = frozenset({"success_rate", "first_attempt_success_rate", "schema_accuracy"})
 
 
@@ -32,6 +34,10 @@ def estimate_of(panel: Panel, resampled: Resampled, label: str, metric: str, *, 
         return Estimate(None)
     units = max(int((part.denominators != 0).sum()) for part in parts)
     drawn = percentile_estimate(resampled, label, metric, units)
+    if metric == _WASTED and value == 0:
+        # Nothing was wasted in n requests: up to 3 ÷ n of them may be, at what a request costs.
+        whole = panel.value(label, _WHOLE_COST)
+        return replace(drawn, high=None if whole is None else rule_of_three(units) * whole, method="rule of three")
     if metric == "f1":
         both = sum(float(part.numerators.sum()) for part in parts) / 2 / len(parts)
         either = sum(float(part.denominators.sum()) for part in parts) / len(parts) - both

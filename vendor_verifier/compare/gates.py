@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from vendor_verifier.compare.thresholds import COST_METRICS
 from vendor_verifier.values.judgement import Estimate, GateOutcome, GateVerdict, Threshold
 
 
@@ -52,11 +53,20 @@ def decide(threshold: Threshold, estimate: Estimate) -> GateOutcome:
     return "PASS" if low >= threshold.number else "FAIL" if high < threshold.number else "UNDECIDED"
 
 
+def _why_not(threshold: Threshold) -> str:
+    """What is missing, as far as the threshold alone tells."""
+    if threshold.ceiling:
+        return "; the baseline must run twice"
+    if threshold.metric in COST_METRICS:
+        return ": no price is known; add `price:` to the vendor's entry, or it reports no tokens"
+    return ""
+
+
 def _reason(threshold: Threshold, found: Estimate, outcome: GateOutcome) -> str:
     """The interval in words."""
     what = f"{threshold.subject} − ceiling" if threshold.ceiling else threshold.subject
     if found.value is None:
-        return f"{what} was not measured" + ("; the baseline must run twice" if threshold.ceiling else "")
+        return f"{what} was not measured{_why_not(threshold)}"
     low = "−∞" if found.low is None else f"{found.low:.6g}"
     high = "∞" if found.high is None else f"{found.high:.6g}"
     said = f"{what} = {found.value:.6g}, {found.level:.0%} interval {low} … {high} (n = {found.n})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,9 @@ from vendor_verifier.config.baselines import default_baseline
 from vendor_verifier.config.drafts import OWN_BODY_KEYS, Draft, read_drafts
 from vendor_verifier.config.entries import build_entries
 from vendor_verifier.config.env_file import read_limited, read_variables
-from vendor_verifier.config.findings import Findings, listed, nearest
+from vendor_verifier.config.findings import Findings, key_text, listed, nearest
 from vendor_verifier.config.nodes import Listing, Scalar, Table, plain
+from vendor_verifier.config.nodes import Path as KeyPath
 from vendor_verifier.config.secret_text import has_known_form, shown
 from vendor_verifier.config.shape import RESERVED, Settings, check_overrides, check_shape, describe_node
 from vendor_verifier.config.yaml_source import SourceError, parse
@@ -29,6 +30,18 @@ _OVERRIDES = ("temperature", "max_tokens", "extra_body")
 
 
 @dataclass(frozen=True, slots=True)
+class StatedGate:
+    """A condition as the file writes it, under ``gates:`` of one model or (``None``) of all; ``place`` has no message.
+
+    What the words mean is not read here: which evaluations take part is not known yet.
+    """
+
+    text: str
+    model: str | None
+    place: Problem
+
+
+@dataclass(frozen=True, slots=True)
 class Configuration:
     """What a config file says, ready to plan with.
 
@@ -39,7 +52,7 @@ class Configuration:
     entries: tuple[Entry, ...]
     defaults: Mapping[str, Any] = field(default_factory=dict)
     suites: Mapping[str, Any] = field(default_factory=dict)
-    gates: tuple[str, ...] = ()
+    gates: tuple[StatedGate, ...] = ()
     warnings: tuple[str, ...] = ()
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
 
@@ -64,7 +77,7 @@ def load_config(
     wanted = {name: value for name, value in (overrides or {}).items() if value is not None}
     findings, root = _open(config_path)
     defaults = _defaults(root, findings)
-    suites, gates = _suites(root, findings), _gates(root, findings)
+    suites, gates = _suites(root, findings), _all_gates(root, findings)
     refused = _override_problems(wanted)
     findings.add(Problem(text, key="--" + name.replace("_", "-")) for name, text in refused.items())
     wanted = {name: value for name, value in wanted.items() if name not in refused}
@@ -126,20 +139,31 @@ def _suites(root: Table, findings: Findings) -> Mapping[str, Any]:
     return settings
 
 
-def _gates(root: Table, findings: Findings) -> tuple[str, ...]:
-    if _is_absent(root, "gates"):
-        return ()
-    node = root.items["gates"]
-    gates = node.items if isinstance(node, Listing) else ()
+def _all_gates(root: Table, findings: Findings) -> tuple[StatedGate, ...]:
+    """The conditions for all models, then those of each model, as they stand in the file."""
+    owners = [name for name, node in root.items.items() if name not in RESERVED and isinstance(node, Table)]
+    found = list(_gates(root, ("gates",), None, findings))
+    for model in owners:
+        section = root.items[model]
+        assert isinstance(section, Table)
+        found += _gates(section, (model, "gates"), model, findings)
+    return tuple(found)
+
+
+def _gates(owner: Table, path: KeyPath, model: str | None, findings: Findings) -> Iterator[StatedGate]:
+    if _is_absent(owner, "gates"):
+        return
+    node = owner.items["gates"]
     if not isinstance(node, Listing):
-        findings.problem(("gates",), f"read {describe_node(node, ('gates',))}; expected a list of conditions")
-    for position, gate in enumerate(gates):
-        if not isinstance(gate, Scalar) or gate.kind != "text":
-            message = (
-                f'read {describe_node(gate, ("gates", position))}; expected a condition such as "f1 >= 0.9", in quotes'
-            )
-            findings.problem(("gates", position), message)
-    return tuple(gate.raw for gate in gates if isinstance(gate, Scalar))
+        findings.problem(path, f"read {describe_node(node, path)}; expected a list of conditions")
+        return
+    for position, gate in enumerate(node.items):
+        place = (*path, position)
+        if isinstance(gate, Scalar) and gate.kind == "text":
+            yield StatedGate(gate.raw, model, Problem("", findings.file, findings.line(place), key_text(place)))
+        else:
+            message = f'read {describe_node(gate, place)}; expected a condition such as "f1 >= 0.9", in quotes'
+            findings.problem(place, message)
 
 
 def _override_problems(overrides: Mapping[str, Any]) -> dict[str, str]:

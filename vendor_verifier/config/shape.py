@@ -70,6 +70,7 @@ class ModelSection(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     vendors: list[Any] = Field(min_length=1)
+    gates: Any = None  # read with those of all models
 
 
 _ENTRY_ONLY = tuple(name for name in VendorEntry.model_fields if name not in Settings.model_fields)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from vendor_verifier.compare.bootstrap import Resampled
 from vendor_verifier.compare.estimates import estimates_of, gap_to, percentile_estimates
@@ -11,26 +12,56 @@ from vendor_verifier.compare.noise_floor import gap
 from vendor_verifier.compare.panel import Panel
 from vendor_verifier.compare.thresholds import PRESETS, parse_threshold
 from vendor_verifier.compare.trials import Trials
+from vendor_verifier.config.loading import StatedGate
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
+from vendor_verifier.pipeline.request import ScoreRequest
 from vendor_verifier.values.judgement import Estimate, GateVerdict, Threshold
 
 
 def read_gates(texts: Sequence[str], suites: Collection[str]) -> tuple[Threshold, ...]:
     """The thresholds in ``texts``, or of the presets named there; ``suites`` are evaluations whose scores may be named.
 
+    Where two bound the same figure on the same side, the later one stands: a model's own replaces that of all models.
+
     Raises:
         ProblemsError: all that do not follow the grammar, at once.
     """
+    found = _read([(text, Problem("", key="gates")) for text in texts], suites)
+    return tuple({(one.subject, one.comparison, one.ceiling): one for one in found}.values())
+
+
+def with_stated_gates(request: ScoreRequest, stated: Sequence[StatedGate]) -> ScoreRequest:
+    """``request``, whose gates were typed, with those of the config before them; a model's own stand between both."""
+    everybody = [gate.text for gate in stated if gate.model is None]
+    own = {
+        model: (*everybody, *(gate.text for gate in stated if gate.model == model), *request.gates)
+        for model in dict.fromkeys(gate.model for gate in stated)
+        if model is not None
+    }
+    return replace(request, gates=(*everybody, *request.gates), model_gates=own)
+
+
+def check_gates(stated: Sequence[StatedGate], typed: Sequence[str], suites: Collection[str]) -> tuple[Threshold, ...]:
+    """Every threshold of the config and of the command line, before anything is sent.
+
+    Raises:
+        ProblemsError: all that do not follow the grammar, each with its place.
+    """
+    places = [(gate.text, gate.place) for gate in stated] + [(text, Problem("", key="--gate")) for text in typed]
+    return tuple(_read(places, suites))
+
+
+def _read(places: Sequence[tuple[str, Problem]], suites: Collection[str]) -> list[Threshold]:
     found: list[Threshold] = []
-    problems = []
-    for text in texts:
+    problems: list[Problem] = []
+    for text, place in places:
         try:
             found += PRESETS.get(text.strip()) or (parse_threshold(text, suites),)
         except UsageError as error:
-            problems.append(Problem(str(error), key="gates"))
+            problems.append(replace(place, message=str(error)))
     if problems:
         raise ProblemsError(problems)
-    return tuple(found)
+    return found
 
 
 def judge_panel(

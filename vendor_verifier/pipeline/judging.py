@@ -101,7 +101,7 @@ def _judge_model(model: _Model, report: Report, rng: np.random.Generator) -> Mod
     score, by_label = model.stored.score, {each.label: each for each in trials}
     baseline = by_label.get(model.baseline or "")
     name = None if baseline is None else baseline.label
-    thresholds = read_gates(score.gates, model.stored.planned)
+    thresholds = read_gates(score.gates_of(model.score.model), model.stored.planned)
     wanted = [*report.rank_metrics, *model.stored.scores, *COST_METRICS, *own_metrics(trials, thresholds)]
     metrics = tuple(metric for metric in dict.fromkeys(wanted) if metric == "f1" or _held(trials, metric))
     panel = build_panel(trials, model.stored.samples, baseline=name, metrics=metrics, undecided=score.undecided)

@@ -13,7 +13,7 @@ from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.pipeline.bfcl_data import SUITE as BFCL
 from vendor_verifier.pipeline.bfcl_data import bfcl_dataset, not_run_lines
 from vendor_verifier.pipeline.datasets import Dataset, chosen_samples, suite_dataset
-from vendor_verifier.pipeline.gating import read_gates
+from vendor_verifier.pipeline.gating import check_gates
 from vendor_verifier.pipeline.request import RunRequest
 from vendor_verifier.pipeline.wires import as_raw_completions, run_wires
 from vendor_verifier.registry import Registry, find_vendors
@@ -55,7 +55,7 @@ def prepare(request: RunRequest, environ: Mapping[str, str], *, require_keys: bo
         require_keys=require_keys,
     )
     _check_rank_metrics(request)
-    read_gates((*configuration.gates, *request.score.gates), request.suites)
+    check_gates(configuration.gates, request.score.gates, request.suites)
     options = suite_options(configuration.suites, request.suite_options)
     rest_keys = _rest_keys(request, environ)
     datasets: dict[str, Dataset] = {}

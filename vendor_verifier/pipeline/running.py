@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from vendor_verifier.errors import RunFolderError, VerifierError
 from vendor_verifier.pipeline.bfcl_data import SUITE as BFCL
 from vendor_verifier.pipeline.bfcl_pages import write_bfcl_pages
 from vendor_verifier.pipeline.bfcl_rest import fetch_rest_answers
+from vendor_verifier.pipeline.gating import with_stated_gates
 from vendor_verifier.pipeline.guarding import costs_of, ending
 from vendor_verifier.pipeline.judges import ready_suite
 from vendor_verifier.pipeline.manifest import new_manifest, now_text, refuse_other_plan, with_executor
@@ -30,6 +30,7 @@ from vendor_verifier.run.cluster.job import Job
 from vendor_verifier.run.drive import Line
 from vendor_verifier.run.engine import WorkItem
 from vendor_verifier.run.journal import Journal
+from vendor_verifier.run.quiet_collector import quiet_collector
 from vendor_verifier.run.spending import CostOf
 from vendor_verifier.scrub import Scrubber
 from vendor_verifier.store import RunFolder
@@ -101,12 +102,12 @@ def run(
 
 def _open_folder(request: RunRequest, prepared: Prepared) -> tuple[RunFolder, dict[str, Any]]:
     """A new folder with its manifest, or the one to go on with."""
-    score = replace(request.score, gates=(*prepared.configuration.gates, *request.score.gates))
+    score = with_stated_gates(request.score, prepared.configuration.gates)
     if request.incremental:
         folder = RunFolder(request.output_dir or latest_run(RUNS))
         manifest = folder.read_manifest()
         refuse_other_plan(folder, manifest, prepared.plan)
-        gates = {"gates": score.gates} if score.gates else {}
+        gates = {"gates": score.gates, "model_gates": score.model_gates} if score.gates or score.model_gates else {}
         return folder, manifest | {"status": "running", "score": {**manifest.get("score", {}), **gates}}
     folder = RunFolder(request.output_dir or RUNS / datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ"))
     if folder.manifest_file.exists():
@@ -195,25 +196,8 @@ def _send(
     def emit_duplicate(record: Record) -> None:
         keep_duplicate(redact(record) if redact is not None else record)
 
-    with _only_error(), _quiet_collector():
+    with _only_error(), quiet_collector():
         return send(choice, job, plan, items, emit=emit, emit_duplicate=emit_duplicate, scrubber=scrubber, costs=costs)
-
-
-@contextmanager
-def _quiet_collector() -> Iterator[None]:
-    """Keep the garbage collector from walking samples and plan while streams are timed: that takes tens of ms a time.
-
-    What exists now is frozen, and full collections become rare; a run makes few cycles.
-    """
-    before = gc.get_threshold()
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(50_000, 50, 100)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-        gc.unfreeze()
 
 
 @contextmanager

@@ -42,7 +42,10 @@ def score_again(folder: RunFolder, **changes: Any) -> Report:
         RunFolderError: not a readable run folder.
     """
     manifest = folder.read_manifest()
-    chosen = replace(score_request(manifest), **{name: value for name, value in changes.items() if value is not None})
+    stated = {name: value for name, value in changes.items() if value is not None}
+    if "gates" in stated:
+        stated["model_gates"] = {}
+    chosen = replace(score_request(manifest), **stated)
     folder.write_manifest(manifest | {"score": asdict(chosen)})
     report = score_folder(folder)
     write_reports(folder, report)
@@ -58,9 +61,10 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
     """
     manifest = folder.read_manifest()
     if gates:
-        manifest["score"] = {**manifest.get("score", {}), "gates": list(gates)}
+        manifest["score"] = {**manifest.get("score", {}), "gates": list(gates), "model_gates": {}}
     chosen = score_request(manifest)
-    read_gates(chosen.gates, [task["suite"] for task in manifest.get("tasks") or ()])
+    for texts in (chosen.gates, *chosen.model_gates.values()):
+        read_gates(texts, [task["suite"] for task in manifest.get("tasks") or ()])
     warnings: list[str] = list(manifest.get("warnings", ()))
     warnings += ending_warnings(manifest)
     stored = _tasks(folder, manifest)
