@@ -15,6 +15,7 @@ from vendor_verifier.run.descriptors import ensure_descriptors
 from vendor_verifier.run.drive import Driver
 from vendor_verifier.run.engine import Emit, Shard, VendorSlots, WorkItem, cut_shards, run_shard
 from vendor_verifier.run.keys import KeyRing
+from vendor_verifier.run.load import Load, LoadReport
 from vendor_verifier.run.loop_lag import LoopLag, LoopReport
 from vendor_verifier.run.pacing import LocalLimiter
 from vendor_verifier.run.spending import CostOf, Spending
@@ -32,7 +33,8 @@ class RunEnd:
 
     ``limit`` says which spending limit kept something from being sent. ``eased`` holds by account how many requests at
     a time were allowed, the fewest it came down to because the account limited our rate, and how many at the end.
-    ``loop`` says how truthful this process's clock was, where it sent itself.
+    ``loop`` says how truthful this process's clock was, where it sent itself. ``load`` tells by (model, label) what was
+    offered, where the load had a shape.
     """
 
     signal_number: int | None
@@ -40,6 +42,7 @@ class RunEnd:
     limit: str | None = None
     eased: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
     loop: LoopReport | None = None
+    load: Mapping[tuple[str, str], LoadReport] | None = None
 
 
 async def run_local(
@@ -49,31 +52,39 @@ async def run_local(
     emit: Emit,
     scrubber: Scrubber,
     costs: Mapping[tuple[str, str], CostOf] | None = None,
+    limiter: LocalLimiter | None = None,
 ) -> RunEnd:
     """Send every item. A first SIGINT or SIGTERM stops new requests and waits a little; a second ends at once.
 
-    ``costs`` price an answer by (model, label); only a plan with ``max_cost_usd`` looks at them.
+    ``costs`` price an answer by (model, label); only a plan with ``max_cost_usd`` looks at them. A caller that brings its
+    own ``limiter`` keeps the books itself: the plan's spending limits and ``RunEnd.limit`` are then of no effect.
 
     Raises:
         UsageError: this machine does not let us open as many connections as the plan may need.
     """
     entries = plan.entries
     spending = Spending(plan.max_requests, plan.max_cost_usd, costs or {})
-    limiter = LocalLimiter(entries, plan.request_concurrency, spending)
+    if limiter is None:
+        limiter = LocalLimiter(entries, plan.request_concurrency, spending, gives_way=not plan.load.is_open)
     ensure_descriptors(limiter.places)
     slots = VendorSlots(plan.vendor_concurrency, len(entries))
     rng = random.Random(plan.seed)  # noqa: S311 spreads waits, keeps no secret
-    shards = cut_shards(items, BLOCK, plan.seed)
+    shaped = Load(plan, run, emit, BLOCK) if plan.load.is_shaped else None
+    load: Mapping[tuple[str, str], LoadReport] | None = None
     wires = {entry.wire for entry in entries}
     async with (
         open_client(plan.client, plan.limits, wires, plan.transport) as client,
-        interruptible(limiter.close) as interruption,
+        interruptible(limiter.close if shaped is None else shaped.closing(limiter.close)) as interruption,
     ):
         with LoopLag() as lag:
             driver = Driver(client, limiter, plan.retry, rng, scrubber, KeyRing(scrubber), lag=lag)
-            await _run_shards(shards, shards_in_flight(entries, plan), driver, run, emit, slots)
+            if shaped is not None:
+                load = await shaped.offer(items, driver, slots)
+            else:
+                shards = cut_shards(items, BLOCK, plan.seed)
+                await _run_shards(shards, shards_in_flight(entries, plan), driver, run, emit, slots)
     eased = {account: (easing.given, easing.lowest, easing.now) for account, easing in limiter.eased.items()}
-    return RunEnd(interruption.signal_number, dict(limiter.stopped), spending.reason, eased, lag.report())
+    return RunEnd(interruption.signal_number, dict(limiter.stopped), spending.reason, eased, lag.report(), load)
 
 
 async def _run_shards(
@@ -94,10 +105,10 @@ async def _run_shards(
             group.start_soon(one, shard)
 
 
-def shards_in_flight(entries: Sequence[Entry], plan: Plan) -> int:
-    """Enough blocks to keep the most concurrent entry busy while its slowest block finishes."""
+def shards_in_flight(entries: Sequence[Entry], plan: Plan, block: int = BLOCK) -> int:
+    """Enough blocks of ``block`` samples to keep the most concurrent entry busy while its slowest block finishes."""
     most = max((entry.concurrency or plan.request_concurrency for entry in entries), default=1)
-    return max(_MIN_SHARDS_IN_FLIGHT, 1 + -(-2 * most // (BLOCK * plan.repeat)))
+    return max(_MIN_SHARDS_IN_FLIGHT, 1 + -(-2 * most // (block * plan.repeat)))
 
 
 @dataclass(slots=True)

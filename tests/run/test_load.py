@@ -1,0 +1,253 @@
+"""Shaped loads against a server on loopback: who is asked when, what counts, and what is measured from the schedule."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections import Counter
+from collections.abc import Sequence
+
+import anyio
+import pytest
+from asking import QUICK, Ran, entry, run
+from fault_server import DONE, FaultServer, Script, Seen, say, stream, text, whole
+
+from vendor_verifier.metrics.distribution import percentile
+from vendor_verifier.metrics.schedule import ttft_from_schedule_ms
+from vendor_verifier.metrics.ttft_ms import ttft_ms
+from vendor_verifier.run.load import LoadReport
+from vendor_verifier.values.plan import Due, LoadShape, RetryRules
+from vendor_verifier.values.record import Record
+
+pytestmark = pytest.mark.anyio
+
+GOOD = stream(text("hello"), DONE)
+UNCAPPED = 1000
+
+
+def after(seconds: float, answer: bytes = GOOD) -> Script:
+    return Script([(seconds, answer)], "keep")
+
+
+def report(ran: Ran, label: str = "a") -> LoadReport:
+    assert ran.end is not None
+    assert ran.end.load is not None
+    return ran.end.load["model", label]
+
+
+def offsets_s(server: FaultServer, vendor: str) -> list[float]:
+    seen = server.by_vendor(vendor)
+    return [(one.at_ns - seen[0].at_ns) / 1e9 for one in seen]
+
+
+# --- open loop
+
+
+async def test_requests_begin_when_they_are_due_whatever_happens(server: FaultServer) -> None:
+    """At 100 a second they arrive 10 ms apart although every answer takes 300 ms, and each record knows its moment."""
+    server.answer = lambda _: after(0.3)
+    ran = await run([entry(server, "a")], 30, load=LoadShape(request_rate=100), request_concurrency=UNCAPPED)
+    late = [abs(at - 0.01 * place) for place, at in enumerate(offsets_s(server, "a"))]
+    assert statistics.median(late) < 0.1
+    assert server.most_in_flight["a"] > 20
+    assert sorted(record.offered_s for record in ran.records if record.offered_s is not None) == [
+        pytest.approx(0.01 * place) for place in range(30)
+    ]
+    told = report(ran)
+    assert (told.begun, told.held_back) == (30, 0)
+    assert told.lag_p50_ms is not None
+    assert 0 <= told.lag_p50_ms < 100
+
+
+def stalling(begun: list[float]) -> Script:
+    """Answers in 10 ms, but nothing between 0.3 and 0.8 s after the first question."""
+    begun or begun.append(time.monotonic())
+    since = time.monotonic() - begun[0]
+    return after(0.8 - since + 0.01 if 0.3 <= since < 0.8 else 0.01)
+
+
+def p90(values: Sequence[float | None]) -> float:
+    return percentile(sorted(value for value in values if value is not None), 90)
+
+
+async def stalled(shape: LoadShape, places: int, count: int, into: list[Record]) -> None:
+    begun: list[float] = []
+    async with FaultServer(lambda _: stalling(begun)) as server:
+        into += (await run([entry(server, "a")], count, load=shape, request_concurrency=places)).records
+
+
+async def test_a_stall_cannot_be_hidden_by_asking_less() -> None:
+    """Against a server that stalls half a second in each of one and a half, a closed loop sees 10 ms at p90; an open
+    one sees the stall; and one with a cap in flight sees it from the schedule, though not from sending (coordinated
+    omission)."""
+    closed: list[Record] = []
+    free: list[Record] = []
+    capped: list[Record] = []
+    async with anyio.create_task_group() as group:
+        group.start_soon(stalled, LoadShape(duration_s=1.5), 2, 4, closed)
+        group.start_soon(stalled, LoadShape(request_rate=100), UNCAPPED, 150, free)
+        group.start_soon(stalled, LoadShape(request_rate=100), 4, 150, capped)
+    assert p90(list(map(ttft_ms, closed))) < 60
+    assert p90(list(map(ttft_ms, free))) > 200
+    assert p90(list(map(ttft_ms, capped))) < 60
+    assert p90(list(map(ttft_from_schedule_ms, capped))) > 200
+    assert p90(list(map(ttft_from_schedule_ms, free))) == pytest.approx(p90(list(map(ttft_ms, free))), abs=60)
+    assert all(ttft_from_schedule_ms(record) is None for record in closed)
+
+
+async def test_a_retry_is_not_scheduled_anew(server: FaultServer) -> None:
+    """What failed first is late by the failed attempt and the wait; others keep their moments."""
+    failed: set[int] = set()
+
+    def answer(seen: Seen) -> Script:
+        question = int(seen.body["messages"][0]["content"])
+        if question % 5 == 0 and question not in failed:
+            failed.add(question)
+            return Script([(0, whole({"error": {"message": "no"}}, 500, retry_after_ms=400))], "keep")
+        return after(0)
+
+    server.answer = answer
+    ran = await run(
+        [entry(server, "a")], 20,
+        load=LoadShape(request_rate=100), request_concurrency=UNCAPPED, retry=RetryRules(1, 1.0),
+    )  # fmt: skip
+    for record in ran.records:
+        waited = ttft_from_schedule_ms(record)
+        assert waited is not None
+        assert (waited >= 400) == (len(record.turns[0].attempts) == 2)
+    assert len(server.seen) == 24
+
+
+async def test_a_refused_load_is_offered_all_the_same(server: FaultServer) -> None:
+    """429s with a long Retry-After neither pause an open loop nor take its places away."""
+    server.answer = lambda _: Script([(0, whole({"error": {"message": "no"}}, 429, retry_after="9"))], "keep")
+    started = time.monotonic()
+    ran = await run(
+        [entry(server, "a")], 60,
+        load=LoadShape(request_rate=200), request_concurrency=UNCAPPED, retry=RetryRules(0),
+    )  # fmt: skip
+    assert time.monotonic() - started < 3
+    assert ran.kinds("a") == ["rate_limited"] * 60
+    assert ran.end is not None
+    assert ran.end.eased == {}
+
+
+async def test_a_schedule_is_replayed_to_every_vendor(server: FaultServer) -> None:
+    """Each vendor gets its requests at the stated moments, the named sample where one is named."""
+    schedule = (Due(0.0), Due(0.4, "001-1"), Due(0.4), Due(0.8, "001-1"))
+    ran = await run([entry(server, "a"), entry(server, "b")], 3, load=LoadShape(schedule=schedule))
+    for vendor in "ab":
+        assert offsets_s(server, vendor) == [pytest.approx(due.at_s, abs=0.15) for due in schedule]
+        named = [(record.sample, record.repetition) for record in ran.of(vendor)]
+        assert Counter(named)["001-1", 0] == Counter(named)["001-1", 1] == 1
+        assert len(set(named)) == 4
+
+
+async def test_vendors_asked_at_one_rate_are_asked_in_turn(server: FaultServer) -> None:
+    """Two vendors at 5 a second are half a distance apart, so that neither queues behind the other in our process."""
+    await run([entry(server, "a"), entry(server, "b")], 4, load=LoadShape(request_rate=5))
+    shift = (server.by_vendor("b")[0].at_ns - server.by_vendor("a")[0].at_ns) / 1e9
+    assert shift == pytest.approx(0.1, abs=0.07)
+
+
+async def test_a_full_cap_is_counted_and_kept(server: FaultServer) -> None:
+    """With three in flight at the most no more are sent, those that found none free are counted, and all are asked."""
+    server.answer = lambda _: after(0.1)
+    ran = await run([entry(server, "a")], 20, load=LoadShape(request_rate=200), request_concurrency=3)
+    told = report(ran)
+    assert server.most_in_flight["a"] == 3
+    assert told.cap == 3
+    assert told.held_back >= 12
+    assert told.lag_p99_ms is not None
+    assert told.lag_p99_ms > 300
+    assert len(ran.records) == 20
+
+
+# --- warm-up, cool-down, ramp, duration
+
+
+@pytest.mark.parametrize("rate", [None, 200.0])
+async def test_warm_up_and_cool_down_are_sent_and_not_recorded(server: FaultServer, rate: float | None) -> None:
+    """Each vendor gets them on top of what counts; only that is recorded, and connections are warm when it begins."""
+    server.answer = lambda seen: after(0.1 if seen.number > 20 else 0.01)
+    shape = LoadShape(request_rate=rate, warmup=6, cooldown=3)
+    ran = await run([entry(server, "a"), entry(server, "b")], 10, load=shape, request_concurrency=3)
+    for vendor in "ab":
+        told = report(ran, vendor)
+        assert (told.begun, told.warmup) == (10, 6)
+        assert 1 <= told.cooldown <= 3
+        assert len(server.by_vendor(vendor)) == 16 + told.cooldown
+        assert len({record.key for record in ran.of(vendor)}) == 10
+        warmed = {one.connection for one in server.by_vendor(vendor)[:6]}
+        assert rate or {one.connection for one in server.by_vendor(vendor)} == warmed
+
+
+async def test_a_failed_warm_up_is_told(server: FaultServer) -> None:
+    """What was thrown away leaves no record, but how often it failed is known."""
+    server.answer = lambda seen: say(whole({"error": {"message": "no"}}, 400)) if seen.number < 4 else after(0)
+    ran = await run([entry(server, "a")], 5, load=LoadShape(warmup=4), request_concurrency=1)
+    assert ran.kinds("a") == [None] * 5
+    assert report(ran).warmup_failed == 4
+
+
+async def test_places_open_over_the_ramp(server: FaultServer) -> None:
+    """With a ramp of 0.6 s no more than half of the places are in use after half of it, and all at its end."""
+    server.answer = lambda _: after(0.05)
+    await run([entry(server, "a")], 90, load=LoadShape(ramp_up_s=0.6), request_concurrency=8)
+    half = [one for one, at in zip(server.by_vendor("a"), offsets_s(server, "a"), strict=True) if at < 0.3]
+    assert len({one.connection for one in half}) <= 5
+    assert server.most_in_flight["a"] == 8
+
+
+async def test_a_run_by_duration_asks_until_the_time_is_over(server: FaultServer) -> None:
+    """Samples are asked again and again as repetitions, every one that was begun has a record, and it ends in time."""
+    server.answer = lambda seen: after(0.01 if seen.vendor == "a" else 0.03)
+    started = time.monotonic()
+    ran = await run([entry(server, "a"), entry(server, "b")], 3, load=LoadShape(duration_s=0.6), request_concurrency=2)
+    assert 0.6 <= time.monotonic() - started < 1.5
+    for vendor in "ab":
+        records = ran.of(vendor)
+        assert len({record.key for record in records}) == len(records) == report(ran, vendor).begun
+        asked = Counter(record.sample for record in records)
+        assert max(asked.values()) - min(asked.values()) <= 1
+        assert report(ran, vendor).repetitions == max(asked.values())
+    assert len(ran.of("a")) > 1.5 * len(ran.of("b")) > 20
+
+
+async def test_a_vendor_without_a_key_does_not_spin_for_the_duration(server: FaultServer) -> None:
+    """A refused key ends the vendor's part at once, with the other going on."""
+    server.answer = lambda seen: say(whole({"error": {"message": "no"}}, 401)) if seen.vendor == "a" else after(0.01)
+    ran = await run([entry(server, "a"), entry(server, "b")], 5, load=LoadShape(duration_s=0.5), request_concurrency=2)
+    assert len(ran.of("a")) < 8
+    assert len(ran.of("b")) > 10
+
+
+@pytest.mark.parametrize("shape", [LoadShape(request_rate=200), LoadShape(request_rate=200, duration_s=60)])
+async def test_a_spending_limit_ends_an_open_loop(server: FaultServer, shape: LoadShape) -> None:
+    """When nothing more may be sent the schedule ends, and what was sent is recorded."""
+    started = time.monotonic()
+    ran = await run([entry(server, "a")], 1000, load=shape, request_concurrency=UNCAPPED, max_requests=20)
+    assert time.monotonic() - started < 4
+    assert len(server.seen) == len(ran.records) == 20 == report(ran).begun
+    assert ran.end is not None
+    assert ran.end.limit is not None
+
+
+async def test_a_long_wait_for_the_next_request_can_be_interrupted(server: FaultServer) -> None:
+    """Nobody waits for a schedule that will not be kept."""
+    ran = Ran()
+    with anyio.move_on_after(0.4) as waited:
+        await run([entry(server, "a")], 5, into=ran, load=LoadShape(request_rate=0.01), limits=QUICK)
+    assert waited.cancelled_caught
+    assert len(ran.records) == 1
+
+
+async def test_vendors_one_after_the_other_each_get_the_whole_shape(server: FaultServer) -> None:
+    """With one vendor in flight at a time the second begins its schedule when the first is through."""
+    server.answer = lambda _: after(0.02)
+    await run(
+        [entry(server, "a"), entry(server, "b")], 10,
+        load=LoadShape(request_rate=50, warmup=2), vendor_concurrency=1, request_concurrency=UNCAPPED,
+    )  # fmt: skip
+    assert server.most_vendors_in_flight == 1
+    assert len(server.by_vendor("a")) == len(server.by_vendor("b")) == 12

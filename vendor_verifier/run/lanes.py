@@ -1,0 +1,120 @@
+"""What one vendor entry is asked next under a shaped load, and what it was asked so far. It neither waits nor sends.
+
+A lane has three stages: warm-up and cool-down, whose answers are thrown away, and between them what counts. Samples
+stand in one random order for all vendors, repetition after repetition. What is thrown away is taken from the end of
+that order, so that no counted question was just asked to warm something up.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from dataclasses import replace as with_changes
+from itertools import cycle
+from typing import Literal
+
+from vendor_verifier.run.engine import WorkItem
+from vendor_verifier.values.plan import LoadShape
+from vendor_verifier.values.record import Record
+
+Stage = Literal["warmup", "counted", "cooldown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """One play to begin; ``number`` counts those of its stage from 0."""
+
+    item: WorkItem
+    stage: Stage
+    number: int
+
+
+def in_lanes(items: Sequence[WorkItem], seed: int) -> list[list[WorkItem]]:
+    """The items of each entry in asking order, entries in the order in which they first appear."""
+    ids = sorted({item.sample.id for item in items})
+    random.Random(seed).shuffle(ids)  # noqa: S311 an order, not a secret
+    place = {sample: number for number, sample in enumerate(ids)}
+    lanes: dict[tuple[str, str], list[WorkItem]] = {}
+    for item in items:
+        lanes.setdefault((item.line.entry.model, item.line.entry.label), []).append(item)
+    return [sorted(lane, key=lambda item: (item.repetition, place[item.sample.id])) for lane in lanes.values()]
+
+
+class Lane:
+    """One entry's plays. ``items`` are in asking order and at least one; with a shape that plans by doing they are one
+    repetition, asked again and again."""
+
+    def __init__(self, items: Sequence[WorkItem], shape: LoadShape) -> None:
+        self.entry = items[0].line.entry
+        self.begun = self.repetitions = self.under_way = self.most_under_way = 0
+        self.discarded: Counter[Stage] = Counter()
+        self.discarded_failed: Counter[Stage] = Counter()
+        self.is_stopped = False
+        self._shape = shape
+        self._named = {item.sample.id: item for item in items}
+        self._counted = cycle(items) if shape.plans_by_doing else iter(items)
+        self._uses: Counter[tuple[str, str]] = Counter()
+        self._aside = cycle(reversed(items))
+        self._since_s: float | None = None
+        self._open = 0
+        self._is_through = False
+
+    def next(self, now_s: float, sample: str | None = None) -> Start | None:
+        """What begins at ``now_s`` (seconds on any clock), with ``sample`` if that is named; None when all is done."""
+        if self.discarded["warmup"] < self._shape.warmup and not self.is_stopped:
+            return self._discard("warmup", sample)
+        item = None if self._is_through or self._is_late(now_s) else self._next_counted(sample)
+        if item is not None:
+            self.begun += 1
+            self._open += 1
+            self.repetitions = max(self.repetitions, item.repetition + 1)
+            return self._starting(Start(item, "counted", self.begun - 1))
+        self._is_through = True
+        if self._open and self.discarded["cooldown"] < self._shape.cooldown:
+            return self._discard("cooldown", None)
+        return None
+
+    def ended(self, start: Start, record: Record | None) -> None:
+        """How a play ended; ``None`` is one that was not begun after all, because the run takes nothing new."""
+        self.under_way -= 1
+        if start.stage == "counted":
+            self._open -= 1
+            self.begun -= record is None
+        elif record is not None and not record.succeeded:
+            self.discarded_failed[start.stage] += 1
+        final = None if record is None else record.final
+        if final is not None and final.failure is not None and final.failure.kind == "skipped":
+            self.is_stopped = True
+
+    def _is_late(self, now_s: float) -> bool:
+        """Whether the stated time since the first counted play is over, or nobody is there to be asked again."""
+        if self._since_s is None:
+            self._since_s = now_s
+        if self._shape.plans_by_doing and self.is_stopped:
+            return True
+        return self._shape.duration_s is not None and now_s >= self._since_s + self._shape.duration_s
+
+    def _next_counted(self, sample: str | None) -> WorkItem | None:
+        item = self._named[sample] if sample is not None else next(self._counted, None)
+        if item is None or not self._shape.plans_by_doing:
+            return item
+        key = (item.suite.name, item.sample.id)
+        self._uses[key] += 1
+        return with_changes(item, repetition=self._uses[key] - 1)
+
+    def _discard(self, stage: Stage, sample: str | None) -> Start:
+        number = self.discarded[stage]
+        self.discarded[stage] += 1
+        return self._starting(Start(self._named[sample] if sample else next(self._aside), stage, number))
+
+    def _starting(self, start: Start) -> Start:
+        self.under_way += 1
+        self.most_under_way = max(self.most_under_way, self.under_way)
+        return start
+
+
+def lanes_of(items: Sequence[WorkItem], shape: LoadShape, seed: int) -> Iterator[Lane]:
+    """A lane for every entry that has anything to be asked."""
+    return (Lane(lane, shape) for lane in in_lanes(items, seed))

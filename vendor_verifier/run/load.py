@@ -1,0 +1,170 @@
+"""Offers a load of a stated shape to each vendor entry, by the clock (open loop) or by places. It judges nothing.
+
+In an open loop a play begins when it is due, whatever became of those before it; what it then waits for (a cap on
+requests in flight, a budget, a busy process) is part of its time from schedule, so that a vendor that stalls cannot
+hide it by slowing the questions down ("coordinated omission"). Further turns and retries follow from their own play.
+Every entry goes at its own pace: no vendor waits for another one, unless only so many vendors may be in flight at once.
+"""
+
+from __future__ import annotations
+
+import time
+from array import array
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import anyio
+
+from vendor_verifier.metrics.distribution import percentile
+from vendor_verifier.metrics.schedule import schedule_lag_ms
+from vendor_verifier.run.drive import Driver
+from vendor_verifier.run.engine import Emit, Slots, WorkItem, make_record
+from vendor_verifier.run.lanes import Lane, Start, lanes_of
+from vendor_verifier.run.schedule import due_times, opening_times
+from vendor_verifier.values.plan import Plan
+from vendor_verifier.values.record import Record
+
+EntryKey = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class LoadReport:
+    """What was offered to one entry.
+
+    ``begun`` plays count, in ``repetitions`` of the samples; warm-up and cool-down were thrown away. ``held_back``
+    plays found ``cap`` others under way when they were due. Lags are from due to sent without the time to connect;
+    ``None`` in a closed loop.
+    """
+
+    begun: int
+    repetitions: int
+    most_under_way: int
+    cap: int
+    held_back: int = 0
+    warmup: int = 0
+    warmup_failed: int = 0
+    cooldown: int = 0
+    cooldown_failed: int = 0
+    lag_p50_ms: float | None = None
+    lag_p99_ms: float | None = None
+    lag_max_ms: float | None = None
+
+
+class Load:
+    """One sitting's load. ``block`` is how many plays of a vendor make a block of its records."""
+
+    def __init__(self, plan: Plan, run: str, emit: Emit, block: int) -> None:
+        self._plan = plan
+        self._run = run
+        self._emit = emit
+        self._block = block
+        self._over = anyio.Event()
+        self._under_way: Counter[str] = Counter()
+        self._held_back: Counter[EntryKey] = Counter()
+        self._lags: dict[EntryKey, array[float]] = {}
+
+    def close(self) -> None:
+        """Begin nothing more; what is under way goes on."""
+        self._over.set()
+
+    def closing(self, close: Callable[[], None]) -> Callable[[], None]:
+        """``close`` and this load's own."""
+
+        def both() -> None:
+            close()
+            self.close()
+
+        return both
+
+    async def offer(self, items: Sequence[WorkItem], driver: Driver, slots: Slots) -> Mapping[EntryKey, LoadReport]:
+        """Offer ``items`` to their entries; what was offered to each."""
+        lanes = list(lanes_of(items, self._plan.load, self._plan.seed))
+        async with anyio.create_task_group() as group:
+            for place, lane in enumerate(lanes):
+                group.start_soon(self._run_lane, lane, driver, slots, place / len(lanes))
+        return {_key(lane): self._report(lane) for lane in lanes}
+
+    async def _run_lane(self, lane: Lane, driver: Driver, slots: Slots, phase: float) -> None:
+        """``phase`` (0..1) spreads vendors that are asked at the same rate over the time between two requests."""
+        async with slots:
+            if self._plan.load.is_open:
+                rate = self._plan.load.request_rate
+                await self._by_clock(lane, driver, phase / rate if rate else 0.0)
+            else:
+                await self._by_places(lane, driver)
+
+    async def _by_clock(self, lane: Lane, driver: Driver, shift_s: float) -> None:
+        zero_ns = driver.clock_ns() + int(shift_s * 1e9)
+        async with anyio.create_task_group() as group:
+            for due in due_times(self._plan.load, self._plan.seed):
+                due_ns = zero_ns + int(due.at_s * 1e9)
+                if not lane.is_stopped:
+                    await self._wait_until(due_ns, driver)
+                start = None if self._over.is_set() else lane.next(due.at_s, due.sample)
+                if start is None:
+                    return
+                group.start_soon(self._play, lane, start, driver, (due_ns, due.at_s))
+                if lane.is_stopped:
+                    await anyio.sleep(0)
+
+    async def _by_places(self, lane: Lane, driver: Driver) -> None:
+        zero_ns = driver.clock_ns()
+        places = self._cap(lane)
+
+        async def place(opens_s: float) -> None:
+            await self._wait_until(zero_ns + int(opens_s * 1e9), driver)
+            while not self._over.is_set() and (start := lane.next(time.perf_counter())) is not None:
+                await self._play(lane, start, driver, None)
+
+        async with anyio.create_task_group() as group:
+            for opens_s in opening_times(places, self._plan.load.ramp_up_s):
+                group.start_soon(place, opens_s)
+
+    async def _wait_until(self, due_ns: int, driver: Driver) -> None:
+        """Until then, or the end of the run. A timer may go off a little early: an answer must not be sent before."""
+        while not self._over.is_set() and (left_ns := due_ns - driver.clock_ns()) > 0:
+            with anyio.move_on_after(left_ns / 1e9):
+                await self._over.wait()
+
+    async def _play(self, lane: Lane, start: Start, driver: Driver, due: tuple[int, float] | None) -> None:
+        account = lane.entry.account
+        self._held_back[_key(lane)] += due is not None and self._under_way[account] >= self._cap(lane)
+        self._under_way[account] += 1
+        record: Record | None = None
+        try:
+            record = await make_record(start.item, start.number // self._block, driver, self._run, due)
+        finally:
+            self._under_way[account] -= 1
+            lane.ended(start, record)
+        if record is None:
+            self.close()
+        elif start.stage == "counted":
+            lag = schedule_lag_ms(record)
+            if lag is not None:
+                self._lags.setdefault(_key(lane), array("d")).append(lag)
+            self._emit((record,))
+
+    def _cap(self, lane: Lane) -> int:
+        return lane.entry.concurrency or self._plan.request_concurrency
+
+    def _report(self, lane: Lane) -> LoadReport:
+        lags = sorted(self._lags.get(_key(lane), ()))
+        return LoadReport(
+            begun=lane.begun,
+            repetitions=lane.repetitions,
+            most_under_way=lane.most_under_way,
+            cap=self._cap(lane),
+            held_back=self._held_back[_key(lane)],
+            warmup=lane.discarded["warmup"],
+            warmup_failed=lane.discarded_failed["warmup"],
+            cooldown=lane.discarded["cooldown"],
+            cooldown_failed=lane.discarded_failed["cooldown"],
+            lag_p50_ms=percentile(lags, 50) if lags else None,
+            lag_p99_ms=percentile(lags, 99) if lags else None,
+            lag_max_ms=lags[-1] if lags else None,
+        )
+
+
+def _key(lane: Lane) -> EntryKey:
+    return (lane.entry.model, lane.entry.label)
