@@ -30,6 +30,11 @@ _TIMING = st.builds(
     first_answer_ns=_NS,
     last_token_ns=_NS,
     first_chunk_share=st.sampled_from([None, 0.0, 0.25, 1.0]),
+    connection_reused=st.sampled_from([None, False, True]),
+    connect_ns=_NS,
+    dns_ns=_NS,
+    tcp_ns=_NS,
+    tls_ns=_NS,
 )
 _FAILURE = st.sampled_from([None, None, None, Failure("truncated", "stream", "cut")])
 _ATTEMPT = st.builds(Attempt, st.just(1), timing=st.none() | _TIMING, response=st.none() | _RESPONSE, failure=_FAILURE)

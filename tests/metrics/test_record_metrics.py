@@ -51,7 +51,8 @@ def measure(name: str, made: Record) -> float | None:
         ("input_tokens", 50),
         ("output_tokens", 100),
         ("ttft_ms", 200.0),
-        ("first_answer_ms", 400.0),
+        ("ttfat_ms", 400.0),
+        ("tpot_ms", 1_000 / 99),
         ("tps", 80.0),
         ("e2e_tps", 100 / 1.2),
         ("e2e_ms", 1300.0),
@@ -60,6 +61,44 @@ def measure(name: str, made: Record) -> float | None:
 def test_a_plain_answer_gives_the_formula(name: str, expected: float) -> None:
     """One streamed answer with known times and usage gives the hand-computed number."""
     assert measure(name, record()) == pytest.approx(expected)
+
+
+def test_cold_and_warm_ttft_are_told_apart() -> None:
+    """The first answer on a connection counts as cold, a later one as warm, and where that is unknown as neither."""
+    cold = record(Attempt(1, timing(connection_reused=False), response()))
+    warm = record(Attempt(1, timing(connection_reused=True), response()))
+    names = ("ttft_ms", "ttft_cold_ms", "ttft_warm_ms")
+    assert [measure(name, cold) for name in names] == [200.0, 200.0, None]
+    assert [measure(name, warm) for name in names] == [200.0, None, 200.0]
+    assert [measure(name, record()) for name in names] == [200.0, None, None]
+
+
+def test_turns_of_one_record_are_cold_or_warm_each_for_itself() -> None:
+    """A conversation whose first turn opened the connection has one cold and one warm TTFT."""
+    first = TurnRecord((Attempt(1, timing(connection_reused=False, first_token_ns=500 * MS), response()),))
+    second = TurnRecord((Attempt(1, timing(connection_reused=True), response()),))
+    made = Record("r", "m", "v", "v", "trigger", "s-1", 0, (first, second))
+    assert [measure(name, made) for name in ("ttft_ms", "ttft_cold_ms", "ttft_warm_ms")] == [350.0, 500.0, 200.0]
+
+
+def test_what_connecting_took_is_told_in_parts() -> None:
+    """Name, TCP and TLS are numbers of their own; a part that was not told apart is None, and so is a reused one's."""
+    parts = {"connect_ns": 60 * MS, "dns_ns": 10 * MS, "tcp_ns": 20 * MS, "tls_ns": 30 * MS}
+    names = ("connect_ms", "dns_ms", "tcp_ms", "tls_ms")
+    made = record(Attempt(1, timing(connection_reused=False, **parts), response()))
+    assert [measure(name, made) for name in names] == [60.0, 10.0, 20.0, 30.0]
+    plain = record(Attempt(1, timing(connect_ns=60 * MS, dns_ns=10 * MS, tcp_ns=50 * MS), response()))
+    assert [measure(name, plain) for name in names] == [60.0, 10.0, 50.0, None]
+    assert [measure(name, record()) for name in names] == [None] * 4
+
+
+@pytest.mark.parametrize("changes", [{"last_token_ns": 201 * MS}, {"first_chunk_share": None}])
+def test_tpot_is_refused_where_tps_is(changes: dict[str, Any]) -> None:
+    """A reply that came in a burst has no time per token; nor has one whose tokens nobody reported."""
+    made = record(Attempt(1, timing(**changes), response()))
+    assert (measure("tpot_ms", made), measure("tps", made)) == (None, None)
+    assert measure("tpot_ms", record(Attempt(1, timing(), response(usage=None)))) is None
+    assert measure("tpot_ms", record(Attempt(1, timing(), response(usage=Usage(5, 1))))) is None
 
 
 def test_a_failure_measures_nothing_but_its_failing() -> None:
@@ -87,7 +126,7 @@ def test_p23_an_answer_without_tokens_has_no_ttft() -> None:
     """A missing first token is None, not 0 (P23)."""
     bare = timing(first_token_ns=None, first_answer_ns=None, last_token_ns=None, first_chunk_share=None)
     made = record(Attempt(1, bare, response(text="")))
-    assert [measure(name, made) for name in ("ttft_ms", "first_answer_ms", "tps", "e2e_tps")] == [None] * 4
+    assert [measure(name, made) for name in ("ttft_ms", "ttfat_ms", "tps", "e2e_tps")] == [None] * 4
 
 
 def test_p25_missing_usage_is_none_never_zero() -> None:
@@ -146,7 +185,7 @@ def test_p46_a_cut_stream_has_no_tps() -> None:
 def test_a_whole_answer_has_no_streaming_times() -> None:
     """Plain JSON has neither TTFT nor TPS."""
     made = record(Attempt(1, timing(), response(streamed=False)))
-    assert [measure(name, made) for name in ("ttft_ms", "first_answer_ms", "tps")] == [None] * 3
+    assert [measure(name, made) for name in ("ttft_ms", "ttfat_ms", "tps")] == [None] * 3
     assert measure("total_tokens", made) == 150
 
 

@@ -10,13 +10,14 @@ import pytest
 
 import vendor_verifier
 from vendor_verifier.metrics import FIGURES, METRICS
+from vendor_verifier.metrics.gaps import ICL
 from vendor_verifier.values.record import FailureKind
 from vendor_verifier.values.score import CallClass
 from vendor_verifier.wire import gemini_reader
 
 PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
 PACKAGE = "\n".join(path.read_text(encoding="utf-8") for path in Path(vendor_verifier.__file__).parent.rglob("*.py"))
-NAMES = sorted({*get_args(FailureKind), *get_args(CallClass), *(item.name for item in (*FIGURES, *METRICS))})
+NAMES = sorted({*get_args(FailureKind), *get_args(CallClass), ICL, *(item.name for item in (*FIGURES, *METRICS))})
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -9,10 +9,11 @@ import zlib
 from pathlib import Path
 
 import pytest
-from asking import KEY, Asked, ask
+from asking import KEY, AnyTransport, Asked, ask
 from fault_server import DONE, END, FaultServer, chunk, head, say, stream, text
 
 from vendor_verifier.run.fast_transport import FastTransport
+from vendor_verifier.run.transport import Transport
 from vendor_verifier.values.plan import Limits
 
 pytestmark = pytest.mark.anyio
@@ -28,9 +29,9 @@ def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name.upper(), raising=False)
 
 
-async def fast(*urls: str) -> list[Asked]:
+async def fast(*urls: str, kind: type[AnyTransport] = FastTransport) -> list[Asked]:
     """Ask each address in turn over one transport."""
-    async with FastTransport(LIMITS) as transport:
+    async with kind(LIMITS) as transport:
         return [await ask(url, transport, LIMITS) for url in urls]
 
 
@@ -48,8 +49,9 @@ def certificate(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.mark.parametrize("kind", [FastTransport, Transport])
 async def test_tls_is_spoken_verified_and_timed(
-    server: FaultServer, certificate: Path, monkeypatch: pytest.MonkeyPatch
+    kind: type[AnyTransport], server: FaultServer, certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Over a trusted certificate the answer comes, with the handshake's time apart; the next one reuses the line."""
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
@@ -59,12 +61,13 @@ async def test_tls_is_spoken_verified_and_timed(
     tls = await asyncio.start_server(server._accept, "127.0.0.1", 0, ssl=context)
     async with tls:
         port = tls.sockets[0].getsockname()[1]
-        first, second = await fast(*[f"https://localhost:{port}/v"] * 2)
+        first, second = await fast(*[f"https://localhost:{port}/v"] * 2, kind=kind)
     assert (first.kind, second.kind) == (None, None)
     assert (first.exchange.connection_reused, second.exchange.connection_reused) == (False, True)
     assert first.exchange.tls_ns is not None
-    assert first.exchange.tls_ns > 0
-    assert second.exchange.tls_ns is None
+    assert first.exchange.connect_ns is not None
+    assert 0 < first.exchange.tls_ns < first.exchange.connect_ns
+    assert (second.exchange.connect_ns, second.exchange.tls_ns) == (None, None)
 
 
 async def test_an_unknown_authority_is_refused(server: FaultServer, certificate: Path) -> None:

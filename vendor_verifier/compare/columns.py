@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 
@@ -11,6 +11,7 @@ from vendor_verifier.compare.facts import Facts
 from vendor_verifier.compare.routing import same_provider
 from vendor_verifier.metrics import METRICS
 from vendor_verifier.metrics.distribution import distribution
+from vendor_verifier.metrics.gaps import ICL, Gaps, merged
 from vendor_verifier.metrics.schema_accuracy import response_validity, schema_counts
 from vendor_verifier.metrics.tps import pooled_tps
 from vendor_verifier.values.record import supersedes
@@ -24,17 +25,22 @@ class Columns:
     """Facts of one entry by (suite, sample, repetition).
 
     ``misrouted`` are keys whose answer another provider served than the pinned one; their rows are taken out.
+    ``gaps`` are by the provider that served them, as far as it is known.
     """
 
     rows: dict[tuple[str, str, int], Facts] = field(default_factory=dict)
     misrouted: set[tuple[str, str, int]] = field(default_factory=set)
+    gaps: dict[str | None, Gaps] = field(default_factory=dict)
 
-    def add(self, sample: str, repetition: int, facts: Facts) -> None:
-        """Keep ``facts`` unless what is known under the key stands."""
+    def add(self, sample: str, repetition: int, facts: Facts, gaps: Sequence[int] = ()) -> None:
+        """Keep ``facts`` unless what is known under the key stands; ``gaps`` are a success's, ns."""
         key = (facts.suite, sample, repetition)
         known = self.rows.get(key)
         if known is None or supersedes(facts, known):
             self.rows[key] = facts
+            # Nothing replaces a success, so what is counted here never has to be taken back.
+            if gaps:
+                self.gaps.setdefault(facts.served_provider, Gaps()).add(gaps)
 
     def set_misrouted_aside(self, pin: str) -> str | None:
         """Take out the rows served by others than ``pin``; who served them, or None.
@@ -48,6 +54,8 @@ class Columns:
         self.misrouted = {key for key, facts in self.rows.items() if facts.served_provider in others}
         for key in self.misrouted:
             del self.rows[key]
+        for name in others:
+            self.gaps.pop(name, None)
         return ", ".join(sorted(others))
 
     def of_suite(self, suite: str) -> list[Facts]:
@@ -74,8 +82,9 @@ class Columns:
         return [value for value in column if value is not None]
 
     def distributions(self) -> dict[str, Distribution]:
-        """All of ``METRICS`` but ``success``, whose share is the success rate."""
-        return {metric.name: distribution(self.values(metric.name)) for metric in METRICS if metric.name != "success"}
+        """All of ``METRICS`` but ``success``, whose share is the success rate; and the gaps between pieces."""
+        single = {metric.name: distribution(self.values(metric.name)) for metric in METRICS if metric.name != "success"}
+        return single | {ICL: merged(self.gaps.values()).distribution()}
 
     def tally(self, fact: str) -> dict[str, int]:
         """How often each value of a text column occurs, most frequent first."""

@@ -28,6 +28,7 @@ from vendor_verifier.compare.ranking import RANK_METRICS, K
 from vendor_verifier.compare.standings import standings
 from vendor_verifier.compare.suite_scores import suite_score
 from vendor_verifier.compare.trigger_f1 import Run, baseline_counts, paired, self_counts, trigger_counts
+from vendor_verifier.metrics.gaps import gaps_ns
 from vendor_verifier.suites.base import Suite
 from vendor_verifier.suites.schema import dataset_defects, schema_defects
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
@@ -197,7 +198,7 @@ def _collect(board: _Board, suites: Mapping[str, Suite], records: Iterable[Recor
             board.features[record.model, record.label].add(record, suite, sample)
             continue
         facts = facts_of(record, suite, sample, defective=sample.id in defective)
-        columns.add(record.sample, record.repetition, facts)
+        columns.add(record.sample, record.repetition, facts, gaps_ns(record))
     return ignored
 
 

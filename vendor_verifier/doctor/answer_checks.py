@@ -79,7 +79,7 @@ def streams_check(case: Case) -> Check:
 def _spread(timing: Timing, response: Response) -> Check:
     if timing.first_token_ns is None or timing.last_token_ns is None:
         return Check("streams", "not_measurable", "the answer holds no token")
-    moments = len(timing.gaps_ns) + 1
+    moments = 1 + sum(gap_ns > 0 for gap_ns in timing.gaps_ns)
     first_ms = timing.first_token_ns / _NS_PER_MS
     spread_ms = (timing.last_token_ns - timing.first_token_ns) / _NS_PER_MS
     words = f"{moments} token moments over {spread_ms:.0f} ms, the first after {first_ms:.0f} ms"

@@ -1,5 +1,6 @@
 """What is measured: ``METRICS`` per record, ``FIGURES`` per vendor; a number in neither list ranks nobody.
 
+Gaps between pieces (:mod:`vendor_verifier.metrics.gaps`) are many per record, and so in neither.
 ``f1`` and ``schema_accuracy`` are figures only: the first needs a baseline, the second the verdicts on calls.
 """
 
@@ -8,14 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vendor_verifier.metrics import (
+    connecting,
     e2e_ms,
     e2e_tps,
-    first_answer_ms,
     input_tokens,
     output_tokens,
+    schedule,
     success,
     total_tokens,
+    tpot_ms,
     tps,
+    ttfat_ms,
     ttft_ms,
 )
 from vendor_verifier.metrics.base import Direction, Metric
@@ -26,10 +30,20 @@ METRICS: tuple[Metric, ...] = (
     input_tokens.METRIC,
     output_tokens.METRIC,
     ttft_ms.METRIC,
-    first_answer_ms.METRIC,
+    ttft_ms.COLD,
+    ttft_ms.WARM,
+    ttfat_ms.METRIC,
+    tpot_ms.METRIC,
     tps.METRIC,
     e2e_tps.METRIC,
     e2e_ms.METRIC,
+    connecting.CONNECT,
+    connecting.DNS,
+    connecting.TCP,
+    connecting.TLS,
+    schedule.TTFT,
+    schedule.E2E,
+    schedule.LAG,
 )
 
 

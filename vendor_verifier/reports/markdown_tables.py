@@ -14,7 +14,7 @@ MAX_LABEL = 80
 # Distributions in reading order with their titles; others follow under their own names.
 _DISTRIBUTION_TITLES = {
     "ttft_ms": "TTFT (ms)",
-    "first_answer_ms": "First answer (ms)",
+    "ttfat_ms": "TTFAT (ms)",
     "tps": "TPS",
     "e2e_tps": "End-to-end TPS",
     "e2e_ms": "End to end (ms)",

@@ -116,6 +116,8 @@ class _Attempt:
         self._sent_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._connect_started_ns: int | None = None
         self._connect_ns: int | None = None
+        self._tls_started_ns: int | None = None
+        self._tls_ns: int | None = None
         self._headers_ns: int | None = None
         self._end_ns = 0
         self._total_deadline = anyio.current_time() + limits.total_s
@@ -182,6 +184,8 @@ class _Attempt:
             headers_ns=self._headers_ns,
             scheduled_ns=self._scheduled_at_ns - self._zero_ns,
             connect_ns=self._connect_ns,
+            tls_ns=self._tls_ns,
+            connection_reused=None if self.connecting else self._connect_ns is None,
             failure=self.failure,
         )
 
@@ -189,6 +193,10 @@ class _Attempt:
         now_ns = time.perf_counter_ns()
         if name == "connection.connect_tcp.started":
             self._connect_started_ns = now_ns
+        elif name == "connection.start_tls.started":
+            self._tls_started_ns = now_ns
+        elif name == "connection.start_tls.complete" and self._tls_started_ns is not None:
+            self._tls_ns = now_ns - self._tls_started_ns
         elif name.endswith("send_request_headers.started"):
             self.connecting = False
             self._zero_ns = now_ns

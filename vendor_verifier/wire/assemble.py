@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from operator import sub
 
 from vendor_verifier.values.event import (
     Anomaly,
@@ -122,14 +122,14 @@ class Assembler:
             case Anomaly(name):
                 self._anomalies[name] = None
 
-    def add_text(self, text: str, at_ns: int) -> None:
-        """Take all pieces of text that arrived at one moment, joined."""
+    def add_text(self, text: str, at_ns: int, pieces: int = 1) -> None:
+        """Take all ``pieces`` of text that arrived at one moment, joined; empty ones are not counted."""
         if not text:
             return
         if self._first_event_ns is None:
             self._first_event_ns = at_ns
         self._text.append(text)
-        self._token(at_ns, len(text), is_answer=True)
+        self._token(at_ns, len(text), is_answer=True, pieces=pieces)
 
     def collected(self, *, streamed: bool = True) -> Collected:
         """The answer so far. ``streamed`` False: no token moments, as they would be the body's."""
@@ -167,7 +167,8 @@ class Assembler:
             yield "no_finish_reason"
         if self._usage is not None and self._usage.output == 0 and self._characters:
             yield "usage_zero"
-        if response.streamed and len(self._token_moments) == 1 and self._characters >= BUFFERED_CHARACTERS:
+        moments = self._token_moments
+        if response.streamed and moments and moments[-1] == moments[0] and self._characters >= BUFFERED_CHARACTERS:
             yield "buffered"
         if written is not response and replacements(written) > replacements(response):
             yield "lone_surrogate"
@@ -179,13 +180,12 @@ class Assembler:
         for delta in parsed.tool_calls:
             self._calls.add(delta)
 
-    def _token(self, at_ns: int, characters: int, *, is_answer: bool) -> None:
-        moments = self._token_moments
+    def _token(self, at_ns: int, characters: int, *, is_answer: bool, pieces: int = 1) -> None:
         if not characters:
             return
-        if not moments or at_ns != moments[-1]:
-            moments.append(at_ns)
-        if len(moments) == 1:
+        moments = self._token_moments
+        moments += [at_ns] * pieces
+        if at_ns == moments[0]:
             self._first_characters += characters
         self._characters += characters
         if is_answer and self._first_answer_ns is None:
@@ -205,7 +205,7 @@ class Assembler:
             first_token_ns=moments[0],
             first_answer_ns=self._first_answer_ns,
             last_token_ns=moments[-1],
-            gaps_ns=tuple(later - earlier for earlier, later in pairwise(moments)),
+            gaps_ns=tuple(map(sub, moments[1:], moments)),
             first_chunk_share=self._first_characters / self._characters,
         )
 

@@ -115,13 +115,13 @@ class _Folding:
     def _add_texts(self, texts: Sequence[bytes], at_ns: int) -> None:
         if not texts:
             return
-        joined = b"".join(texts)
+        joined, pieces = b"".join(texts), len(texts) - texts.count(b"")
         if joined.isascii():
-            self._assembler.add_text(joined.decode(), at_ns)
+            self._assembler.add_text(joined.decode(), at_ns, pieces)
             return
         # Whole only in sum, a character is a host's fault that must be seen: piece by piece.
         try:
-            self._assembler.add_text("".join([text.decode() for text in texts]), at_ns)
+            self._assembler.add_text("".join([text.decode() for text in texts]), at_ns, pieces)
         except UnicodeDecodeError:
             raise _Unusual from None
 

@@ -1,0 +1,117 @@
+"""icl_ms = gap between one piece of an answer and the next ÷ 10⁶, pooled gap by gap; it never averages a request first.
+
+Inter-chunk latency, what a client truly sees. Two pieces that arrive at one moment are 0 apart, and that is counted: a
+mean per request is the same whether tokens come evenly or in lumps, the percentiles of the gaps are not.
+
+Up to ``MOST_EXACT`` gaps are kept and their percentiles are exact; beyond, gaps are counted in bins ``RATIO`` apart, so
+that a percentile is told to within 1 % and memory stays the same whatever the length of the run. n, mean, min and max
+are exact in either case.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from vendor_verifier.metrics.base import answers
+from vendor_verifier.metrics.distribution import distribution
+from vendor_verifier.values.record import Record
+from vendor_verifier.values.score import Distribution
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+ICL = "icl_ms"
+MOST_EXACT = 65_536
+RATIO = 1.02
+# Up to 20 minutes, more than any attempt takes; bin 0 holds the gaps of nothing.
+_BINS = 2 + math.ceil(math.log(1.2e12) / math.log(RATIO))
+
+
+def gaps_ns(record: Record) -> Sequence[int]:
+    """All gaps of a record's streamed answers; nothing unless every turn succeeded."""
+    found = [
+        attempt.timing.gaps_ns
+        for attempt in answers(record)
+        if attempt.timing is not None and attempt.response is not None and attempt.response.streamed
+    ]
+    return found[0] if len(found) == 1 else tuple(chain.from_iterable(found))
+
+
+def merged(parts: Iterable[Gaps]) -> Gaps:
+    """All gaps of ``parts``, which stay as they are."""
+    whole = Gaps()
+    for part in parts:
+        whole.join(part)
+    return whole
+
+
+@dataclass(slots=True)
+class Gaps:
+    """The gaps of one vendor: all of them while they are few, then bins and what ``waiting`` brings next."""
+
+    waiting: array[int] = field(default_factory=lambda: array("q"))
+    bins: NDArray[np.int64] | None = None
+    sum_ns: int = 0
+    least_ns: int = 2**63
+    most_ns: int = 0
+
+    def add(self, gaps: Sequence[int]) -> None:
+        """Take the gaps of one record, ns."""
+        self.waiting.extend(gaps)
+        if len(self.waiting) > MOST_EXACT:
+            self._count()
+
+    def join(self, other: Gaps) -> None:
+        """Take all of another's."""
+        if other.bins is not None:
+            self._count()
+            self.bins = other.bins if self.bins is None else self.bins + other.bins
+            self.sum_ns += other.sum_ns
+            self.least_ns = min(self.least_ns, other.least_ns)
+            self.most_ns = max(self.most_ns, other.most_ns)
+        self.add(other.waiting)
+
+    def distribution(self) -> Distribution:
+        """In ms."""
+        if self.bins is None:
+            return distribution([gap / 1e6 for gap in self.waiting])
+        self._count()
+        upto = self.bins.cumsum()
+        n = int(upto[-1])
+        p50, p90, p95, p99 = (self._percentile_ns(upto, share) / 1e6 for share in (0.50, 0.90, 0.95, 0.99))
+        return Distribution(n, self.sum_ns / n / 1e6, p50, p90, p95, p99, self.least_ns / 1e6, self.most_ns / 1e6)
+
+    def _count(self) -> None:
+        """Move what waits into the bins."""
+        import numpy as np
+
+        if not self.waiting:
+            return
+        found = np.frombuffer(self.waiting, dtype=np.int64)
+        self.sum_ns += int(found.sum())
+        self.least_ns = min(self.least_ns, int(found.min()))
+        self.most_ns = max(self.most_ns, int(found.max()))
+        # The logarithm of 1 ns is 0 and belongs to bin 1.
+        places = np.where(found > 0, np.log(np.maximum(found, 1)) / math.log(RATIO) + 1, 0).astype(np.int64)
+        counts = np.bincount(np.minimum(places, _BINS - 1), minlength=_BINS)
+        self.bins = counts if self.bins is None else self.bins + counts
+        self.waiting = array("q")
+
+    def _percentile_ns(self, upto: NDArray[np.int64], share: float) -> float:
+        """Linear between closest ranks; ``upto`` counts what lies in a bin and below."""
+        position = (int(upto[-1]) - 1) * share
+        low = math.floor(position)
+        below = self._ranked_ns(int(upto.searchsorted(low, side="right")))
+        above = self._ranked_ns(int(upto.searchsorted(math.ceil(position), side="right")))
+        return below + (above - below) * (position - low)
+
+    def _ranked_ns(self, place: int) -> float:
+        """The geometric middle of a bin, which is no more than 1 % from any gap in it."""
+        middle = RATIO ** (place - 0.5) if place else 0.0
+        return min(max(middle, self.least_ns), self.most_ns)
