@@ -74,7 +74,7 @@ def product(port: int, requests: int, concurrency: int, extra: Sequence[str] = (
     """The whole product: ``requests`` different samples with a tool, asked once each."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        _write_job(folder, port, requests)
+        write_job(folder, port, requests)
         program = str(Path(sys.executable).with_name("agent-vendor-verifier"))
         command = [program, "--test-file-path", "samples.jsonl", "-o", "run", "--quiet"]
         cost = measured([*command, "--request-concurrency", str(concurrency), *extra], folder)
@@ -88,7 +88,8 @@ def raw(port: int, requests: int, concurrency: int) -> Cost:
         return measured([sys.executable, str(RAW), str(port), str(requests), str(concurrency)], Path(name))
 
 
-def _write_job(folder: Path, port: int, requests: int) -> None:
+def write_job(folder: Path, port: int, requests: int) -> None:
+    """A config with the one mock vendor and as many different samples with a tool as there are to be requests."""
     config = {
         MODEL: {
             "vendors": [
