@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import json
 import urllib.parse
 from collections.abc import Callable
@@ -18,6 +19,10 @@ KEY = "sk-or-v1-0123456789abcdef+/="
 
 def b64(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
+
+
+def code_points(text: str, form: str) -> str:
+    return "".join(one if one.isalnum() or one in "-_.~" else form.format(ord(one)) for one in text)
 
 
 DISGUISES: dict[str, Callable[[str], str]] = {
@@ -36,9 +41,17 @@ DISGUISES: dict[str, Callable[[str], str]] = {
     "base64": lambda secret: b64(secret),
     "base64 after a name": lambda secret: b64("user:" + secret),
     "base64 amid": lambda secret: b64("us:" + secret + ":more"),
+    "in JSON with slashes escaped": lambda secret: json.dumps({"error": secret}).replace("/", "\\/"),
+    "in JSON with signs as code points": lambda secret: code_points(secret, "\\u{:04X}"),
+    "in HTML": lambda secret: html.escape(secret),
+    "in HTML with signs as code points": lambda secret: code_points(secret, "&#{};"),
+    "url-encoded twice": lambda secret: urllib.parse.quote(urllib.parse.quote(secret, safe=""), safe=""),
+    "in hexadecimal": lambda secret: secret.encode().hex(),
     "url-safe base64": lambda secret: base64.urlsafe_b64encode(b"x" + secret.encode()).decode(),
 }
 SECRETS = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=12, max_size=60)
+
+LONG_SECRETS = st.text(st.characters(min_codepoint=33, max_codepoint=126, exclude_characters='\\"'), min_size=16)
 
 
 @pytest.mark.parametrize("name", DISGUISES)
@@ -95,11 +108,28 @@ def test_short_secrets_are_left_to_the_configuration(short: str) -> None:
     assert Scrubber([short]).text("12345 banana") == "12345 banana"
 
 
+@pytest.mark.parametrize("name", DISGUISES)
+@given(secret=LONG_SECRETS, data=st.data())
+def test_a_message_cut_inside_a_secret_shows_no_more_than_its_first_characters(
+    name: str, secret: str, data: st.DataObject
+) -> None:
+    """A cap may fall anywhere: beyond eleven characters nothing of a secret's beginning is left, nor before its end."""
+    disguised = DISGUISES[name](secret)
+    scrubber = Scrubber([secret])
+    cut = data.draw(st.integers(0, len(disguised)))
+    left = scrubber.text("it was " + disguised[:cut]).removeprefix("it was ")
+    assert not any(secret[:size] in left.replace(MASK, "\0") for size in range(12, len(secret) + 1))
+    if name == "as it is":
+        assert len(left.replace(MASK, "")) <= 11
+        shown = scrubber.text("…" + secret[-max(8, len(secret) - cut) :])
+        assert shown == f"…{MASK}"
+
+
 @given(text=st.text(), secrets=st.lists(SECRETS, max_size=3))
 def test_other_text_is_untouched(text: str, secrets: list[str]) -> None:
     """Without a secret in it a text comes back as it was."""
     scrubber = Scrubber(secrets)
-    assume(not any(pattern in text for pattern in scrubber._texts))
+    assume(not any(sought in text for sought, _ in scrubber._texts))
     assert scrubber.text(text) is text
     data = text.encode()
     assert scrubber.bytes(data) is data
@@ -116,6 +146,23 @@ def test_nobody_can_print_it(secret: str) -> None:
 
 # No key looks like the inside of a JSON escape, so words that need one are left out here.
 PLAIN_WORDS = st.text(st.characters(exclude_categories=("Cc", "Cs"), exclude_characters='\\"'), max_size=30)
+
+
+PLAIN = st.text("nrtbf01bu/", min_size=12, max_size=12)
+
+
+@given(
+    head=PLAIN, middle=st.text("n1bu/", max_size=6), tail=PLAIN, before=st.text('\n\t\x1b\\"nu01b'),
+    after=st.text('\n\\"u01b'), places=st.tuples(st.integers(0, 8), st.integers(12, 24)),
+)  # fmt: skip
+def test_no_escape_is_cut_in_two(
+    head: str, middle: str, tail: str, before: str, after: str, places: tuple[int, int]
+) -> None:
+    """A piece of a secret amid escapes leaves a line that can still be read: a mask never loses a record."""
+    secret = head + middle + tail
+    for piece in (secret[places[0] :], secret[: places[1]]):
+        line = json.dumps({"message": before + piece + after}).encode()
+        assert set(json.loads(Scrubber([secret]).bytes(line))) == {"message"}
 
 
 @given(secret=SECRETS, words=PLAIN_WORDS)

@@ -3,36 +3,44 @@
 from __future__ import annotations
 
 import base64
+import html
 import json
 import urllib.parse
 from collections.abc import Iterable, Iterator, Sequence
-from typing import AnyStr
+from typing import AnyStr, TypeAlias
 
 MASK = "[secret]"
 _MIN_LENGTH = 6
 _TAIL = 8
+# So many first characters give a secret away that was cut off behind them: messages are capped, excerpts cut.
+_HEAD = 12
+# Of JSON, such as \u000a.
+_ESCAPE = 6
+# What is sought in a text, and what it is the beginning or the end of.
+_Piece: TypeAlias = tuple[AnyStr, AnyStr]
 
 
 class Scrubber:
     """Replaces every known secret, and its usual disguises, by ``[secret]``.
 
-    Disguises: URL-encoded, escaped in JSON (once or twice), base64 alone or inside longer text (``user:secret``), and
-    the last eight characters (vendors echo ``sk-…abcd1234``) of secrets long enough that the tail cannot be an ordinary
-    word. Secrets shorter than six characters are too common to replace and are refused by the configuration instead.
+    Disguises: URL-encoded (once or twice), escaped in JSON (once or twice, in any spelling) or in HTML, in hexadecimal,
+    base64 alone or inside longer text (``user:secret``). Of a secret of sixteen characters or more a piece is masked
+    too, as far as it goes: from its beginning (a message that was cut) or to its end (vendors echo ``sk-…abcd1234``).
+    Secrets shorter than six characters are too common to replace and are refused by the configuration instead.
     """
 
     __slots__ = ("_bytes", "_texts")
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        self._texts: tuple[str, ...] = ()
-        self._bytes: tuple[bytes, ...] = ()
+        self._texts: tuple[_Piece[str], ...] = ()
+        self._bytes: tuple[_Piece[bytes], ...] = ()
         self.add(*secrets)
 
     def add(self, *secrets: str) -> None:
         """Learn further secrets, such as a key fetched while the run goes on."""
-        found = {disguise for secret in secrets if len(secret) >= _MIN_LENGTH for disguise in _disguises(secret)}
+        found = {piece for secret in secrets if len(secret) >= _MIN_LENGTH for piece in _pieces(secret)}
         self._texts = tuple(sorted(found.union(self._texts)))
-        self._bytes = tuple(text.encode() for text in self._texts)
+        self._bytes = tuple((sought.encode(), whole.encode()) for sought, whole in self._texts)
 
     def text(self, text: str) -> str:
         return _masked(text, self._texts, MASK)
@@ -44,20 +52,42 @@ class Scrubber:
         return f"Scrubber({len(self._texts)} patterns)"
 
 
+def _pieces(secret: str) -> Iterator[_Piece[str]]:
+    """What is sought of a secret, and what it is a piece of."""
+    # What JSON escapes cannot be sought in pieces of JSON; no key has it.
+    is_long = len(secret) >= 2 * _TAIL and '"' not in secret and "\\" not in secret
+    for whole in _disguises(secret):
+        yield whole[:_HEAD] if is_long else whole, whole
+    if is_long:
+        tail = secret[-_TAIL:]
+        yield tail, secret
+        yield from ((spelling, spelling) for spelling in set(_spellings(tail)) - {tail})
+
+
 def _disguises(secret: str) -> Iterator[str]:
-    plain = [secret]
-    if len(secret) >= 2 * _TAIL:
-        plain.append(secret[-_TAIL:])
-    for word in plain:
-        yield word
-        for ascii_only in (False, True):
-            once = json.dumps(word, ensure_ascii=ascii_only)[1:-1]
-            yield once
-            yield json.dumps(once, ensure_ascii=ascii_only)[1:-1]
-        for quoted in (urllib.parse.quote(word), urllib.parse.quote(word, safe=""), urllib.parse.quote_plus(word)):
-            yield quoted
-            yield _lower_hex(quoted)
+    yield from _spellings(secret)
+    yield secret.encode().hex()
+    yield secret.encode().hex().upper()
     yield from _base64_disguises(secret.encode())
+
+
+def _spellings(word: str) -> Iterator[str]:
+    """The word as it is, and in the escapes of JSON, addresses and HTML."""
+    yield word
+    for ascii_only in (False, True):
+        once = json.dumps(word, ensure_ascii=ascii_only)[1:-1]
+        for escaped in (once, once.replace("/", "\\/")):
+            yield escaped
+            yield json.dumps(escaped, ensure_ascii=ascii_only)[1:-1]
+    for form in ("\\u{:04x}", "\\u{:04X}", "&#{};", "&#x{:x};", "&#x{:X};"):
+        # What one program escapes another does not: none of the plain ones of keys, or the rarest only.
+        for plain in ("-_.~", "-_.~/=:", "-_.~/"):
+            yield "".join(one if one.isalnum() or one in plain else form.format(ord(one)) for one in word)
+    yield html.escape(word)
+    for quoted in (urllib.parse.quote(word), urllib.parse.quote(word, safe=""), urllib.parse.quote_plus(word)):
+        for once in (quoted, _lower_hex(quoted)):
+            yield once
+            yield once.replace("%", "%25")
 
 
 def _lower_hex(quoted: str) -> str:
@@ -74,24 +104,51 @@ def _base64_disguises(secret: bytes) -> Iterator[str]:
             yield whole[-(-8 * before // 6) : 8 * (before + len(secret)) // 6]
 
 
-def _masked(content: AnyStr, secrets: Sequence[AnyStr], mask: AnyStr) -> AnyStr:
+def _masked(content: AnyStr, pieces: Sequence[_Piece[AnyStr]], mask: AnyStr) -> AnyStr:
     """``content`` with every stretch that any secret covers replaced once, also where secrets overlap."""
-    spans = sorted(span for secret in secrets if secret in content for span in _spans(content, secret))
-    pieces: list[AnyStr] = []
+    spans = sorted(span for sought, whole in pieces if sought in content for span in _spans(content, sought, whole))
+    kept: list[AnyStr] = []
     kept_to = 0
     masked_to = -1
     for start, end in spans:
         if start > masked_to:
-            pieces += [content[kept_to:start], mask]
+            kept += [content[kept_to:start], mask]
         kept_to = masked_to = max(masked_to, end)
-    if not pieces:
+    if not kept:
         return content
-    pieces.append(content[kept_to:])
-    return content[:0].join(pieces)
+    kept.append(content[kept_to:])
+    return content[:0].join(kept)
 
 
-def _spans(content: AnyStr, secret: AnyStr) -> Iterator[tuple[int, int]]:
-    start = content.find(secret)
-    while start >= 0:
-        yield start, start + len(secret)
-        start = content.find(secret, start + 1)
+def _spans(content: AnyStr, sought: AnyStr, whole: AnyStr) -> Iterator[tuple[int, int]]:
+    """Where ``sought``, the beginning or the end of ``whole``, stands, with as much more of it as stands there.
+
+    The content may be JSON: no escape in it is cut in two.
+    """
+    is_beginning = whole.startswith(sought)
+    at = content.find(sought)
+    while at >= 0:
+        start, end = at, at + len(sought)
+        if is_beginning:
+            length = _common(content[at : at + len(whole)], whole)
+            end = at + length if length == len(whole) else max(end, _escape(content, at + length)[0])
+        else:
+            before = content[max(0, end - len(whole)) : end]
+            start = end - _common(before[::-1], whole[::-1])
+        yield _escape(content, start)[1], end
+        at = content.find(sought, at + 1)
+
+
+def _escape(content: AnyStr, place: int) -> tuple[int, int]:
+    """Begin and end of the escape in which ``place`` lies; the place itself, twice, when it lies in none."""
+    backslash, u = ("\\", "u") if isinstance(content, str) else (b"\\", b"u")
+    begin = content.rfind(backslash, max(0, place - _ESCAPE + 1), place)
+    is_first = begin >= 0 and (begin + 1 - len(content[: begin + 1].rstrip(backslash))) % 2 == 1
+    length = _ESCAPE if content[begin + 1 : begin + 2] == u else 2
+    return (begin, begin + length) if is_first and begin + length > place else (place, place)
+
+
+def _common(one: AnyStr, other: AnyStr) -> int:
+    """How many first characters are the same."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
