@@ -12,7 +12,9 @@ from vendor_verifier.config import read_environment
 from vendor_verifier.pipeline.planning import Prepared, prepare
 from vendor_verifier.pipeline.remembering import history_file, remember
 from vendor_verifier.pipeline.running import RunOutcome, run, unfinished_vendors
+from vendor_verifier.pipeline.shaping import foreseen, load_words, told_load
 from vendor_verifier.reports.escape import plain
+from vendor_verifier.values.plan import Entry, Plan
 
 
 def run_main_job(options: RunOptions) -> int:
@@ -41,23 +43,36 @@ def _print_plan(prepared: Prepared) -> None:
     lines = [
         plain(
             f"{task.suite}: {len(task.samples)} samples of {prepared.datasets[task.suite].name}, "
-            f"asked {plan.repeat} time(s)"
+            + ("asked again and again" if plan.load.plans_by_doing else f"asked {plan.repeat} time(s)")
         )
         for task in plan.tasks
     ]
     for entry in plan.entries:
         words = [
             f"{entry.model} / {entry.label}",
-            f"{plan.records_of(entry)} requests to {entry.endpoint.base_url}",
+            f"{_number(plan, entry)} requests to {entry.endpoint.base_url}",
             f"model {entry.endpoint.model_id}",
             f"key {'from ' + entry.key_name if entry.key_name else 'none'}",
-            f"{entry.concurrency or plan.request_concurrency} at a time",
+            f"{entry.concurrency or plan.request_concurrency} at a time{' at the most' if plan.load.is_open else ''}",
         ]
         words += [f"baseline, asked {plan.repeat_of(entry)} time(s)"] if entry.is_baseline else []
         lines.append("  " + plain("; ".join(words)))
-    whole = sum(map(plan.records_of, plan.entries))
-    lines.append(f"{whole} requests in all, retries not counted; nothing was sent")
+    told = told_load(plan.load)
+    lines += [plain(load_words(told))] if told is not None else []
+    numbers = [foreseen(plan.load, plan.records_of(entry)) for entry in plan.entries]
+    aside = (plan.load.warmup + plan.load.cooldown) * len(plan.entries)
+    whole = (
+        "as many requests as the vendors answer in time"
+        if None in numbers
+        else f"{sum(filter(None, numbers)) + aside} requests in all"
+    )
+    lines.append(f"{whole}, retries not counted; nothing was sent")
     sys.stdout.write("\n".join(lines) + "\n")
+
+
+def _number(plan: Plan, entry: Entry) -> str:
+    found = foreseen(plan.load, plan.records_of(entry))
+    return "as many as are answered in time:" if found is None else str(found)
 
 
 def _exit_code(outcome: RunOutcome) -> int:

@@ -14,8 +14,10 @@ from cyclopts.validators import Number
 from vendor_verifier.compare.panel import BaselineF1
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.pipeline.request import RunRequest, ScoreRequest, Selection
+from vendor_verifier.pipeline.shaping import LoadRequest
 from vendor_verifier.reports.html.texts import Language
 from vendor_verifier.values.plan import (
+    Arrival,
     ClientName,
     ExecutorChoice,
     ExecutorName,
@@ -92,7 +94,18 @@ class RunOptions:
     vendor_concurrency: Annotated[
         int | None, option("Vendors in flight at once. [default: all]", PACE, check=_AT_LEAST_1)
     ] = None
-    request_concurrency: Annotated[int, option("Requests in flight per account.", PACE, check=_AT_LEAST_1)] = 5
+    request_concurrency: Annotated[
+        int | None, option("Requests in flight per account. [default: 5; at a rate: no cap]", PACE, check=_AT_LEAST_1)
+    ] = None
+    request_rate: Annotated[
+        float | None, option("Instead: so many requests a second to each vendor.", PACE, check=_POSITIVE)
+    ] = None
+    arrival: Annotated[Arrival | None, option("Of a rate: evenly, or at random. [default: constant]", PACE)] = None
+    replay_schedule: Annotated[Path | None, option("Instead: at the times in this file.", PACE)] = None
+    ramp_up: Annotated[float, option("Seconds over which the load grows.", PACE, check=_AT_LEAST_0)] = 0
+    warmup: Annotated[int, option("First N requests per vendor, not counted.", PACE, check=_AT_LEAST_0)] = 0
+    cooldown: Annotated[int, option("Up to N more after the last that counts.", PACE, check=_AT_LEAST_0)] = 0
+    duration: Annotated[float | None, option("Ask again and again for so many seconds.", PACE, check=_POSITIVE)] = None
     retries: Annotated[int, option("Further attempts after a failure.", PACE, check=_AT_LEAST_0)] = 3
     timeout: Annotated[float, option("Seconds, a whole attempt.", PACE, check=_POSITIVE)] = 600
     connect_timeout: Annotated[float, option("Seconds to connect.", PACE, check=_POSITIVE)] = 10
@@ -107,6 +120,7 @@ class RunOptions:
     ] = None
     client: Annotated[ClientName, option("Our own, or the official SDKs.", PACE)] = "direct"
     transport: Annotated[TransportName, option("Whose HTTP.", PACE)] = "fast"
+    no_calibration: Annotated[bool, flag("Skip the second that measures our own error.", PACE)] = False
 
     workers: Annotated[WorkersWish, option("Processes here: N, or auto by load and cores.", PACE)] = 1
     executor: Annotated[ExecutorName, option("Send from here, or over a Dask cluster.", PACE)] = "local"
@@ -158,6 +172,15 @@ class RunOptions:
             overrides=self._overrides(),
             vendor_concurrency=self.vendor_concurrency,
             request_concurrency=self.request_concurrency,
+            load=LoadRequest(
+                request_rate=self.request_rate,
+                arrival=self.arrival,
+                replay_schedule=self.replay_schedule,
+                ramp_up_s=self.ramp_up,
+                warmup=self.warmup,
+                cooldown=self.cooldown,
+                duration_s=self.duration,
+            ),
             retry=RetryRules(retries=self.retries),
             limits=Limits(self.timeout, self.connect_timeout, self.first_token_timeout, self.idle_timeout),
             suites=self.suite or (("bfcl",) if self._asks_bfcl() else ("trigger",)),
@@ -184,6 +207,7 @@ class RunOptions:
                 self.workers,
             ),
             transport=self.transport,
+            calibrate=not self.no_calibration,
             use_raw_completions=self.use_raw_completions,
             tokenizer_model=self.tokenizer_model,
             language=self.lang,

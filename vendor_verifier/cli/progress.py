@@ -22,7 +22,7 @@ _LINE_EVERY_S = 10.0
 class Watcher(Protocol):
     """Told how much there is to do, then of every record."""
 
-    def started(self, due: int, done: int) -> None: ...
+    def started(self, due: int | None, done: int) -> None: ...
 
     def finished(self, record: Record) -> None: ...
 
@@ -43,7 +43,7 @@ def progress(*, quiet: bool, verbose: bool) -> Iterator[Watcher]:
 
 
 class _Silent:
-    def started(self, due: int, done: int) -> None: ...
+    def started(self, due: int | None, done: int) -> None: ...
 
     def finished(self, record: Record) -> None: ...
 
@@ -54,8 +54,9 @@ class _Bar:
         self._failed = 0
         self._task = bars.add_task("waiting", total=None)
 
-    def started(self, due: int, done: int) -> None:
-        self._bars.update(self._task, total=due + done, completed=done, description=_title(0))
+    def started(self, due: int | None, done: int) -> None:
+        total = None if due is None else due + done
+        self._bars.update(self._task, total=total, completed=done, description=_title(0))
 
     def finished(self, record: Record) -> None:
         self._failed += not is_answered(record)
@@ -69,14 +70,15 @@ def _title(failed: int) -> str:
 class _Lines:
     def __init__(self, *, verbose: bool) -> None:
         self._verbose = verbose
-        self._due = 0
+        self._due: int | None = 0
         self._done = 0
         self._failed = 0
         self._said_at = time.monotonic()
 
-    def started(self, due: int, done: int) -> None:
+    def started(self, due: int | None, done: int) -> None:
         self._due = due
-        say(f"{due} samples to ask" + (f", {done} already answered" if done else ""))
+        told = "asking until the time is over" if due is None else f"{due} samples to ask"
+        say(told + (f", {done} already answered" if done else ""))
 
     def finished(self, record: Record) -> None:
         self._done += 1
@@ -86,7 +88,7 @@ class _Lines:
         now = time.monotonic()
         if now - self._said_at >= _LINE_EVERY_S or self._done == self._due:
             self._said_at = now
-            say(f"{self._done} of {self._due} done, {self._failed} failed")
+            say(f"{self._done}{'' if self._due is None else f' of {self._due}'} done, {self._failed} failed")
 
 
 def _failure_line(record: Record) -> str:

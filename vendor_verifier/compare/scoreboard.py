@@ -10,6 +10,8 @@ Rules that decide what a number is taken over:
   that failed before anything was asked (``untranslatable``, ``harness``) are left out in both cases.
 - F1 follows the same rule: a planned sample without a record is undecided in a complete run and ``not_sent`` in an
   interrupted one (see :mod:`vendor_verifier.compare.trigger_f1`).
+- An entry that was asked for a stated time, or by a schedule, was planned what was begun; its decisions are compared
+  over whole repetitions (see :mod:`vendor_verifier.compare.repetitions`).
 - An entry without any record was not measured: everything about it is ``None``, nothing is 0.
 - Averages are over the successes that measured; ``measured`` says over how many.
 - A task that stands ``apart`` (feature checks) joins none of these figures; it has a score of its own.
@@ -25,6 +27,7 @@ from vendor_verifier.compare.columns import Columns
 from vendor_verifier.compare.facts import facts_of
 from vendor_verifier.compare.feature_checks import FeatureRows
 from vendor_verifier.compare.ranking import RANK_METRICS, K
+from vendor_verifier.compare.repetitions import compared
 from vendor_verifier.compare.standings import standings
 from vendor_verifier.compare.suite_scores import suite_score
 from vendor_verifier.compare.trigger_f1 import Run, baseline_counts, paired, self_counts, trigger_counts
@@ -72,10 +75,14 @@ class _Board:
 
     def planned(self, entry: EntryInfo) -> int:
         """Records the entry should have, without those apart."""
+        if entry.begun is not None:
+            return entry.begun - len(self.features[entry.model, entry.label].rows)
         return self.repeat_of(entry) * sum(len(task.samples) for task in self.tasks.values() if not task.apart)
 
     def planned_apart(self, entry: EntryInfo) -> int:
         """Records the entry should have beside them."""
+        if entry.begun is not None:
+            return len(self.features[entry.model, entry.label].rows)
         return self.repeat_of(entry) * sum(len(task.samples) for task in self.tasks.values() if task.apart)
 
     @property
@@ -96,8 +103,11 @@ class _Board:
     def runs(self, entry: EntryInfo) -> list[Run]:
         """Trigger decisions of the entry, one mapping per repetition."""
         columns = self.columns[entry.model, entry.label]
-        missing = self.triggers if self.complete and columns.rows else ()
-        return [columns.run(TRIGGER, number, missing) for number in range(self.repeat_of(entry))]
+        # Of what nobody planned nothing is missing.
+        missing = self.triggers if self.complete and columns.rows and entry.begun is None else ()
+        each = sum(len(task.samples) for task in self.tasks.values())
+        numbers = compared(self.repeat_of(entry), entry.begun, each)
+        return [columns.run(TRIGGER, number, missing) for number in numbers]
 
 
 def score_run(
@@ -290,8 +300,8 @@ def _suites(board: _Board, entry: EntryInfo) -> dict[str, SuiteScore]:
                 scores[task.suite] = features.score(task.suite, task.samples, repeat, entry.provider)
         elif task.main is not None and columns.rows:
             rows = columns.of_suite(task.suite)
-            planned = len(task.samples) * repeat
             aside = sum(key[0] == task.suite for key in columns.misrouted)
+            planned = len(task.samples) * repeat if entry.begun is None else len(rows) + aside
             lost = planned - len(rows) - aside if board.complete else 0
             scores[task.suite] = suite_score(planned, rows, lost)
     return scores

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from vendor_verifier.compare.columns import Columns
 from vendor_verifier.compare.facts import Facts
+from vendor_verifier.compare.repetitions import compared
 from vendor_verifier.compare.trigger_f1 import Run
 from vendor_verifier.metrics import METRICS
 from vendor_verifier.metrics.schema_accuracy import schema_counts
@@ -51,12 +52,17 @@ def trials_of(
     complete: bool,
     policy: SchemaPolicy = "lenient",
     main: Mapping[str, str] | None = None,
+    begun: int | None = None,
+    each: int = 0,
 ) -> Trials:
     """The entry's columns as trials.
 
     ``planned``: suite → sample ids; ``repeat`` is this entry's own number of repetitions. In a ``complete`` run a
     planned unit without a record counts as failed and undecided. ``main`` names per suite the score to be judged.
+    ``begun`` as in ``EntryInfo``, with ``each`` records in a repetition: then nothing is missing.
     """
+    complete = complete and begun is None
+    numbers = compared(repeat, begun, each)
     lost = _lost(columns, planned, repeat) if complete and columns.rows else []
     missing = planned.get(TRIGGER, ()) if complete and columns.rows else ()
     ratios: dict[str, dict[Unit, Part]] = {}
@@ -67,7 +73,7 @@ def trials_of(
     for _, sample, repetition in lost:
         _add(ratios, "success_rate", (sample, repetition), (0.0, 1.0))
         _add(ratios, "first_attempt_success_rate", (sample, repetition), (0.0, 1.0))
-    runs = tuple(columns.run(TRIGGER, number, missing) for number in range(repeat)) if TRIGGER in planned else ()
+    runs = tuple(columns.run(TRIGGER, number, missing) for number in numbers) if TRIGGER in planned else ()
     return Trials(label, runs, ratios)
 
 

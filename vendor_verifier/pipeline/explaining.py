@@ -12,7 +12,7 @@ from typing import Any
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.pipeline.evidence import other_answer, turns_asked, violations_of
 from vendor_verifier.pipeline.judges import ready_suite
-from vendor_verifier.pipeline.manifest import entry_infos
+from vendor_verifier.pipeline.manifest import entry_infos, stored_manifest
 from vendor_verifier.pipeline.requesting import curl_for
 from vendor_verifier.pipeline.slips import baseline_decisions, read_answers, reasons, severity, slips_of, told_of
 from vendor_verifier.store import RunFolder
@@ -43,7 +43,7 @@ def worst_samples(folder: RunFolder, wanted: Wanted, most: int) -> Slips:
         RunFolderError: not a readable run folder.
         ProblemsError: no such vendor, model or evaluation in the run.
     """
-    manifest = folder.read_manifest()
+    manifest = stored_manifest(folder)
     _check_suite(manifest, wanted.suite)
     infos = entry_infos(manifest)
     chosen = _entries(infos, wanted)
@@ -73,7 +73,7 @@ def explain(folder: RunFolder, wanted: Wanted) -> tuple[Explanation, ...]:
         RunFolderError: not a readable run folder.
         ProblemsError: no such vendor, model, evaluation or sample, or no answer of the vendor to it.
     """
-    manifest = folder.read_manifest()
+    manifest = stored_manifest(folder)
     _check_suite(manifest, wanted.suite)
     infos = entry_infos(manifest)
     chosen = _entries(infos, wanted)

@@ -61,6 +61,7 @@ def ending(end: RunEnd, plan: Plan) -> dict[str, Any]:
         "stopped": stopped,
         "concurrency_lowered": eased,
         "event_loop": None if end.loop is None else asdict(end.loop),
+        "load": {f"{model}: {label}": asdict(told) for (model, label), told in (end.load or {}).items()} or None,
     }
 
 
@@ -75,9 +76,27 @@ def ending_warnings(manifest: Mapping[str, Any]) -> Iterator[str]:
             f"{label} limited our rate: requests at a time went from {places['given']} down to {places['lowest']} "
             f"({places['last']} at the end)"
         )
+    yield from _load_warnings(manifest.get("load") or {})
     yield from _loop_warnings(manifest.get("event_loop") or {})
     if manifest.get("redacted"):
         yield "content is left out: prompts, answers and what is expected are shown as digests"
+
+
+def _load_warnings(load: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Where the load was not the one that was asked for, and what was thrown away for nothing."""
+    for label, told in load.items():
+        if told["held_back"]:
+            yield (
+                f"{label}: {told['held_back']} requests found {told['cap']} others under way when they were due and "
+                "began late; times from the schedule hold it, times from sending do not"
+            )
+        elif (told["lag_p99_ms"] or 0.0) > STALL_NS / 1e6:
+            yield (
+                f"{label}: requests began late by {told['lag_p99_ms']:.0f} ms at p99, so the load was not the one "
+                "asked for; lower the rate, or look for what kept this process busy"
+            )
+        if told["warmup"] and told["warmup_failed"] == told["warmup"]:
+            yield f"{label}: all {told['warmup']} requests of the warm-up failed"
 
 
 def _loop_warnings(loop: Mapping[str, Any]) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -15,8 +16,10 @@ from vendor_verifier.config import describe
 from vendor_verifier.errors import RunFolderError
 from vendor_verifier.pipeline.datasets import Dataset
 from vendor_verifier.pipeline.planning import Prepared
+from vendor_verifier.pipeline.pricing import told_price
 from vendor_verifier.pipeline.redacting import keeps_texts, redacted_task
 from vendor_verifier.pipeline.request import ScoreRequest
+from vendor_verifier.pipeline.shaping import told_load
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.plan import Plan, Task
 from vendor_verifier.values.score import EntryInfo
@@ -27,7 +30,7 @@ _PACKAGES = ("httpx2", "anyio", "jsonschema-rs", "msgspec", "tenacity")
 
 def new_manifest(run: str, prepared: Prepared, score: ScoreRequest) -> dict[str, Any]:
     """The manifest of a run that begins now."""
-    plan = prepared.plan
+    plan, now = prepared.plan, datetime.now(UTC)
     return {
         "schema": MANIFEST_SCHEMA,
         "run": run,
@@ -35,11 +38,11 @@ def new_manifest(run: str, prepared: Prepared, score: ScoreRequest) -> dict[str,
         "python": platform.python_version(),
         "platform": platform.platform(terse=True),
         "packages": _versions(),
-        "created_at": now_text(),
+        "created_at": now.isoformat(timespec="seconds"),
         "finished_at": None,
         "status": "running",
         "entries": [
-            told | {"repeat": plan.repeat_of(entry)}
+            told | {"repeat": plan.repeat_of(entry)} | told_price(entry, now)
             for told, entry in zip(describe(plan.entries), plan.entries, strict=True)
         ],
         "tasks": [_told_task(task, prepared) for task in plan.tasks],
@@ -106,6 +109,11 @@ def task_entry(task: Task, dataset: Dataset) -> dict[str, Any]:
 
 def refuse_other_plan(folder: RunFolder, stored: Mapping[str, Any], plan: Plan) -> None:
     """Raise RunFolderError naming what differs between a stored run and the plan that would continue it."""
+    if is_by_doing(stored):
+        raise RunFolderError(
+            f"{folder.path} lasted a stated time or followed a schedule: it is one stretch of time and cannot be gone "
+            "on with; start a new run with another --output-dir"
+        )
     before, now = stored.get("identity"), identity(plan)
     if before == now:
         return
@@ -116,6 +124,33 @@ def refuse_other_plan(folder: RunFolder, stored: Mapping[str, Any], plan: Plan) 
         "resume with the same configuration, samples, --repeat and --baseline-repeats, or start a new run with another "
         "--output-dir"
     )
+
+
+def is_by_doing(manifest: Mapping[str, Any]) -> bool:
+    """Whether nobody planned how much is asked: the run lasted a stated time, or followed a schedule."""
+    shape = (manifest.get("settings") or {}).get("load") or {}
+    return shape.get("duration_s") is not None or bool(shape.get("schedule"))
+
+
+def stored_manifest(folder: RunFolder) -> dict[str, Any]:
+    """The manifest of a run; what was begun of a run by doing that was killed is counted from its records.
+
+    Raises:
+        RunFolderError: there is none, or it cannot be read.
+    """
+    manifest = folder.read_manifest()
+    if not is_by_doing(manifest) or all("begun" in entry for entry in manifest.get("entries", ())):
+        return manifest
+    begun: Counter[tuple[str, str]] = Counter()
+    last: dict[tuple[str, str], int] = {}
+    for record in folder.read_records(lambda _number, _reason: None):
+        key = (record.model, record.label)
+        begun[key] += 1
+        last[key] = max(record.repetition, last.get(key, 0))
+    for entry in manifest["entries"]:
+        key = (entry["model"], entry["label"])
+        entry |= {"begun": begun[key], "repeat": last.get(key, 0) + 1}
+    return manifest
 
 
 def entry_infos(manifest: Mapping[str, Any]) -> tuple[EntryInfo, ...]:
@@ -134,6 +169,7 @@ def entry_infos(manifest: Mapping[str, Any]) -> tuple[EntryInfo, ...]:
                 provider=entry.get("provider"),
                 is_baseline=bool(entry.get("is_baseline")),
                 repeat=entry.get("repeat"),
+                begun=entry.get("begun"),
             )
             for entry in manifest["entries"]
         )
@@ -160,6 +196,7 @@ def _settings(plan: Plan) -> dict[str, Any]:
         "transport": plan.transport,
         "request_concurrency": plan.request_concurrency,
         "vendor_concurrency": plan.vendor_concurrency,
+        "load": told_load(plan.load),
         "limits": asdict(plan.limits),
         "retry": asdict(plan.retry),
         "max_requests": plan.max_requests,

@@ -15,6 +15,7 @@ from vendor_verifier.pipeline.bfcl_data import bfcl_dataset, not_run_lines
 from vendor_verifier.pipeline.datasets import Dataset, chosen_samples, suite_dataset
 from vendor_verifier.pipeline.gating import check_gates
 from vendor_verifier.pipeline.request import RunRequest
+from vendor_verifier.pipeline.shaping import check_named_samples, places, read_load
 from vendor_verifier.pipeline.wires import as_raw_completions, run_wires
 from vendor_verifier.registry import Registry, find_vendors
 from vendor_verifier.suites.bfcl.rest import KEY_NAMES
@@ -40,9 +41,10 @@ def prepare(request: RunRequest, environ: Mapping[str, str], *, require_keys: bo
 
     Raises:
         ConfigError: config.yaml or .env, all problems at once.
-        ProblemsError: suites or their options.
-        DataError: a sample file, all bad lines at once.
+        ProblemsError: the shape of the load, suites or their options.
+        DataError: a sample file or a schedule, all bad lines at once.
     """
+    load = read_load(request.load, repeat=request.repeat, incremental=request.incremental, executor=request.executor)
     registry = find_vendors(request.vendor_paths)
     configuration = load_config(
         request.config_file,
@@ -67,15 +69,16 @@ def prepare(request: RunRequest, environ: Mapping[str, str], *, require_keys: bo
         datasets[name] = found
         samples = chosen_samples(datasets[name], chosen, request)
         tasks.append(Task(name, samples, own, chosen.timeout_seconds))
+    check_named_samples(load, tasks, request.load.replay_schedule)
     entries = as_raw_completions(configuration.entries) if request.use_raw_completions else configuration.entries
     plan = Plan(
         entries=entries,
         tasks=tuple(tasks),
         repeat=request.repeat,
         # Without the suite that compares with the baseline there is no noise to measure.
-        baseline_repeats=request.baseline_repeats if TRIGGER in request.suites else 1,
+        baseline_repeats=request.baseline_repeats if TRIGGER in request.suites and not load.plans_by_doing else 1,
         seed=request.seed,
-        request_concurrency=request.request_concurrency,
+        request_concurrency=places(load, request.request_concurrency, entries),
         vendor_concurrency=request.vendor_concurrency,
         limits=request.limits,
         retry=request.retry,
@@ -84,6 +87,7 @@ def prepare(request: RunRequest, environ: Mapping[str, str], *, require_keys: bo
         max_cost_usd=request.max_cost_usd,
         redact_content=request.redact_content,
         transport=request.transport,
+        load=load,
         warnings=(*configuration.warnings, *_plugin_warnings(registry), *_not_run(datasets)),
     )
     return Prepared(plan, datasets, configuration, registry, run_wires(entries, request.tokenizer_model), rest_keys)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from vendor_verifier.compare.panel import BaselineF1
+from vendor_verifier.pipeline.shaping import LoadRequest
 from vendor_verifier.reports.html.texts import Language
 from vendor_verifier.values.plan import ClientName, ExecutorChoice, Limits, RetryRules, TransportName
 from vendor_verifier.values.score import SchemaPolicy, Undecided
@@ -55,7 +56,8 @@ class Selection:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest:
     """One call of the main job. ``test_file`` None means the shipped samples, ``env_file`` None the ``.env`` beside the
-    config, ``output_dir`` None a new folder under ``runs/`` (or, when resuming, the latest one)."""
+    config, ``output_dir`` None a new folder under ``runs/`` (or, when resuming, the latest one),
+    ``request_concurrency`` None 5 and in an open loop no cap."""
 
     config_file: Path
     test_file: Path | None = None
@@ -65,7 +67,8 @@ class RunRequest:
     vendors: tuple[str, ...] = ()
     overrides: Mapping[str, Any] = field(default_factory=dict)
     vendor_concurrency: int | None = None
-    request_concurrency: int = 5
+    request_concurrency: int | None = None
+    load: LoadRequest = field(default_factory=LoadRequest)
     retry: RetryRules = field(default_factory=RetryRules)
     limits: Limits = field(default_factory=Limits)
     suites: tuple[str, ...] = ("trigger",)
@@ -85,6 +88,7 @@ class RunRequest:
     client: ClientName = "direct"
     executor: ExecutorChoice = field(default_factory=ExecutorChoice)
     transport: TransportName = "fast"
+    calibrate: bool = False
     use_raw_completions: bool = False
     tokenizer_model: str | None = None
     language: Language = "en"

@@ -14,6 +14,7 @@ from vendor_verifier.errors import RunFolderError, VerifierError
 from vendor_verifier.pipeline.bfcl_data import SUITE as BFCL
 from vendor_verifier.pipeline.bfcl_pages import write_bfcl_pages
 from vendor_verifier.pipeline.bfcl_rest import fetch_rest_answers
+from vendor_verifier.pipeline.calibrating import calibrated
 from vendor_verifier.pipeline.gating import with_stated_gates
 from vendor_verifier.pipeline.guarding import costs_of, ending
 from vendor_verifier.pipeline.judges import ready_suite
@@ -23,6 +24,7 @@ from vendor_verifier.pipeline.redacting import keeps_texts, redactor
 from vendor_verifier.pipeline.request import RunRequest
 from vendor_verifier.pipeline.scoring import score_folder, write_reports
 from vendor_verifier.pipeline.sending import Sent, check_executor, duplicates_of, job_of, send
+from vendor_verifier.pipeline.shaping import due_in, with_begun
 from vendor_verifier.pipeline.simulation import with_simulated_vendors
 from vendor_verifier.pipeline.wires import wire_of
 from vendor_verifier.redact import redacted_sample
@@ -42,7 +44,7 @@ from vendor_verifier.values.score import Report, SuiteScore
 
 RUNS = Path("runs")
 OnRecord = Callable[[Record], None]
-OnStart = Callable[[int, int], None]
+OnStart = Callable[[int | None, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,8 @@ def run(
 ) -> RunOutcome:
     """Run, or with ``request.incremental`` go on with, a plan, and score it.
 
-    ``on_start`` is told how many records are due and how many were there already, ``on_record`` of every new one.
+    ``on_start`` is told how many records are due (``None``: the vendors' speed decides) and how many were there
+    already, ``on_record`` of every new one.
 
     Raises:
         RunFolderError: the folder is locked, no run, or of another plan.
@@ -84,7 +87,8 @@ def run(
             plan = replace(prepared.plan, entries=entries)
             items = [item for item in _items(plan, prepared) if _key(manifest["run"], item) not in done]
             costs = costs_of(prepared.plan)
-            on_start(len(items), len(done))
+            manifest |= calibrated(request, prepared.plan, len(items))
+            on_start(due_in(plan, len(items)), len(done))
             job = job_of(manifest["run"], plan, request, prepared)
             sent = _send(request.executor, job, plan, items, folder, journal, scrubber, costs, on_record)
         end = sent.end
@@ -92,6 +96,7 @@ def run(
             asked = [sample for task in prepared.plan.tasks if task.suite == BFCL for sample in task.samples]
             fetch_rest_answers(folder, asked, prepared.rest_keys, scrubber)
         manifest |= ending(end, prepared.plan) | {"finished_at": now_text()}
+        manifest["entries"] = with_begun(manifest["entries"], prepared.plan, end)
         manifest |= with_executor(manifest, sent.executor)
         folder.write_manifest(manifest)
     report = score_folder(folder)

@@ -19,7 +19,7 @@ from vendor_verifier.pipeline.gating import read_gates
 from vendor_verifier.pipeline.guarding import ending_warnings
 from vendor_verifier.pipeline.judges import ready_suite, unjudged_reasons
 from vendor_verifier.pipeline.judging import judge_report
-from vendor_verifier.pipeline.manifest import entry_infos
+from vendor_verifier.pipeline.manifest import entry_infos, is_by_doing, stored_manifest
 from vendor_verifier.pipeline.request import score_request
 from vendor_verifier.reports import REPORTS
 from vendor_verifier.reports.html.texts import Language
@@ -59,7 +59,7 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
     Raises:
         RunFolderError: not a readable run folder.
     """
-    manifest = folder.read_manifest()
+    manifest = stored_manifest(folder)
     if gates:
         manifest["score"] = {**manifest.get("score", {}), "gates": list(gates), "model_gates": {}}
     chosen = score_request(manifest)
@@ -96,7 +96,8 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
         undecided=chosen.undecided,
         schema_policy=chosen.schema_policy,
         run=str(manifest["run"]),
-        complete=_COMPLETE.get(manifest.get("status", "")),
+        # Of a run that was killed while nobody planned how much, records cannot say what is missing.
+        complete=_COMPLETE.get(manifest.get("status", ""), False if is_by_doing(manifest) else None),
         warnings=warnings,
         rank_metrics=(*RANK_METRICS, *chosen.rank_metrics),
         dataset=[defect for task in stored for defect in task["defects"]],

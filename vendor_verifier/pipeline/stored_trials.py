@@ -13,12 +13,11 @@ from vendor_verifier.compare.trials import Trials, trials_of
 from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.errors import RunFolderError
 from vendor_verifier.pipeline.judges import ready_suite
-from vendor_verifier.pipeline.manifest import entry_infos
+from vendor_verifier.pipeline.manifest import entry_infos, stored_manifest
 from vendor_verifier.pipeline.request import ScoreRequest, score_request
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites.base import Suite
 from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.score import EntryInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ def read_trials(folder: RunFolder) -> StoredTrials:
     Raises:
         RunFolderError: not a readable run folder.
     """
-    manifest = folder.read_manifest()
+    manifest = stored_manifest(folder)
     stored = [task for task in manifest.get("tasks", ()) if not known_suite(task["suite"]).apart]
     if not stored:
         raise RunFolderError(f"{folder.path} names no evaluation that could be compared")
@@ -54,7 +53,7 @@ def read_trials(folder: RunFolder) -> StoredTrials:
     suites = {
         task["suite"]: ready_suite(task["suite"], task["options"], samples[task["suite"]], folder) for task in stored
     }
-    columns = _columns(folder, entry_infos(manifest), samples, suites)
+    columns = _columns(folder, manifest, samples, suites)
     whole = manifest.get("status") in ("finished", "imported")
     return trials_in(manifest, columns, samples, complete=whole)
 
@@ -75,6 +74,7 @@ def trials_in(
     planned = {suite: tuple(sample.id for sample in found) for suite, found in samples.items()}
     main = {suite: name for suite in planned if (name := known_suite(suite).main)}
     repeat = int(manifest["settings"]["repeat"])
+    each = sum(int(task.get("count") or 0) for task in manifest["tasks"])
     trials: dict[str, list[Trials]] = {}
     for info in infos:
         own = columns[info.model, info.label]
@@ -87,6 +87,8 @@ def trials_in(
                 complete=complete,
                 policy=score.schema_policy,
                 main=main,
+                begun=info.begun,
+                each=each,
             )
             trials.setdefault(info.model, []).append(found)
     return StoredTrials(
@@ -105,11 +107,11 @@ def trials_in(
 
 def _columns(
     folder: RunFolder,
-    infos: Sequence[EntryInfo],
+    manifest: Mapping[str, Any],
     samples: Mapping[str, Sequence[Sample]],
     suites: Mapping[str, Suite],
 ) -> dict[tuple[str, str], Columns]:
-    repeat = int(folder.read_manifest()["settings"]["repeat"])
+    infos, repeat = entry_infos(manifest), int(manifest["settings"]["repeat"])
     repeats = {(info.model, info.label): info.repeat or repeat for info in infos}
     by_id = {(suite, sample.id): sample for suite, found in samples.items() for sample in found}
     columns = {(info.model, info.label): Columns() for info in infos}

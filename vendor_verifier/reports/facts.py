@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from vendor_verifier.reports import cells
 from vendor_verifier.values.score import ModelScore, Report, VendorScore
@@ -36,9 +37,22 @@ def summary(report: Report, escape: Escape) -> str:
     models = [model for model in report.models if model.vendors]
     if not models:
         return "Nothing was scored: this run holds no vendors."
-    times = "once each" if report.repeat == 1 else f"{report.repeat} times each"
-    asked_what = f"{_plural(report.samples, 'sample')}, asked {times}"
+    asked_what = f"{_plural(report.samples, 'sample')}, asked {_how_often(report)}"
     return f"{asked_what}: " + "; ".join(_leader(model, escape) for model in models) + "."
+
+
+def load_shape(report: Report) -> Mapping[str, Any]:
+    """The shape of the load as the manifest tells it; empty without one."""
+    return (report.manifest.get("settings") or {}).get("load") or {}
+
+
+def _how_often(report: Report) -> str:
+    shape = load_shape(report)
+    if shape.get("duration_s") is not None:
+        return f"again and again for {shape['duration_s']:g} s"
+    if shape.get("schedule"):
+        return "by a schedule"
+    return "once each" if report.repeat == 1 else f"{report.repeat} times each"
 
 
 def _leader(model: ModelScore, escape: Escape) -> str:
@@ -68,6 +82,10 @@ def cautions(report: Report) -> list[str]:
     """The report's warnings, led by the one it must not be read without."""
     if report.complete:
         return list(report.warnings)
+    shape = load_shape(report)
+    if shape.get("duration_s") is not None or shape.get("schedule"):
+        cut = "This run was cut short: what was under way is left out, and it cannot be gone on with."
+        return [cut, *report.warnings]
     incomplete = (
         "This run is incomplete: samples that were never sent are left out of F1 and of the success rate; "
         "finish it with --incremental."

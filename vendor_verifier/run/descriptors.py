@@ -8,6 +8,18 @@ from vendor_verifier.errors import UsageError
 
 # Files of the run, the event loop, idle connections that are being replaced, name look-ups.
 _RESERVE = 96
+# Where there is no limit, and where the system knows no such limits but has others of its own.
+_UNLIMITED, _UNKNOWN = 1_000_000, 400
+
+
+def most_connections() -> int:
+    """How many connections this process can have at once, at the most."""
+    try:
+        import resource
+    except ImportError:
+        return _UNKNOWN
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    return _UNLIMITED if hard == resource.RLIM_INFINITY else max(1, hard - _RESERVE)
 
 
 def ensure_descriptors(connections: int) -> None:

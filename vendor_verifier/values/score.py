@@ -116,7 +116,8 @@ class SchemaCounts:
 class EntryInfo:
     """What scoring needs to know of an entry: a line of the ranking without its endpoint, key or limits.
 
-    ``repeat`` is how often it was asked everything, ``None`` for as often as the run says.
+    ``repeat`` is how often it was asked everything, ``None`` for as often as the run says. ``begun`` is how many
+    records were begun where nobody planned how many (by a duration or a schedule): the last repetition may be a part.
     """
 
     model: str
@@ -126,6 +127,7 @@ class EntryInfo:
     provider: str | None = None
     is_baseline: bool = False
     repeat: int | None = None
+    begun: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,206 @@
+"""From what the user asked for to the shape of a load; what contradicts itself is refused before anything is made."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from vendor_verifier.errors import DataError, Problem, ProblemsError
+from vendor_verifier.loaders.schedule import read_schedule
+from vendor_verifier.run.descriptors import most_connections
+from vendor_verifier.run.local import RunEnd
+from vendor_verifier.values.plan import Arrival, Entry, ExecutorChoice, LoadShape, Plan, Task
+
+# Requests in flight per account, where nobody says: of a closed loop, and the most of an open one.
+PLACES = 5
+MOST_PLACES = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class LoadRequest:
+    """The flags of a load's shape as they were given; ``None`` and 0 mean not given. ``arrival`` needs a rate."""
+
+    request_rate: float | None = None
+    arrival: Arrival | None = None
+    replay_schedule: Path | None = None
+    ramp_up_s: float = 0.0
+    warmup: int = 0
+    cooldown: int = 0
+    duration_s: float | None = None
+
+
+def read_load(
+    asked: LoadRequest, *, repeat: int = 1, incremental: bool = False, executor: ExecutorChoice | None = None
+) -> LoadShape:
+    """The shape that was asked for, with the schedule's file read.
+
+    Raises:
+        ProblemsError: flags that contradict each other or the rest of the run, all at once.
+        DataError: the schedule cannot be read.
+    """
+    problems = [*_ranges(asked), *_contradictions(asked), *_with_others(asked, repeat, incremental, executor)]
+    if problems:
+        raise ProblemsError(problems)
+    schedule = (
+        () if asked.replay_schedule is None else read_schedule(_lines(asked.replay_schedule), asked.replay_schedule)
+    )
+    if schedule and asked.warmup >= len(schedule):
+        words = f"{asked.warmup} of the schedule's {len(schedule)} requests would be warm-up; leave some that count"
+        raise ProblemsError([Problem(words, key="--warmup")])
+    return LoadShape(
+        request_rate=asked.request_rate,
+        arrival=asked.arrival or "constant",
+        ramp_up_s=asked.ramp_up_s,
+        warmup=asked.warmup,
+        cooldown=asked.cooldown,
+        duration_s=asked.duration_s,
+        schedule=schedule,
+    )
+
+
+def check_named_samples(load: LoadShape, tasks: Sequence[Task], file: Path | None) -> None:
+    """Every sample that the schedule names takes part in the run.
+
+    Raises:
+        DataError: some do not.
+    """
+    known = {sample.id for task in tasks for sample in task.samples}
+    unknown = dict.fromkeys(due.sample for due in load.schedule if due.sample is not None and due.sample not in known)
+    problems = []
+    for name in unknown:
+        near = difflib.get_close_matches(name, known, 1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        problems.append(Problem(f"names the sample {name!r}, which is not among this run's {len(known)}{hint}", file))
+    if problems:
+        raise DataError(problems[:20])
+
+
+def places(load: LoadShape, stated: int | None, entries: Sequence[Entry]) -> int:
+    """Requests in flight per account: as stated, else 5, else in an open loop as many as this system has files for."""
+    if stated is not None or not load.is_open:
+        return PLACES if stated is None else stated
+    accounts = len({entry.account for entry in entries}) or 1
+    return max(1, min(MOST_PLACES, most_connections() // accounts))
+
+
+def told_load(load: LoadShape) -> dict[str, Any] | None:
+    """The shape as the manifest tells it; of a schedule how many requests and how long. None without a shape."""
+    if not load.is_shaped:
+        return None
+    told = asdict(load)
+    if load.schedule:
+        told["schedule"] = {"count": len(load.schedule), "last_s": load.schedule[-1].at_s}
+    else:
+        del told["schedule"]
+    return told
+
+
+def foreseen(load: LoadShape, planned: int) -> int | None:
+    """How many counted requests an entry will get, of ``planned`` without a shape; None where the vendor decides."""
+    if load.schedule:
+        counted = load.schedule[load.warmup :]
+        until_s = math.inf if load.duration_s is None else counted[0].at_s + load.duration_s
+        return sum(due.at_s < until_s for due in counted)
+    if load.duration_s is None:
+        return planned
+    if load.request_rate is None:
+        return None
+    return math.ceil(load.request_rate * load.duration_s)
+
+
+def due_in(plan: Plan, items: int) -> int | None:
+    """How many records are due in all, ``items`` without a shape; None where the vendors' speed decides."""
+    if not plan.load.plans_by_doing:
+        return items
+    each = foreseen(plan.load, 0)
+    return None if each is None else each * len(plan.entries)
+
+
+def with_begun(entries: Sequence[Mapping[str, Any]], plan: Plan, end: RunEnd) -> list[dict[str, Any]]:
+    """The manifest's entries, told how much was begun where nobody planned how much."""
+    told = [dict(entry) for entry in entries]
+    if plan.load.plans_by_doing:
+        for entry in told:
+            report = (end.load or {}).get((entry["model"], entry["label"]))
+            entry["repeat"] = max(1, report.repetitions) if report is not None else 1
+            entry["begun"] = report.begun if report is not None else 0
+    return told
+
+
+def load_words(load: Mapping[str, Any]) -> str:
+    """A manifest's shape in words: ``50 requests a second (poisson) for 60 s, after 20 of warm-up``."""
+    words = "a fixed number of requests at a time"
+    if load.get("schedule"):
+        words = f"a replayed schedule of {load['schedule']['count']} requests in {load['schedule']['last_s']:g} s"
+    elif load.get("request_rate"):
+        words = f"{load['request_rate']:g} requests a second ({load['arrival']}) to each vendor"
+    if load.get("duration_s") is not None:
+        words += f" for {load['duration_s']:g} s"
+    if load.get("ramp_up_s"):
+        words += f", growing over {load['ramp_up_s']:g} s"
+    aside = [f"{load[name]} of {title}" for name, title in _ASIDE.items() if load.get(name)]
+    return words + (f"; thrown away: {' and '.join(aside)}" if aside else "")
+
+
+_ASIDE = {"warmup": "warm-up", "cooldown": "cool-down"}
+
+
+def _lines(path: Path) -> list[bytes]:
+    try:
+        return path.read_bytes().splitlines()
+    except OSError as error:
+        raise DataError(
+            [Problem(f"cannot be read: {error.strerror or error}", path, key="--replay-schedule")]
+        ) from None
+
+
+def _ranges(asked: LoadRequest) -> Iterator[Problem]:
+    for flag, value, least in (
+        ("--request-rate", asked.request_rate, "above 0"),
+        ("--duration", asked.duration_s, "above 0"),
+        ("--ramp-up", asked.ramp_up_s, "from 0 on"),
+        ("--warmup", asked.warmup, "from 0 on"),
+        ("--cooldown", asked.cooldown, "from 0 on"),
+    ):
+        is_low = value is not None and (value < 0 or (value == 0 and least == "above 0"))
+        if value is not None and (is_low or not math.isfinite(value)):
+            yield Problem(f"read {value:g}; expected a number {least}", key=flag)
+
+
+def _contradictions(asked: LoadRequest) -> Iterator[Problem]:
+    replayed = asked.replay_schedule is not None
+    if replayed and asked.request_rate is not None:
+        yield Problem("a replayed schedule has its own times; leave out one of the two", key="--request-rate")
+    if asked.arrival is not None and asked.request_rate is None:
+        yield Problem(
+            "says how requests of a rate follow each other; add --request-rate, or leave it out", key="--arrival"
+        )
+    if replayed and asked.ramp_up_s:
+        yield Problem("a replayed schedule has its own times; write the ramp into it", key="--ramp-up")
+    if replayed and asked.cooldown:
+        yield Problem("a replayed schedule ends with its last line; write further ones into it", key="--cooldown")
+
+
+def _with_others(
+    asked: LoadRequest, repeat: int, incremental: bool, executor: ExecutorChoice | None
+) -> Iterator[Problem]:
+    by_doing = [flag for flag, value in (("--duration", asked.duration_s), ("--replay-schedule", asked.replay_schedule))
+                if value is not None]  # fmt: skip
+    for flag in by_doing:
+        if repeat != 1:
+            yield Problem("decides how often samples are asked; leave out --repeat", key=flag)
+        if incremental:
+            yield Problem("such a run is one stretch of time and cannot be gone on with; start a new one", key=flag)
+    if asked == LoadRequest() or executor is None:
+        return
+    if executor.name != "local" or executor.workers not in (1, "auto"):
+        which = "--executor dask" if executor.name != "local" else f"--workers {executor.workers}"
+        yield Problem(
+            "the shape of a load is kept by one process; leave it out, or --request-rate, --replay-schedule, "
+            "--ramp-up, --warmup, --cooldown and --duration",
+            key=which,
+        )
