@@ -24,7 +24,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from cost import _write_job
+from cost import write_job
 from serving import NoCompiler, mock_server
 
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -116,7 +116,7 @@ def floors(requests: int, concurrency: int, rounds: int) -> None:
     there: list[float] = []
     with mock_server() as port, tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        _write_job(folder, port, requests)
+        write_job(folder, port, requests)
         with cluster(1, folder) as (address, _):
             for number in range(rounds):
                 pace = ("--request-concurrency", str(concurrency))
@@ -133,7 +133,7 @@ def measure(port: int, workers: int, requests: int, concurrency: int, share: flo
     """One run of ``requests`` samples over ``workers`` workers."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        _write_job(folder, port, requests)
+        write_job(folder, port, requests)
         with cluster(workers, folder) as (address, processes):
             before = sum(map(cpu_s, processes))
             words = ("--executor", "dask", "--dask-scheduler", address)
