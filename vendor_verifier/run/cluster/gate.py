@@ -31,6 +31,8 @@ SETTLE_S = 0.25
 HANG_AFTER_S = 30.0
 
 Send = Callable[..., None]
+# An attempt of which only its success matters.
+_FINE = Attempt(1)
 
 
 @dataclass(slots=True)
@@ -161,20 +163,31 @@ class Gate:
             self._tell("report", *([name, report] for report in message["report"]))
         if session.revoked:
             return
-        for place, attempt, sent_bytes in message.get("heard", ()):
-            self._limiter.heard(self._entries[place], _unpacked(attempt), sent_bytes)
+        for place in message.get("fine", ()):
+            self._ended_well(self._entries[place], _FINE, 0)
+        for place, packed, sent_bytes in message.get("heard", ()):
+            attempt = _unpacked(packed)
+            if attempt.failure is None:
+                self._ended_well(self._entries[place], attempt, sent_bytes)
+            else:
+                self._limiter.heard(self._entries[place], attempt, sent_bytes)
         for place, seconds in message.get("pause", ()):
             self._limiter.pause(self._entries[place], seconds)
         for place, reason in message.get("stop", ()):
             self._limiter.stop(self._entries[place], reason)
-        for place, attempt in message.get("concluded", ()):
-            self._limiter.concluded(self._entries[place], _unpacked(attempt))
+        for place, packed in message.get("concluded", ()):
+            self._limiter.concluded(self._entries[place], _unpacked(packed))
         for place in message.get("release", ()):
             self._release(session, place)
         for place in message.get("acquire", ()):
             self._ask(session, place)
         if "ended" in message:
             self._tell("ended", *([name, dispatch] for dispatch in message["ended"]))
+
+    def _ended_well(self, entry: Entry, attempt: Attempt, sent_bytes: int) -> None:
+        """An attempt that succeeded is also how its turn ended."""
+        self._limiter.heard(entry, attempt, sent_bytes)
+        self._limiter.concluded(entry, attempt)
 
     async def watch(self) -> None:
         """Give up sessions that have been silent too long; runs until cancelled."""
@@ -257,8 +270,6 @@ class Gate:
 
 def _unpacked(attempt: bytes) -> Attempt:
     """As :class:`RemoteLimiter` packed it. The cluster's own channel carries code anyway, so pickle adds no risk."""
-    if not attempt:
-        return Attempt(1)
     found = pickle.loads(attempt)  # noqa: S301 as said above
     assert isinstance(found, Attempt)
     return found

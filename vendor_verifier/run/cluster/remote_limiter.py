@@ -59,10 +59,15 @@ class RemoteLimiter:
         self._outbox.send("stop", [self._place(entry), reason])
 
     def heard(self, entry: Entry, attempt: Attempt, sent_bytes: int) -> None:
-        self._outbox.send("heard", [self._place(entry), self._packed(attempt), sent_bytes])
+        if attempt.failure is None and not self._tells_all:
+            self._outbox.send("fine", self._place(entry))
+        else:
+            self._outbox.send("heard", [self._place(entry), pickle.dumps(self._shortened(attempt)), sent_bytes])
 
     def concluded(self, entry: Entry, attempt: Attempt) -> None:
-        self._outbox.send("concluded", [self._place(entry), self._packed(attempt)])
+        # That a turn ended well follows from what was heard of its last attempt.
+        if attempt.failure is not None:
+            self._outbox.send("concluded", [self._place(entry), pickle.dumps(self._shortened(attempt))])
 
     def answer(self, leaves: Sequence[tuple[int, Leave]]) -> None:
         """What the gate said. A lease that nobody waits for any more goes straight back."""
@@ -95,11 +100,9 @@ class RemoteLimiter:
     def _place(self, entry: Entry) -> int:
         return self._places[(entry.model, entry.label)]
 
-    def _packed(self, attempt: Attempt) -> bytes:
-        """What pacing looks at: how it failed, and what it cost when somebody counts; nothing for a plain success."""
-        if self._tells_all:
-            return pickle.dumps(attempt)
-        return b"" if attempt.failure is None else pickle.dumps(replace(attempt, timing=None, response=None))
+    def _shortened(self, attempt: Attempt) -> Attempt:
+        """What pacing looks at: how it failed, and what it cost when somebody counts."""
+        return attempt if self._tells_all else replace(attempt, timing=None, response=None)
 
 
 class RemoteSlots:
