@@ -33,6 +33,7 @@ def schema() -> dict[str, Any]:
         "defaults": {"anyOf": [{"$ref": "#/$defs/Settings"}, {"type": "null"}]},
         "suites": {"type": ["object", "null"], "additionalProperties": {"type": ["object", "null"]}},
         "gates": gates,
+        "slos": gates,
     }
     assert set(reserved) == set(RESERVED), "a reserved key has no schema"
     return {

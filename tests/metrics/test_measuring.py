@@ -26,6 +26,7 @@ _TIMING = st.builds(
     Timing,
     sent_at=st.just("2026-01-01T00:00:00+00:00"),
     end_ns=st.integers(0, 10**10),
+    scheduled_ns=st.sampled_from([None, 0, -7_000_001]),
     first_token_ns=_NS,
     first_answer_ns=_NS,
     last_token_ns=_NS,
@@ -41,9 +42,9 @@ _ATTEMPT = st.builds(Attempt, st.just(1), timing=st.none() | _TIMING, response=s
 _TURN = st.builds(TurnRecord, st.lists(_ATTEMPT, max_size=2).map(tuple))
 
 
-@given(st.lists(_TURN, min_size=1, max_size=1) | st.lists(_TURN, max_size=3))
-def test_one_look_measures_what_every_metric_measures(turns: list[TurnRecord]) -> None:
-    """For one turn or several, failed or not, timed or not, to the last bit."""
-    record = Record("run", "m", "l", "v", "trigger", "s", 0, tuple(turns))
+@given(st.lists(_TURN, min_size=1, max_size=1) | st.lists(_TURN, max_size=3), st.sampled_from([None, 1.5]))
+def test_one_look_measures_what_every_metric_measures(turns: list[TurnRecord], offered_s: float | None) -> None:
+    """For one turn or several, failed or not, timed or not, due at a moment or not, to the last bit."""
+    record = Record("run", "m", "l", "v", "trigger", "s", 0, tuple(turns), offered_s=offered_s)
     values = tuple(metric.measure(record) for metric in METRICS)
     assert measured(record) == Measured(values, record_decoding(record), record_delivery(record))

@@ -143,6 +143,7 @@ class RunOptions:
     rank_metric: Annotated[tuple[str, ...], many("A suite's score joins the IRF (repeatable).", JUDGE)] = ()
 
     gate: Annotated[tuple[str, ...], many('Threshold "f1 >= 0.9", or preset (repeatable).', JUDGE)] = ()
+    slo: Annotated[tuple[str, ...], many('Of each request: "tps >= 30" (repeatable).', JUDGE)] = ()
     baseline_f1: Annotated[BaselineF1, option("Its F1 in the ranking: 1.0, or measured.", JUDGE)] = "fixed"
 
     output_dir: Annotated[
@@ -211,7 +212,9 @@ class RunOptions:
             use_raw_completions=self.use_raw_completions,
             tokenizer_model=self.tokenizer_model,
             language=self.lang,
-            score=ScoreRequest(self.undecided, self.schema, self.rank_metric, self.gate, self.baseline_f1),
+            score=ScoreRequest(
+                self.undecided, self.schema, self.rank_metric, self.gate, self.baseline_f1, slos=self.slo
+            ),
         )
 
     def _asks_bfcl(self) -> bool:

@@ -28,6 +28,7 @@ def score_command(
     schema: Annotated[SchemaPolicy | None, option("As in run. [default: the run's own]", JUDGE)] = None,
     rank_metric: Annotated[tuple[str, ...], many("A suite's score joins the IRF (repeatable).", JUDGE)] = (),
     gate: Annotated[tuple[str, ...], many('"f1 >= 0.9", or a preset (repeatable). [default: as run]', JUDGE)] = (),
+    slo: Annotated[tuple[str, ...], many('Of each request: "tps >= 30" (repeatable). [default: as run]', JUDGE)] = (),
     baseline_f1: Annotated[BaselineF1 | None, option("As in run. [default: the run's own]", JUDGE)] = None,
     json: Annotated[bool, flag("Print scores.json instead of tables.", OUTPUT)] = False,
     history: Annotated[Path | None, option("History of runs. [default: user data folder]", OUTPUT)] = None,
@@ -42,6 +43,7 @@ def score_command(
         schema_policy=schema,
         rank_metrics=rank_metric or None,
         gates=gate or None,
+        slos=slo or None,
         baseline_f1=baseline_f1,
     )
     unkept = remember(folder, report, file)

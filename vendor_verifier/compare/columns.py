@@ -12,6 +12,7 @@ from vendor_verifier.compare.routing import same_provider
 from vendor_verifier.metrics import METRICS
 from vendor_verifier.metrics.distribution import distribution
 from vendor_verifier.metrics.gaps import ICL, Gaps, merged
+from vendor_verifier.metrics.schedule import FROM_SCHEDULE
 from vendor_verifier.metrics.schema_accuracy import response_validity, schema_counts
 from vendor_verifier.metrics.tps import pooled_tps
 from vendor_verifier.values.record import supersedes
@@ -82,8 +83,12 @@ class Columns:
         return [value for value in column if value is not None]
 
     def distributions(self) -> dict[str, Distribution]:
-        """All of ``METRICS`` but ``success``, whose share is the success rate; and the gaps between pieces."""
+        """All of ``METRICS`` but ``success``, whose share is the success rate; and the gaps between pieces.
+
+        What is timed from a schedule stands there only where there was one.
+        """
         single = {metric.name: distribution(self.values(metric.name)) for metric in METRICS if metric.name != "success"}
+        single = {name: found for name, found in single.items() if found.n or name not in FROM_SCHEDULE}
         return single | {ICL: merged(self.gaps.values()).distribution()}
 
     def tally(self, fact: str) -> dict[str, int]:

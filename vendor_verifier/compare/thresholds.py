@@ -92,6 +92,22 @@ def meets(threshold: Threshold, value: float | None) -> bool | None:
     return value <= threshold.number if threshold.comparison == "<=" else value >= threshold.number
 
 
+def parse_slo(text: str) -> Threshold:
+    """Read a threshold that every single request is held to by itself.
+
+    Raises:
+        ThresholdError: it does not follow the grammar, or is about more than one request.
+    """
+    slo = parse_threshold(text)
+    gate = f"write --gate {text.strip()!r}"
+    if slo.percentile is not None:
+        raise _error(text, f"a single request has no percentile, it keeps an SLO or not; {gate} to judge the run")
+    if slo.metric not in REQUEST_METRICS or slo.ceiling:
+        known = ", ".join(REQUEST_METRICS)
+        raise _error(text, f"no single request has it; an SLO is about one of {known}; {gate} to judge the run")
+    return slo
+
+
 def _check_metric(text: str, metric: str, extra: Collection[str]) -> None:
     known = (*THRESHOLD_METRICS, *extra)
     if metric not in known:

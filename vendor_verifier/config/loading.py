@@ -31,7 +31,8 @@ _OVERRIDES = ("temperature", "max_tokens", "extra_body")
 
 @dataclass(frozen=True, slots=True)
 class StatedGate:
-    """A condition as the file writes it, under ``gates:`` of one model or (``None``) of all; ``place`` has no message.
+    """A condition as the file writes it, under ``gates:`` of one model or (``None``) of all, or under ``slos:``;
+    ``place`` has no message.
 
     What the words mean is not read here: which evaluations take part is not known yet.
     """
@@ -53,6 +54,7 @@ class Configuration:
     defaults: Mapping[str, Any] = field(default_factory=dict)
     suites: Mapping[str, Any] = field(default_factory=dict)
     gates: tuple[StatedGate, ...] = ()
+    slos: tuple[StatedGate, ...] = ()
     warnings: tuple[str, ...] = ()
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
 
@@ -78,6 +80,7 @@ def load_config(
     findings, root = _open(config_path)
     defaults = _defaults(root, findings)
     suites, gates = _suites(root, findings), _all_gates(root, findings)
+    slos = tuple(_conditions(root, ("slos",), None, findings))
     refused = _override_problems(wanted)
     findings.add(Problem(text, key="--" + name.replace("_", "-")) for name, text in refused.items())
     wanted = {name: value for name, value in wanted.items() if name not in refused}
@@ -91,7 +94,7 @@ def load_config(
     entries = _with_baselines(keyed.entries, drafts, findings)
     _warn(selected, findings)
     written = plain(root.items["defaults"]) if "defaults" in root.items else {}
-    return Configuration(entries, written or {}, suites, gates, tuple(findings.warnings), keyed.secrets)
+    return Configuration(entries, written or {}, suites, gates, slos, tuple(findings.warnings), keyed.secrets)
 
 
 def _open(path: Path) -> tuple[Findings, Table]:
@@ -142,18 +145,20 @@ def _suites(root: Table, findings: Findings) -> Mapping[str, Any]:
 def _all_gates(root: Table, findings: Findings) -> tuple[StatedGate, ...]:
     """The conditions for all models, then those of each model, as they stand in the file."""
     owners = [name for name, node in root.items.items() if name not in RESERVED and isinstance(node, Table)]
-    found = list(_gates(root, ("gates",), None, findings))
+    found = list(_conditions(root, ("gates",), None, findings))
     for model in owners:
         section = root.items[model]
         assert isinstance(section, Table)
-        found += _gates(section, (model, "gates"), model, findings)
+        found += _conditions(section, (model, "gates"), model, findings)
     return tuple(found)
 
 
-def _gates(owner: Table, path: KeyPath, model: str | None, findings: Findings) -> Iterator[StatedGate]:
-    if _is_absent(owner, "gates"):
+def _conditions(owner: Table, path: KeyPath, model: str | None, findings: Findings) -> Iterator[StatedGate]:
+    """The list under the last key of ``path``."""
+    key = str(path[-1])
+    if _is_absent(owner, key):
         return
-    node = owner.items["gates"]
+    node = owner.items[key]
     if not isinstance(node, Listing):
         findings.problem(path, f"read {describe_node(node, path)}; expected a list of conditions")
         return

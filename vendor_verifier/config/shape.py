@@ -17,7 +17,7 @@ from vendor_verifier.config.nodes import Listing, Node, Path, Scalar, Table, fin
 from vendor_verifier.config.secret_text import abbreviated, holds_secret, shown
 
 Shape = TypeVar("Shape", bound=BaseModel)
-RESERVED = ("defaults", "suites", "gates")
+RESERVED = ("defaults", "suites", "gates", "slos")
 
 
 class Price(BaseModel):

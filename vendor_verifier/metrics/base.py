@@ -1,6 +1,7 @@
 """What a record metric is, and how the turns of one record become one number; it defines no metric.
 
-Every metric is taken over successes only: a record of which any turn failed measures nothing but ``success``.
+Every metric is taken over successes only: a record of which any turn failed measures nothing but ``success``, and how
+late we were ourselves (``schedule_lag_ms``).
 """
 
 from __future__ import annotations

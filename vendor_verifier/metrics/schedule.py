@@ -45,6 +45,7 @@ def schedule_lag_ms(record: Record) -> float | None:
 TTFT = Metric("ttft_from_schedule_ms", "lower", "ms", ttft_from_schedule_ms)
 E2E = Metric("e2e_from_schedule_ms", "lower", "ms", e2e_from_schedule_ms)
 LAG = Metric("schedule_lag_ms", "lower", "ms", schedule_lag_ms)
+FROM_SCHEDULE = frozenset({TTFT.name, E2E.name, LAG.name})
 _NONE = (None, None, None)
 
 

@@ -66,4 +66,4 @@ def _notes(one: StoredTrials, other: StoredTrials, samples: list[str]) -> Iterat
 
 def _policies(stored: StoredTrials) -> ScoreRequest:
     """What changes figures; gates only look at them, and what the baseline is given concerns ranks."""
-    return replace(stored.score, gates=(), model_gates={}, baseline_f1="fixed")
+    return replace(stored.score, gates=(), model_gates={}, slos=(), baseline_f1="fixed")

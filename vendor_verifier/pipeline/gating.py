@@ -10,7 +10,7 @@ from vendor_verifier.compare.estimates import estimates_of, gap_to, percentile_e
 from vendor_verifier.compare.gates import judge_gates
 from vendor_verifier.compare.noise_floor import gap
 from vendor_verifier.compare.panel import Panel
-from vendor_verifier.compare.thresholds import PRESETS, parse_threshold
+from vendor_verifier.compare.thresholds import PRESETS, parse_slo, parse_threshold
 from vendor_verifier.compare.trials import Trials
 from vendor_verifier.config.loading import StatedGate
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
@@ -49,6 +49,36 @@ def check_gates(stated: Sequence[StatedGate], typed: Sequence[str], suites: Coll
     """
     places = [(gate.text, gate.place) for gate in stated] + [(text, Problem("", key="--gate")) for text in typed]
     return tuple(_read(places, suites))
+
+
+def read_slos(texts: Sequence[str]) -> tuple[Threshold, ...]:
+    """What every single request is held to, each once.
+
+    Raises:
+        ProblemsError: all that do not follow the grammar or are not about one request, at once.
+    """
+    return _slos([(text, Problem("", key="slos")) for text in texts])
+
+
+def check_slos(stated: Sequence[StatedGate], typed: Sequence[str]) -> tuple[Threshold, ...]:
+    """The same for those of the config and of the command line, before anything is sent.
+
+    Raises:
+        ProblemsError: as :func:`read_slos`, each with its place.
+    """
+    return _slos([(slo.text, slo.place) for slo in stated] + [(text, Problem("", key="--slo")) for text in typed])
+
+
+def _slos(places: Sequence[tuple[str, Problem]]) -> tuple[Threshold, ...]:
+    found, problems = [], []
+    for text, place in places:
+        try:
+            found.append(parse_slo(text))
+        except UsageError as error:
+            problems.append(replace(place, message=str(error)))
+    if problems:
+        raise ProblemsError(problems)
+    return tuple(dict.fromkeys(found))
 
 
 def _read(places: Sequence[tuple[str, Problem]], suites: Collection[str]) -> list[Threshold]:

@@ -13,7 +13,7 @@ from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.pipeline.bfcl_data import SUITE as BFCL
 from vendor_verifier.pipeline.bfcl_data import bfcl_dataset, not_run_lines
 from vendor_verifier.pipeline.datasets import Dataset, chosen_samples, suite_dataset
-from vendor_verifier.pipeline.gating import check_gates
+from vendor_verifier.pipeline.gating import check_gates, check_slos
 from vendor_verifier.pipeline.request import RunRequest
 from vendor_verifier.pipeline.shaping import check_named_samples, places, read_load
 from vendor_verifier.pipeline.wires import as_raw_completions, run_wires
@@ -58,6 +58,7 @@ def prepare(request: RunRequest, environ: Mapping[str, str], *, require_keys: bo
     )
     _check_rank_metrics(request)
     check_gates(configuration.gates, request.score.gates, request.suites)
+    check_slos(configuration.slos, request.score.slos)
     options = suite_options(configuration.suites, request.suite_options)
     rest_keys = _rest_keys(request, environ)
     datasets: dict[str, Dataset] = {}

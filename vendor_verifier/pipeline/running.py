@@ -108,12 +108,14 @@ def run(
 def _open_folder(request: RunRequest, prepared: Prepared) -> tuple[RunFolder, dict[str, Any]]:
     """A new folder with its manifest, or the one to go on with."""
     score = with_stated_gates(request.score, prepared.configuration.gates)
+    score = replace(score, slos=(*(slo.text for slo in prepared.configuration.slos), *score.slos))
     if request.incremental:
         folder = RunFolder(request.output_dir or latest_run(RUNS))
         manifest = folder.read_manifest()
         refuse_other_plan(folder, manifest, prepared.plan)
         gates = {"gates": score.gates, "model_gates": score.model_gates} if score.gates or score.model_gates else {}
-        return folder, manifest | {"status": "running", "score": {**manifest.get("score", {}), **gates}}
+        slos = {"slos": score.slos} if score.slos else {}
+        return folder, manifest | {"status": "running", "score": {**manifest.get("score", {}), **gates, **slos}}
     folder = RunFolder(request.output_dir or RUNS / datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ"))
     if folder.manifest_file.exists():
         raise RunFolderError(f"{folder.path} already holds a run; add --incremental to go on with it, or name another")

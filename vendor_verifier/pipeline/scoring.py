@@ -9,13 +9,14 @@ from typing import Any
 
 from vendor_verifier.compare.columns import Columns
 from vendor_verifier.compare.details import Gathering, gather_details
+from vendor_verifier.compare.goodput import Spans, with_goodput
 from vendor_verifier.compare.ranking import RANK_METRICS
 from vendor_verifier.compare.scoreboard import score_run
 from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.errors import RunFolderError
 from vendor_verifier.pipeline.auditing import Audits
 from vendor_verifier.pipeline.bfcl_pages import write_bfcl_pages
-from vendor_verifier.pipeline.gating import read_gates
+from vendor_verifier.pipeline.gating import read_gates, read_slos
 from vendor_verifier.pipeline.guarding import ending_warnings
 from vendor_verifier.pipeline.judges import ready_suite, unjudged_reasons
 from vendor_verifier.pipeline.judging import judge_report
@@ -65,6 +66,7 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
     chosen = score_request(manifest)
     for texts in (chosen.gates, *chosen.model_gates.values()):
         read_gates(texts, [task["suite"] for task in manifest.get("tasks") or ()])
+    slos = read_slos(chosen.slos)
     warnings: list[str] = list(manifest.get("warnings", ()))
     warnings += ending_warnings(manifest)
     stored = _tasks(folder, manifest)
@@ -87,10 +89,11 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
         infos, played, suites={name: each for name, each in suites.items() if _is_cheap(each)}, repeat=repeat
     )
     columns: dict[tuple[str, str], Columns] = {}
+    spans = Spans(frozenset(task.suite for task in played if not task.apart)) if slos else None
     report = score_run(
         infos,
         played,
-        _passing(folder.read_records(bad_line), audits, details),
+        _passing(folder.read_records(bad_line), audits, details, spans),
         suites=suites,
         repeat=repeat,
         undecided=chosen.undecided,
@@ -105,6 +108,9 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
         baseline_f1=chosen.baseline_f1,
         columns=columns,
     )
+    if spans is not None:
+        # Between two sittings there is a pause of ours, which is nobody's rate.
+        report = with_goodput(report, columns, slos, spans if len(manifest.get("executors", ())) < 2 else None)
     return replace(
         report,
         # Records are read while scoring, so what cannot be read is only known now.
@@ -114,11 +120,13 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
     )
 
 
-def _passing(records: Iterable[Record], audits: Audits, details: Gathering) -> Iterator[Record]:
+def _passing(records: Iterable[Record], audits: Audits, details: Gathering, spans: Spans | None) -> Iterator[Record]:
     """The same records, noted on their way by who judges bills and identities and who picks examples."""
     for record in records:
         audits.take(record)
         details.take(record)
+        if spans is not None:
+            spans.take(record)
         yield record
 
 

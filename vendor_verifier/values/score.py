@@ -175,6 +175,24 @@ class PlayedTask:
 
 
 @dataclass(frozen=True, slots=True)
+class Goodput:
+    """How many of one vendor's requests kept every SLO.
+
+    Of ``asked``, ``good`` did; ``failed`` never came, ``unmeasured`` broke none that could be measured, the rest broke
+    one. ``kept``: SLO → requests that kept it. ``per_s`` is good ÷ ``seconds``, from the first send to the last end.
+    """
+
+    asked: int
+    good: int
+    unmeasured: int
+    failed: int
+    kept: Mapping[str, int]
+    share: float | None = None
+    seconds: float | None = None
+    per_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class VendorScore:
     """Everything known about one entry of one model.
 
@@ -212,6 +230,7 @@ class VendorScore:
     irf_global: float | None = None
     ranks: Mapping[str, float] = field(default_factory=dict)
     suites: Mapping[str, SuiteScore] = field(default_factory=dict)
+    goodput: Goodput | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,110 @@
+"""Goodput: how many requests kept every SLO, and how many of those a second; it draws no conclusion.
+
+A request is one record, all its turns and tries. It is
+
+- **good** when it succeeded and its own figure keeps every SLO,
+- **missed** when it succeeded and some figure breaks one, or when it failed: an answer that never came keeps nothing,
+- **unmeasured** when it succeeded, broke none, and some figure could not be measured (an answer that came whole has no
+  TTFT). It is not good either, because nobody knows, but it is counted apart.
+
+    share = good ÷ asked             asked as in the success rate: charged to the vendor, lost rows included
+    goodput = good ÷ (last end − first send), in requests a second of wall time
+
+The time runs from the first request that was sent, recorded and charged to the end of the last answer or failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from vendor_verifier.compare.columns import Columns
+from vendor_verifier.compare.facts import Facts
+from vendor_verifier.compare.thresholds import REQUEST_METRICS, meets
+from vendor_verifier.metrics import METRICS
+from vendor_verifier.values.judgement import Threshold
+from vendor_verifier.values.record import Attempt, Record
+from vendor_verifier.values.score import Goodput, Report, VendorScore
+
+_POSITION = {metric.name: position for position, metric in enumerate(METRICS)}
+
+
+@dataclass(slots=True)
+class Spans:
+    """From when to when each entry was asked in ``suites``: (model, label) → seconds of first send and last end."""
+
+    suites: frozenset[str]
+    seen: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
+
+    def take(self, record: Record) -> None:
+        """Note when a record's requests began and ended."""
+        sent = [moment for turn in record.turns for attempt in turn.attempts if (moment := _span(attempt)) is not None]
+        if not sent or record.suite not in self.suites:
+            return
+        key = (record.model, record.label)
+        first, last = min(begin for begin, _ in sent), max(end for _, end in sent)
+        known = self.seen.get(key)
+        self.seen[key] = (first, last) if known is None else (min(first, known[0]), max(last, known[1]))
+
+    def seconds(self, model: str, label: str) -> float | None:
+        """Wall seconds from the first send to the last end; ``None`` when nothing was sent."""
+        known = self.seen.get((model, label))
+        return None if known is None else known[1] - known[0]
+
+
+def goodput(columns: Columns, slos: Sequence[Threshold], *, asked: int, seconds: float | None) -> Goodput:
+    """One entry's requests held to ``slos``; ``asked`` is what its success rate divides by.
+
+    ``seconds`` None leaves the rate open, as where a run was gone on with after a pause.
+    """
+    kept = dict.fromkeys(map(str, slos), 0)
+    good = unmeasured = failed = 0
+    for facts in columns.rows.values():
+        if not facts.succeeded:
+            failed += facts.charged
+            continue
+        verdicts = [meets(slo, _value(facts, slo)) for slo in slos]
+        for name, verdict in zip(kept, verdicts, strict=True):
+            kept[name] += verdict is True
+        good += all(verdicts)
+        unmeasured += False not in verdicts and None in verdicts
+    return Goodput(
+        asked=asked,
+        good=good,
+        unmeasured=unmeasured,
+        failed=failed,
+        kept=kept,
+        share=good / asked if asked else None,
+        seconds=seconds,
+        per_s=good / seconds if seconds and asked else None,
+    )
+
+
+def with_goodput(
+    report: Report, columns: Mapping[tuple[str, str], Columns], slos: Sequence[Threshold], spans: Spans | None
+) -> Report:
+    """The report with every vendor's goodput; without ``spans`` no rate."""
+
+    def of(model: str, vendor: VendorScore) -> VendorScore:
+        seconds = None if spans is None else spans.seconds(model, vendor.label)
+        asked = vendor.measured.get("success_rate", 0)
+        return replace(vendor, goodput=goodput(columns[model, vendor.label], slos, asked=asked, seconds=seconds))
+
+    models = (replace(each, vendors=tuple(of(each.model, one) for one in each.vendors)) for each in report.models)
+    return replace(report, models=tuple(models))
+
+
+def _value(facts: Facts, slo: Threshold) -> float | None:
+    return facts.values[_POSITION[REQUEST_METRICS[slo.metric]]]
+
+
+def _span(attempt: Attempt) -> tuple[float, float] | None:
+    """Begin and end of one attempt in seconds since the epoch; None when it was never sent."""
+    if attempt.timing is None:
+        return None
+    try:
+        begin = datetime.fromisoformat(attempt.timing.sent_at).timestamp()
+    except ValueError:
+        return None
+    return begin, begin + attempt.timing.end_ns / 1e9
