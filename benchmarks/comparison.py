@@ -1,0 +1,116 @@
+"""Product, raw limit and peers in turns at the same work; it says what it compares and leaves no failure out."""
+
+from __future__ import annotations
+
+import functools
+import json
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import cost
+import summary
+from environments import CannotInstall, prepared
+from observing import Observation, observed
+from peers.peer import Job, NotDone, Peer
+from process_tree import Failed, measured
+
+_LONGEST_S = 1200.0
+Say = Callable[[str], None]
+Measure = Callable[[int, int, int], cost.Cost]
+
+
+@dataclass(slots=True)
+class Subject:
+    """What is measured at one size; ``measure`` takes port, requests, concurrency."""
+
+    name: str
+    does: str
+    requests: int
+    measure: Measure
+    posts: int = 1
+    seen: list[Observation] = field(default_factory=list)
+    failed: str | None = None
+
+
+def peer_cost(peer: Peer, home: Path, uvloop: bool, port: int, requests: int, concurrency: int) -> cost.Cost:
+    """Run a peer once in a folder of its own, and have it prove that it did the work.
+
+    Raises:
+        Failed: it ended with an error. NotDone: it ended well without having done the work.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        cost.write_job(folder, port, requests)
+        _write_bodies(folder)
+        job = Job(home, folder, port, requests, concurrency, uvloop)
+        used = measured(peer.command(job), folder, _LONGEST_S, peer.environ)
+        try:
+            peer.check(job)
+        except (OSError, LookupError, ValueError) as unreadable:
+            raise NotDone(f"its results cannot be read: {unreadable!r}") from unreadable
+        return used
+
+
+def _write_bodies(folder: Path) -> None:
+    """The samples as whole requests, for peers that send what they are given."""
+    common = {"model": cost.MODEL, "stream": True, "stream_options": {"include_usage": True}}
+    with (folder / "samples.jsonl").open() as samples, (folder / "bodies.jsonl").open("w") as bodies:
+        for line in samples:
+            bodies.write(json.dumps({**common, **json.loads(line)}) + "\n")
+
+
+def gather(peers: Sequence[Peer], scale: float, uvloop: bool, say: Say) -> tuple[list[Subject], dict[str, str]]:
+    """Subjects by size, product and limit at every size that a peer is measured at; and why peers are missing."""
+    subjects: list[Subject] = []
+    missing: dict[str, str] = {}
+    for peer in peers:
+        say(f"installing {peer.name} {peer.version}")
+        try:
+            measure = functools.partial(peer_cost, peer, prepared(peer), uvloop)
+        except CannotInstall as reason:
+            missing[f"{peer.name} {peer.version}"] = f"cannot be installed: {reason}"
+            continue
+        name = peer.name if peer.version in peer.name else f"{peer.name} {peer.version}"
+        subjects.append(Subject(name, peer.does, max(100, round(peer.requests * scale)), measure, peer.posts))
+    for size in {one.requests for one in subjects} or {round(20_000 * scale)}:
+        subjects.append(Subject("**product**", "asks, judges every call, stores, scores, reports", size, cost.product))
+        subjects.append(Subject("raw limit", "bare asyncio protocol, parsed; no product around it", size, cost.raw))
+    return sorted(subjects, key=lambda one: -one.requests), missing
+
+
+def take_turns(subjects: Sequence[Subject], port: int, concurrency: int, rounds: int, say: Say) -> None:
+    """Measure all subjects once a round, every other round backwards, so that a drift of the machine meets all."""
+    for turn in range(rounds):
+        for subject in subjects if turn % 2 == 0 else reversed(subjects):
+            if subject.failed is not None:
+                continue
+            run = functools.partial(subject.measure, port, subject.requests, concurrency)
+            try:
+                seen = observed(port, subject.requests, subject.posts, run)
+            except (Failed, NotDone) as reason:
+                subject.failed = str(reason)
+                say(f"{subject.name}: {reason}")
+                continue
+            subject.seen.append(seen)
+            say(f"round {turn + 1}/{rounds}  {subject.requests:6} × {subject.name}: {seen.us_per_request:,.0f} µs")
+
+
+def page(subjects: Sequence[Subject], missing: Mapping[str, str]) -> str:
+    """The table of all that was measured, dearest last within a size, and a list of what was not."""
+    whole = [one for one in subjects if one.failed is None]
+    rows = [_row(one, whole) for one in sorted(whole, key=lambda one: (-one.requests, one.seen[-1].us_per_request))]
+    head = ["program", "requests", "CPU µs/request", "÷ product", "÷ raw limit", "wall s", "peak MB", "what it does"]
+    failed = {one.name: f"failed: {' '.join(one.failed.split())[:300]}" for one in subjects if one.failed is not None}
+    skipped = [f"- {name}: {why}" for name, why in {**missing, **failed}.items()]
+    return summary.table(head, rows) + ("\n\nSkipped:\n\n" + "\n".join(skipped) if skipped else "")
+
+
+def _row(one: Subject, whole: Sequence[Subject]) -> list[object]:
+    at_size = {other.name: other.seen for other in whole if other.requests == one.requests}
+    ratios = [f"{summary.ratio(one.seen, at_size[name]):,.2f}" for name in ("**product**", "raw limit")]
+    return [
+        one.name, f"{one.requests:,}", summary.per_request(one.seen), *ratios,
+        summary.wall_s(one.seen), summary.peak_mb(one.seen), one.does,
+    ]  # fmt: skip

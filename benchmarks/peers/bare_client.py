@@ -1,0 +1,31 @@
+"""Peers that are a client library only: a program of ``programs/`` asks with it; no harness, no scores, no files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from peers.peer import Job, demand
+
+PROGRAMS = Path(__file__).with_name("programs")
+
+
+def asking(program: str) -> Callable[[Job], Sequence[str]]:
+    """The command that runs ``program`` in the peer's environment."""
+
+    def command(job: Job) -> Sequence[str]:
+        words = [job.program("python"), str(PROGRAMS / program), job.url, "bodies.jsonl", str(job.concurrency)]
+        return [*words, "--uvloop"] if job.uvloop else words
+
+    return command
+
+
+def all_whole(job: Job) -> None:
+    """Every answer came, with its text, its tool call, and a moment for each token.
+
+    Raises:
+        NotDone: some did not.
+    """
+    told = json.loads((job.folder / "said.txt").read_text().splitlines()[-1])
+    demand(told, {"answers": job.requests, "whole": job.requests}, "answers")
