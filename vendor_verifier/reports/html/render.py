@@ -12,9 +12,12 @@ import hashlib
 from importlib.resources import files
 from typing import Any
 
+from vendor_verifier.reports.clock import clock_lines
 from vendor_verifier.reports.escape import visible
 from vendor_verifier.reports.html import charts, ranking, svg
 from vendor_verifier.reports.html.judged import judged_sections
+from vendor_verifier.reports.html.latency import latency_section
+from vendor_verifier.reports.html.load import asked, offered
 from vendor_verifier.reports.html.pictures import model_charts
 from vendor_verifier.reports.html.tables import label
 from vendor_verifier.reports.html.texts import HTML_LANG, Language, Texts
@@ -56,7 +59,7 @@ def _page(report: Report, t: Texts, most: int) -> str:
 
     style, script = _part("page.css"), _part("page.js")
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    template = environment.from_string(_part("page.html.j2"))
+    template = environment.from_string(_part("table.html.j2") + _part("page.html.j2"))
     text: str = template.render(
         t=t,
         lang=HTML_LANG[t.language],
@@ -91,8 +94,7 @@ def _content(report: Report, t: Texts, most: int) -> dict[str, Any]:
 
 
 def _meta(report: Report, t: Texts) -> list[str]:
-    entries = sum(len(model.vendors) for model in report.models)
-    told = [t("asked", samples=report.samples, repeat=report.repeat, vendors=entries)]
+    told = [asked(report, t)]
     if report.details is not None and report.details.started_at is not None:
         told.append(t("started", when=_minute(report.details.started_at)))
     tool = report.manifest.get("tool")
@@ -125,10 +127,10 @@ def _model(position: int, model: ModelScore, report: Report, t: Texts, most: int
         "ranking": ranking.ranking(model, verdict, t),
         "footnotes": ranking.footnotes(model, report, t),
         "charts": model_charts(model, verdict, details, t),
-        "sections": judged_sections(model, verdict, t),
+        "sections": [*latency_section(model, t), *judged_sections(model, verdict, t)],
         "suites": suite_tables(model, t),
         "vendors": [
-            vendor_view(index, vendor, model, details.get(vendor.label), t, most)
+            vendor_view(index, vendor, model, details.get(vendor.label), offered(vendor, model, report, t), t, most)
             for index, vendor in enumerate(model.vendors)
         ],
     }
@@ -144,6 +146,7 @@ def _method(report: Report, t: Texts) -> list[str]:
         t("method_tokens"),
         t("method_ttft"),
         t("method_tps"),
+        *map(visible, clock_lines(report, t)),
         t("method_place"),
         t("method_missing"),
         *([t("method_contents")] if report.details is not None else []),
