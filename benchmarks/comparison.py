@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 
 import cost
 import summary
@@ -17,6 +18,9 @@ from peers.peer import Job, NotDone, Peer
 from process_tree import Failed, measured
 
 _LONGEST_S = 1200.0
+PRODUCT, LIMIT = "**product**", "raw limit"
+_PRODUCT_DOES = "whole command: asks, judges every call, stores, scores, reports"
+_LIMIT_DOES = "bare asyncio protocol, parsed; no product around it"
 Say = Callable[[str], None]
 Measure = Callable[[int, int, int], cost.Cost]
 
@@ -30,6 +34,7 @@ class Subject:
     requests: int
     measure: Measure
     posts: int = 1
+    optional: bool = True
     seen: list[Observation] = field(default_factory=list)
     failed: str | None = None
 
@@ -66,17 +71,16 @@ def gather(peers: Sequence[Peer], scale: float, uvloop: bool, say: Say) -> tuple
     subjects: list[Subject] = []
     missing: dict[str, str] = {}
     for peer in peers:
-        say(f"installing {peer.name} {peer.version}")
+        say(f"installing {peer.title}")
         try:
             measure = functools.partial(peer_cost, peer, prepared(peer), uvloop)
         except CannotInstall as reason:
-            missing[f"{peer.name} {peer.version}"] = f"cannot be installed: {reason}"
+            missing[peer.title] = f"cannot be installed: {reason}"
             continue
-        name = peer.name if peer.version in peer.name else f"{peer.name} {peer.version}"
-        subjects.append(Subject(name, peer.does, max(100, round(peer.requests * scale)), measure, peer.posts))
+        subjects.append(Subject(peer.title, peer.does, max(100, round(peer.requests * scale)), measure, peer.posts))
     for size in {one.requests for one in subjects} or {round(20_000 * scale)}:
-        subjects.append(Subject("**product**", "asks, judges every call, stores, scores, reports", size, cost.product))
-        subjects.append(Subject("raw limit", "bare asyncio protocol, parsed; no product around it", size, cost.raw))
+        subjects.append(Subject(PRODUCT, _PRODUCT_DOES, size, cost.product, optional=False))
+        subjects.append(Subject(LIMIT, _LIMIT_DOES, size, cost.raw, optional=False))
     return sorted(subjects, key=lambda one: -one.requests), missing
 
 
@@ -90,6 +94,8 @@ def take_turns(subjects: Sequence[Subject], port: int, concurrency: int, rounds:
             try:
                 seen = observed(port, subject.requests, subject.posts, run)
             except (Failed, NotDone) as reason:
+                if not subject.optional:
+                    raise
                 subject.failed = str(reason)
                 say(f"{subject.name}: {reason}")
                 continue
@@ -100,16 +106,20 @@ def take_turns(subjects: Sequence[Subject], port: int, concurrency: int, rounds:
 def page(subjects: Sequence[Subject], missing: Mapping[str, str]) -> str:
     """The table of all that was measured, dearest last within a size, and a list of what was not."""
     whole = [one for one in subjects if one.failed is None]
-    rows = [_row(one, whole) for one in sorted(whole, key=lambda one: (-one.requests, one.seen[-1].us_per_request))]
+    rows = [_row(one, whole) for one in sorted(whole, key=_place)]
     head = ["program", "requests", "CPU µs/request", "÷ product", "÷ raw limit", "wall s", "peak MB", "what it does"]
-    failed = {one.name: f"failed: {' '.join(one.failed.split())[:300]}" for one in subjects if one.failed is not None}
-    skipped = [f"- {name}: {why}" for name, why in {**missing, **failed}.items()]
+    failed = {one.name: f"failed: {one.failed}" for one in subjects if one.failed is not None}
+    skipped = [f"- {name}: {summary.without_places(why)}" for name, why in {**missing, **failed}.items()]
     return summary.table(head, rows) + ("\n\nSkipped:\n\n" + "\n".join(skipped) if skipped else "")
+
+
+def _place(one: Subject) -> tuple[int, float]:
+    return -one.requests, median(seen.us_per_request for seen in one.seen)
 
 
 def _row(one: Subject, whole: Sequence[Subject]) -> list[object]:
     at_size = {other.name: other.seen for other in whole if other.requests == one.requests}
-    ratios = [f"{summary.ratio(one.seen, at_size[name]):,.2f}" for name in ("**product**", "raw limit")]
+    ratios = [f"{summary.ratio(one.seen, at_size[name]):,.2f}" for name in (PRODUCT, LIMIT)]
     return [
         one.name, f"{one.requests:,}", summary.per_request(one.seen), *ratios,
         summary.wall_s(one.seen), summary.peak_mb(one.seen), one.does,

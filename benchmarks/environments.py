@@ -51,8 +51,7 @@ def recipe(peer: Peer, pins: str) -> str:
 
 
 def last_words(said: str | bytes) -> str:
-    """The last error pip named, in one line without addresses: it goes into a table."""
+    """The last error that pip named."""
     text = said.decode(errors="replace") if isinstance(said, bytes) else said
     errors = [line for line in text.splitlines() if line.startswith("ERROR:")]
-    line = (errors or text.splitlines() or ["pip said nothing"])[-1]
-    return " ".join(word for word in line.split() if "://" not in word)[:200]
+    return (errors or text.splitlines() or ["pip said nothing"])[-1]

@@ -39,32 +39,39 @@ def measured(command: Sequence[str], folder: Path, longest_s: float, environ: Ma
     Raises:
         Failed: it ended with an error, or was ended after ``longest_s``.
     """
-    adopt_orphans()
-    known = set(_children())
-    said = folder / "said.txt"
-    began = time.perf_counter()
-    with said.open("wb") as out:
-        child = subprocess.Popen(
-            [*pinned(CLIENT_CORE), *command],
-            cwd=folder, stdout=out, stderr=subprocess.STDOUT, env={**os.environ, **environ}, start_new_session=True,
-        )  # fmt: skip
+    with _adopting_orphans():
+        known = set(_children())
+        said = folder / "said.txt"
+        began = time.perf_counter()
+        with said.open("wb") as out:
+            child = subprocess.Popen(
+                [*pinned(CLIENT_CORE), *command],
+                cwd=folder, stdout=out, stderr=subprocess.STDOUT, env={**os.environ, **environ}, start_new_session=True,
+            )  # fmt: skip
         watchdog = threading.Timer(longest_s, _end_session, [child.pid])
         watchdog.start()
         with _sampled(child.pid) as memory:
             _, status, used = os.wait4(child.pid, 0)
         watchdog.cancel()
-    wall_s = time.perf_counter() - began
-    child.returncode = os.waitstatus_to_exitcode(status)
-    cpu_s = used.ru_utime + used.ru_stime + sum(_cpu_s(one) for one in _orphans(known))
+        wall_s = time.perf_counter() - began
+        child.returncode = os.waitstatus_to_exitcode(status)
+        cpu_s = _cpu_s(used) + sum(map(_cpu_s, _orphans(known)))
     if child.returncode:
         raise Failed(f"ended with {child.returncode} after {wall_s:.0f} s: {said.read_text(errors='replace')[-1500:]}")
     return Cost(cpu_s, wall_s, memory.peak_mb if memory.processes > 1 else used.ru_maxrss / 1024)
 
 
-def adopt_orphans() -> None:
-    """Make this process the parent of what its descendants leave behind; nothing happens where that is impossible."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_ADOPT_ORPHANS, 1, 0, 0, 0)
+@contextlib.contextmanager
+def _adopting_orphans() -> Iterator[None]:
+    """Be the parent of what descendants leave behind, for the block only; nothing happens where that is impossible."""
+    prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
+    if prctl is not None:
+        prctl(_ADOPT_ORPHANS, 1, 0, 0, 0)
+    try:
+        yield
+    finally:
+        if prctl is not None:
+            prctl(_ADOPT_ORPHANS, 0, 0, 0, 0)
 
 
 def _cpu_s(used: resource.struct_rusage) -> float:

@@ -51,6 +51,11 @@ def elsewhere(observations: Iterable[Observation]) -> str:
     return f"{kind}: other programs used {typical:.2f} cores in the median measurement, {most:.2f} in the worst."
 
 
+def without_places(said: str) -> str:
+    """What a program said, in one line of at most 300 characters, without addresses and paths: it goes into a page."""
+    return " ".join(word for word in said.split() if "/" not in word and "\\" not in word)[:300]
+
+
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A Markdown table; a bar in a cell is escaped, because peers' own words end up here."""
     lines = [head, ["---"] * len(head), *rows]

@@ -53,6 +53,10 @@ class Peer:
     environ: Mapping[str, str] = field(default_factory=dict)
     finish: Callable[[Path], None] | None = None
 
+    @property
+    def title(self) -> str:
+        return f"{self.name} {self.version}"
+
 
 def demand(found: object, wanted: object, what: str) -> None:
     """Say what was missing.

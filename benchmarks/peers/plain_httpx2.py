@@ -1,15 +1,14 @@
 """httpx2 as it comes, parsed as chunks arrive."""
 
-from peers import plain_aiohttp
-from peers.bare_client import all_whole, asking
+from peers.bare_client import LIBRARIES, REQUIREMENTS, all_whole, asking
 from peers.peer import Peer
 
 PEER = Peer(
     name="httpx2 as it comes",
-    version="2.16.2",
+    version=LIBRARIES["httpx2"],
     does="client only: JSON parsed as it arrives; nothing validated, stored or scored",
     pins="stacks",
-    requirements=plain_aiohttp.PEER.requirements,
+    requirements=REQUIREMENTS,
     requests=5_000,
     command=asking("ask_httpx2.py"),
     check=all_whole,

@@ -36,7 +36,7 @@ def check(job: Job) -> None:
 
 
 PEER = Peer(
-    name="agent-vendor-verifier 0.1.0",
+    name="agent-vendor-verifier",
     version=VERSION,
     does="the published predecessor: asks for every sample twice, validates calls, scores",
     pins="published",

@@ -1,0 +1,8 @@
+"""The benchmarks are programs beside the package; their modules are found where they lie."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))

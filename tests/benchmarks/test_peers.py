@@ -1,0 +1,40 @@
+"""The list of peers and their pins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import environments
+import pytest
+from peers import PEERS
+from peers.peer import Peer
+
+PINS = Path(__file__).parents[2] / "benchmarks" / "peers" / "pins"
+
+
+@pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.title)
+def test_a_peer_installs_the_versions_of_its_pins(peer: Peer) -> None:
+    """What is asked for stands in the pins with the same version, so that pip cannot find a contradiction."""
+    pinned = (PINS / f"{peer.pins}.txt").read_text().splitlines()
+    assert set(peer.requirements) <= set(pinned)
+
+
+@pytest.mark.parametrize("pins", sorted(PINS.glob("*.txt")), ids=lambda path: path.stem)
+def test_pins_are_names_and_versions_only(pins: Path) -> None:
+    """No index, no host and no path is in them."""
+    lines = [line for line in pins.read_text().splitlines() if not line.startswith("#")]
+    assert lines
+    assert [line for line in lines if len(line.split("==")) != 2 or "/" in line or " " in line] == []
+
+
+def test_an_environment_is_made_anew_when_its_pins_change() -> None:
+    """The recipe differs, and with equal pins it does not."""
+    one = environments.recipe(PEERS[0], "a==1\n")
+    assert one != environments.recipe(PEERS[0], "a==2\n")
+    assert one == environments.recipe(PEERS[0], "a==1\n")
+
+
+def test_pips_last_error_is_the_reason() -> None:
+    """Warnings and hints around it are not."""
+    said = "WARNING: old\nERROR: No matching distribution found for x==9\n\nhint: try again"
+    assert environments.last_words(said) == "ERROR: No matching distribution found for x==9"
