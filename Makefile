@@ -31,9 +31,13 @@ test: lint
 test-slow: $(VENV)/.installed-test
 	$(BIN)/pytest -n 2 -m slow
 
-# CPU of a whole run beside the raw protocol limit; needs a C compiler and says so when there is none.
-bench: $(VENV)/.installed-test
-	$(BIN)/python benchmarks/cost.py --rounds 5
+# The product beside its peers, each in an environment of its own under .bench (several GB, downloaded once). Needs a C
+# compiler and says so when there is none. `make bench BENCH=--help` tells what else there is.
+BENCH ?=
+bench:
+	$(PYTHON) -m venv .bench/product
+	.bench/product/bin/python -m pip install --quiet --constraint constraints.txt '.[fast]'
+	.bench/product/bin/python benchmarks/bench.py $(BENCH)
 
 bench-smoke: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/cost.py --requests 5000 --rounds 3 --at-most 4
@@ -51,4 +55,4 @@ soak: $(VENV)/.installed-test
 	SOAK=1 $(BIN)/pytest tests/faults/test_interrupted.py
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .bench build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
