@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from vendor_verifier.values.score import (
     Distribution,
@@ -25,6 +25,16 @@ SUITE_RESULT = SuiteScore(
 
 RANK_METRICS = ("f1", "success_rate", "schema_accuracy", "avg_tokens", "avg_ttft_ms", "tps")
 
+CLOCK = {
+    "calibration": {
+        "in_flight": 20,
+        "seconds": 1.1,
+        "ttft_error_ms": asdict(Distribution(110, 0.31, 0.28, 0.5, 0.6, 0.904, 0.1, 1.2)),
+        "gap_error_ms": asdict(Distribution(1210, 0.04, 0.031, 0.1, 0.2, 0.335, 0.0, 0.9)),
+        "reason": None,
+    },
+    "event_loop": {"watched_s": 9.0, "p50_ms": 0.06, "p99_ms": 1.25, "max_ms": 3.0, "core_share": 0.314, "stalls": 0},
+}
 HOSTILE = (
     '=HYPERLINK("http://evil.example";"x")',
     "[link=https://evil.example]click[/link] [red]",
@@ -54,6 +64,10 @@ def vendor(label: str, **changes: object) -> VendorScore:
         measured=dict.fromkeys(RANK_METRICS, 10),
         distributions={
             "ttft_ms": Distribution(10, 777.25, 700.0, 900.0, 950.0, 990.0, 500.0, 1000.0),
+            "ttft_cold_ms": Distribution(2, 950.0, 950.0, 990.0, 995.0, 999.0, 900.0, 1000.0),
+            "ttft_warm_ms": Distribution(8, 734.1, 690.0, 800.0, 810.0, 820.0, 500.0, 825.0),
+            "icl_ms": Distribution(640, 10.0, 0.0, 20.0, 20.4, 41.0, 0.0, 80.0),
+            "tls_ms": Distribution(0),
             "tps": Distribution(9, 93.5, 92.0, 99.0, 99.5, 99.9, 80.0, 100.0),
             "e2e_ms": Distribution(10, 2500.0, 2400.0, 3000.0, 3100.0, 12345.6, 1500.0, 12345.6),
         },
@@ -146,6 +160,7 @@ def full() -> Report:
         dataset=("line 344: tool `a|b` has an unusable schema", HOSTILE[4]),
         warnings=(HOSTILE[2], "no baseline for one model"),
         complete=False,
+        manifest={"calibration": {"in_flight": 5, "reason": HOSTILE[3]}},
     )
 
 
@@ -158,4 +173,4 @@ def single() -> Report:
     """One vendor that was asked but never called a tool."""
     lonely = vendor("only", schema=NO_CALLS, trigger=None, metrics={"success_rate": 1.0}, irf=1 / 6, irf_metrics=1)
     model = ModelScore("glm-4.7", None, (lonely,))
-    return Report("single", (model,), RANK_METRICS, 5, "missed", "lenient", 10, repeat=3)
+    return Report("single", (model,), RANK_METRICS, 5, "missed", "lenient", 10, repeat=3, manifest=CLOCK)

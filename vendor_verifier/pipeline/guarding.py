@@ -105,12 +105,12 @@ def _loop_warnings(loop: Mapping[str, Any]) -> Iterator[str]:
     if p99_ms is not None and p99_ms > STALL_NS / 1e6:
         yield (
             f"times are doubtful: the event loop was late by {p99_ms:.0f} ms at p99 (rows under way in a stall are "
-            "flagged loop_lag); lower --request-concurrency"
+            "flagged loop_lag); add --workers auto, or lower --request-concurrency"
         )
     if core_share is not None and core_share > MAX_CORE_SHARE:
         yield (
             f"client-limited: sending used {core_share:.0%} of a core, and above {MAX_CORE_SHARE:.0%} time stamps come "
-            "late; lower --request-concurrency"
+            "late; add --workers auto, or lower --request-concurrency"
         )
 
 

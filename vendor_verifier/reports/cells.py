@@ -24,6 +24,23 @@ PAGE_COLUMNS: tuple[tuple[str, str], ...] = (
     ("Avg Token", "avg_tokens"),
 )
 
+# Times and speeds of single requests (of single gaps for ICL) in reading order, by the field's names.
+SPEED_METRICS: Mapping[str, str] = {
+    "ttft_ms": "TTFT (ms)",
+    "ttft_cold_ms": "TTFT, new connection (ms)",
+    "ttft_warm_ms": "TTFT, used connection (ms)",
+    "ttfat_ms": "TTFAT (ms)",
+    "icl_ms": "Gaps, ICL (ms)",
+    "tpot_ms": "TPOT (ms)",
+    "tps": "Decode TPS",
+    "e2e_tps": "End-to-end TPS",
+    "e2e_ms": "End to end (ms)",
+    "connect_ms": "Connecting (ms)",
+    "dns_ms": "Name look-up (ms)",
+    "tcp_ms": "TCP handshake (ms)",
+    "tls_ms": "TLS handshake (ms)",
+}
+
 
 def suite_columns(model: ModelScore) -> tuple[tuple[str, str], ...]:
     """Columns of the evaluations that took part, after the page's: the suite's name twice, title and metric."""

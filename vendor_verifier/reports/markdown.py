@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from vendor_verifier.reports import facts
 from vendor_verifier.reports import markdown_tables as tables
+from vendor_verifier.reports.clock import clock_lines
 from vendor_verifier.reports.escape import markdown
 from vendor_verifier.reports.markdown_judged import parts as judged_parts
 from vendor_verifier.values.score import ModelScore, Report
@@ -25,6 +26,7 @@ def render(report: Report) -> str:
     for model in report.models:
         lines += _model(model, report)
     lines += _section("## Defects of the samples themselves", _bullets(report.dataset))
+    lines += _section("## How far to trust the clock", _bullets(clock_lines(report)))
     lines += _section("## How to read this", _bullets(_reading(report), escape=False))
     return "\n".join(lines) + "\n"
 

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import get_args
 
+from vendor_verifier.metrics.gaps import ICL
 from vendor_verifier.reports import cells, facts
 from vendor_verifier.reports.escape import markdown
-from vendor_verifier.values.score import CallClass, Distribution, FeatureCheck, ModelScore, Report, VendorScore
+from vendor_verifier.values.score import CallClass, FeatureCheck, ModelScore, Report, VendorScore
 
 MAX_LABEL = 80
 
 # Distributions in reading order with their titles; others follow under their own names.
 _DISTRIBUTION_TITLES = {
-    "ttft_ms": "TTFT (ms)",
-    "ttfat_ms": "TTFAT (ms)",
-    "tps": "TPS",
-    "e2e_tps": "End-to-end TPS",
-    "e2e_ms": "End to end (ms)",
+    **cells.SPEED_METRICS,
     "total_tokens": "Tokens",
     "input_tokens": "Input tokens",
     "output_tokens": "Output tokens",
@@ -130,14 +127,17 @@ def speed(model: ModelScore) -> list[str]:
 
 
 def distributions(model: ModelScore) -> list[str]:
-    """Percentiles of everything that was measured per request, metric by metric; empty when nothing was."""
-    known = set[str]().union(*(vendor.distributions for vendor in model.vendors))
+    """Percentiles of everything that was measured per request, metric by metric; empty when nothing was.
+
+    What no vendor measured is left out: without TLS there is nothing to say of its handshake.
+    """
+    known = {name for vendor in model.vendors for name, spread in vendor.distributions.items() if spread.n}
     names = [name for name in _DISTRIBUTION_TITLES if name in known] + sorted(known - set(_DISTRIBUTION_TITLES))
     rows = [
         [
             _DISTRIBUTION_TITLES.get(name) or label(name),
             label(vendor.label),
-            *_spread(vendor.distributions[name], vendor),
+            *_spread(name, vendor),
         ]
         for name in names
         for vendor in model.vendors
@@ -146,8 +146,11 @@ def distributions(model: ModelScore) -> list[str]:
     return table(["Metric", "Vendor", "Measured", *_PERCENTILES], rows) if rows else []
 
 
-def _spread(spread: Distribution, vendor: VendorScore) -> list[str]:
-    return [cells.of(spread.n, vendor.planned), *(cells.quantity(getattr(spread, name)) for name in _PERCENTILES)]
+def _spread(name: str, vendor: VendorScore) -> list[str]:
+    spread = vendor.distributions[name]
+    # Of gaps nobody planned a number.
+    measured = cells.count(spread.n) if name == ICL else cells.of(spread.n, vendor.planned)
+    return [measured, *(cells.quantity(getattr(spread, name)) for name in _PERCENTILES)]
 
 
 def suite_names(model: ModelScore) -> list[str]:

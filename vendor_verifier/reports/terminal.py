@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vendor_verifier.reports import cells, facts
+from vendor_verifier.reports.clock import clock_lines
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.reports.judgement_lines import short_lines
 from vendor_verifier.values.score import ModelScore, Report, VendorScore
@@ -45,6 +46,7 @@ def render(report: Report) -> RenderableType:
         if model.vendors:
             parts.append(_Fitting(_table(model), _vendor_lines(model)))
         parts += [Padding(Text(note, style="dim"), (0, 0, 0, 2)) for note in _notes(model, report)]
+    parts += [Text(plain(line), style="dim") for line in clock_lines(report)]
     return Group(*parts)
 
 
@@ -55,7 +57,7 @@ def plain_lines(report: Report) -> list[str]:
     for model in report.models:
         lines += [_title(model), *_vendor_lines(model)]
         lines += [f"  {note}" for note in _notes(model, report)]
-    return lines
+    return [*lines, *map(plain, clock_lines(report))]
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,6 +106,12 @@ def check_choice(choice: ExecutorChoice) -> None:
         refuse_insecure([scheduler_address(choice.scheduler)], insecure_cluster=choice.insecure_cluster)
 
 
+def processes_of(choice: ExecutorChoice, plan: Plan) -> int:
+    """How many processes of this machine send, without a cluster."""
+    in_flight = LocalLimiter(plan.entries, plan.request_concurrency).places
+    return 1 if plan.load.is_shaped else workers_for(choice.workers, in_flight, cores_here())
+
+
 def choose_executor(choice: ExecutorChoice, cluster_side: ClusterSide, plan: Plan) -> Executor:
     """The executor of that name. ``cluster_side`` is what workers have to be given.
 
@@ -114,8 +120,7 @@ def choose_executor(choice: ExecutorChoice, cluster_side: ClusterSide, plan: Pla
     """
     check_choice(choice)
     if choice.name == "local":
-        in_flight = LocalLimiter(plan.entries, plan.request_concurrency).places
-        count = 1 if plan.load.is_shaped else workers_for(choice.workers, in_flight, cores_here())
+        count = processes_of(choice, plan)
         if count == 1:
             return LocalExecutor(choice)
         from vendor_verifier.run.workers.executor import WorkersExecutor

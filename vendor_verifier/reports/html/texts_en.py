@@ -159,6 +159,9 @@ ENGLISH: Mapping[str, str] = {
     "served": "Answered as",
     "ranks_each": "Ranks",
     "distributions": "Distributions",
+    "latency": "Latency and speed",
+    "latency_note": "Percentiles over requests, for gaps over gaps; n says how many. What opening a connection took is "
+    "in no other time.",
     "examples": "Examples of what went wrong",
     "examples_some": "{shown} of {found} shown; records.jsonl holds all.",
     "no_examples": "Nothing went wrong that could be shown.",
@@ -194,6 +197,12 @@ ENGLISH: Mapping[str, str] = {
     "retries and waits are outside.",
     "method_tps": "TPS = Σ tokens after the first moment ÷ Σ (last − first token). Answers that came in one piece are "
     "not measured.",
+    "clock_floor": "Harness floor, measured here before sending, {streams} in flight: our TTFT is late by {p50} ms "
+    "(p50), {p99} ms (p99), our gaps are off by {gap_p50} ms (p50), {gap_p99} ms (p99), over {answers} answers; "
+    "differences of that size are our own.",
+    "clock_no_floor": "Harness floor: not measured ({reason}).",
+    "clock_loop": "While sending, our event loop was late by {p50} ms (p50), {p99} ms (p99), with {share} of a core "
+    "in use.",
     "method_place": "Latency holds for the place, the time and the load of this run.",
     "method_missing": "“–” was never measured. It is not zero and is not ranked.",
     "method_contents": "This file holds excerpts of prompts and answers; mind who may read them. It loads nothing and "

@@ -1,0 +1,87 @@
+"""The calibration finds the harness floor, finds a harness that is slow, and never fails a run."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+
+import pytest
+
+from vendor_verifier.run import calibration
+from vendor_verifier.run.calibration import calibrate
+from vendor_verifier.run.clients import Client
+from vendor_verifier.run.fast_transport import FastTransport
+from vendor_verifier.values.exchange import Exchange
+from vendor_verifier.values.request import HttpRequest
+from vendor_verifier.wire.progress import ProgressMeter
+
+
+def test_the_floor_of_the_fast_transport_is_small() -> None:
+    """Twenty streams at once: median errors of TTFT and gaps stay under 4 and 2 ms."""
+    found = calibrate("direct", "fast", 20, seconds=0.5)
+    assert found.reason is None
+    assert found.in_flight == 20
+    assert found.ttft_error_ms is not None
+    assert found.gap_error_ms is not None
+    assert found.ttft_error_ms.n >= 20
+    assert found.gap_error_ms.n == 11 * found.ttft_error_ms.n
+    assert found.ttft_error_ms.min is not None
+    assert found.ttft_error_ms.min > 0
+    assert found.ttft_error_ms.p50 is not None
+    assert found.ttft_error_ms.p50 < 4
+    assert found.gap_error_ms.p50 is not None
+    assert found.gap_error_ms.p50 < 2
+
+
+class _Sleepy(FastTransport):
+    """Holds up the loop for 30 ms while every answer comes in, as a client does that parses on arrival."""
+
+    async def exchange(
+        self, request: HttpRequest, meter: ProgressMeter, scheduled_at_ns: int, **told: object
+    ) -> Exchange:
+        asyncio.get_running_loop().call_later(0.055, time.sleep, 0.03)
+        return await super().exchange(request, meter, scheduled_at_ns)
+
+
+def test_a_client_that_is_late_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Holding up the loop for 30 ms around the first token gives a floor of more than 10 ms, and lumpy gaps."""
+    monkeypatch.setattr(calibration, "open_client", lambda _client, limits, _wires, _transport: _Sleepy(limits))
+    found = calibrate("direct", "fast", 2, seconds=0.5)
+    assert found.ttft_error_ms is not None
+    assert found.ttft_error_ms.p50 is not None
+    assert found.ttft_error_ms.p50 > 10
+    assert found.gap_error_ms is not None
+    assert found.gap_error_ms.max is not None
+    assert found.gap_error_ms.max > 5
+
+
+def test_a_server_that_does_not_start_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no process can be started there is no floor, a reason in its place, and no error."""
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    found = calibrate("direct", "fast", 3)
+    assert found.ttft_error_ms is None
+    assert found.reason is not None
+    assert "FileNotFoundError" in found.reason
+
+
+class _Deaf:
+    """Nobody answers it."""
+
+    async def exchange(self, *_: object, **__: object) -> Exchange:
+        await asyncio.sleep(0.01)
+        return Exchange(sent_at="2026-01-01T00:00:00+00:00", end_ns=1)
+
+
+@pytest.mark.anyio
+async def test_answers_that_fail_are_a_reason() -> None:
+    """When every answer fails, the first failure is told."""
+    deaf: Client = _Deaf()
+    found = await calibration.measure(deaf, 1, 2, 0.05)
+    assert (found.ttft_error_ms, found.reason) == (None, "protocol: no answer")
+
+
+def test_streams_are_capped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run with more in flight than one machine can serve is calibrated with as many as it can."""
+    monkeypatch.setattr(calibration, "MOST_IN_FLIGHT", 3)
+    assert calibrate("direct", "fast", 1_000, seconds=0.1).in_flight == 3
