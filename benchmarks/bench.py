@@ -24,7 +24,12 @@ from peers import PEERS
 from serving import NoCompiler, mock_server
 
 HERE = Path(__file__).parent
-SECTIONS = ("peers", "marginal", "in-flight", "start-up", "timing")
+# Programs beside this one that bring their own server and print a page.
+PROGRAMS = {
+    "workers": ("Several workers", "workers.py"),
+    "timing": ("Does the clock tell the truth?", "timing_truth.py"),
+}
+SECTIONS = ("peers", "marginal", "in-flight", "start-up", *PROGRAMS)
 
 
 def arguments() -> argparse.Namespace:
@@ -65,15 +70,12 @@ def in_flight_section(chosen: argparse.Namespace, port: int) -> tuple[str, list[
     return scaling.in_flight_page(seen), [one for pair in seen.values() for many in pair for one in many]
 
 
-def timing_section() -> str:
-    """What the benchmark of truthful timing prints; it brings its own server."""
-    program = HERE / "timing_truth.py"
-    if not program.is_file():
-        return "Skipped: there is no `timing_truth.py`."
-    say("timing truth")
-    done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, timeout=1800, check=False)
+def program_section(name: str) -> str:
+    """What another benchmark prints."""
+    say(f"running {name}")
+    done = subprocess.run([sys.executable, str(HERE / name)], capture_output=True, text=True, timeout=1800, check=False)
     if done.returncode:
-        return f"Skipped: `timing_truth.py` ended with {done.returncode}."
+        return f"Skipped: `{name}` ended with {done.returncode}: {summary.without_places(done.stderr[-300:])}"
     return done.stdout.strip()
 
 
@@ -92,8 +94,9 @@ def measured_sections(chosen: argparse.Namespace) -> Iterator[tuple[str, str]]:
                 page, seen = measure()
                 everything += seen
                 yield heading, page
-    if "timing" in chosen.sections:
-        yield "Does the clock tell the truth?", timing_section()
+    for section, (heading, program) in PROGRAMS.items():
+        if section in chosen.sections:
+            yield heading, program_section(program)
     yield "Circumstances", summary.elsewhere(everything)
 
 
