@@ -72,6 +72,8 @@ def in_flight_section(chosen: argparse.Namespace, port: int) -> tuple[str, list[
 
 def program_section(name: str) -> str:
     """What another benchmark prints."""
+    if not (HERE / name).is_file():
+        return f"Skipped: there is no `{name}`."
     say(f"running {name}")
     done = subprocess.run([sys.executable, str(HERE / name)], capture_output=True, text=True, timeout=1800, check=False)
     if done.returncode:
