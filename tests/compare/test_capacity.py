@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.compare.capacity import next_step, repetitions_at, resolution
+from vendor_verifier.compare.capacity import next_step, requests_at, resolution
 from vendor_verifier.values.capacity import Ended, LevelOutcome, LoadKind, SearchBounds, Step, Tried
 
 BOUNDS = SearchBounds("concurrency", highest=256, samples=20, max_requests=20_000)
@@ -28,7 +28,7 @@ def search(
         step = next_step(seen, bounds)
         if isinstance(step, Ended):
             return seen, step
-        asked = step.repetitions * bounds.samples
+        asked = requests_at(step.level, bounds)
         outcome = judge(step.level)
         if seen[-1].level == step.level:
             seen[-1] = replace(seen[-1], outcome=outcome, requests=seen[-1].requests + asked)
@@ -90,8 +90,8 @@ def test_a_level_that_stays_undecided_is_asked_more_and_then_does_not_hold() -> 
     """Undecided levels get up to four times the requests; after that they bound the search from above."""
     seen, ended = search(lambda level: "holds" if level < 8 else "undecided")
     by_level = {tried.level: tried.requests for tried in seen}
-    assert by_level[4] == 20
-    assert by_level[8] == 4 * repetitions_at(8, BOUNDS) * BOUNDS.samples == 160
+    assert by_level[4] == 20 + 2 * 4
+    assert by_level[8] == 4 * requests_at(8, BOUNDS) == 4 * (40 + 2 * 8)
     assert ended == Ended("edge", 7)
 
 
@@ -109,8 +109,7 @@ def test_the_client_s_limit_is_not_the_vendor_s() -> None:
 def test_a_budget_that_runs_out_says_what_was_known_by_then() -> None:
     """The last level that held is told with the reason why nothing higher was tried."""
     _, ended = search(lambda _: "holds", replace(BOUNDS, max_requests=200))
-    assert ended.reason == "requests"
-    assert ended.capacity == 16
+    assert ended == Ended("requests", 8)
 
 
 def test_every_place_is_filled_several_times() -> None:

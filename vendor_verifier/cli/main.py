@@ -36,6 +36,7 @@ _COMMANDS = {
     "explain": ("vendor_verifier.cli.explain:explain_command", "Show the evidence behind a vendor's figures."),
     "bundle": ("vendor_verifier.cli.bundle:bundle_command", "One archive of a run that others can verify."),
     "import": ("vendor_verifier.cli.importing:import_command", "Turn other people's result files into a run."),
+    "capacity": ("vendor_verifier.cli.capacity:capacity_command", "How much load a vendor bears, tool calls included."),
     "check": ("vendor_verifier.cli.check:check_command", "Run, gates, regression and report, for a scheduler."),
     "compare": ("vendor_verifier.cli.compare:compare_command", "Compare two stored runs, or one with its history."),
     "history": ("vendor_verifier.cli.history:history_command", "List the runs of the history."),

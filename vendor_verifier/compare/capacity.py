@@ -30,13 +30,13 @@ def next_step(seen: Sequence[Tried], bounds: SearchBounds) -> Step | Ended:
         return Step(last.level, repetitions_at(last.level, bounds))
     holds, fails = _bracket(seen)
     level = _next_level(holds, fails, bounds)
-    capacity = _capacity(seen, fails)
+    capacity = capacity_of(seen)
     if level is None:
         if fails is None:
             return Ended("highest", capacity)
         return Ended("client" if fails.outcome == "client" else "edge", capacity)
     repetitions = repetitions_at(level, bounds)
-    if repetitions * bounds.samples > left:
+    if requests_at(level, bounds) > left:
         return Ended("requests", capacity)
     return Step(level, repetitions)
 
@@ -49,24 +49,42 @@ def repetitions_at(level: float, bounds: SearchBounds) -> int:
     return max(1, math.ceil(bounds.per_place * level / bounds.samples))
 
 
+def aside_at(level: float) -> int:
+    """Requests that keep the load up before the first counted one, and as many after the last: one for each place, or
+    a second's worth."""
+    return math.ceil(level)
+
+
+def requests_at(level: float, bounds: SearchBounds) -> int:
+    """What one visit to ``level`` takes: the repetitions, and what is sent before and after them."""
+    return repetitions_at(level, bounds) * bounds.samples + 2 * aside_at(level)
+
+
 def resolution(level: float, bounds: SearchBounds) -> float:
     """How far above ``level`` the next one may lie when a search ends."""
     return max(1.0, bounds.step * level) if bounds.kind == "concurrency" else bounds.step * level
 
 
 def _may_ask_more(last: Tried, bounds: SearchBounds, left: int) -> bool:
-    once = repetitions_at(last.level, bounds) * bounds.samples
+    once = requests_at(last.level, bounds)
     return last.requests + once <= bounds.more * once and once <= left
+
+
+def first_failed(seen: Sequence[Tried]) -> Tried | None:
+    """The lowest level that does not hold, the unloaded one aside."""
+    return min((tried for tried in seen[1:] if tried.outcome != "holds"), key=lambda tried: tried.level, default=None)
 
 
 def _bracket(seen: Sequence[Tried]) -> tuple[float, Tried | None]:
     """The highest level that holds below all that failed, and the lowest that did; the unloaded one never did."""
-    failed = min((tried for tried in seen[1:] if tried.outcome != "holds"), key=lambda tried: tried.level, default=None)
+    failed = first_failed(seen)
     top = math.inf if failed is None else failed.level
     return max([seen[0].level, *(t.level for t in seen[1:] if t.outcome == "holds" and t.level < top)]), failed
 
 
-def _capacity(seen: Sequence[Tried], failed: Tried | None) -> float | None:
+def capacity_of(seen: Sequence[Tried]) -> float | None:
+    """The highest level that holds below every one that does not; ``None`` when there is none."""
+    failed = first_failed(seen)
     top = math.inf if failed is None else failed.level
     return max((tried.level for tried in seen if tried.outcome == "holds" and tried.level < top), default=None)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from vendor_verifier.config.baselines import default_baseline
+from vendor_verifier.config.baselines import NO_F1, default_baseline
 from vendor_verifier.config.drafts import OWN_BODY_KEYS, Draft, read_drafts
 from vendor_verifier.config.entries import build_entries
 from vendor_verifier.config.env_file import read_limited, read_variables
@@ -214,11 +214,11 @@ def _with_baselines(entries: tuple[Entry, ...], drafts: Sequence[Draft], finding
     for model in dict.fromkeys(entry.model for entry in entries):
         if any(draft.is_baseline for draft in drafts if draft.model == model):
             if not any(entry.is_baseline for entry in entries if entry.model == model):
-                findings.warn((model,), "the baseline is filtered out; F1 will not be measured")
+                findings.warn((model,), f"the baseline is filtered out; {NO_F1}")
             continue
         maker = default_baseline(model, [entry for entry in entries if entry.model == model])
         if maker is None:
-            findings.warn((model,), "no baseline: mark one entry `is_baseline: true`, or F1 will not be measured")
+            findings.warn((model,), f"no baseline: mark one entry `is_baseline: true`, or {NO_F1}")
         else:
             chosen.append(maker)
     return tuple(replace(entry, is_baseline=True) if entry in chosen else entry for entry in entries)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from vendor_verifier.values.judgement import Estimate, Threshold
@@ -77,9 +77,9 @@ class Ended:
 class Sitting:
     """One stretch of sending at one level: what no record tells.
 
-    ``name`` marks its records (``run``); ``repetitions`` are those it sent, from ``first_repetition`` on. ``cut`` says
-    why it ended early. ``lag_p99_ms`` and ``core_share`` are of our own process, ``None`` where it was watched for too
-    short a time.
+    ``name`` marks its records (``run``); ``repetitions`` are what it sent, from ``first_repetition`` on. ``lag_p99_ms``
+    and ``core_share`` are of our own process, ``None`` where it was watched for too short a time; ``client_limited`` is
+    what they mean: times are not the vendor's alone. ``cut`` says why it ended early, ``words`` what was said about it.
     """
 
     name: str
@@ -90,7 +90,9 @@ class Sitting:
     requests: int
     lag_p99_ms: float | None = None
     core_share: float | None = None
-    cut: str | None = None
+    client_limited: bool = False
+    cut: EndReason | None = None
+    words: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +134,7 @@ class Point:
     lag_p99_ms: float | None = None
     core_share: float | None = None
     client_limited: bool = False
-    cut: str | None = None
+    cut: EndReason | None = None
 
     @property
     def missed(self) -> tuple[LimitVerdict, ...]:
@@ -145,7 +147,7 @@ class VendorCapacity:
     """What one vendor bears. ``points``: the unloaded one, then the levels in rising order.
 
     ``gave_way`` are the limits missed at the lowest level that does not hold, ``broke_at``; ``notes`` say in words what
-    else a reader must know.
+    else a reader must know. ``sittings`` are what was sent, in that order.
     """
 
     model: str
@@ -153,23 +155,30 @@ class VendorCapacity:
     vendor: str
     capacity: float | None
     reason: EndReason
-    points: tuple[Point, ...]
+    points: tuple[Point, ...] = ()
     broke_at: float | None = None
     gave_way: tuple[LimitVerdict, ...] = ()
     afterwards: Point | None = None
     requests: int = 0
     notes: tuple[str, ...] = ()
+    sittings: tuple[Sitting, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class CapacityReport:
-    """Every vendor's curve, ready for any renderer."""
+    """Every vendor's curve, ready for any renderer. ``arrival`` is how requests of a rate follow each other."""
 
     run: str
     created_at: str
-    kind: LoadKind
+    version: str
+    bounds: SearchBounds
     thresholds: tuple[Threshold, ...]
-    samples: int
-    highest: float
+    seed: int
     vendors: tuple[VendorCapacity, ...]
-    warnings: tuple[str, ...] = field(default=())
+    arrival: str | None = None
+    at_least: float | None = None
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> LoadKind:
+        return self.bounds.kind

@@ -57,9 +57,9 @@ def _page(report: Report, t: Texts, most: int) -> str:
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
-    style, script = _part("page.css"), _part("page.js")
+    style, script = part("page.css"), part("page.js")
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    template = environment.from_string(_part("table.html.j2") + _part("page.html.j2"))
+    template = environment.from_string(part("table.html.j2") + part("page.html.j2"))
     text: str = template.render(
         t=t,
         lang=HTML_LANG[t.language],
@@ -74,7 +74,8 @@ def _page(report: Report, t: Texts, most: int) -> str:
     return text
 
 
-def _part(name: str) -> str:
+def part(name: str) -> str:
+    """One of the constant texts of the pages."""
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 

@@ -1,0 +1,143 @@
+"""Sends one level of load to one vendor through the same engine as a run, and keeps every record; it judges nothing.
+
+What makes an ordinary run polite would disguise a level: nothing is retried, an account that limits our rate gets the
+level all the same, and every other vendor is left in peace meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import anyio
+
+from vendor_verifier.compare.capacity import aside_at
+from vendor_verifier.pipeline.capacity_request import SUITE
+from vendor_verifier.pipeline.judges import ready_suite
+from vendor_verifier.pipeline.planning import Prepared
+from vendor_verifier.pipeline.sending import has_uvloop
+from vendor_verifier.pipeline.wires import wire_of
+from vendor_verifier.run.drive import Line
+from vendor_verifier.run.engine import WorkItem
+from vendor_verifier.run.guarded_spending import GuardedSpending
+from vendor_verifier.run.journal import Journal
+from vendor_verifier.run.local import RunEnd, run_local
+from vendor_verifier.run.loop_lag import MAX_CORE_SHARE, STALL_NS
+from vendor_verifier.run.pacing import LocalLimiter
+from vendor_verifier.run.quiet_collector import quiet_collector
+from vendor_verifier.scrub import Scrubber
+from vendor_verifier.values.capacity import EndReason, LoadKind, Sitting, Stage
+from vendor_verifier.values.plan import Arrival, Entry, LoadShape, Plan, RetryRules
+from vendor_verifier.values.record import Record
+
+# Where requests come by the clock, a vendor that does not keep up collects them; beyond this many they wait here.
+MOST_IN_FLIGHT = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What sending takes, for all levels of all vendors. ``guard`` keeps the books over all of them."""
+
+    run: str
+    plan: Plan
+    prepared: Prepared
+    kind: LoadKind
+    arrival: Arrival
+    journal: Journal
+    scrubber: Scrubber
+    guard: GuardedSpending
+    on_record: Callable[[Record], None]
+
+
+def send_level(
+    bench: Bench, entry: Entry, stage: Stage, level: float, *, first: int, repetitions: int
+) -> tuple[Sitting, tuple[Record, ...], int | None]:
+    """The sitting, its records, and the signal that ended it, if one did.
+
+    Every sample is asked ``repetitions`` times, numbered from ``first`` on.
+
+    Raises:
+        StorageError: a record could not be kept.
+        UsageError: this machine does not let us open that many connections.
+    """
+    name = f"{bench.run}:{level:g}:{first}" if stage == "level" else f"{bench.run}:{stage}"
+    plan = _level_plan(bench, entry, stage, level)
+    own = plan.entries[0]
+    records: list[Record] = []
+
+    def emit(made: Sequence[Record]) -> None:
+        bench.journal.append(made)
+        for record in made:
+            records.append(record)
+            bench.on_record(record)
+
+    limiter = LocalLimiter(plan.entries, plan.request_concurrency, bench.guard, gives_way=False)
+    before = bench.guard.requests
+    items = _items(bench.prepared, own, first, repetitions)
+    send = partial(run_local, plan, items, name, emit, bench.scrubber, limiter=limiter)
+    with quiet_collector():
+        end: RunEnd = anyio.run(send, backend_options={"use_uvloop": has_uvloop()})
+    cut, words = _cut(end, bench.guard, own)
+    core_share = None if end.loop is None else end.loop.core_share
+    lag_ms = None if end.loop is None else end.loop.p99_ms
+    sitting = Sitting(
+        name=name,
+        stage=stage,
+        level=level,
+        first_repetition=first,
+        repetitions=repetitions,
+        requests=bench.guard.requests - before,
+        lag_p99_ms=lag_ms,
+        core_share=core_share,
+        client_limited=(lag_ms or 0.0) > STALL_NS / 1e6 or (core_share or 0.0) > MAX_CORE_SHARE,
+        cut=cut,
+        words=words,
+    )
+    return sitting, tuple(records), end.signal_number
+
+
+def _level_plan(bench: Bench, entry: Entry, stage: Stage, level: float) -> Plan:
+    """One vendor, one level: by places, or by the clock; without load it is one request after the other."""
+    by_clock = stage == "level" and bench.kind == "rate"
+    places = MOST_IN_FLIGHT if by_clock else int(level) if stage == "level" else 1
+    aside = aside_at(level) if stage == "level" else 1
+    load = LoadShape(
+        request_rate=level if by_clock else None,
+        arrival=bench.arrival,
+        warmup=aside,
+        cooldown=aside if stage == "level" else 0,
+    )
+    return replace(
+        bench.plan,
+        entries=(replace(entry, concurrency=places),),
+        request_concurrency=places,
+        vendor_concurrency=None,
+        retry=RetryRules(retries=0),
+        load=load,
+        max_requests=None,
+        max_cost_usd=None,
+    )
+
+
+def _items(prepared: Prepared, entry: Entry, first: int, repetitions: int) -> list[WorkItem]:
+    task = prepared.plan.tasks[0]
+    vendor = prepared.registry.vendor(entry.vendor)
+    line = Line(entry, vendor, wire_of(entry, vendor, prepared.wires))
+    suite = ready_suite(SUITE, task.options, task.samples)
+    return [
+        WorkItem(line, suite, sample, repetition, task.timeout_s)
+        for repetition in range(first, first + repetitions)
+        for sample in task.samples
+    ]
+
+
+def _cut(end: RunEnd, guard: GuardedSpending, entry: Entry) -> tuple[EndReason | None, str | None]:
+    """Why not everything was sent, and what is known about it."""
+    if end.signal_number is not None:
+        return "interrupted", None
+    if entry.account in end.stopped:
+        return "stopped", f"the vendor was stopped: {end.stopped[entry.account]}"
+    if guard.is_late:
+        return "time", None
+    return ("cost", None) if guard.reason is not None else (None, None)
