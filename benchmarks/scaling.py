@@ -40,7 +40,7 @@ def marginal_page(seen: Seen, pairs: Sequence[tuple[int, int]]) -> str:
         for (small, large), each in zip(pairs, costs, strict=True)
     ]
     head = ["requests", "µs for one more", "µs/request at the larger", "peak MB at the larger"]
-    return f"{summary.table(head, rows)}\n\nDearest ÷ cheapest: {max(costs) / min(costs):.2f} (at most 1.15 is wanted)."
+    return f"{summary.table(head, rows)}\n\n{summary.flatness(costs)}"
 
 
 def in_flight(port: int, requests: int, rounds: int, say: Say) -> ByLevel:
@@ -62,7 +62,7 @@ def in_flight_page(seen: ByLevel) -> str:
     ]  # fmt: skip
     costs = [median(one.us_per_request for one in ours) for ours, _ in seen.values()]
     head = ["in flight", "product µs/request", "raw limit µs/request", "ratio", "peak MB", "wanted while sending: MB"]
-    return f"{summary.table(head, rows)}\n\nDearest ÷ cheapest: {max(costs) / min(costs):.2f} (at most 1.15 is wanted)."
+    return f"{summary.table(head, rows)}\n\n{summary.flatness(costs)}"
 
 
 def start_up_page(port: int, rounds: int) -> str:

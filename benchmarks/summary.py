@@ -27,6 +27,13 @@ def marginal_us(small: Sequence[Observation], large: Sequence[Observation]) -> f
     )
 
 
+def flatness(costs_us: Sequence[float]) -> str:
+    """How flat costs are that should be equal; differences of two runs can drown in noise, and then this says so."""
+    if min(costs_us) <= 0:
+        return "Flatness could not be measured: the noise is larger than the cost of the requests."
+    return f"Dearest ÷ cheapest: {max(costs_us) / min(costs_us):.2f} (at most 1.15 is wanted)."
+
+
 def per_request(observations: Sequence[Observation]) -> str:
     """``412 (405–430)``: median and range of CPU per request in µs."""
     all_us = [one.us_per_request for one in observations]

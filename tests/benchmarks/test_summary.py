@@ -31,6 +31,16 @@ def test_marginal_cost_leaves_start_up_out() -> None:
     assert summary.marginal_us(small, large) == pytest.approx(100)
 
 
+def test_flatness_is_the_dearest_by_the_cheapest() -> None:
+    """Whatever the order of the sizes."""
+    assert summary.flatness([200, 250, 210]).startswith("Dearest ÷ cheapest: 1.25 ")
+
+
+def test_noise_is_not_sold_as_flatness() -> None:
+    """A cost of one more request below nothing is no cost."""
+    assert "could not be measured" in summary.flatness([300, -20])
+
+
 def test_cost_is_told_with_its_range() -> None:
     """Median first, then the cheapest and the dearest round."""
     assert summary.per_request(seen(900, 1_500, 1_000)) == "1,000 (900–1,500)"
