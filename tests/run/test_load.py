@@ -60,10 +60,10 @@ async def test_requests_begin_when_they_are_due_whatever_happens(server: FaultSe
 
 
 def stalling(begun: list[float]) -> Script:
-    """Answers in 10 ms, but nothing between 0.3 and 0.8 s after the first question."""
+    """Answers in 10 ms, but nothing between 0.5 and 1.5 s after the first question."""
     begun or begun.append(time.monotonic())
     since = time.monotonic() - begun[0]
-    return after(0.8 - since + 0.01 if 0.3 <= since < 0.8 else 0.01)
+    return after(1.5 - since + 0.01 if 0.5 <= since < 1.5 else 0.01)
 
 
 def p90(values: Sequence[float | None]) -> float:
@@ -77,21 +77,21 @@ async def stalled(shape: LoadShape, places: int, count: int, into: list[Record])
 
 
 async def test_a_stall_cannot_be_hidden_by_asking_less() -> None:
-    """Against a server that stalls half a second in each of one and a half, a closed loop sees 10 ms at p90; an open
+    """Against a server that stalls for one second in two and a half, a closed loop sees next to nothing at p90; an open
     one sees the stall; and one with a cap in flight sees it from the schedule, though not from sending (coordinated
     omission)."""
     closed: list[Record] = []
     free: list[Record] = []
     capped: list[Record] = []
     async with anyio.create_task_group() as group:
-        group.start_soon(stalled, LoadShape(duration_s=1.5), 2, 4, closed)
-        group.start_soon(stalled, LoadShape(request_rate=100), UNCAPPED, 150, free)
-        group.start_soon(stalled, LoadShape(request_rate=100), 4, 150, capped)
-    assert p90(list(map(ttft_ms, closed))) < 60
-    assert p90(list(map(ttft_ms, free))) > 200
-    assert p90(list(map(ttft_ms, capped))) < 60
-    assert p90(list(map(ttft_from_schedule_ms, capped))) > 200
-    assert p90(list(map(ttft_from_schedule_ms, free))) == pytest.approx(p90(list(map(ttft_ms, free))), abs=60)
+        group.start_soon(stalled, LoadShape(duration_s=2.5), 2, 4, closed)
+        group.start_soon(stalled, LoadShape(request_rate=30), UNCAPPED, 75, free)
+        group.start_soon(stalled, LoadShape(request_rate=30), 2, 75, capped)
+    assert p90(list(map(ttft_ms, closed))) < 300
+    assert p90(list(map(ttft_ms, free))) > 500
+    assert p90(list(map(ttft_ms, capped))) < 300
+    assert p90(list(map(ttft_from_schedule_ms, capped))) > 500
+    assert p90(list(map(ttft_from_schedule_ms, free))) > 500
     assert all(ttft_from_schedule_ms(record) is None for record in closed)
 
 

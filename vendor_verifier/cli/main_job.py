@@ -12,8 +12,9 @@ from vendor_verifier.config import read_environment
 from vendor_verifier.pipeline.planning import Prepared, prepare
 from vendor_verifier.pipeline.remembering import history_file, remember
 from vendor_verifier.pipeline.running import RunOutcome, run, unfinished_vendors
-from vendor_verifier.pipeline.shaping import foreseen, load_words, told_load
+from vendor_verifier.pipeline.shaping import foreseen, told_load
 from vendor_verifier.reports.escape import plain
+from vendor_verifier.reports.load_text import load_words
 from vendor_verifier.values.plan import Entry, Plan
 
 

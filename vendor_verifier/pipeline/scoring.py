@@ -21,13 +21,14 @@ from vendor_verifier.pipeline.guarding import ending_warnings
 from vendor_verifier.pipeline.judges import ready_suite, unjudged_reasons
 from vendor_verifier.pipeline.judging import judge_report
 from vendor_verifier.pipeline.manifest import entry_infos, is_by_doing, stored_manifest
-from vendor_verifier.pipeline.request import score_request
+from vendor_verifier.pipeline.request import ScoreRequest, score_request
 from vendor_verifier.reports import REPORTS
 from vendor_verifier.reports.html.texts import Language
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites.base import Suite
 from vendor_verifier.suites.bfcl.suite import BfclSuite
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
+from vendor_verifier.values.judgement import Threshold
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import PlayedTask, Report
@@ -47,6 +48,7 @@ def score_again(folder: RunFolder, **changes: Any) -> Report:
     if "gates" in stated:
         stated["model_gates"] = {}
     chosen = replace(score_request(manifest), **stated)
+    _thresholds(chosen, manifest)  # what cannot be read must not be remembered
     folder.write_manifest(manifest | {"score": asdict(chosen)})
     report = score_folder(folder)
     write_reports(folder, report)
@@ -64,9 +66,7 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
     if gates:
         manifest["score"] = {**manifest.get("score", {}), "gates": list(gates), "model_gates": {}}
     chosen = score_request(manifest)
-    for texts in (chosen.gates, *chosen.model_gates.values()):
-        read_gates(texts, [task["suite"] for task in manifest.get("tasks") or ()])
-    slos = read_slos(chosen.slos)
+    slos = _thresholds(chosen, manifest)
     warnings: list[str] = list(manifest.get("warnings", ()))
     warnings += ending_warnings(manifest)
     stored = _tasks(folder, manifest)
@@ -118,6 +118,13 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
         details=details.finished(),
         verdicts=judge_report(report, columns, samples, audits),
     )
+
+
+def _thresholds(chosen: ScoreRequest, manifest: Mapping[str, Any]) -> tuple[Threshold, ...]:
+    """The SLOs; gates are read to see that they can be."""
+    for texts in (chosen.gates, *chosen.model_gates.values()):
+        read_gates(texts, [task["suite"] for task in manifest.get("tasks") or ()])
+    return read_slos(chosen.slos)
 
 
 def _passing(records: Iterable[Record], audits: Audits, details: Gathering, spans: Spans | None) -> Iterator[Record]:

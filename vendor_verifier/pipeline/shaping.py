@@ -7,13 +7,15 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vendor_verifier.errors import DataError, Problem, ProblemsError
 from vendor_verifier.loaders.schedule import read_schedule
 from vendor_verifier.run.descriptors import most_connections
-from vendor_verifier.run.local import RunEnd
 from vendor_verifier.values.plan import Arrival, Entry, ExecutorChoice, LoadShape, Plan, Task
+
+if TYPE_CHECKING:  # help must not load what sends
+    from vendor_verifier.run.local import RunEnd
 
 # Requests in flight per account, where nobody says: of a closed loop, and the most of an open one.
 PLACES = 5
@@ -129,24 +131,6 @@ def with_begun(entries: Sequence[Mapping[str, Any]], plan: Plan, end: RunEnd) ->
             entry["repeat"] = max(1, report.repetitions) if report is not None else 1
             entry["begun"] = report.begun if report is not None else 0
     return told
-
-
-def load_words(load: Mapping[str, Any]) -> str:
-    """A manifest's shape in words: ``50 requests a second (poisson) for 60 s, after 20 of warm-up``."""
-    words = "a fixed number of requests at a time"
-    if load.get("schedule"):
-        words = f"a replayed schedule of {load['schedule']['count']} requests in {load['schedule']['last_s']:g} s"
-    elif load.get("request_rate"):
-        words = f"{load['request_rate']:g} requests a second ({load['arrival']}) to each vendor"
-    if load.get("duration_s") is not None:
-        words += f" for {load['duration_s']:g} s"
-    if load.get("ramp_up_s"):
-        words += f", growing over {load['ramp_up_s']:g} s"
-    aside = [f"{load[name]} of {title}" for name, title in _ASIDE.items() if load.get(name)]
-    return words + (f"; thrown away: {' and '.join(aside)}" if aside else "")
-
-
-_ASIDE = {"warmup": "warm-up", "cooldown": "cool-down"}
 
 
 def _lines(path: Path) -> list[bytes]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from vendor_verifier.reports import cells
+from vendor_verifier.reports.load_text import shape_of
 from vendor_verifier.values.score import ModelScore, Report, VendorScore
 
 Escape = Callable[[str], str]
@@ -41,13 +41,8 @@ def summary(report: Report, escape: Escape) -> str:
     return f"{asked_what}: " + "; ".join(_leader(model, escape) for model in models) + "."
 
 
-def load_shape(report: Report) -> Mapping[str, Any]:
-    """The shape of the load as the manifest tells it; empty without one."""
-    return (report.manifest.get("settings") or {}).get("load") or {}
-
-
 def _how_often(report: Report) -> str:
-    shape = load_shape(report)
+    shape = shape_of(report)
     if shape.get("duration_s") is not None:
         return f"again and again for {shape['duration_s']:g} s"
     if shape.get("schedule"):
@@ -82,7 +77,7 @@ def cautions(report: Report) -> list[str]:
     """The report's warnings, led by the one it must not be read without."""
     if report.complete:
         return list(report.warnings)
-    shape = load_shape(report)
+    shape = shape_of(report)
     if shape.get("duration_s") is not None or shape.get("schedule"):
         cut = "This run was cut short: what was under way is left out, and it cannot be gone on with."
         return [cut, *report.warnings]

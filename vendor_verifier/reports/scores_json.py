@@ -101,6 +101,7 @@ def _vendor_facts(vendor: VendorScore, model: ModelScore, report: Report) -> dic
         "model_id": vendor.model_id,
         "provider": vendor.provider,
         "suites": {name: _suite(score) for name, score in sorted(vendor.suites.items())},
+        **({} if vendor.goodput is None else {"goodput": asdict(vendor.goodput)}),
     }
 
 

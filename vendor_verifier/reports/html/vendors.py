@@ -11,6 +11,7 @@ from vendor_verifier.reports import cells, facts
 from vendor_verifier.reports.escape import visible
 from vendor_verifier.reports.html import svg, tables
 from vendor_verifier.reports.html.judged import metric_title
+from vendor_verifier.reports.html.load import goodput
 from vendor_verifier.reports.html.pictures import distribution_cells, distribution_titles
 from vendor_verifier.reports.html.tables import Row, Table, label, plain_table
 from vendor_verifier.reports.html.texts import Texts
@@ -47,9 +48,15 @@ class VendorView:
 
 
 def vendor_view(
-    index: int, vendor: VendorScore, model: ModelScore, details: VendorDetails | None, t: Texts, most: int
+    index: int,
+    vendor: VendorScore,
+    model: ModelScore,
+    details: VendorDetails | None,
+    load: str | None,
+    t: Texts,
+    most: int,
 ) -> VendorView:
-    """Everything about one vendor, with at most ``most`` examples."""
+    """Everything about one vendor, with at most ``most`` examples; ``load`` says what it was offered."""
     found = () if details is None else details.examples
     shown = tuple(_example(one, t) for one in found[:most])
     return VendorView(
@@ -59,7 +66,7 @@ def vendor_view(
         is_baseline=vendor.is_baseline,
         subtitle=_subtitle(vendor, t),
         headline=_headline(vendor, model, t),
-        facts=tuple(_facts(vendor, t)),
+        facts=tuple(_facts(vendor, load, t)),
         distributions=_distributions(vendor, t),
         examples=shown,
         examples_note=_examples_note(details, len(shown), t),
@@ -85,13 +92,15 @@ def _examples_note(details: VendorDetails | None, shown: int, t: Texts) -> str |
     return t("examples_some", shown=shown, found=details.examples_found) if shown < details.examples_found else None
 
 
-def _facts(vendor: VendorScore, t: Texts) -> list[tuple[str, str]]:
+def _facts(vendor: VendorScore, load: str | None, t: Texts) -> list[tuple[str, str]]:
     """Titled lines; those that there is nothing to say for are left out."""
     done = t("of", part=vendor.succeeded, whole=vendor.planned)
     first = facts.first_attempt_success_rate(vendor)
     told: list[tuple[str, str | None]] = [
         (t("succeeded"), f"{done}{t('comma')}{t('first_try')} {cells.rate(first)}"),
         (t("attempts"), str(vendor.attempts)),
+        (t("goodput"), goodput(vendor, t)),
+        (t("load"), load),
         (t("triggering"), _trigger(vendor, t)),
         (t("valid_calls", policy=vendor.schema.policy), _valid_calls(vendor, t)),
         (t("e2e_tps"), cells.quantity(vendor.e2e_tps) if vendor.e2e_tps is not None else None),

@@ -1,0 +1,90 @@
+"""The load of a run in words: its shape, what became of it, and goodput where SLOs were given. It computes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from vendor_verifier.reports import cells
+from vendor_verifier.values.score import ModelScore, Report, VendorScore
+
+Escape = Callable[[str], str]
+_ASIDE = {"warmup": "warm-up", "cooldown": "cool-down"}
+
+
+def load_words(load: Mapping[str, Any]) -> str:
+    """A manifest's shape: ``50 requests a second (poisson) to each vendor for 60 s; thrown away: 20 of warm-up``."""
+    words = "a fixed number of requests at a time"
+    if load.get("schedule"):
+        words = f"a replayed schedule of {load['schedule']['count']} requests in {load['schedule']['last_s']:g} s"
+    elif load.get("request_rate"):
+        words = f"{load['request_rate']:g} requests a second ({load['arrival']}) to each vendor"
+    if load.get("duration_s") is not None:
+        words += f" for {load['duration_s']:g} s"
+    if load.get("ramp_up_s"):
+        words += f", growing over {load['ramp_up_s']:g} s"
+    aside = [f"{load[name]} of {title}" for name, title in _ASIDE.items() if load.get(name)]
+    return words + (f"; thrown away: {' and '.join(aside)}" if aside else "")
+
+
+def shape_of(report: Report) -> Mapping[str, Any]:
+    """The shape as the manifest tells it; empty without one."""
+    return (report.manifest.get("settings") or {}).get("load") or {}
+
+
+def load_lines(model: ModelScore, report: Report, escape: Escape) -> Iterator[str]:
+    """What was offered, a line for all and one for each vendor of which anything is known; nothing without a shape."""
+    shape = shape_of(report)
+    if not shape:
+        return
+    yield f"load: {load_words(shape)}"
+    for vendor in model.vendors:
+        told = (report.manifest.get("load") or {}).get(f"{model.model}: {vendor.label}")
+        if told:
+            yield f"{escape(vendor.label)}: {offered_words(told)}"
+
+
+def offered_words(told: Mapping[str, Any]) -> str:
+    """What one vendor was offered."""
+    words = f"{told['begun']} requests begun, at most {told['most_under_way']} under way"
+    if told.get("lag_p50_ms") is not None:
+        late = f"{cells.quantity(told['lag_p50_ms'])} ms (p50), {cells.quantity(told['lag_p99_ms'])} ms (p99)"
+        words += f", late by {late}"
+    if told.get("held_back"):
+        words += f", {told['held_back']} of them found {told['cap']} under way"
+    aside = [
+        f"{title} {told[name]}" + (f" ({told[name + '_failed']} failed)" if told[name + "_failed"] else "")
+        for name, title in _ASIDE.items()
+        if told.get(name)
+    ]
+    return "; ".join([words, *aside])
+
+
+def slos_of(model: ModelScore) -> tuple[str, ...]:
+    """The SLOs that requests of this model were held to."""
+    return tuple(next((vendor.goodput.kept for vendor in model.vendors if vendor.goodput is not None), ()))
+
+
+def goodput_lines(model: ModelScore, escape: Escape) -> Iterator[str]:
+    """Goodput, best first as the model's vendors stand; nothing without SLOs."""
+    slos = slos_of(model)
+    if not slos:
+        return
+    yield f"goodput: requests that keep {' and '.join(map(escape, slos))}"
+    for vendor in model.vendors:
+        if vendor.goodput is not None:
+            yield f"{escape(vendor.label)}: {goodput_words(vendor)}"
+
+
+def goodput_words(vendor: VendorScore) -> str | None:
+    """``12.3 good requests/s; 240 of 300 good (0.8)``; None without SLOs."""
+    found = vendor.goodput
+    if found is None:
+        return None
+    words = f"{cells.of(found.good, found.asked)} good ({cells.rate(found.share)})"
+    if found.per_s is not None:
+        words = f"{cells.quantity(found.per_s)} good requests/s; {words}"
+    beside = [
+        f"{number} {why}" for number, why in ((found.failed, "failed"), (found.unmeasured, "not measurable")) if number
+    ]
+    return "; ".join([words, *beside])
