@@ -13,8 +13,7 @@ from cyclopts.validators import Number
 
 from vendor_verifier.compare.panel import BaselineF1
 from vendor_verifier.errors import Problem, ProblemsError
-from vendor_verifier.pipeline.request import RunRequest, ScoreRequest, Selection
-from vendor_verifier.pipeline.shaping import LoadRequest
+from vendor_verifier.pipeline.request import LoadRequest, RunRequest, ScoreRequest, Selection
 from vendor_verifier.reports.html.texts import Language
 from vendor_verifier.values.plan import (
     Arrival,

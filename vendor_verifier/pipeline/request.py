@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from vendor_verifier.compare.panel import BaselineF1
-from vendor_verifier.pipeline.shaping import LoadRequest
 from vendor_verifier.reports.html.texts import Language
-from vendor_verifier.values.plan import ClientName, ExecutorChoice, Limits, RetryRules, TransportName
+from vendor_verifier.values.plan import Arrival, ClientName, ExecutorChoice, Limits, RetryRules, TransportName
 from vendor_verifier.values.score import SchemaPolicy, Undecided
 
 
@@ -53,6 +52,19 @@ class Selection:
     tags: tuple[str, ...] = ()
     stratify_by: str | None = None
     limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LoadRequest:
+    """The flags of a load's shape as they were given; ``None`` and 0 mean not given. ``arrival`` needs a rate."""
+
+    request_rate: float | None = None
+    arrival: Arrival | None = None
+    replay_schedule: Path | None = None
+    ramp_up_s: float = 0.0
+    warmup: int = 0
+    cooldown: int = 0
+    duration_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,34 +5,20 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vendor_verifier.errors import DataError, Problem, ProblemsError
 from vendor_verifier.loaders.schedule import read_schedule
+from vendor_verifier.pipeline.request import LoadRequest
 from vendor_verifier.run.descriptors import most_connections
-from vendor_verifier.values.plan import Arrival, Entry, ExecutorChoice, LoadShape, Plan, Task
-
-if TYPE_CHECKING:  # help must not load what sends
-    from vendor_verifier.run.local import RunEnd
+from vendor_verifier.run.local import RunEnd
+from vendor_verifier.values.plan import Entry, ExecutorChoice, LoadShape, Plan, Task
 
 # Requests in flight per account, where nobody says: of a closed loop, and the most of an open one.
 PLACES = 5
 MOST_PLACES = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class LoadRequest:
-    """The flags of a load's shape as they were given; ``None`` and 0 mean not given. ``arrival`` needs a rate."""
-
-    request_rate: float | None = None
-    arrival: Arrival | None = None
-    replay_schedule: Path | None = None
-    ramp_up_s: float = 0.0
-    warmup: int = 0
-    cooldown: int = 0
-    duration_s: float | None = None
 
 
 def read_load(
