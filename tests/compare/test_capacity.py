@@ -87,11 +87,11 @@ def test_levels_double_and_are_then_halved_in_between() -> None:
 
 
 def test_a_level_that_stays_undecided_is_asked_more_and_then_does_not_hold() -> None:
-    """Undecided levels get up to four times the requests; after that they bound the search from above."""
+    """Undecided levels get up to three times the requests; after that they bound the search from above."""
     seen, ended = search(lambda level: "holds" if level < 8 else "undecided")
     by_level = {tried.level: tried.requests for tried in seen}
     assert by_level[4] == 20 + 2 * 4
-    assert by_level[8] == 4 * requests_at(8, BOUNDS) == 4 * (40 + 2 * 8)
+    assert by_level[8] == 3 * requests_at(8, BOUNDS) == 3 * (40 + 2 * 8)
     assert ended == Ended("edge", 7)
 
 

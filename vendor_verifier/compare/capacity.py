@@ -91,7 +91,8 @@ def capacity_of(seen: Sequence[Tried]) -> float | None:
 
 def _next_level(holds: float, failed: Tried | None, bounds: SearchBounds) -> float | None:
     if failed is None:
-        return min(2 * holds, bounds.highest) if holds < bounds.highest else None
+        doubled = 2 * holds if bounds.kind == "concurrency" else _rounded(2 * holds)
+        return min(doubled, bounds.highest) if holds < bounds.highest else None
     if failed.level - holds <= resolution(holds, bounds):
         return None
     if bounds.kind == "concurrency":

@@ -60,8 +60,8 @@ class Curve:
         point = judge_level(
             sitting.stage, sitting.level, evidence, reference, own, self.thresholds, self.samples, self.new_rng()
         )
-        # By rate, the unloaded level is the rate that one request after the other makes.
-        if sitting.stage == "unloaded" and self.bounds.kind == "rate":
+        # By rate, the level without load is the rate that one request after the other makes.
+        if sitting.stage != "level" and self.bounds.kind == "rate":
             point = replace(point, level=float(f"{point.requests_per_s or 0:.3g}"))
         self._points[key] = point
         return point

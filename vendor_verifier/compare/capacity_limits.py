@@ -1,16 +1,17 @@
 """Which limits a level of load is held to, from the one grammar of thresholds, and whether a vendor bears enough.
 
 ``ceiling`` is what the vendor's own unloaded answers give against each other. A limit that is given replaces the usual
-one on the same metric; the others stay.
+one on the same thing (any time to first token replaces that to first token); the others stay. Where requests come by
+the clock, time runs from the moment they were due.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from vendor_verifier.compare.thresholds import COST_METRICS, ThresholdError, parse_threshold
-from vendor_verifier.values.capacity import EndReason, VendorCapacity
+from vendor_verifier.values.capacity import EndReason, LoadKind, VendorCapacity
 from vendor_verifier.values.judgement import Threshold
 
 # enough: it bears what was asked for; too_little: it is known not to; unknown: the search ended before it could tell.
@@ -18,23 +19,27 @@ Standing = Literal["enough", "too_little", "unknown"]
 # Ends that no other judgement of the same records changes.
 RAN_OUT: frozenset[EndReason] = frozenset({"requests", "cost", "time", "stopped", "interrupted"})
 
-USUAL_LIMITS: tuple[str, ...] = (
-    "success_rate >= 0.99",
-    "avg_ttft_ms.p95 <= 2000",
-    "f1 >= ceiling - 0.05",
-    "schema_accuracy >= ceiling - 0.05",
-)
+_ANY = ("success_rate >= 0.99", "f1 >= ceiling - 0.05", "schema_accuracy >= ceiling - 0.05")
+USUAL_LIMITS: Mapping[LoadKind, tuple[str, ...]] = {
+    "concurrency": ("avg_ttft_ms.p95 <= 2000", *_ANY),
+    "rate": ("ttft_from_schedule_ms.p95 <= 2000", *_ANY),
+}
 
 
-def read_limits(texts: Sequence[str]) -> tuple[Threshold, ...]:
-    """``texts`` and those of ``USUAL_LIMITS`` whose metric they do not name.
+def read_limits(texts: Sequence[str], kind: LoadKind) -> tuple[Threshold, ...]:
+    """``texts`` and those of ``USUAL_LIMITS`` on things they do not name.
 
     Raises:
         ThresholdError: the first that does not follow the grammar, or that load has nothing to do with.
     """
     given = [_limit(text) for text in texts]
-    named = {one.metric for one in given}
-    return (*given, *(one for one in map(parse_threshold, USUAL_LIMITS) if one.metric not in named))
+    named = {_thing(one) for one in given}
+    return (*given, *(one for one in map(parse_threshold, USUAL_LIMITS[kind]) if _thing(one) not in named))
+
+
+def _thing(limit: Threshold) -> str:
+    """What several metrics measure in their own ways."""
+    return next((thing for thing in ("ttft", "success_rate") if thing in limit.metric), limit.metric)
 
 
 def _limit(text: str) -> Threshold:

@@ -122,7 +122,8 @@ def judge_level(
     limits = tuple(sorted(limits, key=lambda limit: _ASPECTS.index(limit.aspect)))
     cut = next((sitting.cut for sitting in sittings if sitting.cut), None)
     succeeded, seconds = columns.count("succeeded"), evidence.seconds
-    ttft = distribution(columns.values("ttft_ms"))
+    # From the moment it was due, where there is one: what somebody waited who came at that moment.
+    ttft = distribution(columns.values("ttft_from_schedule_ms") or columns.values("ttft_ms"))
     return Point(
         stage=stage,
         level=level,

@@ -19,7 +19,7 @@ from vendor_verifier.compare.capacity_limits import read_limits
 from vendor_verifier.config.baselines import NO_F1
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.pipeline.capacity_folder import DOCUMENT, new_folder, new_rng, with_facts, write_capacity
-from vendor_verifier.pipeline.capacity_request import SUITE, UNLOADED_REPEATS, CapacityRequest
+from vendor_verifier.pipeline.capacity_request import FILLED, SUITE, UNLOADED_REPEATS, CapacityRequest
 from vendor_verifier.pipeline.capacity_sending import Bench, send_level
 from vendor_verifier.pipeline.guarding import costs_of
 from vendor_verifier.pipeline.judges import ready_suite
@@ -92,7 +92,7 @@ def measure_capacity(
         RunFolderError: the folder holds something already.
         StorageError: the disk refused a write; every record written before stays.
     """
-    thresholds = read_limits(request.limits)
+    thresholds = read_limits(request.limits, request.kind)
     bounds = _bounds(request, prepared)
     plan = replace(prepared.plan, max_cost_usd=request.max_cost_usd)
     guard = GuardedSpending(max_cost_usd=request.max_cost_usd, costs=costs_of(plan))
@@ -169,6 +169,7 @@ def _bounds(request: CapacityRequest, prepared: Prepared) -> SearchBounds:
         samples=samples,
         max_requests=request.max_requests - aside,
         step=request.step,
+        per_place=FILLED[request.kind],
     )
     least = UNLOADED_REPEATS * samples + 1 + aside + requests_at(min(2, request.highest), bounds)
     if request.max_requests < least:

@@ -77,7 +77,7 @@ def judge_again(folder: RunFolder, limits: Sequence[str], at_least: float | None
         ThresholdError: a limit that does not follow the grammar.
     """
     stored = _read(folder)
-    thresholds = read_limits(limits) if limits else stored.thresholds
+    thresholds = read_limits(limits, stored.kind) if limits else stored.thresholds
     samples = folder.read_samples(SUITE)
     records: dict[tuple[str, str, str], list[Record]] = {}
     unreadable: list[str] = []

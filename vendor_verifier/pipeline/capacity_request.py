@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from vendor_verifier.pipeline.request import RunRequest
@@ -11,7 +12,8 @@ from vendor_verifier.values.plan import Arrival
 SUITE = "trigger"
 # The unloaded level is asked twice, so that a vendor's own noise is known.
 UNLOADED_REPEATS = 2
-USUAL_SAMPLES = 50
+# How often each place is filled at a level, or for how many seconds a rate is kept up.
+FILLED: Mapping[LoadKind, int] = {"concurrency": 4, "rate": 10}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -80,7 +80,7 @@ def send_level(
         end: RunEnd = anyio.run(send, backend_options={"use_uvloop": has_uvloop()})
     cut, words = _cut(end, bench.guard, own)
     core_share = None if end.loop is None else end.loop.core_share
-    lag_ms = None if end.loop is None else end.loop.p99_ms
+    lag_ms = _lag_ms(end)
     sitting = Sitting(
         name=name,
         stage=stage,
@@ -130,6 +130,13 @@ def _items(prepared: Prepared, entry: Entry, first: int, repetitions: int) -> li
         for repetition in range(first, first + repetitions)
         for sample in task.samples
     ]
+
+
+def _lag_ms(end: RunEnd) -> float | None:
+    """How late our own process was at p99: its loop, or requests that were due and found a free place."""
+    found = [] if end.loop is None else [end.loop.p99_ms]
+    found += [offered.lag_p99_ms for offered in (end.load or {}).values() if not offered.held_back]
+    return max((lag for lag in found if lag is not None), default=None)
 
 
 def _cut(end: RunEnd, guard: GuardedSpending, entry: Entry) -> tuple[EndReason | None, str | None]:

@@ -45,7 +45,7 @@ class SearchBounds:
     max_requests: int
     step: float = 0.1
     per_place: int = 4
-    more: int = 4
+    more: int = 3
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,7 @@ def _picture(vendor: VendorCapacity, report: CapacityReport) -> Any:
     points = [point for point in vendor.points if point.level > 0]
     if not points:
         return None
-    ttft = next((one.number for one in report.thresholds if one.subject == "avg_ttft_ms.p95"), None)
+    ttft = next((one.number for one in report.thresholds if "ttft" in one.metric and one.percentile), None)
     panels = (
         Panel(
             "Success and quality",
