@@ -36,7 +36,7 @@ test-slow: $(VENV)/.installed-test
 BENCH ?=
 bench:
 	$(PYTHON) -m venv .bench/product
-	.bench/product/bin/python -m pip install --quiet --constraint constraints.txt '.[fast]'
+	.bench/product/bin/python -m pip install --quiet --constraint constraints.txt '.[fast,sdk]'
 	.bench/product/bin/python benchmarks/bench.py $(BENCH)
 
 bench-smoke: $(VENV)/.installed-test

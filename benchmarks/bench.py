@@ -70,12 +70,13 @@ def in_flight_section(chosen: argparse.Namespace, port: int) -> tuple[str, list[
     return scaling.in_flight_page(seen), [one for pair in seen.values() for many in pair for one in many]
 
 
-def program_section(name: str) -> str:
+def program_section(name: str, rounds: int) -> str:
     """What another benchmark prints."""
     if not (HERE / name).is_file():
         return f"Skipped: there is no `{name}`."
     say(f"running {name}")
-    done = subprocess.run([sys.executable, str(HERE / name)], capture_output=True, text=True, timeout=1800, check=False)
+    command = [sys.executable, str(HERE / name), "--rounds", str(rounds)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=3600, check=False)
     if done.returncode:
         return f"Skipped: `{name}` ended with {done.returncode}: {summary.without_places(done.stderr[-300:])}"
     return done.stdout.strip()
@@ -98,7 +99,7 @@ def measured_sections(chosen: argparse.Namespace) -> Iterator[tuple[str, str]]:
                 yield heading, page
     for section, (heading, program) in PROGRAMS.items():
         if section in chosen.sections:
-            yield heading, program_section(program)
+            yield heading, program_section(program, chosen.rounds)
     yield "Circumstances", summary.elsewhere(everything)
 
 
