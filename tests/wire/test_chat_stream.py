@@ -13,9 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.values.exchange import Exchange
+from vendor_verifier.wire import chat_stream
 from vendor_verifier.wire.answer import read_answer
 from vendor_verifier.wire.assemble import Assembler, Collected
 from vendor_verifier.wire.base import Reader
+from vendor_verifier.wire.chat_chunk import ChatChunk, ordinary_chunk
 from vendor_verifier.wire.chat_reader import OpenAIChatReader
 from vendor_verifier.wire.chat_stream import read_chat_stream
 from vendor_verifier.wire.sse import SseDecoder
@@ -124,22 +126,40 @@ def test_made_up_streams_are_put_together_alike(stream: list[str], cuts: list[in
     same(pieces("".join(stream).encode("utf-8", "surrogatepass"), cuts))
 
 
-def _chunk(content: bytes, before: bytes = b"", after: bytes = b"") -> bytes:
+_FRAMES = {
+    b"content": (b"", b""),
+    b"reasoning": (b"", b""),
+    b"reasoning_content": (b'"reasoning":"r",', b""),
+    b"arguments": (b'"tool_calls":[{"index":0,"function":{', b"}}]"),
+}
+
+
+def _chunk(said: bytes, before: bytes = b"", after: bytes = b"", key: bytes = b"content") -> bytes:
+    opening, closing = _FRAMES[key]
     return (
         b'data: {"id":"1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{'
-        + before + b'"content":"' + content + b'"' + after + b'},"finish_reason":null}]}\n\n'
+        + before + opening + b'"' + key + b'":"' + said + b'"' + after + closing + b'},"finish_reason":null}]}\n\n'
     )  # fmt: skip
 
 
 _BYTES = st.sampled_from(
-    [b"a", b"", b"\\n", b"\xc3\xbc", b"\xc3", b"\xbc", b'","content":"b', b'"', b"\x00", b"\x7f", b"\\"]
+    [
+        *(b"a", b"", b"\\n", b"\xc3\xbc", b"\xc3", b"\xbc", b'","content":"b', b'"', b"\x00", b"\x7f", b"\\"),
+        *(b'\\"', b"\\\\", b"\\u00fc", b"\\ud83d", b"\\ude00", b"\\x", b',"x', b'","', b"\n"),
+    ]
 )
 _ROUND = st.sampled_from(
     [b"", b"", b"", b'"role":"content",', b',"content":"z"', b',"\\u0063ontent":"z"', b', "content" :"z"']
 )
 
 
-@given(st.lists(st.builds(_chunk, _BYTES, st.just(b""), _ROUND), max_size=6), CUTS)
+_KEYS = st.sampled_from(sorted(_FRAMES))
+_ENVELOPED = st.sampled_from(sorted(_FRAMES)).flatmap(
+    lambda key: st.lists(st.builds(_chunk, _BYTES, st.just(b""), _ROUND, st.just(key) | _KEYS), max_size=8)
+)
+
+
+@given(_ENVELOPED, CUTS)
 def test_texts_in_one_envelope_are_heard_alike(stream: list[bytes], cuts: list[int]) -> None:
     """Neither escapes, nor broken UTF-8, nor a key given twice pass for plain text in a known envelope."""
     same(pieces(b"".join(stream), cuts))
@@ -153,6 +173,21 @@ def test_the_ordinary_stream_is_read_at_once() -> None:
         b"data: [DONE]\n\n"
     )
     assert same([(0, stream[:200]), (7, stream[200:420]), (9, stream[420:])])
+
+
+@pytest.mark.parametrize("key", sorted(_FRAMES))
+def test_a_row_of_one_envelope_is_parsed_once(key: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long the row, and with escapes in it, only its first chunk is parsed; but for the ambiguous kind."""
+    parsed: list[bytes] = []
+
+    def watched(data: bytes) -> ChatChunk | None:
+        parsed.append(data)
+        return ordinary_chunk(data)
+
+    monkeypatch.setattr(chat_stream, "ordinary_chunk", watched)
+    row = [_chunk(said, key=key) for said in [b"a", b' \\"b\\n', b"\xc3\xbc", b"\\u00fc", b"c"] * 9]
+    assert same([(number, event) for number, event in enumerate(row)])
+    assert len(parsed) == (len(row) if key == b"reasoning_content" else 1)
 
 
 def test_a_reader_that_hears_more_is_asked_for_every_event() -> None:

@@ -8,7 +8,8 @@ Every text that leaves here can be written as UTF-8: lone surrogates become U+FF
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from operator import sub
 
@@ -83,8 +84,7 @@ class Assembler:
         self._first_event_ns: int | None = None
         self._first_answer_ns: int | None = None
         self._token_moments: list[int] = []
-        self._characters = 0
-        self._first_characters = 0
+        self._token_sizes: list[int] = []
 
     @property
     def has_token(self) -> bool:
@@ -95,18 +95,36 @@ class Assembler:
         """Take one event heard at ``at_ns``."""
         if self._first_event_ns is None:
             self._first_event_ns = at_ns
-        if type(event) is TextDelta:
-            # Most events are this one.
-            self._text.append(event.text)
-            self._token(at_ns, len(event.text), is_answer=True)
+        size = self._take(event)
+        if size:
+            self._token_moments.append(at_ns)
+            self._token_sizes.append(size)
+            if self._first_answer_ns is None and type(event) is not ReasoningDelta:
+                self._first_answer_ns = at_ns
+
+    def add_row(self, joined: StreamEvent, moments: Sequence[int], sizes: Sequence[int]) -> None:
+        """Take deltas of one kind in a row, joined to one: when each was heard, and how many characters it has."""
+        heard = [(at_ns, size) for at_ns, size in zip(moments, sizes, strict=True) if size]
+        if not heard:
             return
+        first_ns, size = heard.pop(0)
+        self.add(joined, first_ns)
+        self._token_sizes[-1] = size
+        self._token_moments += [at_ns for at_ns, _ in heard]
+        self._token_sizes += [size for _, size in heard]
+
+    def _take(self, event: StreamEvent) -> int:
+        """Keep what an event says; the characters it adds to the answer."""
         match event:
+            case TextDelta(text):
+                self._text.append(text)
+                return len(text)
             case ReasoningDelta(text):
                 self._reasoning.append(text)
-                self._token(at_ns, len(text), is_answer=False)
+                return len(text)
             case ToolCallDelta():
                 self._calls.add(event)
-                self._token(at_ns, _characters_of(event), is_answer=True)
+                return _characters_of(event)
             case Parsed():
                 self._take_parsed(event)
             case Usage():
@@ -121,15 +139,7 @@ class Assembler:
                 self._ended = True
             case Anomaly(name):
                 self._anomalies[name] = None
-
-    def add_text(self, text: str, at_ns: int, pieces: int = 1) -> None:
-        """Take all ``pieces`` of text that arrived at one moment, joined; empty ones are not counted."""
-        if not text:
-            return
-        if self._first_event_ns is None:
-            self._first_event_ns = at_ns
-        self._text.append(text)
-        self._token(at_ns, len(text), is_answer=True, pieces=pieces)
+        return 0
 
     def collected(self, *, streamed: bool = True) -> Collected:
         """The answer so far. ``streamed`` False: no token moments, as they would be the body's."""
@@ -165,10 +175,10 @@ class Assembler:
             yield "markup_in_text"
         if self._ended and self._finish is None and self._fault is None:
             yield "no_finish_reason"
-        if self._usage is not None and self._usage.output == 0 and self._characters:
+        if self._usage is not None and self._usage.output == 0 and self._token_moments:
             yield "usage_zero"
         moments = self._token_moments
-        if response.streamed and moments and moments[-1] == moments[0] and self._characters >= BUFFERED_CHARACTERS:
+        if response.streamed and moments[-1:] == moments[:1] and sum(self._token_sizes) >= BUFFERED_CHARACTERS:
             yield "buffered"
         if written is not response and replacements(written) > replacements(response):
             yield "lone_surrogate"
@@ -179,17 +189,6 @@ class Assembler:
         self._calls = ToolCallAccumulator()
         for delta in parsed.tool_calls:
             self._calls.add(delta)
-
-    def _token(self, at_ns: int, characters: int, *, is_answer: bool, pieces: int = 1) -> None:
-        if not characters:
-            return
-        moments = self._token_moments
-        moments += [at_ns] * pieces
-        if at_ns == moments[0]:
-            self._first_characters += characters
-        self._characters += characters
-        if is_answer and self._first_answer_ns is None:
-            self._first_answer_ns = at_ns
 
     def _take_finish(self, finish: Finish) -> None:
         if self._finish is not None and self._finish != finish:
@@ -206,7 +205,7 @@ class Assembler:
             first_answer_ns=self._first_answer_ns,
             last_token_ns=moments[-1],
             gaps_ns=tuple(map(sub, moments[1:], moments)),
-            first_chunk_share=self._first_characters / self._characters,
+            first_chunk_share=sum(self._token_sizes[: bisect_right(moments, moments[0])]) / sum(self._token_sizes),
         )
 
 

@@ -1,34 +1,48 @@
 """Reads a whole chat-completions stream in one pass once it has ended; it gives up on anything out of the ordinary.
 
-What it hears is what the general reader hears, moments included, at a tenth of the cost: no event object a chunk, and a
-text chunk that differs from the one before in nothing but its text is not even parsed again. Comments, named events,
-carriage returns, unknown fields, errors, an unterminated end: all of these are refused, and the general reader has the
-whole answer.
+What it hears is what the general reader hears, moments included, at a tenth of the cost: no event object a chunk, and
+chunks that differ from the one before in nothing but a text are not even parsed again. Comments, named events, carriage
+returns, unknown fields, errors, an unterminated end: all of these are refused, and the general reader has the whole
+answer.
 
-Theory of the envelope: in a chunk that was parsed and holds ``"content":"X"`` once and no backslash, everything before
-and after X is its envelope. Another chunk in the same envelope with neither quotation mark, backslash nor control
-character in X's place is the same JSON with another text (RFC 8259, section 7).
+Theory of the envelope: in a chunk that was parsed and holds ``"content":"X"`` once, everything before and after X is
+its envelope, if there is no backslash in it. Another chunk in the same envelope with the inside of any JSON string in
+X's place is the same JSON with another text (RFC 8259, section 7). Chunks of one envelope mostly stand in a row, and a
+row's texts are checked and decoded together. The same holds of reasoning, and of the arguments of a call whose id and
+name were told before.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import repeat
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate, islice, takewhile
 
-from vendor_verifier.values.event import Finish, Identity, StreamEnd, TextDelta
+import msgspec
+
+from vendor_verifier.values.event import (
+    Finish,
+    Identity,
+    ReasoningDelta,
+    StreamEnd,
+    StreamEvent,
+    TextDelta,
+    ToolCallDelta,
+)
 from vendor_verifier.wire.assemble import Assembler
 from vendor_verifier.wire.chat_chunk import FINISH_REASONS, ChatChunk, deltas, ordinary_chunk, usage_of
 from vendor_verifier.wire.sse import MAX_LINE_BYTES
 
 _START = b"data: "
-_BETWEEN = b"\n\n" + _START
 _END = b"\n\n"
+_BETWEEN = _END + _START
 _DONE = b"[DONE]"
-_PLAIN = re.compile(rb'[^"\\\x00-\x1f]*')
-_KEY = b'"content":"'
+# The inside of a JSON string, and of several with a line feed between two.
+_INSIDE = re.compile(rb'[^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*')
+_INSIDES = re.compile(rb'[^"\\\x00-\x1f]*(?:(?:\\.|\n)[^"\\\x00-\x1f]*)*')
 
-_Envelope = tuple[bytes, bytes]
+_strings = msgspec.json.Decoder(list[str]).decode
 
 
 def read_chat_stream(chunks: Sequence[tuple[int, bytes]], assembler: Assembler) -> bool:
@@ -36,94 +50,80 @@ def read_chat_stream(chunks: Sequence[tuple[int, bytes]], assembler: Assembler) 
 
     After False ``assembler`` is half filled and worth nothing.
     """
-    events = _events(chunks)
-    if events is None:
+    if not chunks:
         return False
-    folding = _Folding(assembler)
+    whole = chunks[0][1] if len(chunks) == 1 else b"".join([chunk for _, chunk in chunks])
+    if not (whole.startswith(_START) and whole.endswith(_END)) or len(whole) > MAX_LINE_BYTES or b"\r" in whole:
+        return False
+    events = whole[len(_START) : -len(_END)].split(_BETWEEN)
     try:
-        folding.take(events)
+        _Folding(events, _moments(chunks, events), assembler).take()
     except _Unusual:
         return False
     return True
 
 
-class _Unusual(Exception):
-    """Not an ordinary chunk."""
-
-
-def _events(chunks: Sequence[tuple[int, bytes]]) -> Iterable[tuple[int, bytes]] | None:
-    """The data of every event with its moment, or None if they are not all of one ``data`` line, ended by LF LF."""
-    if not chunks:
-        return None
-    whole = chunks[0][1] if len(chunks) == 1 else b"".join([chunk for _, chunk in chunks])
-    if not (whole.startswith(_START) and whole.endswith(_END)) or len(whole) > MAX_LINE_BYTES or b"\r" in whole:
-        return None
-    events = whole[len(_START) : -len(_END)].split(_BETWEEN)
-    if whole.count(b"\n") != len(_END) * len(events):
-        return None
-    return zip(repeat(chunks[0][0]) if len(chunks) == 1 else _moments(chunks, events), events, strict=False)
-
-
-def _moments(chunks: Sequence[tuple[int, bytes]], events: Sequence[bytes]) -> Iterator[int]:
+def _moments(chunks: Sequence[tuple[int, bytes]], events: Sequence[bytes]) -> Sequence[int]:
     """When the last byte of each event arrived."""
-    arriving = iter(chunks)
-    at_ns = arrived = end = 0
-    for event in events:
-        end += len(_BETWEEN) + len(event)
-        while arrived < end:
-            at_ns, chunk = next(arriving)
-            arrived += len(chunk)
-        yield at_ns
+    if len(chunks) == 1:
+        return [chunks[0][0]] * len(events)
+    arrived = list(accumulate(len(chunk) for _, chunk in chunks))
+    ends = accumulate(len(event) + len(_BETWEEN) for event in events)
+    return [chunks[bisect_left(arrived, end)][0] for end in ends]
+
+
+class _Unusual(Exception):
+    """Not an ordinary stream."""
+
+
+class _Envelope:
+    """What stands around the text of chunks that bring nothing but text, and what to make of the text."""
+
+    __slots__ = ("after", "before", "event")
+
+    def __init__(self, before: bytes, after: bytes, event: Callable[[str], StreamEvent]) -> None:
+        self.before = before
+        self.after = after
+        self.event = event
 
 
 class _Folding:
-    """Adds events to an assembler; texts that arrived at one moment are added at once."""
+    """Adds a stream's events to an assembler, the texts of a row at once."""
 
-    def __init__(self, assembler: Assembler) -> None:
+    def __init__(self, events: Sequence[bytes], moments: Sequence[int], assembler: Assembler) -> None:
+        self._events = events
+        self._moments = moments
         self._assembler = assembler
         self._known: tuple[str | None, ...] = (None, None, None, None)
 
-    def take(self, events: Iterable[tuple[int, bytes]]) -> None:
+    def take(self) -> None:
         """Add all events in their order.
 
         Raises:
             _Unusual: one of them is not ordinary.
         """
-        texts: list[bytes] = []
-        texts_ns = start = end = 0
-        before = after = b""
-        for at_ns, data in events:
-            if start and data.startswith(before) and data.endswith(after):
-                stop = len(data) - end
-                if stop >= start and _PLAIN.fullmatch(data, start, stop):
-                    if at_ns != texts_ns:
-                        self._add_texts(texts, texts_ns)
-                        texts = []
-                        texts_ns = at_ns
-                    texts.append(data[start:stop])
-                    continue
-            self._add_texts(texts, texts_ns)
-            texts = []
-            known = self._known
-            found = self._event(data, at_ns)
-            if found is not None or known != self._known:
-                # Chunks of another envelope may follow, and those of the old one may be news again.
-                before, after = found or (b"", b"")
-                start, end = len(before), len(after)
-        self._add_texts(texts, texts_ns)
+        place = 0
+        while place < len(self._events):
+            envelope = self._event(self._events[place], self._moments[place])
+            place += 1
+            if envelope is not None:
+                place += self._row(place, envelope)
 
-    def _add_texts(self, texts: Sequence[bytes], at_ns: int) -> None:
-        if not texts:
-            return
-        joined, pieces = b"".join(texts), len(texts) - texts.count(b"")
-        if joined.isascii():
-            self._assembler.add_text(joined.decode(), at_ns, pieces)
-            return
-        # Whole only in sum, a character is a host's fault that must be seen: piece by piece.
-        try:
-            self._assembler.add_text("".join([text.decode() for text in texts]), at_ns, pieces)
-        except UnicodeDecodeError:
-            raise _Unusual from None
+    def _row(self, place: int, envelope: _Envelope) -> int:
+        """Take the events from ``place`` on that stand in ``envelope``; how many they are."""
+        before, after = envelope.before, envelope.after
+        opens, closes, texts = len(before), len(after), []
+        for event in islice(self._events, place, None):
+            if not (event.startswith(before) and event.endswith(after) and len(event) >= opens + closes):
+                break
+            texts.append(event[opens:-closes])
+        lines = b"\n".join(texts)
+        if lines.count(b"\n") >= len(texts) or not _INSIDES.fullmatch(lines):
+            texts = list(takewhile(_INSIDE.fullmatch, texts))
+        said = _decoded(texts)
+        moments = self._moments[place : place + len(texts)]
+        self._assembler.add_row(envelope.event("".join(said)), moments, [len(text) for text in said])
+        return len(texts)
 
     def _event(self, data: bytes, at_ns: int) -> _Envelope | None:
         """Take one event apart; its envelope, if it is a text chunk that has one."""
@@ -131,7 +131,7 @@ class _Folding:
         if data == _DONE:
             add(StreamEnd(), at_ns)
             return None
-        chunk = ordinary_chunk(data)
+        chunk = None if b"\n" in data else ordinary_chunk(data)
         if chunk is None:
             raise _Unusual
         told = chunk.identity
@@ -151,12 +151,44 @@ class _Folding:
         return _envelope(data, chunk, heard)
 
 
-def _envelope(data: bytes, chunk: ChatChunk, heard: Sequence[object]) -> _Envelope | None:
-    """What stands around the text of a chunk that brings nothing but text."""
-    if len(heard) != 1 or len(chunk.choices) != 1 or chunk.usage is not None or b"\\" in data:
+def _decoded(texts: Sequence[bytes]) -> list[str]:
+    """What the insides of strings say.
+
+    Raises:
+        _Unusual: one of them is no text; whole only in sum, a character is a host's fault that must be seen.
+    """
+    try:
+        return _strings(b'["' + b'","'.join(texts) + b'"]') if texts else []
+    except (msgspec.MsgspecError, UnicodeError):
+        raise _Unusual from None
+
+
+def _envelope(data: bytes, chunk: ChatChunk, heard: Sequence[StreamEvent]) -> _Envelope | None:
+    """What stands around the text of a chunk that brings nothing else."""
+    if len(heard) != 1 or len(chunk.choices) != 1 or chunk.usage is not None:
         return None
-    if type(heard[0]) is not TextDelta or data.count(b'"content"') != 1:
+    delta = chunk.choices[0].delta
+    if delta.reasoning and delta.reasoning_content:
+        # Where one of them is empty the other is heard.
         return None
-    before, key, rest = data.partition(_KEY)
-    text, quote, after = rest.partition(b'"')
-    return (before + key, quote + after) if key and text.decode(errors="replace") == heard[0].text else None
+    for name, text, event in _places(heard[0]):
+        before, key, rest = data.partition(b'"%b":"' % name)
+        inside = _INSIDE.match(rest)
+        if not key or inside is None or data.count(b'"%b"' % name) != 1:
+            continue
+        after = rest[inside.end() :]
+        if b"\\" not in before and b"\\" not in after and _decoded([inside.group()]) == [text]:
+            return _Envelope(before + key, after, event)
+    return None
+
+
+def _places(said: StreamEvent) -> Iterator[tuple[bytes, str, Callable[[str], StreamEvent]]]:
+    """Keys whose value the one thing a chunk said may be, that value, and what to make of another in its place."""
+    match said:
+        case TextDelta(text):
+            yield b"content", text, TextDelta
+        case ReasoningDelta(text):
+            yield b"reasoning_content", text, ReasoningDelta
+            yield b"reasoning", text, ReasoningDelta
+        case ToolCallDelta(int(index), None, None, str(text)):
+            yield b"arguments", text, lambda more: ToolCallDelta(index, None, None, more)
