@@ -7,6 +7,7 @@ from dataclasses import replace
 import anyio
 import pytest
 
+from vendor_verifier.run.budgets import CATCH_UP_S, Ask
 from vendor_verifier.run.pacing import Leave, LocalLimiter
 from vendor_verifier.values.plan import Entry
 from vendor_verifier.values.request import Endpoint
@@ -22,7 +23,7 @@ def entry(label: str, account: str | None = None, concurrency: int | None = None
 async def leave_of(limiter: LocalLimiter, one: Entry, within_s: float = 0.05) -> Leave | None:
     """What the limiter says within a moment; None when it lets wait."""
     with anyio.move_on_after(within_s):
-        return await limiter.acquire(one)
+        return await limiter.acquire(one, Ask(0))
     return None
 
 
@@ -71,7 +72,7 @@ async def test_a_pause_can_be_lengthened_but_not_shortened() -> None:
     started = anyio.current_time()
     limiter.pause(a, 0.05)
     async with anyio.create_task_group() as group:
-        group.start_soon(limiter.acquire, a)
+        group.start_soon(limiter.acquire, a, Ask(0))
         await anyio.sleep(0.02)
         limiter.pause(a, 0.15)
         limiter.pause(a, 0.01)
@@ -85,7 +86,7 @@ async def test_stop_and_close_wake_all_who_wait() -> None:
     heard: list[Leave] = []
 
     async def ask(one: Entry) -> None:
-        heard.append(await limiter.acquire(one))
+        heard.append(await limiter.acquire(one, Ask(0)))
 
     limiter.pause(a, 60)
     limiter.pause(b, 60)
@@ -122,12 +123,12 @@ async def test_requests_per_minute_are_begun_at_even_distances() -> None:
     given_at: list[float] = []
 
     async def ask() -> None:
-        assert await limiter.acquire(a) == "go"
+        assert await limiter.acquire(a, Ask(0)) == "go"
         given_at.append(anyio.current_time())
 
     async with anyio.create_task_group() as group:
         for _ in range(15):
             group.start_soon(ask)
     given_at.sort()
-    # Leave may be late on a busy machine, never early: the n-th cannot come before n distances have passed.
-    assert all(at - given_at[0] >= number * 0.02 - 0.005 for number, at in enumerate(given_at))
+    # Leave may be late on a busy machine, and catches up by no more than is allowed for.
+    assert all(at - given_at[0] >= number * 0.02 - CATCH_UP_S - 0.001 for number, at in enumerate(given_at))

@@ -38,6 +38,7 @@ class Draft:
     headers: Mapping[str, tuple[Path, str]] = field(repr=False)
     concurrency: int | None = None
     requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
     price: Mapping[str, Any] | None = None
 
 
@@ -156,7 +157,8 @@ def _draft(model: str, written: _Written, defaults: Settings, registry: Registry
         body=merge(pin, merged.get("extra_body", {})),
         headers=_headers(("defaults",), defaults) | _headers(path, entry),
         concurrency=merged.get("concurrency"),
-        requests_per_minute=merged.get("requests_per_minute"),
+        requests_per_minute=merged.get("rpm"),
+        tokens_per_minute=merged.get("tpm"),
         price=merged.get("price"),
     )
 
@@ -167,10 +169,12 @@ def _under_defaults(entry: VendorEntry, defaults: Settings) -> dict[str, Any]:
 
 
 def _settings(source: Settings) -> dict[str, Any]:
-    """What is set; ``extra_body`` as it was written, a null inside it is meant."""
+    """What is set; ``extra_body`` as it was written, a null inside it is meant. ``rpm`` goes by its short name."""
     values = {
         name: value for name, value in source.model_dump(exclude_none=True).items() if name in Settings.model_fields
     }
+    if "requests_per_minute" in values:
+        values["rpm"] = values.pop("requests_per_minute")
     return values | ({"extra_body": source.extra_body} if source.extra_body is not None else {})
 
 
@@ -189,6 +193,9 @@ def _check_settings(path: Path, settings: Settings, findings: Findings) -> None:
         if key in (settings.extra_body or {}):
             message = "would change the question itself, which must be the same for every vendor; remove it"
             findings.problem((*path, "extra_body", key), message)
+    if settings.rpm is not None and settings.requests_per_minute is not None:
+        message = "the same as `rpm`, which is there too; keep one of them"
+        findings.problem((*path, "requests_per_minute"), message)
     check_headers((*path, "extra_headers"), settings.extra_headers or {}, findings)
 
 

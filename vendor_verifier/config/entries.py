@@ -62,6 +62,7 @@ def _entry(draft: Draft, keys: _KeyRing, overrides: Mapping[str, Any]) -> Entry:
         parameters={**draft.parameters, **parameters},
         concurrency=draft.concurrency,
         requests_per_minute=draft.requests_per_minute,
+        tokens_per_minute=draft.tokens_per_minute,
         price=draft.price,
         header_templates={name: text for name, (_, text) in draft.headers.items() if references(text)},
     )
@@ -160,6 +161,7 @@ def describe(entries: Iterable[Entry]) -> list[dict[str, Any]]:
             "extra_headers": sorted(entry.endpoint.headers),
             "concurrency": entry.concurrency,
             "requests_per_minute": entry.requests_per_minute,
+            "tokens_per_minute": entry.tokens_per_minute,
             "price": dict(entry.price) if entry.price is not None else None,
         }
         for entry in entries

@@ -45,6 +45,8 @@ class Settings(BaseModel):
     extra_body: dict[str, Any] | None = None
     extra_headers: dict[str, str] | None = Field(default=None, repr=False)
     concurrency: int | None = Field(default=None, ge=1)
+    rpm: float | None = Field(default=None, gt=0, le=1_000_000)
+    tpm: float | None = Field(default=None, gt=0, le=1_000_000_000)
     requests_per_minute: float | None = Field(default=None, gt=0, le=1_000_000)
     price: Price | None = None
     allow_http: bool | None = None

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from vendor_verifier.errors import UsageError
+from vendor_verifier.run.budgets import ask_for
 from vendor_verifier.run.clients import Client
 from vendor_verifier.run.clock_watch import ClockWatch
 from vendor_verifier.run.keys import KeyRing
@@ -126,7 +127,8 @@ class Driver:
 
     async def _attempt(self, number: int, question: _Question, scheduled_ns: int) -> Attempt:
         entry, request = question.line.entry, question.request
-        leave = await self.limiter.acquire(entry)
+        ask = ask_for(request.body, reads_limit=entry.tokens_per_minute is not None)
+        leave = await self.limiter.acquire(entry, ask)
         if leave == "closed":
             raise RunClosed
         if leave == "stopped":
@@ -161,7 +163,7 @@ class Driver:
         if was_stalled and response is not None:
             response = replace(response, anomalies=(*response.anomalies, LOOP_LAG))
         attempt = Attempt(number, timing, watch.flagged(response), failure)
-        self.limiter.heard(entry, attempt, len(request.body))
+        self.limiter.heard(entry, attempt, ask)
         return attempt
 
     def _plugin_failure(self, error: Exception, phase: Phase) -> Failure:

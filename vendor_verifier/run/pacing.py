@@ -8,11 +8,12 @@ accounts (origin and key), not protocols. One process, several processes and a c
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, Protocol
 
 import anyio
 
+from vendor_verifier.run.budgets import Ask, RequestBudget, TokenBudget
 from vendor_verifier.run.easing import Easing
 from vendor_verifier.run.retry import UNREACHABLE, slows_account
 from vendor_verifier.run.spending import Spending
@@ -29,8 +30,8 @@ Leave = Literal["go", "stopped", "closed"]
 class Limiter(Protocol):
     """Who may send, and when."""
 
-    async def acquire(self, entry: Entry) -> Leave:
-        """Wait for this entry's turn. Only "go" must be followed by :meth:`release`."""
+    async def acquire(self, entry: Entry, ask: Ask) -> Leave:
+        """Wait for this entry's turn to send ``ask``. Only "go" must be followed by :meth:`release`."""
 
     def release(self, entry: Entry) -> None:
         """The attempt is over."""
@@ -44,8 +45,8 @@ class Limiter(Protocol):
     def stop(self, entry: Entry, reason: str) -> None:
         """Send nothing more on this entry's account."""
 
-    def heard(self, entry: Entry, attempt: Attempt, sent_bytes: int) -> None:
-        """How one attempt ended; ``sent_bytes`` is the size of what was asked."""
+    def heard(self, entry: Entry, attempt: Attempt, ask: Ask) -> None:
+        """How one attempt ended; ``ask`` is the one that leave was given to."""
 
     def concluded(self, entry: Entry, attempt: Attempt) -> None:
         """How a turn ended after all its tries."""
@@ -66,9 +67,12 @@ class LocalLimiter:
         *,
         gives_way: bool = True,
     ) -> None:
-        rates = _rates(entries)
-        limits = _limits(entries, request_concurrency)
-        self._gates = {account: _Gate(limit, rates.get(account)) for account, limit in limits.items()}
+        requests = _smallest((entry.account, entry.requests_per_minute) for entry in entries)
+        tokens = _smallest((entry.account, entry.tokens_per_minute) for entry in entries)
+        self._gates = {
+            account: _Gate(limit, requests.get(account), tokens.get(account))
+            for account, limit in _limits(entries, request_concurrency).items()
+        }
         self._closed = False
         self._spending = spending or Spending()
         self._gives_way = gives_way
@@ -84,14 +88,13 @@ class LocalLimiter:
         """Accounts whose places were lowered because they limited our rate."""
         return {account: gate.easing for account, gate in self._gates.items() if gate.easing.was_lowered}
 
-    async def acquire(self, entry: Entry) -> Leave:
+    async def acquire(self, entry: Entry, ask: Ask) -> Leave:
         gate = self._gates[entry.account]
         await gate.places.acquire()
         leave: Leave = "closed"
         try:
             if not self._refusal(entry):
-                await gate.wait_for_pause()
-                await gate.wait_for_turn()
+                await gate.wait_for_turn(ask)
             leave = self._refusal(entry) or "go"
             # Also asked when closed already: it learns that there was something left to send.
             if leave != "stopped" and not self._spending.take(is_open=leave == "go"):
@@ -107,11 +110,12 @@ class LocalLimiter:
         for _ in range(gate.easing.places_back()):
             gate.places.release()
 
-    def heard(self, entry: Entry, attempt: Attempt, sent_bytes: int) -> None:
+    def heard(self, entry: Entry, attempt: Attempt, ask: Ask) -> None:
         gate = self._gates[entry.account]
+        gate.settle(ask, attempt)
         if self._gives_way:
             gate.easing.heard(is_limited=attempt.failure is not None and slows_account(attempt.failure))
-        self._spending.pay(entry, attempt, sent_bytes)
+        self._spending.pay(entry, attempt, ask.size)
         if self._spending.is_used_up:
             self.close()
 
@@ -136,13 +140,13 @@ class LocalLimiter:
 
     def stop(self, entry: Entry, reason: str) -> None:
         self.stopped.setdefault(entry.account, reason)
-        self._gates[entry.account].over.set()
+        self._gates[entry.account].end()
 
     def close(self) -> None:
         """Give no more leave to anyone; requests in flight go on."""
         self._closed = True
         for gate in self._gates.values():
-            gate.over.set()
+            gate.end()
 
     def _refusal(self, entry: Entry) -> Literal["stopped", "closed"] | None:
         if self._closed:
@@ -151,33 +155,67 @@ class LocalLimiter:
 
 
 class _Gate:
-    """One account's places and pause. ``over`` is set for good when there is nothing left to wait for."""
+    """One account's places, pause and budgets."""
 
-    def __init__(self, limit: int, requests_per_minute: float | None = None) -> None:
+    def __init__(self, limit: int, requests_per_minute: float | None, tokens_per_minute: float | None) -> None:
         self.places = anyio.Semaphore(limit, fast_acquire=True)
         self.easing = Easing(limit)
         self.lost_in_a_row = 0
         self.paused_until = 0.0
-        self._apart_s = 60 / requests_per_minute if requests_per_minute is not None else 0.0
-        self._next_turn = 0.0
-        self.over = anyio.Event()
+        self._requests = RequestBudget(requests_per_minute) if requests_per_minute is not None else None
+        self._tokens = TokenBudget(tokens_per_minute) if tokens_per_minute is not None else None
+        self._line = anyio.Lock(fast_acquire=True)
+        # Set for good when there is nothing left to wait for.
+        self._over = anyio.Event()
+        self._answered = anyio.Event()
 
-    async def wait_for_pause(self) -> None:
-        # Others may lengthen the pause meanwhile.
-        while not self.over.is_set() and (seconds := self.paused_until - anyio.current_time()) > 0:
-            await self.rest(seconds)
+    async def wait_for_turn(self, ask: Ask) -> None:
+        """Wait until no pause holds and the budgets have room; whoever came first goes first."""
+        if self._requests is None and self._tokens is None:
+            # Others may lengthen the pause meanwhile.
+            while not self._over.is_set() and (seconds := self.paused_until - anyio.current_time()) > 0:
+                await self.rest(seconds)
+            return
+        async with self._line:
+            while not self._over.is_set() and (seconds := self._wait_s(now := anyio.current_time(), ask)) > 0:
+                with anyio.move_on_after(seconds):
+                    # An answer may have needed less than was put by for it.
+                    await self._answered.wait()
+            if not self._over.is_set():
+                self._take(now, ask)
 
-    async def wait_for_turn(self) -> None:
-        """Requests begin at even distances, so that no second holds more than its share (GCRA without bursts)."""
-        now = anyio.current_time()
-        turn = max(now, self._next_turn)
-        self._next_turn = turn + self._apart_s
-        if turn > now and not self.over.is_set():
-            await self.rest(turn - now)
+    def settle(self, ask: Ask, attempt: Attempt) -> None:
+        """What was put by for ``ask`` is known now."""
+        if self._tokens is not None:
+            self._tokens.settle(ask, attempt)
+            self._wake()
 
     async def rest(self, seconds: float) -> None:
         with anyio.move_on_after(seconds):
-            await self.over.wait()
+            await self._over.wait()
+
+    def end(self) -> None:
+        """Whoever waits need not any more."""
+        self._over.set()
+        self._wake()
+
+    def _wake(self) -> None:
+        self._answered.set()
+        self._answered = anyio.Event()
+
+    def _wait_s(self, now: float, ask: Ask) -> float:
+        waits = [self.paused_until - now]
+        if self._requests is not None:
+            waits.append(self._requests.wait_s(now))
+        if self._tokens is not None:
+            waits.append(self._tokens.wait_s(now, ask))
+        return max(waits)
+
+    def _take(self, now: float, ask: Ask) -> None:
+        if self._requests is not None:
+            self._requests.take(now)
+        if self._tokens is not None:
+            self._tokens.take(now, ask)
 
 
 def _limits(entries: Sequence[Entry], request_concurrency: int) -> Mapping[str, int]:
@@ -189,10 +227,10 @@ def _limits(entries: Sequence[Entry], request_concurrency: int) -> Mapping[str, 
     return limits
 
 
-def _rates(entries: Sequence[Entry]) -> Mapping[str, float]:
-    """Requests per minute by account, where there is such a limit: the smallest any of its entries names."""
-    rates: dict[str, float] = {}
-    for entry in entries:
-        if entry.requests_per_minute is not None:
-            rates[entry.account] = min(entry.requests_per_minute, rates.get(entry.account, entry.requests_per_minute))
-    return rates
+def _smallest(budgets: Iterable[tuple[str, float | None]]) -> Mapping[str, float]:
+    """By account, where there is such a budget: entries that share one keep the smallest any of them names."""
+    found: dict[str, float] = {}
+    for account, budget in budgets:
+        if budget is not None:
+            found[account] = min(budget, found.get(account, budget))
+    return found

@@ -65,6 +65,7 @@ class Entry:
     concurrency: int | None = None
     price: Mapping[str, Any] | None = None
     requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
     header_templates: Mapping[str, str] = field(default_factory=dict)
 
 

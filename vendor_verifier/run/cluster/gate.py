@@ -13,10 +13,11 @@ import asyncio
 import pickle
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from vendor_verifier.run.budgets import Ask
 from vendor_verifier.run.cluster.outbox import Message
 from vendor_verifier.run.cluster.remote_limiter import SLOT
 from vendor_verifier.run.engine import VendorSlots
@@ -33,6 +34,8 @@ HANG_AFTER_S = 30.0
 Send = Callable[..., None]
 # An attempt of which only its success matters.
 _FINE = Attempt(1)
+# Where no tokens are counted it does not matter what is asked.
+_NOTHING_COUNTED = Ask(0)
 
 
 @dataclass(slots=True)
@@ -44,6 +47,7 @@ class _Session:
     send: Send
     heard_at: float
     held: Counter[int] = field(default_factory=Counter)
+    counted: dict[int, Ask] = field(default_factory=dict)
     asking: set[asyncio.Task[None]] = field(default_factory=set)
     revoked: bool = False
 
@@ -163,30 +167,40 @@ class Gate:
             self._tell("report", *([name, report] for report in message["report"]))
         if session.revoked:
             return
+        self._hear_outcomes(session, message)
+        self._hear_asks(session, message)
+        if "ended" in message:
+            self._tell("ended", *([name, dispatch] for dispatch in message["ended"]))
+
+    def _hear_outcomes(self, session: _Session, message: Message) -> None:
         for place in message.get("fine", ()):
-            self._ended_well(self._entries[place], _FINE, 0)
-        for place, packed, sent_bytes in message.get("heard", ()):
+            self._ended_well(self._entries[place], _FINE, _NOTHING_COUNTED)
+        for place, packed, size, number in message.get("heard", ()):
             attempt = _unpacked(packed)
+            ask = Ask(size) if number is None else session.counted.pop(number, Ask(size))
             if attempt.failure is None:
-                self._ended_well(self._entries[place], attempt, sent_bytes)
+                self._ended_well(self._entries[place], attempt, ask)
             else:
-                self._limiter.heard(self._entries[place], attempt, sent_bytes)
+                self._limiter.heard(self._entries[place], attempt, ask)
         for place, seconds in message.get("pause", ()):
             self._limiter.pause(self._entries[place], seconds)
         for place, reason in message.get("stop", ()):
             self._limiter.stop(self._entries[place], reason)
         for place, packed in message.get("concluded", ()):
             self._limiter.concluded(self._entries[place], _unpacked(packed))
+
+    def _hear_asks(self, session: _Session, message: Message) -> None:
         for place in message.get("release", ()):
             self._release(session, place)
         for place in message.get("acquire", ()):
-            self._ask(session, place)
-        if "ended" in message:
-            self._tell("ended", *([name, dispatch] for dispatch in message["ended"]))
+            self._start(session, self._grant(session, place))
+        for place, number, size, most_tokens in message.get("acquire_counted", ()):
+            ask = session.counted[number] = Ask(size, most_tokens)
+            self._start(session, self._grant_counted(session, place, number, ask))
 
-    def _ended_well(self, entry: Entry, attempt: Attempt, sent_bytes: int) -> None:
+    def _ended_well(self, entry: Entry, attempt: Attempt, ask: Ask) -> None:
         """An attempt that succeeded is also how its turn ended."""
-        self._limiter.heard(entry, attempt, sent_bytes)
+        self._limiter.heard(entry, attempt, ask)
         self._limiter.concluded(entry, attempt)
 
     async def watch(self) -> None:
@@ -214,8 +228,8 @@ class Gate:
 
     # --- leases
 
-    def _ask(self, session: _Session, place: int) -> None:
-        task = asyncio.ensure_future(self._grant(session, place))
+    def _start(self, session: _Session, granting: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(granting)
         session.asking.add(task)
         task.add_done_callback(session.asking.discard)
 
@@ -224,10 +238,18 @@ class Gate:
             await self._slots.__aenter__()
             leave: Leave = "go"
         else:
-            leave = await self._limiter.acquire(self._entries[place])
+            leave = await self._limiter.acquire(self._entries[place], _NOTHING_COUNTED)
         if leave == "go":
             session.held[place] += 1
         session.send("leave", [place, leave])
+
+    async def _grant_counted(self, session: _Session, place: int, number: int, ask: Ask) -> None:
+        leave = await self._limiter.acquire(self._entries[place], ask)
+        if leave == "go":
+            session.held[place] += 1
+        else:
+            session.counted.pop(number, None)
+        session.send("leave_counted", [place, number, leave])
 
     def _release(self, session: _Session, place: int) -> None:
         if session.held[place] > 0:

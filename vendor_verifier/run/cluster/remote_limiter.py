@@ -7,13 +7,15 @@ import pickle
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 
 import anyio
 
+from vendor_verifier.run.budgets import Ask
 from vendor_verifier.run.cluster.outbox import Outbox
 from vendor_verifier.run.pacing import Leave
 from vendor_verifier.values.plan import Entry, Plan
-from vendor_verifier.values.record import Attempt
+from vendor_verifier.values.record import Attempt, Response
 
 # Among the entries' places, the one that stands for a vendor's slot (``--vendor-concurrency``).
 SLOT = -1
@@ -26,12 +28,30 @@ class RemoteLimiter:
         self._places = {(entry.model, entry.label): place for place, entry in enumerate(plan.entries)}
         self._outbox = outbox
         self._tells_all = plan.max_cost_usd is not None
+        self._counted = {entry.account for entry in plan.entries if entry.tokens_per_minute is not None}
         self._waiting: dict[int, deque[asyncio.Future[Leave]]] = {}
+        # Where tokens are counted each request is known by a number, because each takes its own share.
+        self._numbers: dict[Ask, int] = {}
+        self._numbered: dict[int, asyncio.Future[Leave]] = {}
+        self._last_number = 0
         self._over = {entry.account: asyncio.Event() for entry in plan.entries}
         self._closed = False
 
-    async def acquire(self, entry: Entry) -> Leave:
-        return await self.ask(self._place(entry))
+    async def acquire(self, entry: Entry, ask: Ask) -> Leave:
+        place = self._place(entry)
+        if entry.account not in self._counted:
+            return await self.ask(place)
+        if self._closed:
+            return "closed"
+        self._last_number += 1
+        number = self._numbers[ask] = self._last_number
+        answer: asyncio.Future[Leave] = asyncio.get_running_loop().create_future()
+        self._numbered[number] = answer
+        self._outbox.send("acquire_counted", [place, number, ask.size, ask.most_tokens])
+        leave = await answer
+        if leave != "go":
+            del self._numbers[ask]
+        return leave
 
     async def ask(self, place: int) -> Leave:
         """Wait for one lease of ``place``."""
@@ -58,11 +78,13 @@ class RemoteLimiter:
     def stop(self, entry: Entry, reason: str) -> None:
         self._outbox.send("stop", [self._place(entry), reason])
 
-    def heard(self, entry: Entry, attempt: Attempt, sent_bytes: int) -> None:
-        if attempt.failure is None and not self._tells_all:
+    def heard(self, entry: Entry, attempt: Attempt, ask: Ask) -> None:
+        number = self._numbers.pop(ask, None)
+        if attempt.failure is None and number is None and not self._tells_all:
             self._outbox.send("fine", self._place(entry))
         else:
-            self._outbox.send("heard", [self._place(entry), pickle.dumps(self._shortened(attempt)), sent_bytes])
+            packed = pickle.dumps(self._shortened(attempt))
+            self._outbox.send("heard", [self._place(entry), packed, ask.size, number])
 
     def concluded(self, entry: Entry, attempt: Attempt) -> None:
         # That a turn ended well follows from what was heard of its last attempt.
@@ -82,6 +104,15 @@ class RemoteLimiter:
                 if leave == "go":
                     self.give_back(place)
 
+    def answer_counted(self, leaves: Sequence[tuple[int, int, Leave]]) -> None:
+        """The same where each request has its number."""
+        for place, number, leave in leaves:
+            future = self._numbered.pop(number, None)
+            if future is not None and not future.done():
+                future.set_result(leave)
+            elif leave == "go":
+                self.give_back(place)
+
     def over(self, accounts: Sequence[str]) -> None:
         """Nothing more will be sent on these accounts: whoever rests before a retry need not."""
         for account in accounts:
@@ -91,18 +122,21 @@ class RemoteLimiter:
         """The gate gives no more leave, or is gone."""
         self._closed = True
         self.over(list(self._over))
-        for waiting in self._waiting.values():
-            for future in waiting:
-                if not future.done():
-                    future.set_result("closed")
-            waiting.clear()
+        for future in [*self._numbered.values(), *chain.from_iterable(self._waiting.values())]:
+            if not future.done():
+                future.set_result("closed")
+        self._numbered.clear()
+        self._waiting.clear()
 
     def _place(self, entry: Entry) -> int:
         return self._places[(entry.model, entry.label)]
 
     def _shortened(self, attempt: Attempt) -> Attempt:
-        """What pacing looks at: how it failed, and what it cost when somebody counts."""
-        return attempt if self._tells_all else replace(attempt, timing=None, response=None)
+        """What pacing looks at: how it failed, and what it took; its words only when somebody counts the cost."""
+        if self._tells_all:
+            return attempt
+        response = attempt.response
+        return replace(attempt, timing=None, response=response and Response(usage=response.usage))
 
 
 class RemoteSlots:

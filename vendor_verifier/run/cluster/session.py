@@ -99,6 +99,8 @@ class _Session:
                 return
             if "leave" in message:
                 self._limiter.answer(message["leave"])
+            if "leave_counted" in message:
+                self._limiter.answer_counted(message["leave_counted"])
             if "over" in message:
                 self._limiter.over(message["over"])
             if "closed" in message:

@@ -1,0 +1,180 @@
+"""How much an account may be sent in a minute: requests and tokens, on a clock that is given. It waits for nothing.
+
+Requests follow GCRA: they begin at even distances, and one that was late lets the next be early by no more than
+``CATCH_UP_S``. So no window of 60 s holds more than the budget and one.
+
+Tokens are known only afterwards. A request is taken into account before it is sent with what it may need at the most:
+a token for every four bytes of its body (or as many as this vendor has counted), and the answer's limit that it states;
+without one the longest answer seen so far. When the answer is there its real usage takes the place of the estimate. A
+request begins when the last minute has room for its estimate, or is empty: then it is larger than the whole budget and
+goes alone. So no window of 60 s holds more than the budget and one request's tokens, unless a vendor counts more than
+was estimated; what it counted is then made up for. Within the minute requests begin at distances of their mean usage.
+
+Both windows are a little longer than a minute, because the way from here to the vendor is not always equally long.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections import deque
+from dataclasses import dataclass, field
+
+import msgspec
+
+from vendor_verifier.values.event import Usage
+from vendor_verifier.values.record import Attempt
+
+MINUTE_S = 60.0
+# How early a request may be because those before it were late, for instance because this machine was busy.
+CATCH_UP_S = 0.01
+# By how much two requests' ways from leave to vendor may differ: a worker's messages, a busy loop, the network.
+WAY_S = 0.2
+_TOKENS_PER_BYTE = 0.25
+# What an answer may need before any has come, where the request sets no limit.
+_FIRST_ANSWER = 1024
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ask:
+    """A request that wants to be sent; the object stands for it. ``most_tokens`` is the limit it sets to its answer."""
+
+    size: int
+    most_tokens: int | None = None
+
+
+class _Thinking(msgspec.Struct, rename="camel"):
+    max_output_tokens: int | None = None
+
+
+class _Limited(msgspec.Struct):
+    """Where the protocols say how long an answer may be."""
+
+    max_tokens: int | None = None
+    max_completion_tokens: int | None = None
+    max_output_tokens: int | None = None
+    generation: _Thinking | None = msgspec.field(default=None, name="generationConfig")
+
+
+_decode_limit = msgspec.json.Decoder(_Limited).decode
+
+
+def ask_for(body: bytes, *, reads_limit: bool) -> Ask:
+    """What asking with ``body`` may take. Its limit costs some microseconds to read, so only who needs it does."""
+    if not reads_limit:
+        return Ask(len(body))
+    stated: list[int] = []
+    with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError):
+        found = _decode_limit(body)
+        inner = found.generation.max_output_tokens if found.generation is not None else None
+        every = (found.max_tokens, found.max_completion_tokens, found.max_output_tokens, inner)
+        stated = [each for each in every if each is not None]
+    return Ask(len(body), min(stated, default=None))
+
+
+class RequestBudget:
+    """So many requests a minute. Ask :meth:`wait_s` until it is not above 0, then :meth:`take`."""
+
+    def __init__(self, per_minute: float) -> None:
+        self._apart_s = (MINUTE_S + WAY_S + CATCH_UP_S) / per_minute
+        self._due = -math.inf
+
+    def wait_s(self, now: float) -> float:
+        """Seconds until the next request may begin."""
+        return self._due - CATCH_UP_S - now
+
+    def take(self, now: float) -> None:
+        """One begins."""
+        self._due = max(now, self._due) + self._apart_s
+
+
+@dataclass(slots=True)
+class _Charge:
+    at: float
+    tokens: float
+    is_over: bool = False
+
+
+@dataclass(slots=True)
+class TokenBudget:
+    """So many tokens a minute, by the moments at which requests begin; use it like :class:`RequestBudget`."""
+
+    per_minute: float
+    _charges: deque[_Charge] = field(default_factory=deque)
+    _sum: float = 0.0
+    _open: dict[Ask, _Charge] = field(default_factory=dict)
+    _longest: int | None = None
+    _per_byte: float = _TOKENS_PER_BYTE
+    _settled: int = 0
+    _mean: float = 0.0
+    _began: float = -math.inf
+    _due: float = -math.inf
+
+    def estimate(self, ask: Ask) -> float:
+        """Tokens that a request and its answer may come to."""
+        answer = ask.most_tokens if ask.most_tokens is not None else self._longest
+        return math.ceil(ask.size * self._per_byte) + (_FIRST_ANSWER if answer is None else answer)
+
+    def wait_s(self, now: float, ask: Ask) -> float:
+        """Seconds until ``ask`` may begin as far as is known; an answer that comes meanwhile may make it fewer."""
+        return max(self._due - CATCH_UP_S - now, self._room_in_s(now, self.estimate(ask)))
+
+    def take(self, now: float, ask: Ask) -> None:
+        """``ask`` begins."""
+        tokens = self.estimate(ask)
+        charge = _Charge(now, tokens)
+        self._charges.append(charge)
+        self._sum += tokens
+        self._open[ask] = charge
+        self._began = max(now, self._due)
+        self._due = self._began + self._apart_s(tokens)
+
+    def settle(self, ask: Ask, attempt: Attempt) -> None:
+        """What ``ask`` really came to, as far as the vendor said; an unanswered one was a prompt without an answer."""
+        charge = self._open.pop(ask, None)
+        if charge is None:
+            return
+        usage = attempt.response.usage if attempt.response is not None else None
+        if attempt.response is None:
+            self._correct(charge, min(charge.tokens, math.ceil(ask.size * self._per_byte)))
+            return
+        if usage is not None and usage.total is not None:
+            self._learn(ask, usage)
+            self._correct(charge, usage.total)
+            self._settled += 1
+            self._mean += (usage.total - self._mean) / self._settled
+            self._due = min(self._due, self._began + self._apart_s(self._mean))
+
+    def _learn(self, ask: Ask, usage: Usage) -> None:
+        self._longest = max(self._longest or 0, usage.output or 0)
+        if ask.size:
+            self._per_byte = max(self._per_byte, (usage.input or 0) / ask.size)
+
+    def _correct(self, charge: _Charge, tokens: float) -> None:
+        if not charge.is_over:
+            self._sum += tokens - charge.tokens
+            charge.tokens = tokens
+
+    def _apart_s(self, tokens: float) -> float:
+        """From one request to the next at an even pace."""
+        return (self._mean if self._settled else tokens) * MINUTE_S / self.per_minute
+
+    def _room_in_s(self, now: float, tokens: float) -> float:
+        """When the last minute will have room for so many tokens."""
+        begun = now - MINUTE_S - WAY_S
+        while self._charges and self._charges[0].at <= begun:
+            over = self._charges.popleft()
+            over.is_over = True
+            self._sum -= over.tokens
+        if not self._charges:
+            self._sum = 0.0
+            self._open.clear()
+            return 0.0
+        left = self._sum + tokens - self.per_minute
+        if left <= 0:
+            return 0.0
+        for charge in self._charges:
+            left -= charge.tokens
+            if left <= 0:
+                break
+        return charge.at - begun
