@@ -14,8 +14,9 @@ from vendor_verifier.values.judgement import Cause, GateOutcome
 
 PAGE = (Path(__file__).parents[1] / "docs" / "judgement.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+PARTS = ("behaviour", "billing", "caching", "identity")
 COMPARE = Path(vendor_verifier.__file__).parent / "compare"
-SOURCE = "\n".join((COMPARE / f"{name}.py").read_text(encoding="utf-8") for name in ("billing", "identity"))
+SOURCE = "\n".join((COMPARE / f"{name}.py").read_text(encoding="utf-8") for name in PARTS)
 
 
 @pytest.mark.parametrize("code", BLOCKS)
@@ -34,7 +35,8 @@ def test_every_finding_has_its_row() -> None:
     named = set(re.findall(r'Finding\(\s*"(\w+)"', SOURCE))
     named |= set(re.findall(r'_changes\(label, rows, "\w+", "(\w+)"', SOURCE))
     named |= set(re.findall(r'"(\w+_changed_since)"', SOURCE))
-    section = PAGE.partition("identity: findings")[2].partition("\n## ")[0]
+    named |= set(re.findall(r'_Share\(\s*"(\w+)"', SOURCE)) | set(re.findall(r'"(slow_\w+)"', SOURCE))
+    section = PAGE.partition("behaviour: findings")[2].partition("\n## ")[0]
     assert len(named) > 10
     assert set(re.findall(r"^\| `(\w+)` \| ", section, re.MULTILINE)) == named
 

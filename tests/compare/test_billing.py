@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from vendor_verifier.compare.billing import (
     PromptPair,
     cache_finding,
+    cost_finding,
     hidden_reasoning_finding,
     prompt_pairs,
     prompt_token_findings,
     recount_finding,
     same_counter_findings,
 )
+from vendor_verifier.compare.money import BilledAttempt, money
 from vendor_verifier.compare.trials import Trials
+from vendor_verifier.values.event import Usage
+from vendor_verifier.values.judgement import Price
 
 
 def pairs(count: Callable[[int], float], n: int = 200) -> list[PromptPair]:
@@ -119,3 +124,19 @@ def test_pairs_come_from_trials_by_sample() -> None:
     vendor = Trials("v", (), {"input_tokens": {("a", 0): (15.0, 1.0), ("c", 0): (5.0, 1.0)}})
     assert prompt_pairs(base, vendor) == [PromptPair("a", 11.0, 15.0)]
     assert prompt_pairs(base, Trials("w")) == []
+
+
+def test_a_cost_is_held_against_the_price_list_with_and_without_the_discount() -> None:
+    """Within 5 % nothing is said; the full price for cached tokens is named; anything else is a difference."""
+    price = Price(1.0, 4.0, cached=0.1)
+    usage = Usage(1_000_000, 0, cached=800_000)
+
+    def said(cost: float) -> str | None:
+        told = replace(usage, cost_usd=cost)
+        finding = cost_finding("v", money([BilledAttempt(("a", 0), told, True)], price, requests=1, valid_calls=1))
+        return None if finding is None else finding.name
+
+    assert (said(0.28), said(0.29)) == (None, None)
+    assert said(1.0) == "cache_not_discounted"
+    assert said(0.6) == "reported_cost_differs"
+    assert cost_finding("v", money([], price, requests=0, valid_calls=0)) is None

@@ -168,12 +168,12 @@ def test_the_order_of_vendors_and_metrics_does_not_matter() -> None:
 
 @pytest.mark.slow
 def test_4000_samples_of_10_vendors_take_under_half_a_second() -> None:
-    """2,000 resamples of six metrics, the best of three tries so that a busy machine does not decide."""
+    """2,000 resamples of six metrics, in processor time over all threads, so that a busy machine does not decide."""
     panel = equal_vendors(np.random.default_rng(16), 10, 4000)
     blocks = given_blocks(range(4000))
     seconds = []
     for _ in range(3):
-        start = time.perf_counter()
+        start = time.process_time()
         bootstrap(panel, np.random.default_rng(17), blocks=blocks)
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.process_time() - start)
     assert min(seconds) < 0.5

@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 from vendor_verifier.compare.money import (
     BilledAttempt,
     billed_attempts,
-    break_even_mix,
-    break_even_validity,
     cost_ratios,
     cost_usd,
     money,
@@ -68,6 +66,20 @@ def test_money_counts_waste_and_what_is_missing() -> None:
     assert found.per_valid_call_usd == pytest.approx(0.004)
     assert (found.attempts, found.unpriced) == (3, 1)
     assert found.reported_ratio == pytest.approx(1.5)
+    assert found.per_answer_usd == pytest.approx(0.002)
+    assert found.wasted_on_retries_usd == 0.0
+
+
+def test_waste_on_retries_is_told_from_waste_on_failures() -> None:
+    """A first try of what succeeded later, and both tries of what never did."""
+    attempts = [
+        BilledAttempt(("a", 0), Usage(1000, 0), useful=False, retried=True),
+        BilledAttempt(("a", 0), Usage(1000, 0), useful=True),
+        BilledAttempt(("b", 0), Usage(1000, 0), useful=False),
+        BilledAttempt(("b", 0), Usage(1000, 0), useful=False),
+    ]
+    found = money(attempts, PRICE, requests=2, valid_calls=1)
+    assert (found.wasted_usd, found.wasted_on_retries_usd) == (pytest.approx(0.003), pytest.approx(0.001))
 
 
 def test_nothing_measured_costs_nothing_known() -> None:
@@ -105,22 +117,3 @@ def test_costs_join_the_trials_as_ratios() -> None:
     assert found["cost_per_1000_requests_usd"] == {("a", 0): (pytest.approx(2.0), 1.0), ("c", 0): (0.0, 1.0)}
     assert found["wasted_per_1000_requests_usd"] == {("a", 0): (pytest.approx(1.0), 1.0), ("c", 0): (0.0, 1.0)}
     assert found["cost_per_valid_call_usd"] == {("a", 0): (pytest.approx(0.002), 2.0), ("c", 0): (0.0, 0.0)}
-
-
-def test_break_even_between_two_price_lists() -> None:
-    """Cheaper input against cheaper output meet at one mix; cheaper at both meet nowhere."""
-    one, other = Price(1.0, 8.0), Price(3.0, 4.0)
-    mix = break_even_mix(one, other)
-    assert mix == pytest.approx(0.5)
-    assert cost_usd(Usage(1000, 500), one) == pytest.approx(cost_usd(Usage(1000, 500), other))
-    assert break_even_mix(one, Price(2.0, 9.0)) is None
-    assert break_even_mix(one, Price(2.0, 8.0)) is None
-
-
-def test_break_even_in_valid_calls() -> None:
-    """At half the cost per valid call half of them may be lost."""
-    cheap = money([BilledAttempt(("a", 0), Usage(1000, 0), True)], PRICE, requests=1, valid_calls=1)
-    dear = money([BilledAttempt(("a", 0), Usage(2000, 0), True)], PRICE, requests=1, valid_calls=1)
-    assert break_even_validity(cheap, dear) == pytest.approx(0.5)
-    assert break_even_validity(dear, cheap) == pytest.approx(-1.0)
-    assert break_even_validity(money([], PRICE, requests=0, valid_calls=0), dear) is None

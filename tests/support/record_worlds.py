@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,19 +60,30 @@ def record(rng: np.random.Generator, persona: Persona, sample: Sample, chance: f
     return Record("run", "m", persona.label, persona.label, "trigger", sample.id, repetition, turns)
 
 
-def trials(rng: np.random.Generator, played: World, personas: Sequence[Persona]) -> list[Trials]:
-    """Every persona's answers to all samples, scored into columns and taken as trials."""
+def columns(rng: np.random.Generator, played: World, personas: Sequence[Persona]) -> dict[str, Columns]:
+    """Every persona's answers to all samples, scored into columns, by label."""
     suite = TriggerSuite(checkers=KeptCheckers())
-    found = []
+    found = {persona.label: Columns() for persona in personas}
     for persona in personas:
-        columns = Columns()
         for repetition in range(persona.runs):
             for sample, chance in zip(played.samples, played.chances, strict=True):
                 told = record(rng, persona, sample, float(chance), repetition)
-                columns.add(sample.id, repetition, facts_of(told, suite, sample))
-        planned = {"trigger": [sample.id for sample in played.samples]}
-        found.append(trials_of(persona.label, columns, planned, repeat=persona.runs, complete=True))
+                found[persona.label].add(sample.id, repetition, facts_of(told, suite, sample))
     return found
+
+
+def taken(played: World, personas: Sequence[Persona], found: Mapping[str, Columns]) -> list[Trials]:
+    """The columns as trials."""
+    planned = {"trigger": [sample.id for sample in played.samples]}
+    return [
+        trials_of(persona.label, found[persona.label], planned, repeat=persona.runs, complete=True)
+        for persona in personas
+    ]
+
+
+def trials(rng: np.random.Generator, played: World, personas: Sequence[Persona]) -> list[Trials]:
+    """Every persona's answers to all samples, scored into columns and taken as trials."""
+    return taken(played, personas, columns(rng, played, personas))
 
 
 def _attempt(rng: np.random.Generator, persona: Persona, chance: float) -> Attempt:

@@ -14,7 +14,7 @@ from itertools import combinations
 from statistics import median
 
 from vendor_verifier.compare.trials import Trials
-from vendor_verifier.values.judgement import Finding
+from vendor_verifier.values.judgement import Finding, Money
 
 LEAST_PROMPTS = 10
 # A slope is reported when it makes the longer prompts this many tokens dearer than the shorter ones, and by 1 %.
@@ -126,6 +126,21 @@ def cache_finding(label: str, rows: Iterable[tuple[str, int, int]]) -> Finding |
     )
 
 
+def cost_finding(label: str, money: Money) -> Finding | None:
+    """The vendor's own cost ÷ ours at the known price, over attempts with both, if it is off by more than 5 %.
+
+    Where it fits a price without any discount for cached tokens, that is said instead.
+    """
+    ratio, full = money.reported_ratio, money.undiscounted_ratio
+    if ratio is None or money.reported_usd is None or abs(ratio - 1) <= RECOUNT_TOLERANCE:
+        return None
+    if full is not None and abs(full - 1) <= 0.01:
+        said = f"reports {ratio:.3f} times the cost: what its tokens give without the discount for cached ones"
+        return Finding("cache_not_discounted", label, said, {"ratio": ratio, "undiscounted_ratio": full})
+    said = f"reports {ratio:.3f} times the cost that its price list and its own tokens give"
+    return Finding("reported_cost_differs", label, said, {"ratio": ratio, "reported_usd": money.reported_usd})
+
+
 def _cut(pairs: Sequence[PromptPair]) -> frozenset[PromptPair]:
     """Prompts that lack tokens, if they are the minority and the longer ones; otherwise the tokenizer differs."""
     lacking = [pair for pair in pairs if pair.delta < -max(_CUT_TOKENS, _CUT_SHARE * pair.baseline)]
@@ -167,7 +182,7 @@ def _slope(label: str, pairs: Sequence[PromptPair]) -> Finding | None:
     if not proven or abs(slope) * spread < _LEAST_RISE:
         return None
     more = "more" if slope > 0 else "fewer"
-    said = f"counts {abs(slope):.1%} {more} prompt tokens per token of the prompt, beside a constant {intercept:+.1f}"
+    said = f"counts {100 * abs(slope):.3g} % {more} prompt tokens than the baseline, beside a constant {intercept:+.1f}"
     evidence = {"slope": slope, "slope_low": low, "slope_high": high, "constant": intercept, "prompts": len(pairs)}
     worst = sorted(pairs, key=lambda pair: -abs(pair.delta))[:3]
     return Finding("prompt_tokens_slope", label, said, evidence, tuple(pair.sample for pair in worst))

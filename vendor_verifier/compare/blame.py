@@ -47,10 +47,11 @@ class Outcome:
 
 
 def outcomes_of(columns: Columns, suite: str = "trigger") -> dict[Unit, Outcome]:
-    """The columns of one suite as outcomes. Facts do not hold the phase; a reset then counts as a door."""
+    """The columns of one suite as outcomes."""
     return {
         (sample, repetition): Outcome(
             failure=facts.failure,
+            phase=facts.phase,
             classes=facts.classes,
             defective="refused_defective_sample" in facts.anomalies or "schema_unusable" in facts.classes,
         )

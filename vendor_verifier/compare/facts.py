@@ -10,7 +10,7 @@ from vendor_verifier.metrics.decoding import Decoding, buffered
 from vendor_verifier.metrics.measuring import measured
 from vendor_verifier.metrics.usage import zero_usage
 from vendor_verifier.suites.base import Suite, judged
-from vendor_verifier.values.record import Attempt, Record
+from vendor_verifier.values.record import Attempt, Failure, FailureKind, Phase, Record
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import CallClass, Decision, Score
 
@@ -24,8 +24,9 @@ _REFUSALS = frozenset({"bad_request", "unprocessable"})
 class Facts:
     """One record as a row of columns.
 
-    ``values`` are in the order of ``METRICS``; ``classes`` one per judged call; ``scores`` what the suite measured, and
-    ``problem`` why it scored badly, in the suite's words.
+    ``failure`` is why the record failed and ``phase`` how far it had come; ``troubles`` are the kinds of all failures
+    on the way, those that a later try made good as well. ``values`` are in the order of ``METRICS``; ``classes`` one
+    per judged call; ``scores`` what the suite measured, and ``problem`` why it scored badly, in the suite's words.
     """
 
     suite: str
@@ -46,6 +47,8 @@ class Facts:
     category: str | None = None
     difficulty: str | None = None
     problem: str | None = None
+    phase: Phase | None = None
+    troubles: tuple[FailureKind, ...] = ()
 
     @property
     def charged(self) -> bool:
@@ -60,7 +63,8 @@ def facts_of(record: Record, suite: Suite, sample: Sample, *, defective: bool = 
     """
     score = judged(record, suite, sample)
     final, known = record.final, measured(record)
-    kind = None if record.succeeded else _failure_kind(record)
+    failure = None if record.succeeded else _failure(record)
+    kind = None if record.succeeded else "harness" if failure is None else failure.kind
     answered = None if final is None else final.response
     anomalies = dict.fromkeys([*score.anomalies, *_anomalies(record)])
     if defective and kind in _REFUSALS:
@@ -84,6 +88,8 @@ def facts_of(record: Record, suite: Suite, sample: Sample, *, defective: bool = 
         category=_tag(sample, "category"),
         difficulty=_tag(sample, "difficulty"),
         problem=_problem(score),
+        phase=None if failure is None else failure.phase,
+        troubles=_troubles(record),
     )
 
 
@@ -101,10 +107,15 @@ def _problem(score: Score) -> str | None:
     return problem[:120] if isinstance(problem, str) else None
 
 
-def _failure_kind(record: Record) -> str:
+def _failure(record: Record) -> Failure | None:
     """Why the first turn that failed did; a recording without any reason is our own fault."""
-    failures = (attempt.failure for attempt in _finals(record))
-    return next((failure.kind for failure in failures if failure is not None), "harness")
+    return next((attempt.failure for attempt in _finals(record) if attempt.failure is not None), None)
+
+
+def _troubles(record: Record) -> tuple[FailureKind, ...]:
+    """The kinds of all failures of all attempts, each once, in order."""
+    found = [each.failure.kind for turn in record.turns for each in turn.attempts if each.failure is not None]
+    return tuple(dict.fromkeys(found)) if found else ()
 
 
 def _anomalies(record: Record) -> Iterator[str]:

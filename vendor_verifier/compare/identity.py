@@ -153,7 +153,9 @@ def _other_model(label: str, rows: Sequence[IdentityRow]) -> Finding | None:
     if not other:
         return None
     asked, served = Counter((row.asked_model, row.served_model or "") for row in other).most_common(1)[0][0]
-    said = f"{asked} was asked for and {served} says it answered, in {len(other)} of {len(told)} answers that say"
+    said = (
+        f"{asked} was asked for and {served} says it answered, in {len(other)} of {len(told)} answers that name a model"
+    )
     evidence: dict[str, float | int | str] = {"asked": asked, "served": served, "answers": len(other), "of": len(told)}
     return Finding("another_model_served", label, said, evidence, _samples(other))
 

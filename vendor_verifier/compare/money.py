@@ -1,5 +1,7 @@
 """What answers cost: per request, per valid call, and for nothing; prices are given, never looked up here.
 
+Of two price lists the break-even is in :mod:`vendor_verifier.compare.break_even`.
+
 cost of an attempt = ((input − cached)·p_input + cached·p_cached + (output − reasoning)·p_output
                       + reasoning·p_reasoning) ÷ 10⁶ + p_request, times the currency's rate in US dollars.
 Output includes reasoning and input includes cached tokens, whatever the wire's own convention.
@@ -9,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from vendor_verifier.compare.trials import Part, Unit
 from vendor_verifier.metrics.usage import reported_usage
@@ -26,11 +28,15 @@ _MAYBE_BILLED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class BilledAttempt:
-    """One try that may be on the bill. ``useful``: it is part of a record that succeeded in the end."""
+    """One try that may be on the bill.
+
+    ``useful``: it is part of what a record that succeeded ends in; ``retried``: another try of that record was.
+    """
 
     unit: Unit
     usage: Usage
     useful: bool
+    retried: bool = False
 
 
 def billed_attempts(record: Record) -> Iterator[BilledAttempt]:
@@ -39,7 +45,8 @@ def billed_attempts(record: Record) -> Iterator[BilledAttempt]:
         for position, attempt in enumerate(turn.attempts, 1):
             if _may_be_billed(attempt):
                 useful = record.succeeded and position == len(turn.attempts)
-                yield BilledAttempt((record.sample, record.repetition), reported_usage(attempt), useful)
+                retried = record.succeeded and not useful
+                yield BilledAttempt((record.sample, record.repetition), reported_usage(attempt), useful, retried)
 
 
 def cost_usd(usage: Usage, price: Price) -> float | None:
@@ -60,7 +67,8 @@ def money(attempts: Iterable[BilledAttempt], price: Price, *, requests: int, val
 
     wasted = what attempts cost that are part of no success: retries, cut answers, failed conversations.
     """
-    total, wasted, reported, comparable = [], [], [], []
+    total, wasted, retried, reported, comparable, undiscounted = [], [], [], [], [], []
+    answered: set[Unit] = set()
     count = unpriced = 0
     for attempt in attempts:
         count += 1
@@ -72,12 +80,18 @@ def money(attempts: Iterable[BilledAttempt], price: Price, *, requests: int, val
             unpriced += 1
             continue
         total.append(ours)
-        if not attempt.useful:
+        if attempt.useful:
+            answered.add(attempt.unit)
+        else:
             wasted.append(ours)
+        if attempt.retried:
+            retried.append(ours)
         if said is not None:
             comparable.append((said, ours))
+            undiscounted.append(cost_usd(replace(attempt.usage, cached=None), price) or 0.0)
     whole = math.fsum(total)
-    ours_too = math.fsum(each for _, each in comparable)
+    said_too, ours_too = (math.fsum(each) for each in zip(*comparable, strict=True)) if comparable else (0.0, 0.0)
+    full = math.fsum(undiscounted)
     return Money(
         total_usd=whole,
         wasted_usd=math.fsum(wasted),
@@ -88,7 +102,10 @@ def money(attempts: Iterable[BilledAttempt], price: Price, *, requests: int, val
         attempts=count,
         unpriced=unpriced,
         reported_usd=math.fsum(reported) if reported else None,
-        reported_ratio=math.fsum(each for each, _ in comparable) / ours_too if ours_too else None,
+        reported_ratio=said_too / ours_too if ours_too else None,
+        per_answer_usd=(whole - math.fsum(wasted)) / len(answered) if answered else None,
+        wasted_on_retries_usd=math.fsum(retried),
+        undiscounted_ratio=said_too / full if full > ours_too > 0 else None,
     )
 
 
@@ -113,28 +130,6 @@ def cost_ratios(
         "wasted_per_1000_requests_usd": {unit: (1000 * wasted.get(unit, 0.0), 1.0) for unit in known},
         "cost_per_valid_call_usd": {unit: (cost, float(valid_calls.get(unit, 0))) for unit, cost in known.items()},
     }
-
-
-def break_even_mix(one: Price, other: Price) -> float | None:
-    """Output tokens per input token at which both cost the same, fees per request aside.
-
-    r = (input₁ − input₂) ÷ (output₂ − output₁) in US dollars; ``None`` when one of them is cheaper at every mix.
-    """
-    inputs = one.input * one.rate - other.input * other.rate
-    outputs = other.output * other.rate - one.output * one.rate
-    if outputs == 0 or inputs / outputs < 0:
-        return None
-    return inputs / outputs
-
-
-def break_even_validity(cheap: Money, dear: Money) -> float | None:
-    """The share of its valid calls that ``cheap`` may lose before a valid call costs as much as at ``dear``.
-
-    1 − cost₁ ÷ cost₂ per valid call; negative when ``cheap`` is the dearer one.
-    """
-    if cheap.per_valid_call_usd is None or not dear.per_valid_call_usd:
-        return None
-    return 1.0 - cheap.per_valid_call_usd / dear.per_valid_call_usd
 
 
 def _may_be_billed(attempt: Attempt) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +28,15 @@ class Audit:
     cached: dict[RecordUnit, tuple[int, int]] = field(default_factory=dict)
     attempts: list[BilledAttempt] = field(default_factory=list)
 
+    def cached_once(self) -> list[tuple[str, int, int]]:
+        """(sample, prompt tokens, cached tokens) of the prompts that were sent once and are said to be cached."""
+        sent = Counter(attempt.unit[0] for attempt in self.attempts)
+        return [
+            (sample, prompt, cached)
+            for (_, sample, _), (prompt, cached) in self.cached.items()
+            if cached and sent[sample] == 1
+        ]
+
     def take(self, record: Record, asked_model: str, max_tokens: int | None) -> None:
         """Note one record; the first success under a key stands."""
         self.attempts += billed_attempts(record)
@@ -50,6 +60,7 @@ class Audits:
     entries: Mapping[EntryKey, Mapping[str, Any]]
     samples: Mapping[tuple[str, str], Sample]
     found: dict[EntryKey, Audit] = field(default_factory=dict)
+    first_sent: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def take(self, record: Record) -> None:
         """Note a record of the plan; others are left alone."""
@@ -57,9 +68,25 @@ class Audits:
         entry, sample = self.entries.get(key), self.samples.get((record.suite, record.sample))
         if entry is None or sample is None:
             return
+        self._note_sending(record)
         stated = {**sample.turn.parameters, **(entry.get("parameters") or {})}.get("max_tokens")
         limit = stated if isinstance(stated, int) else None
         self.found.setdefault(key, Audit()).take(record, str(entry.get("model_id") or record.model), limit)
+
+    def in_sending_order(self, samples: Mapping[str, Sequence[Sample]]) -> dict[str, list[Sample]]:
+        """``samples`` by suite, each in the order in which it was first sent to anybody; never sent ones go last."""
+        return {
+            suite: sorted(found, key=lambda sample: self.first_sent.get((suite, sample.id), "~"))
+            for suite, found in samples.items()
+        }
+
+    def _note_sending(self, record: Record) -> None:
+        attempts = record.turns[0].attempts if record.turns else ()
+        timing = attempts[0].timing if attempts else None
+        if timing is not None:
+            key = (record.suite, record.sample)
+            # UTC in one format: the texts order as the moments do.
+            self.first_sent[key] = min(timing.sent_at, self.first_sent.get(key, timing.sent_at))
 
     def of(self, model: str, label: str) -> Audit:
         """The notes on one entry, empty if nothing was heard of it."""

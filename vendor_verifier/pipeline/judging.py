@@ -8,43 +8,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import TYPE_CHECKING
 
-from vendor_verifier.compare.billing import (
-    cache_finding,
-    hidden_reasoning_finding,
-    prompt_pairs,
-    prompt_token_findings,
-    prompt_tokens,
-    same_counter_findings,
-)
 from vendor_verifier.compare.blame import blame, outcomes_of
 from vendor_verifier.compare.bootstrap import bootstrap
+from vendor_verifier.compare.break_even import break_evens
 from vendor_verifier.compare.columns import Columns
 from vendor_verifier.compare.estimates import estimates_of
-from vendor_verifier.compare.identity import identity_findings, pass_through_findings
 from vendor_verifier.compare.judging import judge_ranking
-from vendor_verifier.compare.money import cost_ratios, money
 from vendor_verifier.compare.noise_floor import gap, noise_floor
 from vendor_verifier.compare.panel import build_panel
 from vendor_verifier.compare.thresholds import COST_METRICS
-from vendor_verifier.compare.trials import TRIGGER, Trials, Unit
-from vendor_verifier.errors import UsageError
+from vendor_verifier.compare.trials import TRIGGER, Trials
 from vendor_verifier.pipeline.auditing import Audit, Audits
+from vendor_verifier.pipeline.finding import bill_findings, conduct, prompt_findings, who_answered
 from vendor_verifier.pipeline.gating import judge_panel, own_metrics, read_gates
+from vendor_verifier.pipeline.pricing import money_of, prices_of, with_costs
 from vendor_verifier.pipeline.stored_trials import StoredTrials, trials_in
-from vendor_verifier.prices import listed_price, price_from_config
-from vendor_verifier.values.judgement import BlameCounts, Finding, Money, Price
+from vendor_verifier.values.judgement import BlameCounts, Money, Price
 from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.score import ModelScore, Report, VendorScore
+from vendor_verifier.values.score import ModelScore, Report
 from vendor_verifier.values.verdict import ModelVerdict
 
 if TYPE_CHECKING:
     import numpy as np
 
 EntryKey = tuple[str, str]
-_GOOD_CALLS = ("valid", "empty_arguments")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +46,7 @@ class _Model:
     columns: Mapping[str, Columns]
     audits: Mapping[str, Audit]
     prices: Mapping[str, Price]
+    samples: Sequence[Sample]
 
     @property
     def baseline(self) -> str | None:
@@ -65,7 +56,9 @@ class _Model:
 def judge_report(
     report: Report, columns: Mapping[EntryKey, Columns], samples: Mapping[str, Sequence[Sample]], audits: Audits
 ) -> dict[str, ModelVerdict]:
-    """The verdict on every model of ``report``; ``samples`` by suite, in sending order, without those apart.
+    """The verdict on every model of ``report``; ``samples`` by suite, without those apart.
+
+    Neighbours in time may be alike, so that everything is resampled in the order in which samples were sent.
 
     The same records give the same numbers: the generator is seeded by the run's own seed.
     """
@@ -73,7 +66,10 @@ def judge_report(
 
     if not any(samples.values()):
         return {}
+    samples = audits.in_sending_order(samples)
     stored = trials_in(report.manifest, columns, samples, complete=report.complete)
+    # Digests begin like nothing: without the texts nothing is said of common beginnings.
+    asked = [] if report.manifest.get("redacted") else [each for found in samples.values() for each in found]
     seed = int(report.manifest.get("settings", {}).get("seed") or 0)
     verdicts = {}
     for model in report.models:
@@ -83,21 +79,33 @@ def judge_report(
             stored=stored,
             columns={label: columns[model.model, label] for label in labels},
             audits={label: audits.of(model.model, label) for label in labels},
-            prices=dict(_prices(model.model, labels, audits.entries, report.manifest)),
+            prices=dict(prices_of(model.model, labels, audits.entries, report.manifest)),
+            samples=asked,
         )
         verdicts[model.model] = _judge_model(part, report, np.random.default_rng(abs(seed)))
     return verdicts
 
 
 def _judge_model(model: _Model, report: Report, rng: np.random.Generator) -> ModelVerdict:
-    trials = [_with_costs(each, model) for each in model.stored.trials.get(model.score.model, ())]
-    others = ModelVerdict(
-        findings=tuple(_findings(model, trials)),
-        money={vendor.label: spent for vendor in model.score.vendors if (spent := _money(vendor, model)) is not None},
-        blame=_blame(model),
+    trials = [
+        with_costs(each, model.columns[each.label], model.audits[each.label], model.prices.get(each.label))
+        for each in model.stored.trials.get(model.score.model, ())
+    ]
+    money = dict(_money(model))
+    compared = _compare(model, trials, money, report, rng) if trials else ModelVerdict()
+    found = chain(
+        conduct(model.columns, model.baseline, compared.ranking, compared.gaps),
+        prompt_findings(trials, model.baseline),
+        bill_findings(model.audits, money, model.samples),
+        who_answered(model.audits),
     )
-    if not trials:
-        return others
+    return replace(compared, findings=tuple(found), money=money, prices=model.prices, blame=_blame(model))
+
+
+def _compare(
+    model: _Model, trials: Sequence[Trials], money: Mapping[str, Money], report: Report, rng: np.random.Generator
+) -> ModelVerdict:
+    """Everything that is resampled: intervals, ranks, ceiling, gates, break-evens."""
     score, by_label = model.stored.score, {each.label: each for each in trials}
     baseline = by_label.get(model.baseline or "")
     name = None if baseline is None else baseline.label
@@ -113,8 +121,7 @@ def _judge_model(model: _Model, report: Report, rng: np.random.Generator) -> Mod
             trials, model.stored.samples, rng, baseline=name, metrics=report.rank_metrics,
             baseline_f1=score.baseline_f1, undecided=score.undecided, k=report.k,
         )  # fmt: skip
-    return replace(
-        others,
+    return ModelVerdict(
         ranking=ranking,
         noise_floor=noise_floor(panel, resampled, baseline) if twice and baseline is not None else None,
         gaps=tuple(gap(panel, baseline, each) for each in trials if each is not baseline and baseline.runs)
@@ -127,6 +134,7 @@ def _judge_model(model: _Model, report: Report, rng: np.random.Generator) -> Mod
         if thresholds
         else (),
         intervals=estimates_of(panel, resampled),
+        break_evens=break_evens(money, model.prices, resampled),
     )  # fmt: skip
 
 
@@ -134,26 +142,11 @@ def _held(trials: Sequence[Trials], metric: str) -> bool:
     return any(each.ratios.get(metric) for each in trials)
 
 
-def _with_costs(trials: Trials, model: _Model) -> Trials:
-    """The same with what its answers cost, if its price is known."""
-    price = model.prices.get(trials.label)
-    if price is None:
-        return trials
-    valid: dict[Unit, int] = {}
-    for (_, sample, repetition), facts in model.columns[trials.label].rows.items():
-        good = sum(each in _GOOD_CALLS for each in facts.classes)
-        valid[sample, repetition] = valid.get((sample, repetition), 0) + good
-    costs = cost_ratios(model.audits[trials.label].attempts, price, valid, valid)
-    return replace(trials, ratios={**trials.ratios, **costs})
-
-
-def _money(vendor: VendorScore, model: _Model) -> Money | None:
-    price = model.prices.get(vendor.label)
-    if price is None or not vendor.recorded:
-        return None
-    schema = vendor.schema
-    valid = schema.valid_strict if schema.policy == "strict" else schema.valid_lenient
-    return money(model.audits[vendor.label].attempts, price, requests=vendor.recorded, valid_calls=valid)
+def _money(model: _Model) -> Iterator[tuple[str, Money]]:
+    for vendor in model.score.vendors:
+        spent = money_of(vendor, model.audits[vendor.label], model.prices.get(vendor.label))
+        if spent is not None:
+            yield vendor.label, spent
 
 
 def _blame(model: _Model) -> dict[str, BlameCounts]:
@@ -168,55 +161,3 @@ def _blame(model: _Model) -> dict[str, BlameCounts]:
         )
         for label, own in outcomes.items()
     }
-
-
-def _findings(model: _Model, trials: Sequence[Trials]) -> Iterator[Finding]:
-    by_label = {each.label: each for each in trials}
-    baseline = by_label.get(model.baseline or "")
-    repeating = False
-    for label, audit in model.audits.items():
-        if baseline is not None and label in by_label and label != baseline.label:
-            yield from prompt_token_findings(label, prompt_pairs(baseline, by_label[label]))
-        bill = (
-            hidden_reasoning_finding(label, ((key[1], *told) for key, told in audit.reasoning.items())),
-            cache_finding(label, ((key[1], *told) for key, told in audit.cached.items())),
-        )
-        yield from (finding for finding in bill if finding is not None)
-        own = identity_findings(label, list(audit.rows.values()))
-        repeating = repeating or any(finding.name == "answers_repeated" for finding in own)
-        yield from own
-    counts = {label: prompt_tokens(each) for label, each in by_label.items()}
-    yield from same_counter_findings(counts, model.baseline)
-    for finding in pass_through_findings({label: audit.rows.values() for label, audit in model.audits.items()}):
-        # Where a vendor answers itself byte for byte, equal bytes elsewhere say nothing about a common source.
-        if finding.name != "identical_answers" or not repeating:
-            yield finding
-
-
-def _prices(
-    model: str, labels: Sequence[str], entries: Mapping[EntryKey, Mapping[str, Any]], manifest: Mapping[str, Any]
-) -> Iterator[tuple[str, Price]]:
-    """What is known of prices; a price that cannot be meant was refused before anything was sent."""
-    at = _moment(manifest.get("created_at"))
-    for label in labels:
-        entry = entries.get((model, label), {})
-        url = str(entry.get("url") or "")
-        price = None
-        if entry.get("price"):
-            try:
-                price = price_from_config(entry["price"], f"{model}: {label}")
-            except UsageError:
-                continue
-        elif url and not url.startswith("sim://"):
-            price = listed_price(str(entry.get("model_id") or ""), url, str(entry.get("vendor") or ""), at)
-        if price is not None:
-            yield label, price
-
-
-def _moment(told: object) -> datetime:
-    """When the run began, for prices that change; an unreadable time is the oldest there is."""
-    try:
-        found = datetime.fromisoformat(str(told))
-    except ValueError:
-        return datetime.min.replace(tzinfo=UTC)
-    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)

@@ -236,8 +236,10 @@ class Price:
 class Money:
     """What a vendor's answers cost, in US dollars.
 
-    ``unpriced`` counts attempts whose tokens are unknown: they may have been billed and are in no sum.
-    ``reported_ratio`` = the vendor's own cost ÷ ours, over attempts with both.
+    ``wasted_usd`` is spent on retries of what succeeded in the end (``wasted_on_retries_usd``) and on what failed;
+    ``per_answer_usd`` is what a record costs whose every attempt is used. ``unpriced`` counts attempts whose tokens are unknown: they may have been billed and are in no sum.
+    ``reported_ratio`` = the vendor's own cost ÷ ours, over attempts with both; ``undiscounted_ratio`` the same with no
+    token cached, ``None`` unless some were.
     """
 
     total_usd: float
@@ -250,3 +252,23 @@ class Money:
     unpriced: int
     reported_usd: float | None = None
     reported_ratio: float | None = None
+    per_answer_usd: float | None = None
+    wasted_on_retries_usd: float = 0.0
+    undiscounted_ratio: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BreakEven:
+    """When the cheaper price of an answer is eaten by failures, retries and invalid calls.
+
+    ``cheap`` asks less for an answer than ``dear``. ``per_answer`` = 1 − its price of an answer ÷ the other's, above 0;
+    ``per_valid_call`` the same of a valid call, all attempts paid: the share of its valid calls that ``cheap`` may lose
+    before both cost the same, below 0 when it is the dearer one already. ``mix``: output tokens per input token at
+    which both price lists cost the same, ``None`` when one is cheaper at every mix.
+    """
+
+    cheap: str
+    dear: str
+    per_answer: float
+    per_valid_call: Estimate
+    mix: float | None = None

@@ -7,19 +7,21 @@ from dataclasses import dataclass, field
 
 from vendor_verifier.values.judgement import (
     BlameCounts,
+    BreakEven,
     Estimate,
     Finding,
     Gap,
     GateVerdict,
     Money,
     NoiseFloor,
+    Price,
     RankingJudgement,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class ModelVerdict:
-    """Judgements of one model. ``intervals`` are by label, then metric; ``money`` and ``blame`` by label.
+    """Judgements of one model. ``intervals`` are by label, then metric; ``money``, ``prices`` and ``blame`` by label.
 
     A renderer shows the parts that are there and says nothing of the others.
     """
@@ -31,4 +33,6 @@ class ModelVerdict:
     findings: tuple[Finding, ...] = ()
     intervals: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
     money: Mapping[str, Money] = field(default_factory=dict)
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    break_evens: tuple[BreakEven, ...] = ()
     blame: Mapping[str, BlameCounts] = field(default_factory=dict)

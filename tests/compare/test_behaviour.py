@@ -1,0 +1,76 @@
+"""Vices are named where they are proven, and silence is kept where they are not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from record_worlds import Persona, columns, taken, world
+from worlds import sample_ids
+
+from vendor_verifier.compare.behaviour import behaviour_findings, difference_findings
+from vendor_verifier.compare.columns import Columns
+from vendor_verifier.compare.facts import Facts
+from vendor_verifier.compare.judging import judge_ranking
+
+GOOD = Facts(
+    suite="trigger", succeeded=True, succeeded_first_try=True, attempts=1, decision="called", classes=(), values=(),
+    decoding=None, delivery=None, failure=None, finish_reason=None, served_model=None, served_provider=None,
+    anomalies=(),
+)  # fmt: skip
+BAD: dict[str, dict[str, Any]] = {
+    "answers_cut": {"succeeded": False, "failure": "truncated", "troubles": ("truncated",)},
+    "refused_at_first": {"troubles": ("rate_limited",), "attempts": 2},
+    "stream_buffered": {"anomalies": ("buffered",)},
+    "calls_in_text": {"anomalies": ("markup_in_text",)},
+}
+
+
+def rows(count: int, bad: int = 0, **changes: Any) -> Columns:
+    """``bad`` of ``count`` rows with ``changes``."""
+    found = Columns()
+    for number in range(count):
+        found.add(f"s{number}", 0, replace(GOOD, **changes) if number < bad else GOOD)
+    return found
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_share_is_named_above_one_percent_and_above_the_baselines(name: str) -> None:
+    """Twenty of two hundred are, three are not, and neither are twenty where the baseline has as many."""
+    [finding] = behaviour_findings("v", rows(200, 20, **BAD[name]), rows(200))
+    assert (finding.name, finding.label, finding.evidence["share"]) == (name, "v", 0.1)
+    assert finding.samples == ("s0", "s1", "s2")
+    assert "20 of 200" in finding.statement
+    assert behaviour_findings("v", rows(200, 3, **BAD[name]), rows(200)) == ()
+    assert behaviour_findings("v", rows(200, 20, **BAD[name]), rows(200, 20, **BAD[name])) == ()
+    assert behaviour_findings("v", rows(200, 20, **BAD[name]), None) != ()
+
+
+def test_who_answers_nothing_is_told_apart_from_who_lets_nobody_in() -> None:
+    """A vendor that is down, a key that is refused, and four requests that say too little."""
+    down = {"succeeded": False, "failure": "http_5xx", "troubles": ("http_5xx",)}
+    locked = {"succeeded": False, "failure": "auth", "troubles": ("auth",)}
+    assert [each.name for each in behaviour_findings("v", rows(5, 5, **down), None)] == ["nothing_answered"]
+    assert behaviour_findings("v", rows(4, 4, **down), None) == ()
+    [finding] = behaviour_findings("v", rows(1, 1, **locked), None)
+    assert finding.name == "access_refused"
+    ours = {"succeeded": False, "failure": "harness", "troubles": ("harness",)}
+    assert behaviour_findings("v", rows(9, 9, **ours), None) == ()
+
+
+def test_nothing_is_said_of_speed_by_a_clock_that_stood_still() -> None:
+    """Twice as slow is named; with our own loop late in a tenth of the answers it is not."""
+    rng = np.random.default_rng(5)
+    played, personas = world(rng, 150), (Persona("base", runs=2), Persona("slow", slower=2.0))
+    found = columns(rng, played, personas)
+    judged = judge_ranking(taken(played, personas, found), sample_ids(150), rng, baseline="base", resamples=500)
+
+    def names() -> set[str]:
+        return {each.name for each in difference_findings("slow", found["slow"], ("base", found["base"]), judged)}
+
+    assert names() == {"slow_first_token", "slow_decoding"}
+    late = dict(list(found["slow"].rows.items())[:15])
+    found["slow"].rows.update({key: replace(facts, anomalies=("loop_lag",)) for key, facts in late.items()})
+    assert names() == set()

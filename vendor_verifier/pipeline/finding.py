@@ -1,0 +1,79 @@
+"""Gathers the findings on one model's vendors: bill, identity and behaviour; it decides none of them itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from vendor_verifier.compare.behaviour import behaviour_findings, difference_findings
+from vendor_verifier.compare.billing import (
+    cache_finding,
+    cost_finding,
+    hidden_reasoning_finding,
+    prompt_pairs,
+    prompt_token_findings,
+    prompt_tokens,
+    same_counter_findings,
+)
+from vendor_verifier.compare.caching import shared_beginnings, unexplained_cache_finding
+from vendor_verifier.compare.columns import Columns
+from vendor_verifier.compare.identity import identity_findings, pass_through_findings
+from vendor_verifier.compare.trials import Trials
+from vendor_verifier.pipeline.auditing import Audit
+from vendor_verifier.values.judgement import Finding, Gap, Money, RankingJudgement
+from vendor_verifier.values.sample import Sample
+
+
+def bill_findings(
+    audits: Mapping[str, Audit], money: Mapping[str, Money], samples: Sequence[Sample]
+) -> Iterator[Finding]:
+    """What each vendor's own bill says, without comparing it with another's; ``samples`` are all that were asked."""
+    shares: dict[str, float] | None = None
+    for label, audit in audits.items():
+        claims = audit.cached_once()
+        # Prompts are long: they are held against each other only where somebody claims a cache.
+        if claims and shares is None:
+            shares = shared_beginnings(samples)
+        found = (
+            hidden_reasoning_finding(label, ((key[1], *told) for key, told in audit.reasoning.items())),
+            cache_finding(label, ((key[1], *told) for key, told in audit.cached.items())),
+            unexplained_cache_finding(label, claims, shares or {}),
+            cost_finding(label, money[label]) if label in money else None,
+        )
+        yield from (finding for finding in found if finding is not None)
+
+
+def prompt_findings(trials: Sequence[Trials], baseline: str | None) -> Iterator[Finding]:
+    """Prompt tokens against the baseline's, and between vendors."""
+    by_label = {each.label: each for each in trials}
+    reference = by_label.get(baseline or "")
+    if reference is not None:
+        for label, each in by_label.items():
+            if label != baseline:
+                yield from prompt_token_findings(label, prompt_pairs(reference, each))
+    counts = {label: prompt_tokens(each) for label, each in by_label.items()}
+    yield from same_counter_findings(counts, baseline)
+
+
+def who_answered(audits: Mapping[str, Audit]) -> Iterator[Finding]:
+    """Names, ids and bytes of the answers."""
+    repeating = False
+    for label, audit in audits.items():
+        own = identity_findings(label, list(audit.rows.values()))
+        repeating = repeating or any(finding.name == "answers_repeated" for finding in own)
+        yield from own
+    for finding in pass_through_findings({label: audit.rows.values() for label, audit in audits.items()}):
+        # Where a vendor answers itself byte for byte, equal bytes elsewhere say nothing about a common source.
+        if finding.name != "identical_answers" or not repeating:
+            yield finding
+
+
+def conduct(
+    columns: Mapping[str, Columns], baseline: str | None, ranking: RankingJudgement | None, gaps: Sequence[Gap]
+) -> Iterator[Finding]:
+    """What vendors do otherwise than the baseline."""
+    reference = columns.get(baseline or "")
+    by_label = {gap.label: gap for gap in gaps}
+    for label, own in columns.items():
+        yield from behaviour_findings(label, own, None if label == baseline else reference)
+        if ranking is not None and reference is not None and baseline is not None and label != baseline:
+            yield from difference_findings(label, own, (baseline, reference), ranking, by_label.get(label), len(gaps))
