@@ -1,0 +1,237 @@
+"""Flags of a load's shape: what is refused, and what a whole run under a shape leaves behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vendor_verifier.errors import ProblemsError
+from vendor_verifier.pipeline.request import LoadRequest
+from vendor_verifier.pipeline.shaping import foreseen, places, read_load
+from vendor_verifier.values.plan import Due, Entry, ExecutorChoice, LoadShape
+from vendor_verifier.values.request import Endpoint
+
+
+def entry(account: str) -> Entry:
+    return Entry("m", account, "v", Endpoint("http://h", "m"), "openai", account)
+
+
+def refused(asked: LoadRequest, **others: Any) -> list[str]:
+    with pytest.raises(ProblemsError) as caught:
+        read_load(asked, **others)
+    return [str(problem.key) for problem in caught.value.problems]
+
+
+def test_everything_that_contradicts_itself_is_told_at_once() -> None:
+    """Whoever mixes five flags that rule each other out hears of all of them before anything is made."""
+    asked = LoadRequest(
+        request_rate=5, replay_schedule=Path("x.csv"), ramp_up_s=3, cooldown=2, warmup=-1, duration_s=0.0
+    )
+    keys = refused(asked, repeat=3, incremental=True, executor=ExecutorChoice(workers=4))
+    assert set(keys) == {
+        "--request-rate", "--ramp-up", "--cooldown", "--warmup", "--duration", "--replay-schedule", "--workers 4",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("asked", "others", "keys"),
+    [
+        (LoadRequest(arrival="poisson"), {}, ["--arrival"]),
+        (LoadRequest(duration_s=5), {"incremental": True}, ["--duration"]),
+        (LoadRequest(duration_s=5), {"repeat": 2}, ["--duration"]),
+        (LoadRequest(warmup=1), {"executor": ExecutorChoice("dask", local_workers=2)}, ["--executor dask"]),
+        (LoadRequest(request_rate=float("inf")), {}, ["--request-rate"]),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(asked: LoadRequest, others: dict[str, Any], keys: list[str]) -> None:
+    """Each flag that cannot be kept is named."""
+    assert refused(asked, **others) == keys
+
+
+def test_workers_may_choose_to_be_one() -> None:
+    """--workers auto goes with a shape, and a run without one goes with any number."""
+    assert read_load(LoadRequest(request_rate=5), executor=ExecutorChoice(workers="auto")).request_rate == 5
+    assert not read_load(LoadRequest(), executor=ExecutorChoice(workers=4), repeat=3, incremental=True).is_shaped
+
+
+def test_an_open_loop_is_not_capped_unless_somebody_says_so() -> None:
+    """Five at a time without a rate; at a rate as many as there are files for, shared by the accounts."""
+    two = [entry("a"), entry("b")]
+    assert places(LoadShape(), None, two) == 5
+    assert places(LoadShape(request_rate=9), 7, two) == 7
+    alone, shared = (places(LoadShape(request_rate=9), None, entries) for entries in (two[:1], two))
+    assert 5 < shared <= alone <= 10_000
+
+
+def test_what_a_shape_will_ask_is_foreseen() -> None:
+    """As planned without a time; rate × time; a schedule's lines without its warm-up; else nobody knows."""
+    schedule = tuple(Due(float(n)) for n in range(10))
+    assert foreseen(LoadShape(request_rate=4, warmup=3), 12) == 12
+    assert foreseen(LoadShape(request_rate=4, duration_s=2.5), 12) == 10
+    assert foreseen(LoadShape(schedule=schedule, warmup=2), 12) == 8
+    assert foreseen(LoadShape(schedule=schedule, warmup=2, duration_s=3), 12) == 3
+    assert foreseen(LoadShape(duration_s=2), 12) is None
+
+
+# --- whole runs on simulated vendors
+
+
+def vendors_of(scores: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = scores["models"]["simulated-model"]["vendors"]
+    return found
+
+
+def manifest_of(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    return found
+
+
+def test_a_run_by_duration_is_complete_and_scored_over_what_was_begun(bench: Any) -> None:
+    """Repetitions are as many as the time allowed, nothing counts as lost, F1 is over whole repetitions, scoring again
+    gives the same, and it cannot be gone on with."""
+    bench.configure("official: faithful", "twin: faithful")
+    bench.samples(3)
+    code, scores = bench.run("--duration", "1.5", "--warmup", "2", "--slo", "ttft_ms <= 60000", "--slo", "tps >= 1e9")
+    folder, manifest = bench.folder / "run", manifest_of(bench.folder / "run")
+    records = [json.loads(line) for line in (folder / "records.jsonl").read_bytes().splitlines()]
+    assert code == 0
+    assert scores["complete"]
+    for label, vendor in vendors_of(scores).items():
+        own = [record for record in records if record["label"] == label]
+        told = manifest["load"][f"simulated-model: {label}"]
+        counts = vendor["counts"]
+        assert len(own) == told["begun"] == counts["planned"] == counts["succeeded"] > 6
+        assert told["warmup"] == 2
+        assert Counter(record["repetition"] for record in own)[0] == 3
+        assert vendor["success_rate"] == 1
+        assert vendor["goodput"]["good"] == 0
+        assert vendor["goodput"]["kept"] == {"ttft_ms <= 60000.0": len(own), "tps >= 1000000000.0": 0}
+        assert vendor["goodput"]["seconds"] >= 1
+    assert vendors_of(scores)["twin"]["f1"] == 1
+    assert vendors_of(scores)["twin"]["counts"]["not_sent"] == 0
+    assert "asked again and again for 1.5 s" in (folder / "report.md").read_text(encoding="utf-8")
+    assert bench("score", folder, "--no-history")[0] == 0
+    again = json.loads((folder / "scores.json").read_text(encoding="utf-8"))
+    assert again["models"] == scores["models"]
+    paths = ("--config-file-path", bench.folder / "config.yaml", "--test-file-path", bench.folder / "samples.jsonl")
+    code, _, err = bench(*paths, "-o", folder, "--incremental")
+    assert code == 2
+    assert "lasted a stated time or followed a schedule" in err
+
+
+def test_a_planned_run_at_a_rate_can_be_gone_on_with(bench: Any) -> None:
+    """Lost records are asked again on a schedule of their own, and goodput states no rate over the pause."""
+    bench.configure("official: faithful", "twin: faithful")
+    bench.samples(6)
+    flags = ("--request-rate", "100", "--baseline-repeats", "1", "--slo", "e2e_ms <= 60000")
+    _, scores = bench.run(*flags)
+    file = bench.folder / "run" / "records.jsonl"
+    file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:5]))
+    code, resumed = bench.run(*flags, "--incremental")
+    assert code == 0
+    for label, vendor in vendors_of(resumed).items():
+        assert vendor["counts"]["succeeded"] == vendor["goodput"]["good"] == 6
+        assert vendor["goodput"]["per_s"] is None
+        assert vendors_of(scores)[label]["goodput"]["per_s"] > 0
+        assert vendor["distributions"]["ttft_from_schedule_ms"]["n"] == 6
+
+
+def test_slos_of_the_config_and_of_a_later_score(bench: Any) -> None:
+    """SLOs stand in the config or come with `score`, which asks nobody; what is no SLO is refused with its line and
+    leaves the stored run as it was."""
+    bench.configure("official: faithful", "slow: slow", extra='slos:\n  - "ttft_ms <= 60000"\n')
+    bench.samples(6)
+    _, scores = bench.run()
+    assert {vendor["goodput"]["share"] for vendor in vendors_of(scores).values()} == {1.0}
+    code, out, _ = bench("score", bench.folder / "run", "--slo", "tps >= 1e9", "--no-history")
+    assert code == 0
+    assert "goodput: requests that keep tps >= 1000000000.0" in out
+    before = manifest_of(bench.folder / "run")
+    code, _, err = bench("score", bench.folder / "run", "--slo", "ttft_ms.p95 <= 3", "--slo", "f1 >= 1", "--no-history")
+    assert code == 2
+    assert err.count("write --gate") == 2
+    assert manifest_of(bench.folder / "run") == before
+    bench.configure("official: faithful", extra='slos:\n  - "ttft_ms.p95 <= 3"\n')
+    code, _, err = bench("--config-file-path", bench.folder / "config.yaml", "--dry-run")
+    assert code == 2
+    assert "config.yaml:10" in err
+
+
+def test_a_replayed_schedule_from_file_to_report(bench: Any) -> None:
+    """Named samples are asked as often as they are named, and the page tells what was replayed."""
+    bench.configure("official: faithful", "twin: faithful")
+    bench.samples(3)
+    bench.run()
+    names = [json.loads(line)["id"] for line in (bench.folder / "run/samples/trigger.jsonl").read_bytes().splitlines()]
+    schedule = bench.folder / "times.csv"
+    schedule.write_text(f"at_s,sample\n0,{names[1]}\n0.1\n0.1,{names[1]}\n0.3,{names[1]}\n", encoding="utf-8")
+    code, scores = bench.run("--replay-schedule", schedule, output="replayed")
+    assert code == 0
+    assert [vendor["counts"]["planned"] for vendor in vendors_of(scores).values()] == [4, 4]
+    records = [json.loads(line) for line in (bench.folder / "replayed/records.jsonl").read_bytes().splitlines()]
+    asked = Counter((record["sample"], record["offered_s"]) for record in records)
+    assert asked[names[1], 0.0] == asked[names[1], 0.3] == 2
+    assert asked[names[1], 0.1] in (2, 4)  # the line between names nobody
+    assert len(records) == 8
+    page = (bench.folder / "replayed/report.html").read_text(encoding="utf-8")
+    assert "replayed schedule of 4 requests in 0.3 s" in page
+    schedule.write_text("0,nobody\n", encoding="utf-8")
+    code, _, err = bench("--config-file-path", bench.folder / "config.yaml", "--test-file-path",
+                         bench.folder / "samples.jsonl", "--replay-schedule", schedule, "--dry-run")  # fmt: skip
+    assert code == 2
+    assert "'nobody', which is not among this run's 3" in err
+
+
+def test_a_dry_run_tells_the_load(bench: Any) -> None:
+    """What would be offered stands beside what would be asked, and nothing is sent."""
+    bench.configure("official: faithful", "twin: faithful")
+    bench.samples(3)
+    paths = ("--config-file-path", bench.folder / "config.yaml", "--test-file-path", bench.folder / "samples.jsonl")
+    code, out, _ = bench(*paths, "--dry-run", "--request-rate", "10", "--duration", "6", "--warmup", "5")
+    assert code == 0
+    assert "10 requests a second (constant) to each vendor for 6 s; thrown away: 5 of warm-up" in out
+    assert "130 requests in all" in out
+    _, out, _ = bench(*paths, "--dry-run", "--duration", "6")
+    assert "as many requests as the vendors answer in time" in out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_run_by_duration_that_was_cut_short_is_scored_over_its_records(bench: Any, number: int) -> None:
+    """Stopped or killed half-way, the stored run is incomplete, loses nothing that was written, and says so."""
+    bench.configure("official: faithful", "twin: faithful")
+    bench.samples(3)
+    folder = bench.folder / "run"
+    command = [sys.executable, "-m", "vendor_verifier.cli.main", "--config-file-path", "config.yaml",
+               "--test-file-path", "samples.jsonl", "-o", "run", "--quiet", "--duration", "60"]  # fmt: skip
+    with subprocess.Popen(command, cwd=bench.folder, env={**os.environ}, start_new_session=True) as process:
+        until = time.monotonic() + 30
+        while time.monotonic() < until and _lines(folder) < 40:
+            time.sleep(0.05)
+        if number == signal.SIGKILL:
+            os.killpg(process.pid, number)
+        else:
+            process.send_signal(number)
+        process.wait(30)
+    bench("score", folder, "--no-history")
+    scores = json.loads((folder / "scores.json").read_text(encoding="utf-8"))
+    counts = [vendor["counts"] for vendor in vendors_of(scores).values()]
+    assert not scores["complete"]
+    assert sum(each["recorded"] for each in counts) == _lines(folder) >= 40
+    assert all(each["succeeded"] == each["recorded"] for each in counts)
+    assert [vendor["f1"] for vendor in vendors_of(scores).values()] == [1, 1]
+    assert "it cannot be gone on with" in (folder / "report.md").read_text(encoding="utf-8")
+
+
+def _lines(folder: Path) -> int:
+    file = folder / "records.jsonl"
+    return file.read_bytes().count(b"\n") if file.exists() else 0
