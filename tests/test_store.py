@@ -257,6 +257,32 @@ def test_folder_and_files_are_the_owners_alone(folder: RunFolder) -> None:
     assert {stat.S_IMODE(path.stat().st_mode) for path in (made.path, written[1].parent)} == {0o700}
 
 
+@pytest.mark.parametrize("name", ["../up.txt", "a/../../up.txt", "/up.txt", "link/x.txt"])
+def test_nothing_is_written_outside_the_folder(folder: RunFolder, name: str) -> None:
+    """Neither a name with dots or a root nor a link in place of a folder leads out of the run's folder."""
+    outside = folder.path / "outside"
+    outside.mkdir()
+    inner = RunFolder(folder.path / "inner")
+    inner.create()
+    (inner.path / "link").symlink_to(outside)
+    before = sorted(folder.path.rglob("*"))
+    with pytest.raises(StorageError, match="leads out of"):
+        inner.write(name, "x")
+    with pytest.raises(StorageError, match="leads out of"):
+        inner.create_inside(name)
+    assert sorted(folder.path.rglob("*")) == before
+
+
+def test_a_link_under_a_draft_s_name_is_not_written_through(folder: RunFolder) -> None:
+    """Names of drafts can be guessed: what a link laid there points to stays as it is."""
+    victim = folder.path / "mine.txt"
+    victim.write_text("mine")
+    (folder.path / f".a.txt.{os.getpid()}.draft").symlink_to(victim)
+    with pytest.raises(StorageError, match=r"a\.txt"):
+        folder.write("a.txt", "x")
+    assert victim.read_text() == "mine"
+
+
 def test_a_file_is_replaced_whole_or_not_at_all(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     """When the disk refuses, the old content stands and no draft is left."""
     folder.write("a.txt", "old")

@@ -67,7 +67,6 @@ def _pieces(secret: str) -> Iterator[_Piece[str]]:
 def _disguises(secret: str) -> Iterator[str]:
     yield from _spellings(secret)
     yield secret.encode().hex()
-    yield secret.encode().hex().upper()
     yield from _base64_disguises(secret.encode())
 
 

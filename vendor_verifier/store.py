@@ -31,6 +31,8 @@ from vendor_verifier.wire.payload import well_formed
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
+# Never through a link: it would say where records land, and they hold what vendors and users wrote.
+NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _SAMPLES = "samples"
 
 _decode_record = msgspec.json.Decoder(Record).decode
@@ -123,6 +125,23 @@ class RunFolder:
         except OSError as error:
             raise StorageError(f"cannot create the run folder {self.path}: {error}") from error
 
+    def create_inside(self, name: str) -> None:
+        """Create a folder of the folder; ``/`` between its parts.
+
+        Raises:
+            StorageError: the disk refused, or a part leads out of the folder.
+        """
+        self._keep_inside(self.path / name)
+        place = self.path
+        for part in name.split("/"):
+            place = place / part
+            self._keep_inside(place)
+            RunFolder(place).create()
+
+    def _keep_inside(self, place: Path) -> None:
+        if not place.resolve().is_relative_to(self.path.resolve()):
+            raise StorageError(f"cannot write into {place}: it leads out of {self.path}")
+
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:
         self.write(self.manifest_file.name, json.dumps(manifest, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
@@ -143,7 +162,7 @@ class RunFolder:
         return manifest
 
     def write_samples(self, suite: str, samples: Sequence[Sample]) -> None:
-        RunFolder(self.path / _SAMPLES).create()
+        self.create_inside(_SAMPLES)
         lines = b"".join(_encode_sample(sample) + b"\n" for sample in samples)
         self.write(str(self.samples_file(suite).relative_to(self.path)), lines)
 
@@ -178,13 +197,14 @@ class RunFolder:
         """Replace a file of the folder in one step: readers see the old content or the new, never half of it.
 
         Raises:
-            StorageError: the disk refused.
+            StorageError: the disk refused, or a name or a link leads out of the folder.
         """
         target = self.path / name
+        self._keep_inside(target.parent)
         draft = target.with_name(f".{target.name}.{os.getpid()}.draft")
         data = content.encode("utf-8", errors="backslashreplace") if isinstance(content, str) else content
         try:
-            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE)
+            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | NO_LINK, FILE_MODE)
             with os.fdopen(descriptor, "wb") as out:
                 out.write(data)
                 out.flush()

@@ -213,8 +213,11 @@ def test_a_job_that_cannot_be_meant_is_refused_with_its_file(run: Any) -> None:
 
 def test_a_label_that_is_no_file_name_gets_a_page_of_its_own(bench: Any) -> None:
     """Labels with slashes and dots cannot leave the folder or overwrite each other."""
-    bench.configure("../up: faithful", "_up: faithful")
+    odd = ("../up", "_up", "a/../../up", "CON", "con.x", "Up", "up", "飛" * 80)
+    bench.configure(*(f"{label}: faithful" for label in odd))
     arguments = ("--config-file-path", "config.yaml", "--quiet", "-o", "run", "--bfcl-category", "simple", "-n", "1")
-    assert bench(*arguments)[0] == 0
-    assert len(list(Path("run/bfcl").glob("*.json"))) == 2
-    assert not Path("up.json").exists()
+    assert bench(*arguments)[::2] == (0, "")
+    pages = [page.name.casefold() for page in Path("run/bfcl").iterdir()]
+    assert len(set(pages)) == len(odd)
+    assert not {"con.json", "con.x.json"} & set(pages)
+    assert [path for path in bench.folder.rglob("*up*.json") if path.parent.name != "bfcl"] == []

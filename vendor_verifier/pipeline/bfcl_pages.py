@@ -26,6 +26,8 @@ from vendor_verifier.values.score import Score
 
 PAGES = "bfcl"
 _UNSAFE = re.compile(r"[^\w.()+@ -]")
+# Names that some systems take for a device, whatever follows the first dot.
+_DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 _MAX_NAME = 100
 
 
@@ -55,10 +57,10 @@ def write_bfcl_pages(folder: RunFolder, manifest: Mapping[str, Any] | None = Non
     version, not_run = _options(task["options"]).version, task.get("not_run", {})
     models = _heard(folder, suite, {sample.id: sample for sample in samples})
     written: list[Path] = []
+    homes: set[str] = set()
     for model, tasks in models.items():
-        home = RunFolder(folder.path / PAGES / (_file_name(model, set()) if len(models) > 1 else ""))
-        RunFolder(folder.path / PAGES).create()
-        home.create()
+        home = f"{PAGES}/{_file_name(model, homes)}" if len(models) > 1 else PAGES
+        folder.create_inside(home)
         names: set[str] = set()
         for label, page in result_pages(tasks, version=version).items():
             # A task of which nothing could run has no metrics, but its reasons.
@@ -67,7 +69,7 @@ def write_bfcl_pages(folder: RunFolder, manifest: Mapping[str, Any] | None = Non
                 for name in dict.fromkeys([*page["run"], *not_run])
             }
             text = json.dumps(page, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-            written.append(home.write(f"{_file_name(label, names)}.json", text))
+            written.append(folder.write(f"{home}/{_file_name(label, names)}.json", text))
     return written
 
 
@@ -119,7 +121,9 @@ def _is_not_charged(record: Record) -> bool:
 
 def _file_name(label: str, taken: set[str]) -> str:
     """The label as a file name that is safe and, beside those ``taken``, new."""
-    plain = _UNSAFE.sub("_", label)[:_MAX_NAME].strip(". ") or "vendor"
+    # File systems count bytes, not characters.
+    plain = _UNSAFE.sub("_", label).encode()[:_MAX_NAME].decode(errors="ignore").strip(". ") or "vendor"
+    plain = f"_{plain}" if _DEVICE.fullmatch(plain) else plain
     name, number = plain, 2
     while name.casefold() in taken:
         name, number = f"{plain} ({number})", number + 1

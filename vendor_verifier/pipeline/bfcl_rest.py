@@ -117,6 +117,6 @@ async def _fetch(transport: Transport, request: RestRequest, scrubber: Scrubber)
 
 
 def _store(folder: RunFolder, answers: Mapping[str, Fetched]) -> None:
-    RunFolder(folder.path / REST_FILE).path.parent.mkdir(mode=0o700, exist_ok=True)
+    folder.create_inside(REST_FILE.rpartition("/")[0])
     lines = (json.dumps({"call": digest, **asdict(answer)}) + "\n" for digest, answer in answers.items())
     folder.write(REST_FILE, "".join(lines))

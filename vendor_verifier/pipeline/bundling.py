@@ -20,7 +20,7 @@ import filelock
 
 from vendor_verifier.errors import RunFolderError, StorageError
 from vendor_verifier.pipeline.bundle_layout import HASHES, RECORDS, SCORES, bundled_files, top_folder
-from vendor_verifier.store import FILE_MODE, RunFolder
+from vendor_verifier.store import FILE_MODE, NO_LINK, RunFolder
 
 
 def make_bundle(folder: RunFolder, target: Path | None) -> Path:
@@ -64,7 +64,7 @@ def _write(path: Path, top: str, files: Mapping[str, Path]) -> None:
     draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
     try:
         sums = "".join(f"{_digest(file)}  {name}\n" for name, file in files.items()).encode()
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE)
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | NO_LINK, FILE_MODE)
         with os.fdopen(descriptor, "wb") as out:
             with (
                 gzip.GzipFile(filename="", mode="wb", fileobj=out, mtime=0) as packed,

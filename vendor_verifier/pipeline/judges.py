@@ -21,7 +21,8 @@ def ready_suite(
     name: str, options: Mapping[str, Any], samples: Sequence[Sample], folder: RunFolder | None = None
 ) -> Suite:
     """The suite with its options; ``bfcl`` with the services and functions its samples need, if they are found,
-    and what is stored in ``folder`` of live services' answers.
+    and what is stored in ``folder`` of live services' answers. A stored run (``folder``) may be a stranger's: its
+    manifest does not choose where code is imported from, only what is installed, or was imported to run it, is used.
 
     Raises:
         ProblemsError: no such suite, or options that cannot be meant.
@@ -32,7 +33,8 @@ def ready_suite(
     where = str(options.get("data", "installed"))
     return replace(
         suite,
-        services=find_services(where) if _of(samples, MULTI_TURN) else None,
+        services=find_services(where if folder is None else "installed") if _of(samples, MULTI_TURN) else None,
+        # Not imported: those that only calculate are run in a process of their own that has nothing.
         functions=find_functions(where) if _of(samples, EXECUTABLE) else None,
         fetched=read_rest_answers(folder) if folder is not None and _of(samples, REST) else {},
     )

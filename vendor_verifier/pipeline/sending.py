@@ -23,7 +23,7 @@ from vendor_verifier.run.executors import Work, check_choice, choose_executor
 from vendor_verifier.run.local import RunEnd
 from vendor_verifier.run.spending import CostOf
 from vendor_verifier.scrub import Scrubber
-from vendor_verifier.store import FILE_MODE, RunFolder, encode_record
+from vendor_verifier.store import FILE_MODE, NO_LINK, RunFolder, encode_record
 from vendor_verifier.values.plan import ExecutorChoice, Plan
 from vendor_verifier.values.record import Record
 
@@ -109,7 +109,7 @@ def duplicates_of(folder: RunFolder, scrubber: Scrubber) -> Callable[[Record], N
 
 def _append(path: Path, line: bytes) -> None:
     try:
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, FILE_MODE), "ab") as out:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | NO_LINK, FILE_MODE), "ab") as out:
             out.write(line)
     except OSError as error:
         raise StorageError(f"cannot write {path}: {error}") from error

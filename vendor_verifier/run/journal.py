@@ -19,7 +19,7 @@ import filelock
 
 from vendor_verifier.errors import RunFolderError, StorageError
 from vendor_verifier.scrub import Scrubber
-from vendor_verifier.store import FILE_MODE, RunFolder, encode_record
+from vendor_verifier.store import FILE_MODE, NO_LINK, RunFolder, encode_record
 from vendor_verifier.values.record import Record
 
 _SYNC_EVERY_S = 1.0
@@ -59,8 +59,7 @@ class Journal:
         self._folder.write(self._owner.name, f"process {os.getpid()} on {socket.gethostname()}\n")
         try:
             self.repaired_line = self._repair()
-            # Never through a link: it would say where records land, and they hold what vendors and users wrote.
-            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | NO_LINK
             self._descriptor = os.open(self._folder.records_file, flags, FILE_MODE)
             self._size = os.fstat(self._descriptor).st_size
         except OSError as error:
@@ -133,7 +132,7 @@ class Journal:
         if not content or content.endswith(b"\n"):
             return None
         keep = content.rfind(b"\n") + 1
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | NO_LINK
         with os.fdopen(os.open(path.with_name(path.name + ".corrupt"), flags, FILE_MODE), "wb") as aside:
             aside.write(content[keep:] + b"\n")
         os.truncate(path, keep)
