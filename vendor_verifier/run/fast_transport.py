@@ -205,16 +205,16 @@ class _Attempt:
         if self._listener is not None:
             self._listener.headers(status, headers)
 
-    def body(self, at_ns: int, data: bytes) -> None:
+    def body(self, at_ns: int, data: bytes, *, is_last: bool) -> None:
         try:
-            self._take(at_ns, data)
+            self._take(at_ns, data, is_last=is_last)
         except Exception as error:  # noqa: BLE001 a reader's bug is for who asked, not for the event loop
             if self._connection is not None:
                 self._connection.abort()
             if not self._done.done():
                 self._done.set_exception(error)
 
-    def _take(self, at_ns: int, data: bytes) -> None:
+    def _take(self, at_ns: int, data: bytes, *, is_last: bool) -> None:
         self._chunks.append((at_ns - self._zero_ns, data))
         self._received += len(data)
         if self._listener is not None:
@@ -222,7 +222,8 @@ class _Attempt:
         if self._received > self._cap or len(self._chunks) > plain.MAX_CHUNKS:
             self._over_cap(self._received - self._cap)
             self._leave(at_ns)
-        elif self._meter.feed(data) and self._meter.has_token:
+        elif not is_last and self._meter.feed(data) and self._meter.has_token:
+            # Nobody waits any more for what an answer that is over may bring.
             self._limit("timeout_idle", self._limits.idle_s, at_ns)
 
     def whole(self, at_ns: int) -> None:

@@ -26,7 +26,8 @@ class Hearer(Protocol):
 
     def head(self, at_ns: int, status: int, headers: Mapping[str, str]) -> None: ...
 
-    def body(self, at_ns: int, data: bytes) -> None: ...
+    def body(self, at_ns: int, data: bytes, *, is_last: bool) -> None:
+        """A piece of the body; ``is_last``: the answer ends with it, as :meth:`whole` will say."""
 
     def whole(self, at_ns: int) -> None:
         """The answer is over."""
@@ -120,7 +121,7 @@ class HttpConnection(asyncio.Protocol):
         hearer = self._hearer
         assert hearer is not None
         if self._unpacker is None:
-            hearer.body(self._at_ns, data)
+            hearer.body(self._at_ns, data, is_last=self._over)
             return
         # Piece by piece: a bomb is never unpacked further than somebody listens.
         while hearer.room() >= 0:
@@ -133,7 +134,7 @@ class HttpConnection(asyncio.Protocol):
             data = self._unpacker.unconsumed_tail
             if not plain:
                 return
-            hearer.body(self._at_ns, plain)
+            hearer.body(self._at_ns, plain, is_last=False)
 
     def _end(self, hearer: Hearer, *, reusable: bool) -> None:
         self._hearer = None

@@ -95,7 +95,8 @@ class Assembler:
         """Take one event heard at ``at_ns``."""
         if self._first_event_ns is None:
             self._first_event_ns = at_ns
-        size = self._take(event)
+        self._take(event)
+        size = characters_of(event)
         if size:
             self._token_moments.append(at_ns)
             self._token_sizes.append(size)
@@ -113,18 +114,14 @@ class Assembler:
         self._token_moments += [at_ns for at_ns, _ in heard]
         self._token_sizes += [size for _, size in heard]
 
-    def _take(self, event: StreamEvent) -> int:
-        """Keep what an event says; the characters it adds to the answer."""
+    def _take(self, event: StreamEvent) -> None:
         match event:
             case TextDelta(text):
                 self._text.append(text)
-                return len(text)
             case ReasoningDelta(text):
                 self._reasoning.append(text)
-                return len(text)
             case ToolCallDelta():
                 self._calls.add(event)
-                return _characters_of(event)
             case Parsed():
                 self._take_parsed(event)
             case Usage():
@@ -139,7 +136,6 @@ class Assembler:
                 self._ended = True
             case Anomaly(name):
                 self._anomalies[name] = None
-        return 0
 
     def collected(self, *, streamed: bool = True) -> Collected:
         """The answer so far. ``streamed`` False: no token moments, as they would be the body's."""
@@ -217,10 +213,15 @@ def collect(events: Iterable[StreamEvent], *, streamed: bool = False) -> Collect
     return assembler.collected(streamed=streamed)
 
 
-def _characters_of(delta: ToolCallDelta) -> int:
-    arguments = delta.arguments
-    size = len(arguments) if isinstance(arguments, str) else len(str(arguments)) if arguments is not None else 0
-    return size + len(delta.name or "")
+def characters_of(event: StreamEvent) -> int:
+    """The characters an event adds to the answer: it is a token if there are any."""
+    match event:
+        case TextDelta(text) | ReasoningDelta(text):
+            return len(text)
+        case ToolCallDelta(name=name, arguments=arguments):
+            size = len(arguments) if isinstance(arguments, str) else 0 if arguments is None else len(str(arguments))
+            return size + len(name or "")
+    return 0
 
 
 def _merge_usage(known: Usage | None, news: Usage) -> Usage:

@@ -8,11 +8,12 @@ that is not a ping. Comments, blank lines and a field that drips in byte by byte
 
 from __future__ import annotations
 
-from vendor_verifier.wire.assemble import Assembler
+from vendor_verifier.wire.assemble import characters_of
 from vendor_verifier.wire.base import Reader
 from vendor_verifier.wire.sse import SseDecoder
 
 _FIELD = b"data:"
+_KEPT = len(_FIELD) - 1
 _PING = b'"ping"'
 _PINGS = (b'"type": "ping"', b'"type":"ping"')
 
@@ -24,7 +25,6 @@ class ProgressMeter:
         self.has_token = False
         self._reader = reader
         self._decoder = SseDecoder()
-        self._assembler = Assembler()
         self._tail = b""
         self._is_event_stream = True
 
@@ -38,9 +38,13 @@ class ProgressMeter:
             progress = not chunk.isspace() and bool(chunk)
             self.has_token = self.has_token or progress
             return progress
+        if self.has_token and chunk.startswith(_FIELD) and _PING not in chunk:
+            # Nearly every chunk: it need not even be held against the end of the one before.
+            self._tail = chunk[-_KEPT:]
+            return True
         is_first = not self.has_token and self._look_for_token(chunk)
         window = self._tail + chunk
-        self._tail = window[-(len(_FIELD) - 1) :]
+        self._tail = window[-_KEPT:]
         if is_first:
             return True
         fields = window.count(_FIELD)
@@ -53,8 +57,7 @@ class ProgressMeter:
             end = chunk.find(b"\n\n", start) + 2
             end = end if end > 1 else len(chunk)
             for event in self._decoder.feed(chunk[start:end]):
-                for heard in self._reader.read(event):
-                    self._assembler.add(heard)
-            self.has_token = self._assembler.has_token
+                # All of it is read, whatever comes first: the reader may have to know.
+                self.has_token |= sum(map(characters_of, self._reader.read(event))) > 0
             start = end
         return self.has_token
