@@ -27,7 +27,10 @@ Measure = Callable[[int, int, int], cost.Cost]
 
 @dataclass(slots=True)
 class Subject:
-    """What is measured at one size; ``measure`` takes port, requests, concurrency."""
+    """What is measured, and seen so far: at its number of requests, and at a quarter of it to tell start-up from work.
+
+    ``measure`` takes port, requests, concurrency.
+    """
 
     name: str
     does: str
@@ -36,6 +39,7 @@ class Subject:
     posts: int = 1
     optional: bool = True
     seen: list[Observation] = field(default_factory=list)
+    seen_quarter: list[Observation] = field(default_factory=list)
     failed: str | None = None
 
 
@@ -90,24 +94,30 @@ def take_turns(subjects: Sequence[Subject], port: int, concurrency: int, rounds:
         for subject in subjects if turn % 2 == 0 else reversed(subjects):
             if subject.failed is not None:
                 continue
-            run = functools.partial(subject.measure, port, subject.requests, concurrency)
             try:
-                seen = observed(port, subject.requests, subject.posts, run)
+                subject.seen_quarter.append(_once(subject, port, subject.requests // 4, concurrency))
+                subject.seen.append(_once(subject, port, subject.requests, concurrency))
             except (Failed, NotDone) as reason:
                 if not subject.optional:
                     raise
                 subject.failed = str(reason)
                 say(f"{subject.name}: {reason}")
                 continue
-            subject.seen.append(seen)
-            say(f"round {turn + 1}/{rounds}  {subject.requests:6} × {subject.name}: {seen.us_per_request:,.0f} µs")
+            us = subject.seen[-1].us_per_request
+            say(f"round {turn + 1}/{rounds}  {subject.requests:6} × {subject.name}: {us:,.0f} µs")
+
+
+def _once(subject: Subject, port: int, requests: int, concurrency: int) -> Observation:
+    run = functools.partial(subject.measure, port, requests, min(requests, concurrency))
+    return observed(port, requests, subject.posts, run)
 
 
 def page(subjects: Sequence[Subject], missing: Mapping[str, str]) -> str:
     """The table of all that was measured, dearest last within a size, and a list of what was not."""
     whole = [one for one in subjects if one.failed is None]
     rows = [_row(one, whole) for one in sorted(whole, key=_place)]
-    head = ["program", "requests", "CPU µs/request", "÷ product", "÷ raw limit", "wall s", "peak MB", "what it does"]
+    head = ["program", "requests", "CPU µs/request", "÷ product", "÷ raw limit", "one more: µs"]
+    head += ["wall s", "peak MB", "what it does"]
     failed = {one.name: f"failed: {one.failed}" for one in subjects if one.failed is not None}
     skipped = [f"- {name}: {summary.without_places(why)}" for name, why in {**missing, **failed}.items()]
     return summary.table(head, rows) + ("\n\nSkipped:\n\n" + "\n".join(skipped) if skipped else "")
@@ -122,5 +132,6 @@ def _row(one: Subject, whole: Sequence[Subject]) -> list[object]:
     ratios = [f"{summary.ratio(one.seen, at_size[name]):,.2f}" for name in (PRODUCT, LIMIT)]
     return [
         one.name, f"{one.requests:,}", summary.per_request(one.seen), *ratios,
+        f"{summary.marginal_us(one.seen_quarter, one.seen):,.0f}",
         summary.wall_s(one.seen), summary.peak_mb(one.seen), one.does,
     ]  # fmt: skip
