@@ -1,24 +1,13 @@
-"""One set of simulated vendors for all cluster tests, a folder for each."""
+"""One set of simulated vendors for all cluster tests, a folder for each, and one cluster a module."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from clusters import Cluster, Site, WatchedVendors, cluster_of
+from clusters import Cluster, cluster_of, site, vendors
 
-
-@pytest.fixture(scope="session")
-def vendors() -> Iterator[WatchedVendors]:
-    with WatchedVendors() as watched:
-        yield watched
-
-
-@pytest.fixture
-def site(tmp_path: Path, vendors: WatchedVendors) -> Site:
-    vendors.forget()
-    return Site(tmp_path, vendors)
+__all__ = ["cluster", "site", "vendors"]
 
 
 @pytest.fixture(scope="module")

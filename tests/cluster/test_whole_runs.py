@@ -45,7 +45,7 @@ def test_scores_equal_the_local_run_s_and_records_say_where_from(site: Site, clu
 
 def test_limits_hold_over_all_workers(site: Site, cluster: Cluster) -> None:
     """The vendor's own log shows neither more in flight nor more in a second than one machine would be allowed."""
-    site.configure("official: faithful", "twin: slow", settings="concurrency: 3\nrequests_per_minute: 1800", samples=60)
+    site.configure("official: faithful", "twin: slow", settings="concurrency: 3\nrpm: 1800", samples=60)
     code, err = site.run("limited", *DASK, cluster.address)
     assert code == 0, err
     assert len({record["worker"] for record in site.records("limited")}) == 2

@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from vendor_verifier.simulate.server import SimulatedVendors
 
 ROOT = Path(__file__).parents[2]
@@ -216,6 +218,20 @@ class Site:
         """Every time to first token, ascending."""
         timings = [record["turns"][-1]["attempts"][-1]["timing"] for record in self.records(output)]
         return sorted(timing["first_token_ns"] / 1e6 for timing in timings)
+
+
+@pytest.fixture(scope="session")
+def vendors() -> Iterator[WatchedVendors]:
+    """One set of simulated vendors for all tests of a session."""
+    with WatchedVendors() as watched:
+        yield watched
+
+
+@pytest.fixture
+def site(tmp_path: Path, vendors: WatchedVendors) -> Site:
+    """A folder to run in, the vendors' log empty."""
+    vendors.forget()
+    return Site(tmp_path, vendors)
 
 
 def keys_of(records: list[dict[str, Any]]) -> Counter[tuple[str, str, int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
@@ -76,6 +76,7 @@ def ending_warnings(manifest: Mapping[str, Any]) -> Iterator[str]:
             f"{label} limited our rate: requests at a time went from {places['given']} down to {places['lowest']} "
             f"({places['last']} at the end)"
         )
+    yield from _loss_warnings(manifest.get("executors") or ())
     yield from _load_warnings(manifest.get("load") or {})
     yield from _loop_warnings(manifest.get("event_loop") or {})
     if manifest.get("redacted"):
@@ -97,6 +98,16 @@ def _load_warnings(load: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
             )
         if told["warmup"] and told["warmup_failed"] == told["warmup"]:
             yield f"{label}: all {told['warmup']} requests of the warm-up failed"
+
+
+def _loss_warnings(executors: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Which workers did not live to the end."""
+    for executor in executors:
+        for loss in executor.get("lost_sessions", ()):
+            yield (
+                f"worker {loss['session']} was lost ({loss['reason']}): what it had not handed in was asked again by "
+                "others, as far as any were left"
+            )
 
 
 def _loop_warnings(loop: Mapping[str, Any]) -> Iterator[str]:

@@ -1,0 +1,114 @@
+"""Limiters of several sessions over one gate, without a network between: limits and budgets are the gate's alone."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from vendor_verifier.run.budgets import Ask
+from vendor_verifier.run.cluster.gate import Gate
+from vendor_verifier.run.cluster.remote_limiter import RemoteLimiter
+from vendor_verifier.values.event import Usage
+from vendor_verifier.values.plan import Entry, Plan
+from vendor_verifier.values.record import Attempt, Failure, Response
+from vendor_verifier.values.request import Endpoint
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+def plan(**fields: Any) -> Plan:
+    one = Entry("model", "a", "a", Endpoint("http://127.0.0.1", "m"), "openai", "a", concurrency=4, **fields)
+    return Plan((one,), ())
+
+
+class Wire:
+    """A session's side, joined to ``gate``: what it says arrives at once, and so does what it is told."""
+
+    def __init__(self, gate: Gate, whole: Plan, name: str) -> None:
+        self.said: list[str] = []
+        self._gate, self._name = gate, name
+        self.limiter = RemoteLimiter(whole, self)  # type: ignore[arg-type]
+        assert gate.join(name, name, self.told)
+
+    def send(self, kind: str, *items: Any) -> None:
+        self.said.append(kind)
+        self._gate.hear(self._name, {kind: list(items)})
+
+    def told(self, kind: str, *items: Any) -> None:
+        if kind == "leave":
+            self.limiter.answer(list(items))
+        elif kind == "leave_counted":
+            self.limiter.answer_counted(list(items))
+        elif kind == "closed":
+            self.limiter.close()
+
+
+def used(tokens: int) -> Attempt:
+    return Attempt(1, response=Response(usage=Usage(0, tokens)))
+
+
+async def test_a_success_costs_one_small_word_and_a_failure_is_told_whole() -> None:
+    """The gate hears how every attempt ended: a row of lost samples is broken by a success on another worker."""
+    whole = plan()
+    gate = Gate(whole)
+    one, two = Wire(gate, whole, "one"), Wire(gate, whole, "two")
+    entry, ask = whole.entries[0], Ask(10)
+    assert await one.limiter.acquire(entry, ask) == "go"
+    one.limiter.release(entry)
+    one.limiter.heard(entry, used(5), ask)
+    one.limiter.concluded(entry, used(5))
+    assert one.said == ["acquire", "release", "fine"]
+    lost = Attempt(1, failure=Failure("dns", "connect", "no such host"))
+    for number in range(18):
+        wire = (one, two)[number % 2]
+        wire.limiter.heard(entry, lost, ask)
+        wire.limiter.concluded(entry, lost)
+        if number == 8:
+            two.limiter.heard(entry, used(5), ask)
+    assert gate.facts()["stopped"] == {}
+    one.limiter.concluded(entry, lost)
+    assert "no such host" in gate.facts()["stopped"]["a"]
+
+
+async def test_tokens_are_counted_over_all_sessions_and_corrected_by_the_right_answer() -> None:
+    """Two sessions share 1,000 tokens: the second waits for what the first put by, and gets what it did not use."""
+    whole = plan(tokens_per_minute=1000)
+    gate = Gate(whole)
+    one, two = Wire(gate, whole, "one"), Wire(gate, whole, "two")
+    entry, first, second = whole.entries[0], Ask(0, 900), Ask(0, 800)
+    assert await one.limiter.acquire(entry, first) == "go"
+    waiting = asyncio.ensure_future(two.limiter.acquire(entry, second))
+    await asyncio.sleep(0.02)
+    assert not waiting.done()
+    one.limiter.release(entry)
+    one.limiter.heard(entry, used(1), first)
+    assert await asyncio.wait_for(waiting, 1) == "go"
+    third = asyncio.ensure_future(one.limiter.acquire(entry, Ask(0, 800)))
+    await asyncio.sleep(0.02)
+    assert not third.done()
+    gate.order({"close": [True]})
+    assert await asyncio.wait_for(third, 1) == "closed"
+
+
+async def test_a_lease_that_nobody_waits_for_goes_back() -> None:
+    """Who was cancelled while waiting leaves no place taken, with tokens counted or without."""
+    for fields in ({}, {"tokens_per_minute": 1e9}):
+        whole = plan(**fields)
+        gate = Gate(whole)
+        wire = Wire(gate, whole, "one")
+        entry = whole.entries[0]
+        for _ in range(4):
+            assert await wire.limiter.acquire(entry, Ask(0, 1)) == "go"
+        waiting = asyncio.ensure_future(wire.limiter.acquire(entry, Ask(0, 1)))
+        await asyncio.sleep(0.01)
+        waiting.cancel()
+        wire.limiter.release(entry)
+        await asyncio.sleep(0.01)
+        assert await asyncio.wait_for(wire.limiter.acquire(entry, Ask(0, 1)), 1) == "go"

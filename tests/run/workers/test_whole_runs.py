@@ -1,0 +1,183 @@
+"""Runs over worker processes: the result of one process, limits kept, nothing lost, nobody left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from clusters import Site, keys_of
+
+WORKERS = ("--workers", "2", "--no-calibration")
+
+
+def children_of(parent: int) -> list[int]:
+    """Worker processes of a run, by their command line; without one they are not ours."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        try:
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            command = (folder / "cmdline").read_bytes()
+        except (OSError, IndexError):
+            continue
+        if folder.name.isdigit() and int(fields[1]) == parent and b"workers.process" in command:
+            found.append(int(folder.name))
+    return sorted(found)
+
+
+def workers_of(parent: int, count: int = 2) -> list[int]:
+    """The workers of a run once they are there."""
+    for found in moments():
+        if len(workers := children_of(parent)) == count:
+            return workers
+        assert found
+    raise AssertionError
+
+
+def is_alive(process: int) -> bool:
+    try:
+        return (Path("/proc") / str(process) / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def moments(within_s: float = 15.0) -> Iterator[bool]:
+    """True every few milliseconds, at last False."""
+    deadline = time.monotonic() + within_s
+    while time.monotonic() < deadline:
+        yield True
+        time.sleep(0.005)
+    yield False
+
+
+def all_gone(processes: list[int], within_s: float = 5.0) -> bool:
+    return any(not any(map(is_alive, processes)) for _ in moments(within_s))
+
+
+def test_two_workers_find_what_one_process_finds(site: Site) -> None:
+    """Same seed, same scores; every planned record once, all vendors on both workers, limits kept over both."""
+    site.configure("official: faithful", "poor: quantised", settings="concurrency: 3", samples=20, baseline=True)
+    assert site.run("one", "--no-calibration")[0] == 0
+    site.vendors.forget()
+    code, err = site.run("two", *WORKERS)
+    assert code == 0, err
+    assert site.decisions("two") == site.decisions("one")
+    records = site.records("two")
+    assert keys_of(records) == keys_of(site.records("one"))
+    assert set(keys_of(records).values()) == {1}
+    assert {(record["worker"], record["label"]) for record in records} == {
+        (worker, label) for worker in ("w0", "w1") for label in ("official", "poor")
+    }
+    assert max(site.vendors.most_in_flight.values()) <= 3
+    executor = site.manifest("two")["executors"][-1]
+    assert (executor["name"], executor["asked_for"], executor["lost_sessions"]) == ("workers", 2, [])
+    assert sum(worker["records"] for worker in executor["workers"]) == len(records)
+    assert [worker["name"] for worker in executor["workers"]] == ["w0", "w1"]
+    assert all(worker["event_loop"]["watched_s"] > 0 for worker in executor["workers"])
+    assert site.manifest("two")["event_loop"]["watched_s"] > 0
+
+
+@pytest.mark.slow  # two processes and a key that must be nowhere
+def test_keys_reach_the_workers_and_no_command_line(site: Site) -> None:
+    """Each worker asks with the key of the config; neither its command line nor any file holds it."""
+    key = "WORKERS-0123456789abcdef"
+    site.configure("official: slow", settings="api_key_env: OWN_KEY", samples=30)
+    running = site.start("keys", *WORKERS, OWN_KEY=key)
+    site.vendors.wait_for(3)
+    lines = [(Path("/proc") / str(worker) / "cmdline").read_bytes() for worker in workers_of(running.pid)]
+    _, err = running.communicate(timeout=60)
+    assert running.returncode == 0, err
+    assert {seen.headers["authorization"] for seen in site.vendors.server.traffic.seen} == {f"Bearer {key}"}
+    assert key.encode() not in b"".join(lines)
+    assert key.encode() not in b"".join(path.read_bytes() for path in site.folder.rglob("*") if path.is_file())
+
+
+@pytest.mark.slow  # processes that are killed
+def test_a_killed_worker_loses_nothing_and_is_told_of(site: Site) -> None:
+    """kill -9: every record once, at most what was in flight asked again, the limit kept, a word in the report."""
+    site.configure("official: faithful", "twin: padded", settings="concurrency: 6", samples=150)
+    running = site.start("killed", *WORKERS)
+    site.vendors.wait_for(60)
+    os.kill(workers_of(running.pid)[0], signal.SIGKILL)
+    _, err = running.communicate(timeout=60)
+    assert running.returncode == 0, err
+    records = site.records("killed")
+    assert len(records) == 300
+    assert set(keys_of(records).values()) == {1}
+    assert max(site.vendors.most_in_flight.values()) <= 6
+    assert site.vendors.asked_more_than_once() <= 12 + 8
+    executor = site.manifest("killed")["executors"][-1]
+    assert [loss["reason"] for loss in executor["lost_sessions"]] == ["killed by signal 9"]
+    assert "was lost (killed by signal 9)" in (site.folder / "killed" / "report.md").read_text()
+
+
+@pytest.mark.slow  # processes that are killed
+def test_when_no_worker_is_left_the_run_ends_and_can_be_gone_on_with(site: Site) -> None:
+    """Exit 4 with the reason; what came back is kept, and --incremental brings the rest."""
+    site.configure("official: faithful", "twin: padded", settings="concurrency: 3", samples=80)
+    running = site.start("orphaned", *WORKERS)
+    site.vendors.wait_for(30)
+    for worker in workers_of(running.pid):
+        os.kill(worker, signal.SIGKILL)
+    _, err = running.communicate(timeout=30)
+    assert running.returncode == 4
+    assert "no worker process is left" in err
+    assert "--incremental" in err
+    kept = len(site.records("orphaned"))
+    assert 0 < kept < 160
+    code, err = site.run("orphaned", *WORKERS, "--incremental")
+    assert code == 0, err
+    assert len(site.records("orphaned")) == 160
+    assert set(keys_of(site.records("orphaned")).values()) == {1}
+
+
+@pytest.mark.slow  # whole runs that are ended
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_is_the_parent_s_and_what_is_in_flight_is_kept(site: Site, number: signal.Signals) -> None:
+    """Sent to the whole group as a terminal does: nothing new goes out, answers under way are kept, nobody stays."""
+    site.configure("official: faithful", "twin: padded", settings="concurrency: 4", samples=80)
+    running = site.start("stopped", *WORKERS, own_group=True)
+    site.vendors.wait_for(30)
+    workers = workers_of(running.pid)
+    os.killpg(running.pid, number)
+    time.sleep(0.3)
+    sent = len(site.vendors.arrived_at)
+    _, err = running.communicate(timeout=20)
+    assert running.returncode == 128 + number, err
+    assert len(site.vendors.arrived_at) == sent
+    assert len(site.records("stopped")) == sent < 160
+    assert site.manifest("stopped")["executors"][-1]["lost_sessions"] == []
+    assert all_gone(workers)
+
+
+@pytest.mark.slow  # a whole run that is killed
+def test_no_worker_outlives_its_parent(site: Site) -> None:
+    """kill -9 of the parent: the workers notice, send nothing more and end."""
+    site.configure("official: slow", "twin: slow", settings="concurrency: 4", samples=80)
+    running = site.start("beheaded", *WORKERS)
+    site.vendors.wait_for(10)
+    workers = workers_of(running.pid)
+    running.kill()
+    running.communicate(timeout=20)
+    assert all_gone(workers)
+    sent = len(site.vendors.arrived_at)
+    time.sleep(0.5)
+    assert len(site.vendors.arrived_at) == sent
+
+
+@pytest.mark.slow  # a pace of seconds
+def test_a_request_budget_holds_over_all_workers(site: Site) -> None:
+    """The vendor's own log: no more than the budget and one in any stretch, though two processes send."""
+    site.configure("official: faithful", settings="rpm: 1200\nconcurrency: 20", samples=80)
+    code, err = site.run("paced", *WORKERS)
+    assert code == 0, err
+    assert len({record["worker"] for record in site.records("paced")}) == 2
+    at = sorted(moment for moment, _ in site.vendors.arrived_at)
+    # 20 a second and one; ways that differ by up to 0.2 s are allowed for in a minute, so here as well.
+    assert max(sum(1 for other in at if 0 <= other - moment < 1.0) for moment in at) <= 20 * 1.21 + 1
+    waited = [record["turns"][0]["attempts"][0]["timing"] for record in site.records("paced")]
+    assert max(-timing["scheduled_ns"] for timing in waited) > 2e9
+    assert max(timing["first_token_ns"] for timing in waited) < 1e9
