@@ -5,13 +5,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from page_reading import section_lines
+from synthetic_run import LABELS, MODEL, report
 
 from vendor_verifier.reports import REPORTS, ReportFormat
+from vendor_verifier.reports.html.texts import Language
 from vendor_verifier.reports.terminal import plain_lines
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -25,6 +29,7 @@ def agree(file_name: str, text: str) -> None:
     assert path.read_bytes().decode() == text
 
 
+JUDGED = report(12, LABELS[:3])
 # The page's own tests look at its structure: its style may change without a golden file.
 TEXTS = [form for form in REPORTS if form.name != "html"]
 
@@ -40,6 +45,34 @@ def test_files_are_byte_for_byte_the_golden_ones(reports: ModuleType, form: Repo
 def test_plain_lines_are_the_golden_ones(reports: ModuleType, case: str) -> None:
     """The text for pipes and CI logs changes only when somebody means it to."""
     agree(f"{case}.plain.txt", "\n".join(plain_lines(getattr(reports, case)())) + "\n")
+
+
+def test_a_judged_runs_part_of_the_markdown_is_the_golden_one() -> None:
+    """Order, ceiling, gates, money, blame and findings of three vendors; the figures around them have their own."""
+    text = next(form for form in REPORTS if form.name == "md").render(JUDGED)
+    begin, end = text.index("### What can be said"), text.index("### Ranks behind")
+    agree("judged.report.md", text[begin:end])
+
+
+def test_a_judged_runs_part_of_the_json_is_the_golden_one() -> None:
+    """Everything under `judgement`."""
+    document = json.loads(next(form for form in REPORTS if form.name == "json").render(JUDGED))
+    agree("judged.judgement.json", json.dumps(document["models"][MODEL]["judgement"], indent=1) + "\n")
+
+
+def test_a_judged_run_on_a_terminal_is_the_golden_one() -> None:
+    """Four lines of judgement below the ranking."""
+    agree("judged.plain.txt", "\n".join(plain_lines(JUDGED)) + "\n")
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_judged_sections_of_the_page_say_what_the_golden_file_says(language: Language) -> None:
+    """In both languages; how they are drawn is the page's own business."""
+    [page] = [form for form in REPORTS if form.name == "html"]
+    text = page.text(JUDGED, language)
+    parts = [section_lines(text, f"m0{name}") for name in ("gates", "findings", "stability", "blame", "money")]
+    assert all(parts)
+    agree(f"judged.page.{language}.txt", "\n".join(line for part in parts for line in [*part, ""]))
 
 
 def test_formats_have_distinct_names_and_files() -> None:

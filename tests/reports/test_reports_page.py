@@ -36,3 +36,15 @@ def test_the_pages_python_runs() -> None:
 def test_only_formats_that_speak_the_language_are_translated() -> None:
     """HTML changes with the language, the files for machines do not."""
     assert [form.name for form in REPORTS if form.translated is not None] == ["html"]
+
+
+def test_the_judged_examples_are_what_is_printed() -> None:
+    """Every line of the page's examples stands in the golden files of the judged run."""
+    golden = Path(__file__).parent / "golden"
+    printed = [(golden / name).read_text(encoding="utf-8") for name in ("judged.plain.txt", "judged.report.md")]
+    known = {line for text in printed for line in text.splitlines()}
+    section = PAGE.partition("## What a judged run looks like")[2].partition("\n## ")[0]
+    examples = re.findall(r"^```text\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    shown = [line for example in examples if example in section for line in example.splitlines() if line]
+    assert len(shown) >= 8
+    assert set(shown) <= known

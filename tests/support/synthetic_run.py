@@ -15,6 +15,7 @@ from vendor_verifier.values.event import ToolCall, Usage
 from vendor_verifier.values.judgement import (
     BlameCounts,
     Blocks,
+    BreakEven,
     Estimate,
     Finding,
     Gap,
@@ -24,6 +25,7 @@ from vendor_verifier.values.judgement import (
     Money,
     NoiseFloor,
     PairedTest,
+    Price,
     RankingJudgement,
     RankInterval,
     Threshold,
@@ -172,9 +174,30 @@ def verdict(scored: Report) -> ModelVerdict:
         ),
         intervals=intervals,
         money={
-            label: Money(4.0 + place, 0.1 * place, 2.0 + 0.35 * place, 0.003 + 0.0004 * place, 2000, 1300, 2010, 3)
+            label: Money(
+                4.0 + place,
+                0.1 * place,
+                2.0 + 0.35 * place,
+                0.003 + 0.0004 * place,
+                2000,
+                1300,
+                2010,
+                3,
+                per_answer_usd=0.002 + 0.0003 * place,
+                wasted_on_retries_usd=0.04 * place,
+            )
             for place, label in enumerate(labels)
         },
+        prices={
+            label: Price(1.5 + place, 6.0, cached=0.15, currency="CNY", rate=0.14)
+            if place % 2
+            else Price(0.3, 1.2, source="genai-prices: moonshot/kimi-k2.5")
+            for place, label in enumerate(labels)
+        },
+        break_evens=tuple(
+            BreakEven(labels[0], other, 0.1 * place, Estimate(0.1 * place - 0.15, 0.1 * place - 0.2, 0.1 * place - 0.1))
+            for place, other in enumerate(labels[1:], 1)
+        ),
         blame={
             label: BlameCounts(2000, 9, {"vendor": 4, "network": 3, "rate_limit": 2}, 0.9955, 0.998) for label in labels
         },

@@ -15,7 +15,7 @@ _MINUS = "−"
 
 
 def short_lines(verdict: ModelVerdict, escape: Escape) -> Iterator[str]:
-    """At most four: the order, the ceiling, gates, findings."""
+    """At most five: the order, the ceiling, gates, money, findings."""
     if verdict.ranking is not None:
         yield order_line(verdict.ranking, escape)
     if verdict.noise_floor is not None and verdict.noise_floor.ceiling.value is not None:
@@ -23,9 +23,18 @@ def short_lines(verdict: ModelVerdict, escape: Escape) -> Iterator[str]:
         yield f"ceiling: the baseline against itself has F1 {interval(floor.ceiling)} over {floor.runs} runs"
     if verdict.gates:
         yield gates_line(verdict, escape)
+    if (cheapest := _cheapest(verdict)) is not None:
+        label, cost = cheapest
+        yield f"money: a valid call costs least at {escape(label)}, {cells.quantity(cost)} USD; more in report.md"
     if verdict.findings:
         tally = Counter(finding.name for finding in verdict.findings)
         yield f"findings, in report.md: {cells.tally(tally, escape)}"
+
+
+def _cheapest(verdict: ModelVerdict) -> tuple[str, float] | None:
+    """Who asks least for a valid call, of two or more whose cost is known."""
+    known = {label: cost for label, spent in verdict.money.items() if (cost := spent.per_valid_call_usd) is not None}
+    return min(known.items(), key=lambda item: item[1]) if len(known) > 1 else None
 
 
 def order_line(ranking: RankingJudgement, escape: Escape) -> str:

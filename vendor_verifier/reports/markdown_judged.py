@@ -7,9 +7,10 @@ from typing import get_args
 
 from vendor_verifier.reports import cells
 from vendor_verifier.reports import markdown_tables as tables
+from vendor_verifier.reports.break_even_lines import Case, told_break_evens
 from vendor_verifier.reports.escape import markdown
 from vendor_verifier.reports.judgement_lines import interval, leader_lines, order_line, ranks
-from vendor_verifier.values.judgement import Cause, RankingJudgement
+from vendor_verifier.values.judgement import BreakEven, Cause, RankingJudgement
 from vendor_verifier.values.score import ModelScore
 from vendor_verifier.values.verdict import ModelVerdict
 
@@ -35,7 +36,7 @@ def parts(model: ModelScore, verdict: ModelVerdict | None) -> Iterator[Part]:
             ),
         )
     if verdict.money:
-        yield "Money, US dollars", _money(verdict, order)
+        yield "Money, US dollars", _money(verdict, order, model.baseline)
     if any(counts.failed for counts in verdict.blame.values()):
         yield "Whose fault failures were", _blame(verdict, order)
     if verdict.findings:
@@ -86,16 +87,60 @@ def _noise(verdict: ModelVerdict, order: Sequence[str]) -> list[str]:
     return [*told, *(["", *_table(titles, rows)] if rows else [])]
 
 
-def _money(verdict: ModelVerdict, order: Sequence[str]) -> list[str]:
+def _money(verdict: ModelVerdict, order: Sequence[str], baseline: str | None) -> list[str]:
     rows = []
     for name, spent in sorted(verdict.money.items(), key=lambda item: _place(order, item[0])):
         figures = (
-            spent.total_usd, spent.wasted_usd, spent.per_1000_requests_usd, spent.per_valid_call_usd,
-            spent.reported_usd, spent.reported_ratio,
+            spent.total_usd, spent.wasted_on_retries_usd, spent.wasted_usd - spent.wasted_on_retries_usd,
+            spent.per_1000_requests_usd, spent.per_answer_usd, spent.per_valid_call_usd, spent.reported_usd,
+            spent.reported_ratio,
         )  # fmt: skip
         rows.append((tables.label(name), *map(cells.quantity, figures), str(spent.unpriced)))
-    titles = ("Vendor", "All", "Wasted", "1,000 requests", "A valid call", "As reported", "Reported ÷ computed")
-    return _table((*titles, "Attempts without a price"), rows)
+    titles = ("Vendor", "All", "Of it on retries", "On failures", "1,000 requests", "An answer", "A valid call")
+    lines = _table((*titles, "As reported", "Reported ÷ computed", "Attempts without a price"), rows)
+    told = [_break_even(each, case) for each, case in told_break_evens(verdict, baseline)]
+    if told:
+        lines += ["", "When the cheaper price is eaten (1 − cost ÷ cost, of an answer and of a valid call):", "", *told]
+    return [*lines, "", *_prices(verdict, order)]
+
+
+def _break_even(found: BreakEven, case: Case) -> str:
+    """A cheaper answer against what a valid call costs in the end."""
+    cheap, dear, real = tables.label(found.cheap), tables.label(found.dear), found.per_valid_call
+    assert real.value is not None
+    ends = f" ({_percent(real.low)} … {_percent(real.high)})" if real.low is not None and real.high is not None else ""
+    said = f"- {cheap} asks {_percent(found.per_answer)} less for an answer than {dear}"
+    if case == "eaten":
+        said += f"; a valid call costs {_percent(-real.value)} more{ends}: failures, retries and invalid calls ate it."
+    elif case == "open":
+        said += f"; whether a valid call is cheaper too is not known{ends}."
+    else:
+        said += (
+            f" and {_percent(real.value)} less for a valid call{ends}; both cost the same when {cheap} loses "
+            f"{_percent(real.value)} of its valid calls."
+        )
+    mix = found.mix
+    return said + (f" The price lists meet at {mix:.3g} output tokens per input token." if mix is not None else "")
+
+
+def _percent(share: float | None) -> str:
+    return cells.MISSING if share is None else f"{100 * share:.3g} %".replace("-", "−")
+
+
+def _prices(verdict: ModelVerdict, order: Sequence[str]) -> list[str]:
+    """What was reckoned with, in the vendor's own currency."""
+    rows = [
+        (
+            tables.label(name),
+            *map(cells.quantity, (price.input, price.cached, price.output, price.reasoning, price.request)),
+            markdown(price.currency),
+            cells.quantity(price.rate),
+            markdown(price.source),
+        )
+        for name, price in sorted(verdict.prices.items(), key=lambda item: _place(order, item[0]))
+    ]
+    titles = ("Price per million tokens", "Input", "Cached", "Output", "Reasoning", "A request", "Currency", "In USD")
+    return _table((*titles, "From"), rows)
 
 
 def _blame(verdict: ModelVerdict, order: Sequence[str]) -> list[str]:

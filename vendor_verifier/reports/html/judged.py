@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import get_args
 
 from vendor_verifier.reports import cells
 from vendor_verifier.reports.escape import visible
 from vendor_verifier.reports.html import tables
-from vendor_verifier.reports.html.tables import Cell, Row, Table, label, plain_table, words
+from vendor_verifier.reports.html.money import money_section
+from vendor_verifier.reports.html.section import Section
+from vendor_verifier.reports.html.tables import Cell, Row, label, plain_table, words
 from vendor_verifier.reports.html.texts import Texts
-from vendor_verifier.values.judgement import Cause, Estimate, Finding, GateVerdict, Money, RankingJudgement
+from vendor_verifier.values.judgement import Cause, Estimate, Finding, GateVerdict, RankingJudgement
 from vendor_verifier.values.score import ModelScore
 from vendor_verifier.values.verdict import ModelVerdict
 
 _MAX_PAIRS = 40
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A titled part: a note, lines of text, tables."""
-
-    id: str
-    title: str
-    note: str | None = None
-    lines: tuple[str, ...] = ()
-    tables: tuple[Table, ...] = ()
 
 
 def judged_sections(model: ModelScore, verdict: ModelVerdict | None, t: Texts) -> list[Section]:
@@ -39,7 +29,7 @@ def judged_sections(model: ModelScore, verdict: ModelVerdict | None, t: Texts) -
         _findings(verdict.findings, places, t),
         _stability(verdict.ranking, places, t),
         _blame(verdict, places, t),
-        _money(verdict.money, places, t),
+        money_section(verdict, model.baseline, places, t),
     )
     return [section for section in made if section is not None]
 
@@ -162,27 +152,3 @@ def _blame(verdict: ModelVerdict, places: Mapping[str, int], t: Texts) -> Sectio
     )
     titles = (t("failed"), *(cause.replace("_", " ") for cause in causes), t("raw_rate"), t("own_rate"))
     return Section("blame", t("blame"), t("blame_note"), tables=(plain_table(t("blame"), t("vendor"), titles, rows),))
-
-
-def _money(money: Mapping[str, Money], places: Mapping[str, int], t: Texts) -> Section | None:
-    if not money:
-        return None
-    rows = (
-        Row(
-            label(name),
-            tuple(
-                tables.number(value)
-                for value in (
-                    spent.total_usd,
-                    spent.wasted_usd,
-                    spent.per_1000_requests_usd,
-                    spent.per_valid_call_usd,
-                    spent.reported_usd,
-                )
-            ),
-            places.get(name),
-        )
-        for name, spent in sorted(money.items(), key=lambda item: places.get(item[0], 0))
-    )
-    titles = (t("usd_total"), t("usd_wasted"), t("usd_per_1000"), t("usd_call"), t("usd_reported"))
-    return Section("money", t("money"), tables=(plain_table(t("money"), t("vendor"), titles, rows),))

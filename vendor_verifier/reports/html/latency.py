@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vendor_verifier.reports import cells
 from vendor_verifier.reports.html import tables
-from vendor_verifier.reports.html.judged import Section
+from vendor_verifier.reports.html.section import Section
 from vendor_verifier.reports.html.tables import Row, label, plain_table
 from vendor_verifier.reports.html.texts import Texts
 from vendor_verifier.values.score import ModelScore

@@ -1,0 +1,18 @@
+"""One titled part of the page; it holds no words of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vendor_verifier.reports.html.tables import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A titled part: a note, lines of text, tables."""
+
+    id: str
+    title: str
+    note: str | None = None
+    lines: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
