@@ -13,7 +13,7 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import comparison
@@ -122,19 +122,26 @@ def circumstances(chosen: argparse.Namespace) -> str:
     )
 
 
+def page(chosen: argparse.Namespace, sections: Sequence[tuple[str, str]]) -> str:
+    note = f"\n\n> {chosen.note}" if chosen.note else ""
+    reading = (HERE / "READING.md").read_text().strip()
+    body = "\n\n".join(f"## {heading}\n\n{text}" for heading, text in sections)
+    return f"# Results\n\nWritten by `make bench`. {circumstances(chosen)}{note}\n\n{reading}\n\n{body}\n"
+
+
 def main() -> int:
     chosen = arguments()
+    sections: list[tuple[str, str]] = []
     try:
-        sections = list(measured_sections(chosen))
+        for heading, text in measured_sections(chosen):
+            say(f"\n## {heading}\n\n{text}\n")
+            sections.append((heading, text))
+            # After each section, because half an hour of measuring should not be lost to the last one.
+            chosen.out.write_text(page(chosen, sections))
     except NoCompiler as reason:
         say(f"skipped: {reason}")
         return 0
-    body = "\n\n".join(f"## {heading}\n\n{page}" for heading, page in sections)
-    note = f"\n\n> {chosen.note}" if chosen.note else ""
-    reading = (HERE / "READING.md").read_text().strip()
-    page = f"# Results\n\nWritten by `make bench`. {circumstances(chosen)}{note}\n\n{reading}\n\n{body}\n"
-    chosen.out.write_text(page)
-    say(f"\n{body}\n\nwritten: {chosen.out.name}")
+    say(f"written: {chosen.out.name}")
     return 0
 
 

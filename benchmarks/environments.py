@@ -47,7 +47,7 @@ def prepared(peer: Peer, cache: Path = CACHE) -> Path:
 
 def recipe(peer: Peer, pins: str) -> str:
     """Changes when what is installed would change: requirements, pins, or the Python it is for."""
-    return hashlib.sha256(repr((*peer.requirements, peer.version, pins, sys.version)).encode()).hexdigest()
+    return hashlib.sha256(repr((*peer.requirements, pins, sys.version)).encode()).hexdigest()
 
 
 def last_words(said: str | bytes) -> str:

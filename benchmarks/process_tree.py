@@ -22,7 +22,7 @@ from cost import Cost
 from serving import CLIENT_CORE, SERVER_CORE, pinned
 
 _ADOPT_ORPHANS = 36  # PR_SET_CHILD_SUBREAPER of <linux/prctl.h>
-_GRACE_S = 5.0
+_GRACE_S = 60.0
 _SAMPLE_EVERY_S = 0.25
 
 

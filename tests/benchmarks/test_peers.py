@@ -19,6 +19,19 @@ def test_a_peer_installs_the_versions_of_its_pins(peer: Peer) -> None:
     assert set(peer.requirements) <= set(pinned)
 
 
+def test_peers_that_share_an_environment_do_not_make_it_anew_for_each_other() -> None:
+    """Equal pins mean an equal recipe, so one installation serves all."""
+    recipes = {(peer.pins, environments.recipe(peer, "")) for peer in PEERS}
+    assert len(recipes) == len({peer.pins for peer in PEERS})
+
+
+def test_every_peer_is_in_its_pins_with_its_version() -> None:
+    """A new version changes the pins, and so the recipe, even where the peer itself is not installed by pip."""
+    for peer in PEERS:
+        pinned = (PINS / f"{peer.pins}.txt").read_text().splitlines()
+        assert [line for line in pinned if line.endswith(f"=={peer.version}")], peer.title
+
+
 @pytest.mark.parametrize("pins", sorted(PINS.glob("*.txt")), ids=lambda path: path.stem)
 def test_pins_are_names_and_versions_only(pins: Path) -> None:
     """No index, no host and no path is in them."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import process_tree
 import pytest
 
-BURN = "import time\nwhile time.process_time() < 0.6: pass"
+BURN = "import time\nwhile time.process_time() < 0.3: pass"
 
 
 def test_descendants_are_the_whole_tree_and_nothing_else() -> None:
@@ -21,7 +21,7 @@ def test_work_of_a_child_left_behind_is_counted(tmp_path: Path) -> None:
     """A program that starts another in a session of its own and ends at once does not get its work for nothing."""
     start = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {BURN!r}], start_new_session=True)"
     used = process_tree.measured([sys.executable, "-c", start], tmp_path, 30, {})
-    assert used.cpu_s > 0.4  # the kernel may book a little less than the process thinks it used
+    assert used.cpu_s > 0.2  # the kernel may book a little less than the process thinks it used
 
 
 def test_a_command_that_fails_tells_what_it_said(tmp_path: Path) -> None:
