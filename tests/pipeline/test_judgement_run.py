@@ -111,9 +111,11 @@ def test_published_results_show_their_bills_the_alias_and_the_broken_sample(benc
     given = [f"{label}={SHARED / name}" for label, name in files.items()]
     code, _, err = bench(
         "import", "--baseline", given[0], *given[1:], "--model", "deepseek-v3.2", "-o", "imported",
-        "--test-file-path", SHARED / "samples.jsonl", "--no-history",
+        "--test-file-path", SHARED / "samples.jsonl", "--no-history", "--lang", "zh",
+        "--gate", "success_rate >= 0.9", "--gate", "f1 >= 0.99",
     )  # fmt: skip
-    assert code == 0, err
+    assert code == 1, err
+    assert "gate failed: deepseek-v3.2: novita: f1 >= 0.99" in err
     scores = json.loads((bench.folder / "imported" / "scores.json").read_text(encoding="utf-8"))
     judgement = scores["models"]["deepseek-v3.2"]["judgement"]
     found = {(each["label"], each["name"]): each for each in judgement["findings"]}
@@ -123,5 +125,10 @@ def test_published_results_show_their_bills_the_alias_and_the_broken_sample(benc
     alias = found["official", "another_model_served"]["evidence"]
     assert (alias["asked"], alias["served"]) == ("deepseek-reasoner", "deepseek-chat")
     assert alias["answers"] == alias["of"]
+    outcomes = {(gate["label"], gate["threshold"]): gate["outcome"] for gate in judgement["gates"]}
+    assert outcomes["ppio", "success_rate >= 0.9"] == "PASS"
+    assert 'lang="zh-Hans"' in (bench.folder / "imported" / "report.html").read_text(encoding="utf-8")
+    assert bench("import", given[0], "--model", "m", "-o", "other", "--gate", "f2 >= 1")[0] == 2
+    assert not (bench.folder / "other").exists()
     assert judgement["noise_floor"] is None
     assert sum(counts["causes"]["dataset"] for counts in judgement["blame"].values()) >= 1

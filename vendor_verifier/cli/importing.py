@@ -8,13 +8,13 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from vendor_verifier.cli.console import print_report, say
-from vendor_verifier.cli.exit_codes import EXIT_OK
-from vendor_verifier.cli.options import JUDGE, OUTPUT, WHAT, flag, option
+from vendor_verifier.cli.console import gates_exit_code, print_report, say
+from vendor_verifier.cli.options import JUDGE, OUTPUT, WHAT, flag, many, option
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.pipeline.importing import import_run
 from vendor_verifier.pipeline.remembering import history_file, remember
 from vendor_verifier.pipeline.request import ScoreRequest
+from vendor_verifier.reports.html.texts import Language
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.score import SchemaPolicy, Undecided
 
@@ -28,11 +28,17 @@ def import_command(
     skip_bad_rows: Annotated[bool, flag("Leave out unusable rows, and say so.", WHAT)] = False,
     undecided: Annotated[Undecided, option("As in run.", JUDGE)] = "missed",
     schema: Annotated[SchemaPolicy, option("As in run.", JUDGE)] = "lenient",
+    gate: Annotated[tuple[str, ...], many('"f1 >= 0.9", or a preset (repeatable).', JUDGE)] = (),
+    slo: Annotated[tuple[str, ...], many('Of each request: "e2e_ms <= 9000" (repeatable).', JUDGE)] = (),
+    lang: Annotated[Language, option("Language of report.html.", OUTPUT)] = "en",
     json: Annotated[bool, flag("Print scores.json instead of tables.", OUTPUT)] = False,
     history: Annotated[Path | None, option("History of runs. [default: user data folder]", OUTPUT)] = None,
     no_history: Annotated[bool, flag("Leave this run out of the history.", OUTPUT)] = False,
 ) -> int:
-    """Turn result files of K2-Vendor-Verifier, MiniMax-Provider-Verifier or the published package into a run."""
+    """Turn result files of K2-Vendor-Verifier, MiniMax-Provider-Verifier or the published package into a run.
+
+    It is scored, held to --gate (exit 1 if one fails) and reported like a run of our own.
+    """
     file = history_file(history, none=no_history)
     files = _labelled([*([baseline] if baseline else []), *results])
     report = import_run(
@@ -42,14 +48,15 @@ def import_command(
         output_dir=output_dir,
         test_file=test_file_path,
         skip_bad=skip_bad_rows,
-        score=ScoreRequest(undecided, schema),
+        score=ScoreRequest(undecided, schema, gates=gate, slos=slo),
+        language=lang,
     )
     unkept = remember(RunFolder(output_dir), report, file)
     if unkept is not None:
         say(f"warning: {unkept}")
     print_report(report, as_json=json)
     say(f"records, scores and report: {output_dir}/")
-    return EXIT_OK
+    return gates_exit_code(report)
 
 
 def _labelled(words: Iterable[str]) -> dict[str, Path]:

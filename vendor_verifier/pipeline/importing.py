@@ -14,9 +14,11 @@ from vendor_verifier.errors import RunFolderError
 from vendor_verifier.loaders.results import SUITE, Imported, import_results
 from vendor_verifier.pipeline.converting import load_dataset
 from vendor_verifier.pipeline.datasets import Dataset, sample_defects
+from vendor_verifier.pipeline.gating import check_gates, check_slos
 from vendor_verifier.pipeline.manifest import MANIFEST_SCHEMA, now_text, task_entry
 from vendor_verifier.pipeline.request import ScoreRequest
 from vendor_verifier.pipeline.scoring import score_folder, write_reports
+from vendor_verifier.reports.html.texts import Language
 from vendor_verifier.run.journal import Journal
 from vendor_verifier.sample_files import file_digest, open_lines
 from vendor_verifier.scrub import Scrubber
@@ -34,13 +36,18 @@ def import_run(
     test_file: Path | None = None,
     skip_bad: bool = False,
     score: ScoreRequest | None = None,
+    language: Language = "en",
 ) -> Report:
     """Import ``files`` (label → path) under one model name, write the run folder and score it.
 
     Raises:
         DataError: unusable rows, all at once.
+        ProblemsError: a gate that does not follow the grammar; nothing is written then.
         RunFolderError: the output folder already holds a run.
     """
+    judged = score or ScoreRequest()
+    check_gates((), judged.gates, (SUITE,))
+    check_slos((), judged.slos)
     folder = RunFolder(output_dir)
     if folder.manifest_file.exists():
         raise RunFolderError(f"{folder.path} already holds a run; choose another --output-dir")
@@ -59,9 +66,9 @@ def import_run(
     # Other people's files hold no key of ours: there is nothing to scrub.
     with Journal(folder, Scrubber()) as journal:
         journal.append(imported.records)
-        folder.write_manifest(_manifest(run, imported, files, test_file, score or ScoreRequest()))
+        folder.write_manifest(_manifest(run, imported, files, test_file, judged))
     report = score_folder(folder)
-    write_reports(folder, report)
+    write_reports(folder, report, language=language)
     return report
 
 
