@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from vendor_verifier.errors import UsageError
+from vendor_verifier.run.foreign_logs import silence
 
 SDK_OF_WIRE: Mapping[str, str] = {
     "openai": "openai",
@@ -42,11 +43,13 @@ def require_sdks(wires: Iterable[str]) -> None:
 
 def _package(name: str) -> ModuleType:
     try:
-        return importlib.import_module(name)
+        package = importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name != name:
             raise
         raise UsageError(f"the {name} SDK is not installed; run: pip install openai anthropic") from None
+    silence(name)
+    return package
 
 
 def sdk_name(wire: str) -> str:

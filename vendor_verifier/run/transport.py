@@ -20,6 +20,7 @@ import anyio
 import httpx2
 
 from vendor_verifier import __version__
+from vendor_verifier.run.foreign_logs import HTTP_LOGGERS, silence
 from vendor_verifier.values.exchange import Exchange
 from vendor_verifier.values.plan import Limits
 from vendor_verifier.values.record import Failure, FailureKind, Phase
@@ -50,6 +51,7 @@ class Transport:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
+        silence(*HTTP_LOGGERS)
         self._client = httpx2.AsyncClient(
             headers=DEFAULT_HEADERS,
             follow_redirects=False,

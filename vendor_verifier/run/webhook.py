@@ -13,6 +13,7 @@ import httpx2
 
 from vendor_verifier import __version__
 from vendor_verifier.errors import UsageError
+from vendor_verifier.run.foreign_logs import HTTP_LOGGERS, silence
 
 TOTAL_S = 10.0
 _HEADERS = {"content-type": "application/json", "user-agent": f"agent-vendor-verifier/{__version__}"}
@@ -53,6 +54,7 @@ def read_webhook(address: str, name: str) -> Webhook:
 
 def post(webhook: Webhook, document: bytes, *, total_s: float = TOTAL_S) -> str | None:
     """Send ``document``; ``None``, or in one sentence why it may not have arrived. Takes ``total_s`` at the most."""
+    silence(*HTTP_LOGGERS)
     return anyio.run(_post, webhook, document, total_s)
 
 
