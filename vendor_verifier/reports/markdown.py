@@ -8,6 +8,7 @@ from vendor_verifier.reports import facts
 from vendor_verifier.reports import markdown_tables as tables
 from vendor_verifier.reports.clock import clock_lines
 from vendor_verifier.reports.escape import markdown
+from vendor_verifier.reports.load_text import load_lines
 from vendor_verifier.reports.markdown_judged import parts as judged_parts
 from vendor_verifier.values.score import ModelScore, Report
 
@@ -15,6 +16,10 @@ _MAX_LISTED = 200
 _CHECKS_NOTE = (
     "Not offered: the protocol has no word for it, or the vendor refuses it and answers without it. Not measurable: "
     "nothing was shown. Neither counts."
+)
+_GOODPUT_NOTE = (
+    "Requests whose own figures keep every SLO ÷ seconds from the first send to the last end. A failed request keeps "
+    "none; one that could not be measured is not good, and counted apart. The last columns: requests that kept each."
 )
 _MEASURED_NOTE = "Each metric: how many of the planned samples it was taken over."
 
@@ -61,6 +66,8 @@ def _model(model: ModelScore, report: Report) -> list[str]:
     lines += _section("### Triggering against the baseline", tables.triggering(model), _trigger_note(report))
     lines += _section("### Tool-call arguments", tables.arguments(model), _schema_note(report))
     lines += _section("### Speed", tables.speed(model))
+    lines += _section("### Goodput", tables.goodput(model), _GOODPUT_NOTE)
+    lines += _section("### Load", [f"- {line}" for line in load_lines(model, report, tables.label)])
     lines += _section("### Distributions", tables.distributions(model))
     for suite in tables.suite_names(model):
         lines += _section(f"### Evaluation {tables.label(suite)}", tables.suite_values(model, suite))

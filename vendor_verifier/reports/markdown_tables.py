@@ -8,6 +8,7 @@ from typing import get_args
 from vendor_verifier.metrics.gaps import ICL
 from vendor_verifier.reports import cells, facts
 from vendor_verifier.reports.escape import markdown
+from vendor_verifier.reports.load_text import slos_of
 from vendor_verifier.values.score import CallClass, FeatureCheck, ModelScore, Report, VendorScore
 
 MAX_LABEL = 80
@@ -151,6 +152,25 @@ def _spread(name: str, vendor: VendorScore) -> list[str]:
     # Of gaps nobody planned a number.
     measured = cells.count(spread.n) if name == ICL else cells.of(spread.n, vendor.planned)
     return [measured, *(cells.quantity(getattr(spread, name)) for name in _PERCENTILES)]
+
+
+def goodput(model: ModelScore) -> list[str]:
+    """Requests that kept every SLO, and each of them; empty without SLOs."""
+    slos = slos_of(model)
+    header = ["Vendor", "Good/s", "Good", "Share", "Failed", "Not measurable", *map(label, slos)]
+    rows = [
+        [
+            label(vendor.label),
+            cells.quantity(found.per_s),
+            cells.of(found.good, found.asked),
+            cells.rate(found.share),
+            *map(str, (found.failed, found.unmeasured)),
+            *(str(found.kept[slo]) for slo in slos),
+        ]
+        for vendor in model.vendors
+        if (found := vendor.goodput) is not None
+    ]
+    return table(header, rows) if slos else []
 
 
 def suite_names(model: ModelScore) -> list[str]:

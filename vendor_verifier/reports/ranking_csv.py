@@ -21,6 +21,8 @@ _SPREADS = tuple(
     for percentile in ("p50", "p90", "p95", "p99")
     if (name, percentile) != ("tps", "p50")
 )
+# Columns that a report held to SLOs has at its end, and the fields they come from.
+_GOODPUT = {"goodput_per_s": "per_s", "goodput_share": "share", "good_requests": "good"}
 Cell = str | int | float | bool | None
 
 
@@ -63,7 +65,12 @@ def _header(report: Report) -> list[str]:
         *("calls", "valid_calls", "schema_accuracy_lenient", "schema_accuracy_strict"),
         *("tps_mean", "tps_p50", "e2e_tps"),
         *(f"{name}_{percentile}" for name, percentile in _SPREADS),
+        *(_GOODPUT if _has_slos(report) else ()),
     ]
+
+
+def _has_slos(report: Report) -> bool:
+    return any(vendor.goodput is not None for model in report.models for vendor in model.vendors)
 
 
 def _prefixed(prefix: str, names: Iterable[str]) -> list[str]:
@@ -86,6 +93,7 @@ def _row(vendor: VendorScore, model: ModelScore, report: Report) -> list[Cell]:
         *(schema.calls, facts.valid_calls(vendor), schema.accuracy_lenient, schema.accuracy_strict),
         *(vendor.tps_mean, vendor.tps_p50, vendor.e2e_tps),
         *(getattr(vendor.distributions.get(name), percentile, None) for name, percentile in _SPREADS),
+        *((getattr(vendor.goodput, name, None) for name in _GOODPUT.values()) if _has_slos(report) else ()),
     ]
 
 

@@ -1,0 +1,104 @@
+"""What reports say of a load and of goodput."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+from typing import Any
+
+import jsonschema_rs
+import pytest
+import sample_reports
+
+from vendor_verifier.reports import json_schema, markdown, ranking_csv, scores_json, terminal
+from vendor_verifier.reports.html import render as page
+from vendor_verifier.reports.load_text import load_words
+from vendor_verifier.values.score import Goodput, Report
+
+SHAPE = {"request_rate": 20.0, "arrival": "poisson", "ramp_up_s": 0, "warmup": 5, "cooldown": 0, "duration_s": 60.0}
+OFFERED = {
+    "begun": 1200, "repetitions": 4, "most_under_way": 31, "cap": 30, "held_back": 7, "warmup": 5, "warmup_failed": 2,
+    "cooldown": 0, "cooldown_failed": 0, "lag_p50_ms": 0.51, "lag_p99_ms": 12.25, "lag_max_ms": 40.0,
+}  # fmt: skip
+GOOD = Goodput(1200, 900, 20, 30, {"tps >= 30.0": 1000, "ttft_ms <= 2000.0": 950}, 0.75, 61.5, 14.634)
+
+
+def loaded() -> Report:
+    """The full report as a run under load would have left it, the first vendor with goodput and what it was offered."""
+    report = sample_reports.full()
+    model = report.models[0]
+    first, *others = model.vendors
+    none = replace(GOOD, good=0, share=0.0, per_s=None, seconds=None, unmeasured=0, failed=0)
+    vendors = (replace(first, goodput=GOOD), *(replace(vendor, goodput=none) for vendor in others))
+    settings = {**report.manifest.get("settings", {}), "load": SHAPE}
+    manifest = {**report.manifest, "settings": settings, "load": {f"{model.model}: {first.label}": OFFERED}}
+    return replace(report, models=(replace(model, vendors=vendors), *report.models[1:]), manifest=manifest)
+
+
+def test_the_terminal_tells_load_and_goodput() -> None:
+    """Shape, what a vendor was offered, how late we were, and how many requests a second were good."""
+    text = "\n".join(terminal.plain_lines(loaded()))
+    assert "asked again and again for 60 s" in text
+    assert "load: 20 requests a second (poisson) to each vendor for 60 s; thrown away: 5 of warm-up" in text
+    assert (
+        "1200 requests begun, at most 31 under way, late by 0.51 ms (p50), 12.25 ms (p99), "
+        "7 of them found 30 under way; warm-up 5 (2 failed)"
+    ) in text
+    assert "goodput: requests that keep tps >= 30.0 and ttft_ms <= 2000.0" in text
+    assert "14.63 good requests/s; 900 of 1200 good (0.7500); 30 failed; 20 not measurable" in text
+
+
+def test_markdown_has_a_table_of_goodput_and_a_part_about_the_load() -> None:
+    """One column for each SLO; a report without either has neither."""
+    text = markdown.render(loaded())
+    assert "| Vendor | Good/s | Good | Share | Failed | Not measurable |" in text
+    assert "| 14.63 | 900 of 1200 | 0.7500 | 30 | 20 | 1000 | 950 |" in text
+    assert "### Load" in text
+    plain = markdown.render(sample_reports.full())
+    assert "Goodput" not in plain
+    assert "### Load" not in plain
+
+
+@pytest.mark.parametrize(("language", "words"), [("en", "900 of 1200 good (0.7500), 14.63 a second"), ("zh", "14.63")])
+def test_the_page_tells_both_in_its_language(language: Any, words: str) -> None:
+    """Load and goodput stand among a vendor's facts, the shape at the top."""
+    text = page.render(loaded(), language)
+    assert words in text
+    assert ("20 requests a second to each vendor (Poisson)" in text) == (language == "en")
+
+
+def test_data_formats_hold_goodput_only_where_there_are_slos() -> None:
+    """scores.json and ranking.csv grow a part, which the schema knows."""
+    document = json.loads(scores_json.render(loaded()))
+    jsonschema_rs.validator_for(json_schema.scores_schema()).validate(document)
+    told = [
+        vendor["goodput"]
+        for model in document["models"].values()
+        for vendor in model["vendors"].values()
+        if "goodput" in vendor
+    ]
+    assert told[0]["per_s"] == 14.634
+    assert told[1]["per_s"] is None
+    rows = list(csv.DictReader(io.StringIO(ranking_csv.render(loaded()))))
+    assert {row["goodput_per_s"] for row in rows} == {"14.634", ""}
+    assert "goodput_per_s" not in ranking_csv.render(sample_reports.full())
+
+
+@pytest.mark.parametrize(
+    ("shape", "words"),
+    [
+        (
+            {"schedule": {"count": 9, "last_s": 2.5}, "arrival": "constant"},
+            "a replayed schedule of 9 requests in 2.5 s",
+        ),
+        (
+            {"request_rate": None, "ramp_up_s": 3.0, "cooldown": 4},
+            "a fixed number of requests at a time, growing over 3 s; thrown away: 4 of cool-down",
+        ),
+    ],
+)
+def test_every_shape_has_words(shape: dict[str, Any], words: str) -> None:
+    """A schedule and a closed loop read as sentences too."""
+    assert load_words(shape) == words
