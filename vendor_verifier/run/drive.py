@@ -17,6 +17,7 @@ from vendor_verifier.run.keys import KeyRing
 from vendor_verifier.run.loop_lag import LOOP_LAG, LoopLag
 from vendor_verifier.run.pacing import Limiter
 from vendor_verifier.run.retry import attempt_until_done, stops_vendor
+from vendor_verifier.run.turns import Turns
 from vendor_verifier.scrub import Scrubber
 from vendor_verifier.suites.base import Play
 from vendor_verifier.values.plan import Entry, RetryRules
@@ -67,6 +68,7 @@ class Driver:
     keys: KeyRing
     clock_ns: Callable[[], int] = time.perf_counter_ns
     lag: LoopLag = field(default_factory=LoopLag)
+    turns: Turns = field(default_factory=Turns)
 
     async def play(
         self, play: Play, line: Line, total_s: float | None = None, due_ns: int | None = None
@@ -145,6 +147,7 @@ class Driver:
             self.limiter.release(entry)
         watch.stop()
         was_stalled = self.lag.was_stalled(began_ns)
+        await self.turns.take()
         try:
             timing, response, failure = read_answer(
                 exchange,

@@ -1,0 +1,61 @@
+"""Answers that end together are read a few at a time, and none of them is forgotten."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+
+import pytest
+
+from vendor_verifier.run.turns import MOST, Turns
+
+pytestmark = pytest.mark.anyio
+
+
+async def rounds_of(tasks: int, turns: Turns) -> list[int]:
+    """In which round of the event loop each of so many tasks got its turn, in their order."""
+    loop, count, got = asyncio.get_running_loop(), 0, []
+
+    def next_round() -> None:
+        nonlocal count
+        count += 1
+        if len(got) < tasks:
+            loop.call_soon(next_round)
+
+    async def one() -> None:
+        await turns.take()
+        got.append(count)
+
+    next_round()
+    await asyncio.wait_for(asyncio.gather(*(one() for _ in range(tasks))), 5)
+    return got
+
+
+async def test_no_more_than_a_few_are_read_before_the_loop_looks_again() -> None:
+    """Of a hundred that end together at most ``MOST`` go on in one round; all do, first come first served."""
+    got = await rounds_of(100, Turns())
+    assert len(got) == 100
+    assert max(Counter(got).values()) <= MOST
+    assert got == sorted(got)
+    assert max(got) - min(got) < 3 * 100 / MOST
+
+
+async def test_whoever_ends_alone_does_not_wait() -> None:
+    """With nobody else about, a turn is had without giving up control, again and again."""
+    turns = Turns()
+    for _ in range(3):
+        with pytest.raises(StopIteration):
+            turns.take().send(None)
+        await asyncio.sleep(0.001)
+
+
+async def test_a_task_that_was_cancelled_while_waiting_takes_no_turn() -> None:
+    """Who left the queue holds up nobody behind it."""
+    turns = Turns()
+    tasks = [asyncio.create_task(turns.take()) for _ in range(5 * MOST)]
+    await asyncio.sleep(0)
+    for task in tasks[MOST : 4 * MOST]:
+        task.cancel()
+    ended = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 5)
+    assert sum(isinstance(end, asyncio.CancelledError) for end in ended) == 3 * MOST
+    assert sum(end is None for end in ended) == 2 * MOST
