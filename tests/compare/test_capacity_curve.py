@@ -66,6 +66,17 @@ def test_a_cut_level_changes_nothing_but_the_reason() -> None:
     assert (found.capacity, found.reason, found.broke_at) == (2, "time", None)
 
 
+def test_a_search_judged_again_says_where_nothing_was_measured() -> None:
+    """Other limits move the edge to where no level was tried; that is told instead of being guessed."""
+    known = curve()
+    visit(known, GOOD, "unloaded", 1, repetitions=2)
+    visit(known, GOOD, "level", 8)
+    visit(known, MISSING, "level", 16)
+    found = known.concluded()
+    assert (found.capacity, found.reason) == (8, "edge")
+    assert "nothing was measured between 8 and 16" in found.notes
+
+
 def test_nothing_sent_is_nothing_found() -> None:
     """A search that was interrupted before its first answer has no points and no capacity."""
     found = curve().concluded("interrupted")

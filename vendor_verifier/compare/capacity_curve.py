@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from vendor_verifier.compare.capacity import capacity_of, first_failed, next_step
+from vendor_verifier.compare.capacity import capacity_of, first_failed, next_step, resolution
 from vendor_verifier.compare.capacity_points import LevelEvidence, judge_level
 from vendor_verifier.compare.facts import Facts
 from vendor_verifier.values.capacity import (
@@ -131,9 +131,10 @@ class Curve:
         found = next_step(tried, self.bounds)
         if isinstance(found, Ended):
             return found
-        if first_failed(tried) is not None and stopped is None:
-            return Ended("edge", capacity_of(tried))
-        return Ended(stopped or "highest", capacity_of(tried))
+        # Only a search that is judged again, by other limits, is not through and was not stopped either.
+        failed = first_failed(tried)
+        reason: EndReason = "highest" if failed is None else "client" if failed.outcome == "client" else "edge"
+        return Ended(stopped or reason, capacity_of(tried))
 
     def _has_drifted(self, failed: Point) -> bool:
         """Whether without load, afterwards, the same is missed for good: then it was not the load, or not alone."""
@@ -143,11 +144,19 @@ class Curve:
         lost = {limit.threshold.subject for limit in after.limits if limit.outcome == "broken"}
         return any(limit.threshold.subject in lost for limit in failed.missed)
 
+    def _gap(self) -> Iterator[str]:
+        """Where nothing was measured, although the edge lies there."""
+        tried = self.tried()
+        failed, capacity = (first_failed(tried), capacity_of(tried)) if tried else (None, None)
+        if failed is not None and capacity is not None and failed.level - capacity > resolution(capacity, self.bounds):
+            yield f"nothing was measured between {capacity:g} and {failed.level:g}"
+
     def _notes(self, levels: Sequence[Point]) -> Iterator[str]:
         unmeasured = [] if self.unloaded is None else _unmeasured(self.unloaded, levels)
         if unmeasured:
             yield f"not measured, so not judged: {', '.join(unmeasured)}"
         yield from (one.words for one in self.sittings if one.words is not None)
+        yield from self._gap()
         # What fails at once keeps places empty by itself, and is told as what it is.
         short = [one for one in levels if _is_short(one)] if self.bounds.kind == "concurrency" else []
         if short:

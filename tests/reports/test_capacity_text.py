@@ -1,0 +1,61 @@
+"""A search for capacity as it is printed, stored and told while it goes on."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import capacity_reports
+import msgspec
+import pytest
+from load_levels import Conduct, curve, visit
+
+from vendor_verifier.reports import capacity_json
+from vendor_verifier.reports.capacity_text import capacity_lines, level_line
+
+GOLDEN = Path(__file__).parent / "golden" / "capacity.txt"
+
+
+def test_the_printed_tables_are_the_golden_ones() -> None:
+    """What a user reads changes only when somebody means it to (UPDATE_GOLDEN=1 replaces it)."""
+    text = "\n".join(capacity_lines(capacity_reports.report())) + "\n"
+    if os.environ.get("UPDATE_GOLDEN") == "1":
+        GOLDEN.write_text(text, encoding="utf-8")
+    assert text == GOLDEN.read_text(encoding="utf-8")
+
+
+def test_no_stranger_s_words_reach_the_terminal_as_they_are() -> None:
+    """Neither a direction override nor a workflow command in a label survives."""
+    text = "\n".join(capacity_lines(capacity_reports.report()))
+    assert "\u202e" not in text
+    assert "::error" not in text
+
+
+def test_what_is_stored_is_read_back_as_it_was() -> None:
+    """capacity.json holds the whole report: nothing is lost on the way there and back."""
+    report = capacity_reports.report()
+    assert capacity_json.read(capacity_json.render(report).encode()) == report
+
+
+@pytest.mark.parametrize("text", [b"{", b"[]", b'{"schema": 1}', b'{"schema": 99, "capacity": {}}'])
+def test_other_documents_are_refused(text: bytes) -> None:
+    """What is no such document is an error the caller can tell, not half a report."""
+    with pytest.raises(msgspec.MsgspecError):
+        capacity_json.read(text)
+
+
+def test_a_later_schema_is_refused_by_its_number() -> None:
+    """A document of a version that does not exist yet is not guessed at."""
+    text = capacity_json.render(capacity_reports.report()).replace('"schema": 1,', '"schema": 2,', 1)
+    with pytest.raises(msgspec.ValidationError, match="schema 2"):
+        capacity_json.read(text.encode())
+
+
+def test_a_level_is_told_in_one_line_when_it_is_judged() -> None:
+    """Progress names vendor, level, the figures that matter, and what was missed."""
+    known = curve()
+    visit(known, Conduct(), "unloaded", 1, repetitions=2)
+    point = visit(known, Conduct(misses=0.5), "level", 8)
+    assert level_line("reseller", point, "in flight") == (
+        "reseller: 8 in flight, 40 requests: success 1, TTFT p95 300 ms, F1 0.595 ✗ misses f1 >= ceiling - 0.05"
+    )
