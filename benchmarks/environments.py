@@ -51,7 +51,7 @@ def recipe(peer: Peer, pins: str) -> str:
 
 
 def last_words(said: str | bytes) -> str:
-    """The last error that pip named."""
+    """The errors that pip named, or else the last thing it said."""
     text = said.decode(errors="replace") if isinstance(said, bytes) else said
     errors = [line for line in text.splitlines() if line.startswith("ERROR:")]
-    return (errors or text.splitlines() or ["pip said nothing"])[-1]
+    return "; ".join(errors or text.splitlines()[-1:] or ["pip said nothing"])

@@ -47,7 +47,7 @@ def test_an_environment_is_made_anew_when_its_pins_change() -> None:
     assert one == environments.recipe(PEERS[0], "a==1\n")
 
 
-def test_pips_last_error_is_the_reason() -> None:
-    """Warnings and hints around it are not."""
-    said = "WARNING: old\nERROR: No matching distribution found for x==9\n\nhint: try again"
-    assert environments.last_words(said) == "ERROR: No matching distribution found for x==9"
+def test_pips_errors_are_the_reason() -> None:
+    """Warnings and hints around them are not."""
+    said = "WARNING: old\nERROR: x and y conflict\n\nERROR: ResolutionImpossible\nhint: try again"
+    assert environments.last_words(said) == "ERROR: x and y conflict; ERROR: ResolutionImpossible"
