@@ -78,7 +78,7 @@ def product(port: int, requests: int, concurrency: int, extra: Sequence[str] = (
         program = str(Path(sys.executable).with_name("agent-vendor-verifier"))
         command = [program, "--test-file-path", "samples.jsonl", "-o", "run", "--quiet"]
         cost = measured([*command, "--request-concurrency", str(concurrency), *extra], folder)
-        _check(folder / "run", requests)
+        check(folder / "run", requests)
         return cost
 
 
@@ -104,7 +104,7 @@ def write_job(folder: Path, port: int, requests: int) -> None:
             out.write(json.dumps({"messages": [question], "tools": [_TOOL]}) + "\n")
 
 
-def _check(run: Path, requests: int) -> None:
+def check(run: Path, requests: int) -> None:
     """A benchmark of a run that failed would be worth nothing."""
     scores = json.loads((run / "scores.json").read_text())
     vendor = next(iter(next(iter(scores["models"].values()))["vendors"].values()))

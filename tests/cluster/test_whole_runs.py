@@ -39,6 +39,7 @@ def test_scores_equal_the_local_run_s_and_records_say_where_from(site: Site, clu
     assert [worker["version"] for worker in executor["workers"]] == [executor["versions"]["version"]] * 2
     assert all(abs(worker["skew_ms"]) <= 50 + worker["skew_error_ms"] for worker in executor["workers"])
     assert (executor["lost_sessions"], executor["issued_again"], executor["duplicates"]) == ([], 0, 0)
+    assert sum(worker["records"] for worker in executor["workers"]) == len(records)
     # The wish is 2 ms; the bound leaves room for the other work of a busy machine.
     assert statistics.median(site.ttft_ms("there")) - statistics.median(site.ttft_ms("here")) < 15
 

@@ -104,39 +104,50 @@ def _entry(
     entry: Entry, prepared: Prepared, questions: Sequence[_Question], assumptions: Assumptions, now: datetime
 ) -> EntryForecast:
     plan = prepared.plan
-    repeats, records = repeats_of(plan, entry), records_of(plan, entry)
+    rounds = _rounds(plan, entry, assumptions)
     default = _default_budget(entry, prepared)
     budgets = [_budget(with_parameters(question.turn, entry), default) for question in questions]
-    inputs = repeats * sum(_tokens(question.size, assumptions) for question in questions)
-    outputs = repeats * sum(min(assumptions.answer_tokens, each or math.inf) for each in budgets)
-    most = None if None in budgets else repeats * sum(each for each in budgets if each is not None)
+    inputs = math.ceil(rounds * sum(_tokens(question.size, assumptions) for question in questions))
+    outputs = rounds * sum(min(assumptions.answer_tokens, each or math.inf) for each in budgets)
+    most = None if None in budgets else math.ceil(rounds * sum(each for each in budgets if each is not None))
     price = _FREE if entry.endpoint.base_url.startswith(SCHEME) else price_of(entry, now)
-    requests, concurrency = repeats * len(questions), entry.concurrency or plan.request_concurrency
+    requests, concurrency = math.ceil(rounds * len(questions)), entry.concurrency or plan.request_concurrency
     return EntryForecast(
         model=entry.model,
         label=entry.label,
         is_baseline=entry.is_baseline,
-        records=records,
+        records=math.ceil(rounds * samples_of(plan)),
         requests=requests,
         concurrency=concurrency,
         input_tokens=inputs,
         output_tokens=int(outputs),
         output_ceiling_tokens=most,
-        duration_s=_entry_s(requests, concurrency, entry.requests_per_minute, assumptions),
+        duration_s=max(
+            math.ceil(requests / concurrency) * assumptions.answer_s,
+            _paced_s(requests, entry.requests_per_minute),
+            _paced_s(inputs + int(outputs), entry.tokens_per_minute),
+        ),
         price=price,
         cost_usd=_cost(price, requests, inputs, int(outputs)),
         cost_ceiling_usd=_cost(price, requests, inputs, most),
     )
 
 
-def repeats_of(plan: Plan, entry: Entry) -> int:
-    """How often each sample is put to this entry."""
-    return plan.repeat_of(entry)
+def samples_of(plan: Plan) -> int:
+    """How many samples there are, those of every evaluation counted."""
+    return sum(len(task.samples) for task in plan.tasks)
 
 
-def records_of(plan: Plan, entry: Entry) -> int:
-    """How many records this entry is to have in the end."""
-    return repeats_of(plan, entry) * sum(len(task.samples) for task in plan.tasks)
+def _rounds(plan: Plan, entry: Entry, assumptions: Assumptions) -> float:
+    """How often everything is asked of this entry, what is thrown away included; a fraction where time decides."""
+    samples = samples_of(plan)
+    if not plan.load.is_shaped or not samples:
+        return plan.repeat_of(entry)
+    counted = foreseen(plan.load, plan.records_of(entry))
+    if counted is None:
+        places = entry.concurrency or plan.request_concurrency
+        counted = places * math.ceil((plan.load.duration_s or 0.0) / assumptions.answer_s)
+    return (plan.load.warmup + counted + plan.load.cooldown) / samples
 
 
 def _default_budget(entry: Entry, prepared: Prepared) -> int | None:
@@ -162,9 +173,9 @@ def _cost(price: Price | None, requests: int, inputs: int, outputs: int | None) 
     return None if tokens is None else tokens + requests * price.request * price.rate
 
 
-def _entry_s(requests: int, concurrency: int, per_minute: float | None, assumptions: Assumptions) -> float:
-    served = math.ceil(requests / concurrency) * assumptions.answer_s
-    return max(served, 60 * requests / per_minute) if per_minute else served
+def _paced_s(amount: int, per_minute: float | None) -> float:
+    """What a budget a minute makes it take."""
+    return 60 * amount / per_minute if per_minute else 0.0
 
 
 def _duration_s(plan: Plan, entries: Sequence[EntryForecast]) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from vendor_verifier.errors import ClusterError, UsageError
@@ -13,6 +13,7 @@ from vendor_verifier.run.cluster.dask_channel import CommChannel
 from vendor_verifier.run.cluster.dask_cluster import DaskCluster, failure_of
 from vendor_verifier.run.cluster.job import ClusterSide
 from vendor_verifier.run.cluster.outbox import ChannelClosed, Outbox
+from vendor_verifier.run.cluster.session_report import SessionReport, worst_loop
 from vendor_verifier.run.engine import cut_shards
 from vendor_verifier.run.executors import Work
 from vendor_verifier.run.local import BLOCK, RunEnd, interruptible, shards_in_flight
@@ -39,6 +40,7 @@ class DaskExecutor:
         self._channel: CommChannel | None = None
         self._coordinator: Coordinator | None = None
         self._facts: dict[str, Any] = {}
+        self._reports: dict[str, SessionReport] = {}
         self._has_facts = asyncio.Event()
         self._coordinator_cpu_s: float | None = None
 
@@ -86,16 +88,19 @@ class DaskExecutor:
         outbox.send("finish", True)
         await _within(outbox.drain(), _PARTING_S)
         await self._cluster.end_sessions(at_work, _PARTING_S)
+        await _within(self._reported(at_work), _LOOK_AGAIN_S)
         self._coordinator_cpu_s = time.process_time() - cpu_before_s
         return RunEnd(
             interruption.signal_number,
             dict(self._facts.get("stopped", {})),
             self._facts.get("limit"),
             {account: (given, low, now) for account, (given, low, now) in self._facts.get("eased", {}).items()},
+            worst_loop(self._reports.values()),
         )
 
     def describe(self) -> Mapping[str, Any]:
-        found = {"name": "dask", "versions": self._cluster.versions, **self._cluster.fleet.describe()}
+        told = {name: report.told() for name, report in self._reports.items()}
+        found = {"name": "dask", "versions": self._cluster.versions, **self._cluster.fleet.describe(told)}
         if self._coordinator is not None:
             found |= self._coordinator.losses.told()
         if self._coordinator_cpu_s is not None:
@@ -132,10 +137,16 @@ class DaskExecutor:
                 return
             for address in message.get("workers", ()):
                 self._spawn(self._enlist(address, coordinator, work))
+            self._reports |= {name: SessionReport.read(report) for name, report in message.get("report", ())}
             if "facts" in message:
                 self._facts = dict(message["facts"][-1])
                 self._has_facts.set()
             coordinator.hear(message)
+
+    async def _reported(self, names: Collection[str]) -> None:
+        """Until the last words of these sessions have come."""
+        while not self._reports.keys() >= set(names):
+            await asyncio.sleep(0.01)
 
     async def _enlist(self, address: str, coordinator: Coordinator, work: Work) -> None:
         """Put a worker to work, and find out why if it fails."""

@@ -62,8 +62,8 @@ class Fleet:
     recruits: dict[str, Recruit] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
 
-    def describe(self) -> dict[str, Any]:
-        """For the manifest."""
+    def describe(self, reports: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        """For the manifest; ``reports`` are what workers said of themselves in the end, by identity."""
         workers = [
             {
                 "name": recruit.hello.name,
@@ -75,8 +75,9 @@ class Fleet:
                 "distributed": recruit.hello.distributed,
                 "skew_ms": round(recruit.skew_ms, 1),
                 "skew_error_ms": round(recruit.skew_error_ms, 1),
+                **reports.get(identity, {}),
             }
-            for recruit in self.recruits.values()
+            for identity, recruit in self.recruits.items()
         ]
         regions = Counter(recruit.hello.region for recruit in self.recruits.values() if recruit.hello.region)
         return {"workers": workers, "regions": dict(regions), "refused": list(self.refused.values())}
