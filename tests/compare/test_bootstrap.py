@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from worlds import METRICS, callers, equal_vendors, sample_ids
 
-from vendor_verifier.compare.blocks import choose_blocks, correlation_time, given_blocks
+from vendor_verifier.compare.blocks import MOST_BLOCKS, choose_blocks, correlation_time, given_blocks
 from vendor_verifier.compare.bootstrap import bootstrap, percentile_estimate
 from vendor_verifier.compare.panel import Component, Panel, build_panel
 from vendor_verifier.compare.trials import Trials
@@ -177,3 +177,17 @@ def test_4000_samples_of_10_vendors_take_under_half_a_second() -> None:
         bootstrap(panel, np.random.default_rng(17), blocks=blocks)
         seconds.append(time.process_time() - start)
     assert min(seconds) < 0.5
+
+
+def test_a_long_run_is_resampled_in_bounded_blocks_and_its_interval_stays_right() -> None:
+    """Past ``MOST_BLOCKS`` samples the cost of a resample no longer grows; the standard error is the analytic one."""
+    n = 4 * MOST_BLOCKS - 3
+    values = np.random.default_rng(11).normal(100.0, 20.0, n)
+    panel = panel_of(v=(list(values), [1.0] * n))
+    described, ids = choose_blocks(panel)
+    assert (described.size, described.count, described.enough) == (4, MOST_BLOCKS, True)
+    assert ids == sorted(ids)
+    estimate = percentile_estimate(bootstrap(panel, np.random.default_rng(12)), "v", "m", n)
+    assert estimate.low is not None
+    assert estimate.high is not None
+    assert (estimate.high - estimate.low) / 2 == pytest.approx(1.96 * 20.0 / n**0.5, rel=0.08)

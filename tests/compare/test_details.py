@@ -106,10 +106,12 @@ def test_records_outside_the_plan_leave_no_trace() -> None:
 
 @given(st.lists(st.integers(0, 10_000), max_size=200), st.integers(0, 20))
 def test_a_draw_keeps_the_smallest_whatever_the_order(digests: list[int], most: int) -> None:
-    """The sample is a function of the keys alone."""
+    """The sample is a function of the keys alone, and it is known beforehand what it would keep."""
     drawn: Draw[int] = Draw(most)
     for digest in digests:
+        wanted = drawn.wants(digest)
         drawn.add(digest, digest)
+        assert wanted == (digest in drawn.kept)
     assert drawn.items() == sorted(set(digests))[:most]
 
 

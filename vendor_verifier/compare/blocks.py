@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ENOUGH_BLOCKS = 30
+# So many tell a standard error to within 1 ÷ √(2·blocks) = 1 %; each further one costs a draw in every resample.
+MOST_BLOCKS = 5000
 _MAX_LAG = 500
 # A block of 2τ still loses a tenth of the standard error at its ends.
 _LENGTH = 3
@@ -50,9 +52,10 @@ def correlation_time(series: NDArray[np.float64]) -> tuple[float | None, float]:
 def choose_blocks(panel: Panel) -> tuple[Blocks, list[int]]:
     """Block of every sample of ``panel``, whose samples stand in sending order, and how they were chosen.
 
-    The length is 3τ of the most correlated column, or shorter so that ``ENOUGH_BLOCKS`` remain; then, or with few
-    samples, ``enough`` is False. A column counts as correlated when its lag 1 is above z ÷ √n, z the 1 − 0.05 ÷ columns
-    quantile of a normal: among sixty columns the largest of sixty noises is not a burst.
+    The length is 3τ of the most correlated column, longer where there would be over ``MOST_BLOCKS``, or shorter so that
+    ``ENOUGH_BLOCKS`` remain; then, or with few samples, ``enough`` is False. A column counts as correlated when its lag
+    1 is above z ÷ √n, z the 1 − 0.05 ÷ columns quantile of a normal: among sixty columns the
+    largest of sixty noises is not a burst.
     """
     n = len(panel.samples)
     noise = NormalDist().inv_cdf(1 - 0.05 / max(2, len(panel.cells))) / math.sqrt(max(1, n))
@@ -64,7 +67,7 @@ def choose_blocks(panel: Panel) -> tuple[Blocks, list[int]]:
         if first is not None and first > noise:
             longest = max(longest, time)
     wanted = math.ceil(_LENGTH * longest) if longest > 1 else 1
-    size = max(1, min(wanted, n // ENOUGH_BLOCKS))
+    size = max(1, min(max(wanted, math.ceil(n / MOST_BLOCKS)), n // ENOUGH_BLOCKS))
     ids = [position // size for position in range(n)]
     count = ids[-1] + 1 if ids else 0
     enough = count >= ENOUGH_BLOCKS and size >= wanted

@@ -14,9 +14,9 @@ from datetime import UTC, datetime
 
 from vendor_verifier.compare.drawing import Draw, LogCounts, key_digest
 from vendor_verifier.compare.excerpts import case, compact, example, first_failure, reply, schema_text
-from vendor_verifier.metrics.tps import tps
-from vendor_verifier.metrics.ttft_ms import ttft_ms
-from vendor_verifier.suites.base import Suite, judged
+from vendor_verifier.compare.looking import Look
+from vendor_verifier.metrics import METRICS
+from vendor_verifier.suites.base import Suite
 from vendor_verifier.values.details import (
     MAX_CASES,
     MAX_EXAMPLES,
@@ -32,6 +32,7 @@ from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import CallVerdict, Decision, EntryInfo, PlayedTask, Score
 
 _TRIGGER = "trigger"
+_TTFT, _TPS = ([metric.name for metric in METRICS].index(name) for name in ("ttft_ms", "tps"))
 _MAX_PENDING = 300
 _MAX_GROUPS = 40
 _GOOD_ARGUMENTS = frozenset({"valid", "empty_arguments", "schema_unusable"})
@@ -110,6 +111,7 @@ class Gathering:
     repeats: Mapping[tuple[str, str], int]
     said: dict[str, dict[_Question, _Said]] = field(default_factory=dict)
     start: float | None = None
+    look: Look = field(default_factory=Look)
 
     def take(self, record: Record) -> None:
         """Everything that one record contributes; nothing if it does not belong to the plan."""
@@ -126,16 +128,19 @@ class Gathering:
         self._judge(entry, digest, record, sample, suite)
 
     def _measure(self, entry: _Entry, digest: int, record: Record) -> None:
-        first, speed, sent = ttft_ms(record), tps(record), _sent_s(record)
+        values, sent = self.look.measured(record).values, _sent_s(record)
+        first, speed = values[_TTFT], values[_TPS]
         if first is not None:
             entry.ttft.add(first)
         if speed is not None:
             entry.tps.add(speed)
         if sent is not None:
             self.start = sent if self.start is None else min(self.start, sent)
-            entry.points.add(digest, Point(sent, first, speed, record.succeeded))
-        line = case(record, first_failure(record))
-        (entry.passed if record.succeeded else entry.failed).add(digest, line)
+            if entry.points.wants(digest):
+                entry.points.add(digest, Point(sent, first, speed, record.succeeded))
+        cases = entry.passed if record.succeeded else entry.failed
+        if cases.wants(digest):
+            cases.add(digest, case(record, first_failure(record)))
 
     def _judge(self, entry: _Entry, digest: int, record: Record, sample: Sample, suite: Suite) -> None:
         if not record.succeeded:
@@ -143,7 +148,7 @@ class Gathering:
             kind, message = (failure.kind, failure.message) if failure is not None else ("harness", None)
             entry.note(digest, example("failure", kind, record, sample, message=message))
             return
-        score = judged(record, suite, sample)
+        score = self.look.score(record, suite, sample)
         bad = _bad_call(score)
         problem = score.details.get("error")
         if bad is not None:
@@ -213,9 +218,17 @@ def build_details(
 
 
 def gather_details(
-    entries: Sequence[EntryInfo], tasks: Sequence[PlayedTask], *, suites: Mapping[str, Suite], repeat: int
+    entries: Sequence[EntryInfo],
+    tasks: Sequence[PlayedTask],
+    *,
+    suites: Mapping[str, Suite],
+    repeat: int,
+    look: Look | None = None,
 ) -> Gathering:
-    """The same for who reads the records anyway: give it each with ``take``, then ask for what is ``finished``."""
+    """The same for who reads the records anyway: give it each with ``take``, then ask for what is ``finished``.
+
+    ``look`` is shared with others who look at the same records.
+    """
     baselines: dict[str, str] = {}
     for entry in entries:
         if entry.is_baseline:
@@ -226,6 +239,7 @@ def gather_details(
         samples={(task.suite, sample.id): sample for task in tasks if not task.apart for sample in task.samples},
         suites=suites,
         repeats={(entry.model, entry.label): repeat if entry.repeat is None else entry.repeat for entry in entries},
+        look=look or Look(),
     )
 
 

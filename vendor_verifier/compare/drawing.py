@@ -34,6 +34,10 @@ class Draw(Generic[T]):
     kept: dict[int, T] = field(default_factory=dict)
     _largest: list[int] = field(default_factory=list)
 
+    def wants(self, digest: int) -> bool:
+        """Whether :meth:`add` would keep an item: of most records of a long run there is nothing to be made."""
+        return len(self.kept) < self.most or digest in self.kept or (self.most > 0 and digest < -self._largest[0])
+
     def add(self, digest: int, item: T) -> None:
         """Keep ``item`` if its digest is small enough; it replaces what has the same digest."""
         if digest not in self.kept:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from vendor_verifier.compare.looking import Look
 from vendor_verifier.metrics.base import answers
 from vendor_verifier.metrics.decoding import Decoding, buffered
-from vendor_verifier.metrics.measuring import measured
 from vendor_verifier.metrics.usage import zero_usage
-from vendor_verifier.suites.base import Suite, judged
+from vendor_verifier.suites.base import Suite
 from vendor_verifier.values.record import Attempt, Failure, FailureKind, Phase, Record
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import CallClass, Decision, Score
@@ -56,13 +56,17 @@ class Facts:
         return self.failure not in NOT_CHARGED
 
 
-def facts_of(record: Record, suite: Suite, sample: Sample, *, defective: bool = False) -> Facts:
+def facts_of(
+    record: Record, suite: Suite, sample: Sample, *, defective: bool = False, look: Look | None = None
+) -> Facts:
     """Re-play ``sample`` with the recorded answers and keep the outcome.
 
-    ``defective``: a schema of the sample's own tools is unusable, which explains a refusal.
+    ``defective``: a schema of the sample's own tools is unusable, which explains a refusal. ``look`` is shared with
+    others who look at the same record.
     """
-    score = judged(record, suite, sample)
-    final, known = record.final, measured(record)
+    look = look or Look()
+    score = look.score(record, suite, sample)
+    final, known = record.final, look.measured(record)
     failure = None if record.succeeded else _failure(record)
     kind = None if record.succeeded else "harness" if failure is None else failure.kind
     answered = None if final is None else final.response

@@ -26,6 +26,7 @@ from typing import Any, Literal
 from vendor_verifier.compare.columns import Columns
 from vendor_verifier.compare.facts import facts_of
 from vendor_verifier.compare.feature_checks import FeatureRows
+from vendor_verifier.compare.looking import Look
 from vendor_verifier.compare.ranking import RANK_METRICS, K
 from vendor_verifier.compare.repetitions import compared
 from vendor_verifier.compare.standings import standings
@@ -128,6 +129,7 @@ def score_run(
     manifest: Mapping[str, Any] | None = None,
     baseline_f1: Literal["fixed", "self"] = "fixed",
     columns: dict[EntryKey, Columns] | None = None,
+    look: Look | None = None,
 ) -> Report:
     """Score every entry of the plan over ``records``, which are read once and not kept.
 
@@ -138,7 +140,8 @@ def score_run(
     interrupted (False); ``None`` looks whether any record is missing and then takes the run for interrupted.
     ``dataset`` are defects that reading the samples found; without them the declarations are looked through here.
     ``columns`` is filled with what was counted of each entry, for who judges further. ``baseline_f1``: the baseline's
-    F1 in the ranking is 1.0 as published, or its own against its other runs (``self``).
+    F1 in the ranking is 1.0 as published, or its own against its other runs (``self``). ``look`` is shared with others
+    who look at the same records.
     Models stand in the order of ``entries``, vendors by IRF, best first.
     """
     columns = {} if columns is None else columns
@@ -156,7 +159,7 @@ def score_run(
         columns=columns,
         features={(entry.model, entry.label): FeatureRows() for entry in entries},
     )
-    ignored = _collect(board, suites or {TRIGGER: TriggerSuite(checkers=KeptCheckers())}, records)
+    ignored = _collect(board, suites or {TRIGGER: TriggerSuite(checkers=KeptCheckers())}, records, look or Look())
     if complete is None:
         board = replace(board, complete=board.whole)
     outside = [f"{ignored} records are outside the plan and ignored"] if ignored else []
@@ -188,7 +191,7 @@ def _standings(board: _Board) -> tuple[tuple[ModelScore, ...], list[str]]:
     return standings(scores, named, board.rank_metrics, board.k), doubts
 
 
-def _collect(board: _Board, suites: Mapping[str, Suite], records: Iterable[Record]) -> int:
+def _collect(board: _Board, suites: Mapping[str, Suite], records: Iterable[Record], look: Look) -> int:
     """Fill the board's columns; the number of records that do not belong to the plan."""
     samples = {(task.suite, sample.id): sample for task in board.tasks.values() for sample in task.samples}
     trigger = suites.get(TRIGGER)
@@ -207,7 +210,7 @@ def _collect(board: _Board, suites: Mapping[str, Suite], records: Iterable[Recor
         if board.tasks[record.suite].apart:
             board.features[record.model, record.label].add(record, suite, sample)
             continue
-        facts = facts_of(record, suite, sample, defective=sample.id in defective)
+        facts = facts_of(record, suite, sample, defective=sample.id in defective, look=look)
         columns.add(record.sample, record.repetition, facts, gaps_ns(record))
     return ignored
 

@@ -13,7 +13,7 @@ from vendor_verifier.compare.facts import Facts
 from vendor_verifier.compare.repetitions import compared
 from vendor_verifier.compare.trigger_f1 import Run
 from vendor_verifier.metrics import METRICS
-from vendor_verifier.metrics.schema_accuracy import schema_counts
+from vendor_verifier.metrics.schema_accuracy import call_validity
 from vendor_verifier.values.score import SchemaPolicy
 
 Unit = tuple[str, int]
@@ -86,10 +86,8 @@ def _lost(columns: Columns, planned: Mapping[str, Sequence[str]], repeat: int) -
 def _parts(facts: Facts, policy: SchemaPolicy, main: str | None) -> Iterable[tuple[str, Part]]:
     yield "success_rate", (float(facts.succeeded), 1.0)
     yield "first_attempt_success_rate", (float(facts.succeeded_first_try), 1.0)
-    schema = schema_counts([facts.classes], policy)
-    counted = schema.calls - (schema.classes.get("schema_unusable", 0) if policy == "lenient" else 0)
+    valid, counted = call_validity(facts.classes, policy)
     if counted:
-        valid = schema.valid_lenient if policy == "lenient" else schema.valid_strict
         yield "schema_accuracy", (float(valid), float(counted))
     for metric, column in _MEANS.items():
         value = facts.values[_POSITION[column]]
@@ -105,6 +103,8 @@ def _parts(facts: Facts, policy: SchemaPolicy, main: str | None) -> Iterable[tup
 
 def _add(ratios: dict[str, dict[Unit, Part]], metric: str, unit: Unit, part: Part) -> None:
     """A sample that several suites ask is one unit: its answers are not independent."""
-    column = ratios.setdefault(metric, {})
-    before = column.get(unit, (0.0, 0.0))
-    column[unit] = (before[0] + part[0], before[1] + part[1])
+    column = ratios.get(metric)
+    if column is None:
+        column = ratios[metric] = {}
+    before = column.get(unit)
+    column[unit] = part if before is None else (before[0] + part[0], before[1] + part[1])

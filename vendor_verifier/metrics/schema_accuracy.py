@@ -30,20 +30,28 @@ def response_validity(classes: Sequence[CallClass], policy: SchemaPolicy) -> boo
     return all(verdict in _VALID[policy] for verdict in counted) if counted else None
 
 
+def call_validity(classes: Sequence[CallClass], policy: SchemaPolicy) -> tuple[int, int]:
+    """(valid, counted) calls of one response; valid ÷ counted over all of them is ``accuracy``."""
+    counted = [verdict for verdict in classes if verdict not in _NOT_COUNTED[policy]]
+    return sum(verdict in _VALID[policy] for verdict in counted), len(counted)
+
+
 def schema_counts(responses: Iterable[Sequence[CallClass]], policy: SchemaPolicy) -> SchemaCounts:
     """Counts over responses, each given as the classes of its calls; responses without calls change nothing."""
     classes: Counter[CallClass] = Counter()
     with_calls = 0
-    verdicts: dict[SchemaPolicy, list[bool]] = {"lenient": [], "strict": []}
-    for calls in responses:
-        classes.update(calls)
-        with_calls += bool(calls)
+    verdicts: dict[SchemaPolicy, Counter[bool]] = {"lenient": Counter(), "strict": Counter()}
+    # Nearly all responses are alike: each kind of them is looked at once.
+    for calls, times in Counter(map(tuple, responses)).items():
+        for verdict in calls:
+            classes[verdict] += times
+        with_calls += times if calls else 0
         for each, found in verdicts.items():
             valid = response_validity(calls, each)
             if valid is not None:
-                found.append(valid)
+                found[valid] += times
     accuracy = {each: _accuracy(classes, each) for each in verdicts}
-    per_response = {each: _share(sum(found), len(found)) for each, found in verdicts.items()}
+    per_response = {each: _share(found[True], found.total()) for each, found in verdicts.items()}
     return SchemaCounts(
         policy=policy,
         calls=classes.total(),

@@ -8,8 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vendor_verifier.compare.identity import IdentityRow, identity_row
+from vendor_verifier.compare.identity_since import served_names
 from vendor_verifier.compare.money import BilledAttempt, billed_attempts
 from vendor_verifier.metrics.usage import reported_usage
+from vendor_verifier.store import RunFolder
+from vendor_verifier.values.judgement import ServedNames
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.sample import Sample
 
@@ -69,7 +72,8 @@ class Audits:
         if entry is None or sample is None:
             return
         self._note_sending(record)
-        stated = {**sample.turn.parameters, **(entry.get("parameters") or {})}.get("max_tokens")
+        own = entry.get("parameters") or {}
+        stated = own["max_tokens"] if "max_tokens" in own else sample.turn.parameters.get("max_tokens")
         limit = stated if isinstance(stated, int) else None
         self.found.setdefault(key, Audit()).take(record, str(entry.get("model_id") or record.model), limit)
 
@@ -91,3 +95,17 @@ class Audits:
     def of(self, model: str, label: str) -> Audit:
         """The notes on one entry, empty if nothing was heard of it."""
         return self.found.get((model, label)) or Audit()
+
+
+def names_in(folder: RunFolder) -> dict[EntryKey, ServedNames]:
+    """Which models and fingerprints the answers of a stored run bear, by entry.
+
+    Raises:
+        RunFolderError: not a readable run folder.
+    """
+    rows: dict[EntryKey, list[IdentityRow]] = {}
+    for record in folder.read_records(lambda _number, _reason: None):
+        row = identity_row(record, record.model)
+        if row is not None:
+            rows.setdefault((record.model, record.label), []).append(row)
+    return {key: served_names(found) for key, found in rows.items()}

@@ -10,6 +10,7 @@ from typing import Any
 from vendor_verifier.compare.columns import Columns
 from vendor_verifier.compare.details import Gathering, gather_details
 from vendor_verifier.compare.goodput import Spans, with_goodput
+from vendor_verifier.compare.looking import Look
 from vendor_verifier.compare.ranking import RANK_METRICS
 from vendor_verifier.compare.scoreboard import score_run
 from vendor_verifier.config.suite_options import known_suite
@@ -85,8 +86,9 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
         {(entry["model"], entry["label"]): entry for entry in manifest["entries"]},
         {(suite, sample.id): sample for suite, found in samples.items() for sample in found},
     )
+    look = Look()
     details = gather_details(
-        infos, played, suites={name: each for name, each in suites.items() if _is_cheap(each)}, repeat=repeat
+        infos, played, suites={name: each for name, each in suites.items() if _is_cheap(each)}, repeat=repeat, look=look
     )
     columns: dict[tuple[str, str], Columns] = {}
     spans = Spans(frozenset(task.suite for task in played if not task.apart)) if slos else None
@@ -107,6 +109,7 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
         manifest=manifest,
         baseline_f1=chosen.baseline_f1,
         columns=columns,
+        look=look,
     )
     if spans is not None:
         # Between two sittings there is a pause of ours, which is nobody's rate.
