@@ -8,11 +8,10 @@ import pytest
 from asking import KEY
 from fault_server import DONE, FaultServer, Script, say, stream, text
 from matrix import EVERY_ROW, PROTOCOL_ROWS, Row
-from sending import PATIENT, SOON_A_TOKEN, SOON_THE_NEXT, OpenTransport, Sent, send
+from sending import PATIENT, SOON_A_TOKEN, OpenTransport, Sent, limits_for, send
 
 from vendor_verifier.run.retry import should_retry
 from vendor_verifier.store import decode_record, encode_record
-from vendor_verifier.values.plan import Limits
 from vendor_verifier.values.record import Record, TurnRecord
 
 pytestmark = pytest.mark.anyio
@@ -26,7 +25,7 @@ SLACK_S = 2.0
 @pytest.mark.parametrize("row", EVERY_ROW, ids=lambda row: row.name)
 async def test_row(server: FaultServer, transport: OpenTransport, row: Row, connection: str) -> None:
     """What a server does becomes the failure (or the success) that the matrix says, with what was said before it."""
-    limits = _limits(row)
+    limits = limits_for(row)
     async with transport(limits) as client:
         if connection == "reused":
             server.answer = lambda _: GOOD
@@ -39,12 +38,6 @@ async def test_row(server: FaultServer, transport: OpenTransport, row: Row, conn
         # The vendor gets better: whatever was left of the connection does not spoil the next answer.
         server.answer = lambda _: GOOD
         assert (await send(client, server.url())).text == "fine"
-
-
-def _limits(row: Row) -> Limits:
-    if row.kind == "timeout_first_token":
-        return SOON_A_TOKEN
-    return SOON_THE_NEXT if row.kind == "timeout_idle" or "stall" in row.name else PATIENT
 
 
 def _holds(row: Row, sent: Sent) -> None:

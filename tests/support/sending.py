@@ -8,9 +8,11 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
 from asking import KEY, TURN
+from matrix import Row
 
 from vendor_verifier.run.clients import Client
 from vendor_verifier.run.fast_transport import FastTransport
+from vendor_verifier.run.sdk_client import SdkTransport
 from vendor_verifier.run.transport import Transport
 from vendor_verifier.values.exchange import Exchange
 from vendor_verifier.values.plan import Limits
@@ -34,6 +36,14 @@ TRANSPORTS: Mapping[str, OpenTransport] = {
 }
 
 
+def _sdk(limits: Limits) -> SdkTransport:
+    return SdkTransport(limits, ("openai",))
+
+
+# What can also carry a run, with fewer promises: the official SDKs give up where we can still read.
+CLIENTS: Mapping[str, OpenTransport] = {**TRANSPORTS, "sdk": _sdk}
+
+
 def _plain_prompt(turn: Turn) -> str:
     return "\n".join(str(message.get("content")) for message in turn.messages)
 
@@ -49,6 +59,13 @@ WIRES: Mapping[str, Wire] = {
 SOON_A_TOKEN = Limits(total_s=20, connect_s=5, first_token_s=0.3, idle_s=10)
 SOON_THE_NEXT = Limits(total_s=20, connect_s=5, first_token_s=10, idle_s=0.15)
 PATIENT = Limits(total_s=20, connect_s=5, first_token_s=10, idle_s=10)
+
+
+def limits_for(row: Row) -> Limits:
+    """Tight where the row is meant to meet a limit, patient everywhere else."""
+    if row.kind == "timeout_first_token":
+        return SOON_A_TOKEN
+    return SOON_THE_NEXT if row.kind == "timeout_idle" or "stall" in row.name else PATIENT
 
 
 @dataclass(frozen=True)
