@@ -12,7 +12,7 @@ import pytest
 
 from vendor_verifier.pipeline.estimating import forecast
 from vendor_verifier.pipeline.planning import prepare
-from vendor_verifier.pipeline.request import RunRequest
+from vendor_verifier.pipeline.request import LoadRequest, RunRequest
 from vendor_verifier.values.forecast import Assumptions, Forecast
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -133,3 +133,23 @@ def test_the_command_prints_json(bench: Any) -> None:
     assert [entry["label"] for entry in document["entries"]] == ["priced", "unknown"]
     assert document["assumptions"]["drop"] == 0.1
     assert document["entries"][1]["price"] is None
+
+
+@pytest.mark.parametrize(
+    ("load", "requests", "seconds"),
+    [
+        (LoadRequest(request_rate=5, warmup=2, cooldown=3), 15, 15 / 5 + 5),
+        (LoadRequest(request_rate=5, duration_s=6, ramp_up_s=2), 30, 6 + 5),
+        (LoadRequest(duration_s=20), 5 * 4, 20 + 5),
+        (LoadRequest(warmup=5), 15, 3 * 5),
+    ],
+)
+def test_a_load_is_foretold_with_what_is_thrown_away(
+    bench: Any, load: LoadRequest, requests: int, seconds: float
+) -> None:
+    """Rate × time, or as many as five at a time answer in it; tokens and money follow, and the time is the load's."""
+    shaped = _forecast(bench, load=load).entries[0]
+    plain = _forecast(bench).entries[0]
+    assert (shaped.requests, shaped.records) == (requests, requests)
+    assert shaped.duration_s == pytest.approx(seconds)
+    assert shaped.input_tokens == pytest.approx(plain.input_tokens * requests / 10, abs=1)

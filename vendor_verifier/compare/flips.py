@@ -14,7 +14,10 @@ from vendor_verifier.values.comparison import Flip, SettingChange
 _SHOWN = 200
 # What differs between any two runs, or repeats what is told elsewhere.
 _INCIDENTAL = frozenset(
-    {"run", "created_at", "finished_at", "status", "identity", "warnings", "stopped", "schema", "imported"}
+    {
+        *("run", "created_at", "finished_at", "status", "identity", "warnings", "stopped", "schema", "imported"),
+        *("event_loop", "calibration", "load"),  # measured, not chosen
+    }
 )
 
 

@@ -15,6 +15,7 @@ from vendor_verifier.compare.money import cost_usd
 from vendor_verifier.compare.power import f1_detectable_drop, f1_samples
 from vendor_verifier.pipeline.judges import ready_suite
 from vendor_verifier.pipeline.planning import Prepared
+from vendor_verifier.pipeline.shaping import foreseen as foreseen_records
 from vendor_verifier.pipeline.simulation import SCHEME
 from vendor_verifier.pipeline.wires import wire_of
 from vendor_verifier.prices import price_of
@@ -107,23 +108,23 @@ def _entry(
     rounds = _rounds(plan, entry, assumptions)
     default = _default_budget(entry, prepared)
     budgets = [_budget(with_parameters(question.turn, entry), default) for question in questions]
-    inputs = math.ceil(rounds * sum(_tokens(question.size, assumptions) for question in questions))
+    inputs = round(rounds * sum(_tokens(question.size, assumptions) for question in questions))
     outputs = rounds * sum(min(assumptions.answer_tokens, each or math.inf) for each in budgets)
-    most = None if None in budgets else math.ceil(rounds * sum(each for each in budgets if each is not None))
+    most = None if None in budgets else round(rounds * sum(each for each in budgets if each is not None))
     price = _FREE if entry.endpoint.base_url.startswith(SCHEME) else price_of(entry, now)
-    requests, concurrency = math.ceil(rounds * len(questions)), entry.concurrency or plan.request_concurrency
+    requests, concurrency = round(rounds * len(questions)), entry.concurrency or plan.request_concurrency
     return EntryForecast(
         model=entry.model,
         label=entry.label,
         is_baseline=entry.is_baseline,
-        records=math.ceil(rounds * samples_of(plan)),
+        records=round(rounds * samples_of(plan)),
         requests=requests,
         concurrency=concurrency,
         input_tokens=inputs,
         output_tokens=int(outputs),
         output_ceiling_tokens=most,
         duration_s=max(
-            math.ceil(requests / concurrency) * assumptions.answer_s,
+            _offered_s(plan, requests, concurrency, assumptions),
             _paced_s(requests, entry.requests_per_minute),
             _paced_s(inputs + int(outputs), entry.tokens_per_minute),
         ),
@@ -143,11 +144,23 @@ def _rounds(plan: Plan, entry: Entry, assumptions: Assumptions) -> float:
     samples = samples_of(plan)
     if not plan.load.is_shaped or not samples:
         return plan.repeat_of(entry)
-    counted = foreseen(plan.load, plan.records_of(entry))
+    counted = foreseen_records(plan.load, plan.records_of(entry))
     if counted is None:
         places = entry.concurrency or plan.request_concurrency
         counted = places * math.ceil((plan.load.duration_s or 0.0) / assumptions.answer_s)
     return (plan.load.warmup + counted + plan.load.cooldown) / samples
+
+
+def _offered_s(plan: Plan, requests: int, concurrency: int, assumptions: Assumptions) -> float:
+    """What the shape of the load makes it take: the time stated, or that of the last request, and its answer."""
+    load = plan.load
+    if load.duration_s is not None:
+        return load.duration_s + assumptions.answer_s
+    if load.schedule:
+        return load.schedule[-1].at_s + assumptions.answer_s
+    if load.request_rate is not None:
+        return requests / load.request_rate + load.ramp_up_s / 2 + assumptions.answer_s
+    return math.ceil(requests / concurrency) * assumptions.answer_s
 
 
 def _default_budget(entry: Entry, prepared: Prepared) -> int | None:
