@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 from vendor_verifier import history
 from vendor_verifier.errors import UsageError
 from vendor_verifier.history import SCHEMA, add_run, default_history_file, read_runs
+from vendor_verifier.values.judgement import ServedNames
 from vendor_verifier.values.trend import HistoryEntry, HistoryRun
 
 ROOT = Path(__file__).parents[1]
@@ -205,3 +207,16 @@ def test_writers_of_several_processes_lose_nothing(file: Path) -> None:
     ]
     assert [writer.wait(timeout=60) for writer in writers] == [0, 0, 0, 0]
     assert len(read_runs(file)) == 40
+
+
+def test_names_of_answers_are_kept_also_in_a_history_that_was_begun_without_them(file: Path) -> None:
+    """An older program's file has no such table: it is read as it is, and gets the table with the next run."""
+    told = night(1, {"a": 1.0})
+    add_run(file, told)
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("DROP TABLE served")
+    assert read_runs(file) == (told,)
+    served = ServedNames(("model-1",), ("fp_1", "fp_2"))
+    later = replace(night(2, {"a": 1.0}), entries=(replace(told.entries[0], served=served),))
+    assert add_run(file, later) is None
+    assert read_runs(file) == (told, later)

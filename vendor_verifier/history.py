@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from vendor_verifier.errors import UsageError
+from vendor_verifier.values.judgement import ServedNames
 from vendor_verifier.values.trend import HistoryEntry, HistoryRun
 
 SCHEMA = 1
@@ -36,6 +37,14 @@ CREATE TABLE figures(
     FOREIGN KEY(run, model, label) REFERENCES entries ON DELETE CASCADE
 ) WITHOUT ROWID;
 CREATE INDEX runs_at ON runs(at);
+"""
+# Added to histories that were begun without it, on the first writing.
+_SERVED = """
+CREATE TABLE IF NOT EXISTS served(
+    run TEXT NOT NULL, model TEXT NOT NULL, label TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL,
+    PRIMARY KEY(run, model, label, kind, name),
+    FOREIGN KEY(run, model, label) REFERENCES entries ON DELETE CASCADE
+) WITHOUT ROWID
 """
 
 
@@ -105,6 +114,7 @@ def _writable(file: Path, wait_s: float) -> Iterator[sqlite3.Connection]:
         try:
             if not _is_ours(connection):
                 _create(connection)
+            connection.execute(_SERVED)
             yield connection
         except BaseException:
             connection.execute("ROLLBACK")
@@ -184,6 +194,15 @@ def _insert(connection: sqlite3.Connection, run: HistoryRun) -> None:
             for metric, (value, n) in each.figures.items()
         ],
     )
+    connection.executemany(
+        "INSERT INTO served VALUES (?, ?, ?, ?, ?)",
+        [
+            (run.run, each.model, each.label, kind, name)
+            for each in run.entries
+            for kind, names in (("model", each.served.models), ("fingerprint", each.served.fingerprints))
+            for name in names
+        ],
+    )
 
 
 def _select(connection: sqlite3.Connection) -> list[HistoryRun]:
@@ -192,16 +211,32 @@ def _select(connection: sqlite3.Connection) -> list[HistoryRun]:
     figures: dict[tuple[str, str, str], dict[str, tuple[float, int]]] = {}
     for run, model, label, metric, value, n in connection.execute("SELECT * FROM figures ORDER BY metric"):
         figures.setdefault((run, model, label), {})[metric] = (value, n)
+    served = _served(connection)
     entries: dict[str, list[HistoryEntry]] = {}
     for run, model, label, vendor, model_id, baseline, planned, succeeded in connection.execute(
         "SELECT * FROM entries ORDER BY model, label"
     ):
         found = figures.get((run, model, label), {})
         entries.setdefault(run, []).append(
-            HistoryEntry(model, label, vendor, model_id, bool(baseline), planned, succeeded, found)
-        )
+            HistoryEntry(
+                model, label, vendor, model_id, bool(baseline), planned, succeeded, found,
+                served.get((run, model, label), ServedNames()),
+            )
+        )  # fmt: skip
     rows = connection.execute("SELECT run, at, folder, question, complete, version FROM runs ORDER BY at, run")
     return [
         HistoryRun(run, at, folder, question, bool(complete), version, tuple(entries.get(run, ())))
         for run, at, folder, question, complete, version in rows
     ]
+
+
+def _served(connection: sqlite3.Connection) -> dict[tuple[str, str, str], ServedNames]:
+    """(run, model, label) → names; empty in a history that was begun before names were kept."""
+    (known,) = connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'served'").fetchone()
+    names: dict[tuple[str, str, str], dict[str, list[str]]] = {}
+    for run, model, label, kind, name in connection.execute("SELECT * FROM served ORDER BY name") if known else ():
+        names.setdefault((run, model, label), {}).setdefault(kind, []).append(name)
+    return {
+        key: ServedNames(tuple(kinds.get("model", ())), tuple(kinds.get("fingerprint", ())))
+        for key, kinds in names.items()
+    }

@@ -8,7 +8,6 @@ import pytest
 
 from vendor_verifier.compare.identity import (
     IdentityRow,
-    changes_since,
     id_family,
     identity_findings,
     identity_row,
@@ -70,16 +69,6 @@ def test_changes_within_a_run() -> None:
     found = {finding.name: finding for finding in identity_findings("v", mixed)}
     assert set(found) == {"served_model_changes", "fingerprint_changes"}
     assert "fp_1 (18), fp_2 (2)" in found["fingerprint_changes"].statement
-
-
-def test_changes_between_runs() -> None:
-    """Another fingerprint than last time is told with both; one run that tells nothing is no change."""
-    before, after = rows(fingerprint="fp_1"), rows(fingerprint="fp_2", served_model="model-1")
-    [finding] = changes_since("v", before, after)
-    assert (finding.name, finding.evidence) == ("fingerprint_changed_since", {"before": "fp_1", "after": "fp_2"})
-    [finding] = changes_since("v", rows(), rows(served_model="model-2"))
-    assert finding.name == "served_model_changed_since"
-    assert changes_since("v", before, rows()) == changes_since("v", before, before) == ()
 
 
 def test_families_of_ids() -> None:

@@ -92,6 +92,18 @@ def test_a_gate_that_fails_is_exit_code_1_with_the_interval_in_words(check: Any)
     assert "gate UNDECIDED: simulated-model / twin: success_rate >= 0.999" in out
 
 
+def test_who_answers_under_another_name_than_last_time_is_said(check: Any) -> None:
+    """The model behind a label becomes another: the second check names both, and that alone fails nothing."""
+    assert check()[0] == 0
+    check.bench.configure("official: faithful", "twin: substitute")
+    code, out, _ = check()
+    assert code == 0
+    assert "identity: simulated-model / twin: served models were simulated-model in the earlier run" in out
+    assert {each["finding"] for each in outcome_of(check.folder)["identity"]} == {
+        "served_model_changed_since", "fingerprint_changed_since",
+    }  # fmt: skip
+
+
 def test_an_undecided_gate_alone_does_not_fail(check: Any) -> None:
     """Twenty samples cannot show 99.9 %: that is said, and it is not a failure."""
     code, out, _ = check("--gate", "success_rate >= 0.999")

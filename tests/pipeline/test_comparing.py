@@ -22,6 +22,11 @@ def test_two_runs_are_compared_with_verdicts_changes_and_flips(bench: Any) -> No
     assert "worse" in out.splitlines()[0]
     assert "entries.simulated-model / twin.url: sim://faithful → sim://substitute" in out
     assert "only `trend` can tell" in out
+    changed = [line for line in out.splitlines() if line.startswith("identity: simulated-model / twin: ")]
+    assert [line.split(": ")[2].split(" were ")[0] for line in changed] == ["served models", "fingerprints"]
+    assert "are simulated-mini-8b in this one" in changed[0]
+    listed = bench("history")[1]
+    assert "    simulated-model / twin: served models were simulated-model in the earlier run" in listed
     code, out, _ = bench("compare", "before", "before")
     assert code == 0
     assert "nothing of the question changed" in out

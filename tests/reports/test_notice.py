@@ -7,7 +7,7 @@ import math
 
 from vendor_verifier.reports.notice import as_json, for_slack, headline, notice_lines
 from vendor_verifier.values.check import CheckResult
-from vendor_verifier.values.judgement import Estimate, GateVerdict, Threshold
+from vendor_verifier.values.judgement import Estimate, Finding, GateVerdict, Threshold
 from vendor_verifier.values.trend import Trend
 
 GATE = GateVerdict("<!channel> a", Threshold("f1", ">=", 0.9), "FAIL", Estimate(math.nan, 0.1, math.inf, 5), "why")
@@ -45,3 +45,15 @@ def test_slack_text_mentions_nobody_links_nothing_and_is_short() -> None:
     assert "&lt;!channel&gt;" in text
     many = CheckResult("failed", 1, gates=(("m", GATE),) * 40)
     assert len(for_slack(many)["text"].splitlines()) == 21
+
+
+def test_who_answers_under_another_name_is_said_without_failing() -> None:
+    """In the lines and in the data, beside a check that passed."""
+    finding = Finding(
+        "served_model_changed_since", "v", "served models were a and are b", {"before": "a", "after": "b"}
+    )
+    result = CheckResult("passed", 0, identity=(("m", finding),))
+    assert notice_lines(result) == ["check passed", "  identity: m / v: served models were a and are b"]
+    assert as_json(result)["identity"] == [
+        {"model": "m", "vendor": "v", "finding": "served_model_changed_since", "before": "a", "after": "b"}
+    ]

@@ -23,20 +23,24 @@ def history_command(
     history: Annotated[Path | None, option("History file. [default: user data folder]", OUTPUT)] = None,
     json: Annotated[bool, flag("Print JSON with every figure.", OUTPUT)] = False,
 ) -> int:
-    """List the scored runs of the history, newest last."""
+    """List the scored runs of the history, newest last, and whose answers bore other names than in the run before."""
+    from vendor_verifier.compare.identity_since import changes_since_last
     from vendor_verifier.history import default_history_file, read_runs
     from vendor_verifier.reports.escape import plain
 
     file = history or default_history_file()
-    runs = read_runs(file, models=model, labels=vendor)[-limit:]
+    known = read_runs(file, models=model, labels=vendor)
+    runs = known[-limit:]
     if json:
         sys.stdout.write(json_module.dumps([asdict(run) for run in runs], indent=2) + "\n")
         return EXIT_OK
-    for run in runs:
+    for position, run in enumerate(runs, len(known) - len(runs)):
         models = ", ".join(dict.fromkeys(entry.model for entry in run.entries))
         state = "" if run.complete else "  incomplete"
         words = f"{run.at[:19]}  {run.run}  {models}: {len(run.entries)} vendors{state}  {run.folder}"
         sys.stdout.write(plain(words, 400) + "\n")
+        for name, finding in changes_since_last(known[: position + 1]):
+            sys.stdout.write("    " + plain(f"{name} / {finding.label}: {finding.statement}", 400) + "\n")
     if not runs:
         say(f"no such run in the history {file}")
     return EXIT_OK

@@ -13,6 +13,7 @@ from typing import Any
 from vendor_verifier.compare.ranking import DIRECTIONS, RANK_METRICS
 from vendor_verifier.metrics import METRICS
 from vendor_verifier.metrics.base import Direction
+from vendor_verifier.values.judgement import ServedNames
 from vendor_verifier.values.score import Report, VendorScore
 from vendor_verifier.values.trend import HistoryEntry, HistoryRun, Scale
 
@@ -65,6 +66,7 @@ def history_run(report: Report, folder: str) -> HistoryRun:
             planned=vendor.planned,
             succeeded=vendor.succeeded,
             figures=dict(_figures(vendor)),
+            served=_served(report, model.model, vendor.label),
         )
         for model in report.models
         for vendor in model.vendors
@@ -79,6 +81,11 @@ def history_run(report: Report, folder: str) -> HistoryRun:
         version=str((manifest.get("tool") or {}).get("version") or ""),
         entries=entries,
     )
+
+
+def _served(report: Report, model: str, label: str) -> ServedNames:
+    verdict = report.verdicts.get(model)
+    return ServedNames() if verdict is None else verdict.served.get(label, ServedNames())
 
 
 def question_of(report: Report) -> str:

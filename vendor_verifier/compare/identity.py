@@ -85,21 +85,6 @@ def identity_findings(label: str, rows: Sequence[IdentityRow]) -> tuple[Finding,
     return tuple(finding for finding in found if finding is not None)
 
 
-def changes_since(label: str, before: Sequence[IdentityRow], after: Sequence[IdentityRow]) -> tuple[Finding, ...]:
-    """What an earlier run of the same entry was told and a later one is not, or the reverse."""
-    findings = []
-    for field, name, noun in (
-        ("served_model", "served_model_changed_since", "served models"),
-        ("fingerprint", "fingerprint_changed_since", "fingerprints"),
-    ):
-        old, new = ({value for row in rows if (value := getattr(row, field))} for rows in (before, after))
-        if old and new and old != new:
-            told = [", ".join(sorted(each)) for each in (old, new)]
-            said = f"{noun} were {told[0]} in the earlier run and are {told[1]} in this one"
-            findings.append(Finding(name, label, said, {"before": told[0], "after": told[1]}))
-    return tuple(findings)
-
-
 def pass_through_findings(rows: Mapping[str, Iterable[IdentityRow]]) -> tuple[Finding, ...]:
     """Pairs of vendors with response ids in common, or with the same bytes on half of their common samples or more."""
     answers = {

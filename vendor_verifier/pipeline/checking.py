@@ -12,11 +12,11 @@ from pathlib import Path
 import filelock
 
 from vendor_verifier.errors import Problem, ProblemsError, RunFolderError, StorageError, VerifierError
-from vendor_verifier.pipeline.remembering import history_trends, metric_names, remember
+from vendor_verifier.pipeline.remembering import history_trends, identity_changes, metric_names, remember
 from vendor_verifier.pipeline.running import RunOutcome, unfinished_vendors
 from vendor_verifier.store import FILE_MODE, FOLDER_MODE, RunFolder
 from vendor_verifier.values.check import CheckResult, CheckStatus
-from vendor_verifier.values.judgement import Threshold
+from vendor_verifier.values.judgement import Finding, Threshold
 from vendor_verifier.values.trend import Trend
 
 _AGE = re.compile(r"(\d{1,5})([hdw])")
@@ -79,9 +79,11 @@ def judge_check(
         else ()
     )
     trends: tuple[Trend, ...] = ()
+    identity: tuple[tuple[str, Finding], ...] = ()
     if history is not None and outcome.signal_number is None:
         try:
             trends = history_trends(history, metrics=metric_names(fail_on), until=report.run)
+            identity = identity_changes(history, report.run)
         except VerifierError as error:
             notices += [] if notices else [str(error)]
     unfinished = [*unfinished_vendors(outcome), *([outcome.limit] if outcome.limit is not None else [])]
@@ -96,6 +98,7 @@ def judge_check(
         folder=str(folder.path),
         gates=gates,
         trends=trends,
+        identity=identity,
         unfinished=tuple(unfinished),
         notices=tuple(notices),
         leaders={model.model: model.vendors[0].label for model in report.models if model.vendors},

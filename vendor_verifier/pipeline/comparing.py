@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from vendor_verifier.compare.flips import flip_counts, flips_of, setting_changes, shown_flips
+from vendor_verifier.compare.identity_since import changes_since
 from vendor_verifier.compare.ranking import RANK_METRICS
 from vendor_verifier.compare.two_runs import Side, common_samples, compare_model
+from vendor_verifier.pipeline.auditing import EntryKey, names_in
 from vendor_verifier.pipeline.request import ScoreRequest
 from vendor_verifier.pipeline.stored_trials import StoredTrials, read_trials
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.comparison import Flip, MetricChange, RunComparison
+from vendor_verifier.values.judgement import Finding, ServedNames
+
+_Changed = tuple[str, Finding]
 
 
 def compare_folders(before: RunFolder, after: RunFolder) -> RunComparison:
@@ -32,6 +37,7 @@ def compare_folders(before: RunFolder, after: RunFolder) -> RunComparison:
         flips=shown_flips(flips),
         flip_counts=flip_counts(flips),
         notes=tuple(_notes(one, other, samples)),
+        identity=tuple(_identity(names_in(before), names_in(after))),
     )
 
 
@@ -49,6 +55,11 @@ def _flips(one: StoredTrials, other: StoredTrials) -> Iterator[Flip]:
         for each in trials:
             if each.label in later:
                 yield from flips_of(model, each, later[each.label], [*one.scores])
+
+
+def _identity(before: Mapping[EntryKey, ServedNames], after: Mapping[EntryKey, ServedNames]) -> Iterator[_Changed]:
+    for model, label in sorted(before.keys() & after.keys()):
+        yield from ((model, finding) for finding in changes_since(label, before[model, label], after[model, label]))
 
 
 def _notes(one: StoredTrials, other: StoredTrials, samples: list[str]) -> Iterator[str]:

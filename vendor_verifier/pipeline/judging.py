@@ -16,6 +16,7 @@ from vendor_verifier.compare.bootstrap import bootstrap
 from vendor_verifier.compare.break_even import break_evens
 from vendor_verifier.compare.columns import Columns
 from vendor_verifier.compare.estimates import estimates_of
+from vendor_verifier.compare.identity_since import served_names
 from vendor_verifier.compare.judging import judge_ranking
 from vendor_verifier.compare.noise_floor import gap, noise_floor
 from vendor_verifier.compare.panel import build_panel
@@ -99,7 +100,14 @@ def _judge_model(model: _Model, report: Report, rng: np.random.Generator) -> Mod
         bill_findings(model.audits, money, model.samples),
         who_answered(model.audits),
     )
-    return replace(compared, findings=tuple(found), money=money, prices=model.prices, blame=_blame(model))
+    return replace(
+        compared,
+        findings=tuple(found),
+        money=money,
+        prices=model.prices,
+        blame=_blame(model),
+        served={label: served_names(audit.rows.values()) for label, audit in model.audits.items() if audit.rows},
+    )
 
 
 def _compare(

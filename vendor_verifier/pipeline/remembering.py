@@ -6,10 +6,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from vendor_verifier.compare.figures import ALIASES, WATCHED, history_run, known_figures
+from vendor_verifier.compare.identity_since import changes_since_last
 from vendor_verifier.compare.regression import comparable, trends
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
 from vendor_verifier.history import add_run, default_history_file, read_runs
 from vendor_verifier.store import RunFolder
+from vendor_verifier.values.judgement import Finding
 from vendor_verifier.values.score import Report
 from vendor_verifier.values.trend import HistoryRun, Trend
 
@@ -31,6 +33,17 @@ def remember(folder: RunFolder, report: Report, file: Path | None) -> str | None
         return None
     run = history_run(report, str(folder.path.resolve()))
     return add_run(file, run) if run.entries else None
+
+
+def identity_changes(file: Path, run: str) -> tuple[tuple[str, Finding], ...]:
+    """(model, finding): what the answers of ``run`` call themselves otherwise than in the last run before it.
+
+    Raises:
+        UsageError: the history cannot be read, or does not hold the run.
+    """
+    runs = read_runs(file)
+    position = _position(runs, run, file)
+    return tuple(changes_since_last(runs[: position + 1]))
 
 
 def metric_names(words: Iterable[str]) -> tuple[str, ...]:
@@ -78,9 +91,14 @@ def history_trends(
 def _until(runs: tuple[HistoryRun, ...], until: str | None, file: Path) -> tuple[HistoryRun, ...]:
     if until is None:
         return runs
-    position = next((index for index, run in enumerate(runs) if run.run == until), None)
-    if position is None:
-        raise UsageError(f"run {until} is not in the history {file}; `score RUN` adds it")
+    position = _position(runs, until, file)
     if not runs[position].complete:
         raise UsageError(f"run {until} was interrupted; half a run is not held against the history")
     return runs[: position + 1]
+
+
+def _position(runs: Sequence[HistoryRun], name: str, file: Path) -> int:
+    position = next((index for index, run in enumerate(runs) if run.run == name), None)
+    if position is None:
+        raise UsageError(f"run {name} is not in the history {file}; `score RUN` adds it")
+    return position

@@ -18,6 +18,7 @@ def comparison_lines(comparison: RunComparison) -> list[str]:
     """One line a finding; no line ends inside."""
     lines = [summary(comparison), *(f"note: {plain(note)}" for note in comparison.notes)]
     lines += _changes(comparison)
+    lines += [plain(f"identity: {model} / {each.label}: {each.statement}") for model, each in comparison.identity]
     lines += _settings(comparison)
     lines += _flips(comparison)
     if any(change.metric == "tps" or change.metric.endswith("_ms") for change in comparison.changes):

@@ -41,6 +41,8 @@ def _findings(result: CheckResult) -> Iterator[str]:
         if verdict.outcome != "PASS":
             yield plain(f"gate {verdict.outcome}: {model} / {verdict.label}: {verdict.threshold}: {verdict.reason}")
     yield from trend_lines(trend for trend in result.trends if trend.verdict in _LOUD)
+    for model, finding in result.identity:
+        yield plain(f"identity: {model} / {finding.label}: {finding.statement}")
     for sentence in result.unfinished:
         yield plain(f"incomplete: {sentence}")
     for sentence in result.notices:
@@ -82,6 +84,10 @@ def as_json(result: CheckResult) -> dict[str, Any]:
                 "runs": len(trend.nights),
             }
             for trend in result.trends
+        ],
+        "identity": [
+            {"model": model, "vendor": finding.label, "finding": finding.name, **finding.evidence}
+            for model, finding in result.identity
         ],
         "unfinished": list(result.unfinished),
         "notices": list(result.notices),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from vendor_verifier.values.judgement import GateVerdict
+from vendor_verifier.values.judgement import Finding, GateVerdict
 from vendor_verifier.values.trend import Trend
 
 CheckStatus = Literal["passed", "failed", "incomplete", "interrupted", "error"]
@@ -15,7 +15,8 @@ CheckStatus = Literal["passed", "failed", "incomplete", "interrupted", "error"]
 @dataclass(frozen=True, slots=True)
 class CheckResult:
     """``gates`` with the model each was judged for; ``unfinished`` vendors and ``notices`` in sentences; ``leaders``:
-    model → the label that ranks first. ``error`` is why nothing could be checked."""
+    model → the label that ranks first; ``identity``: by model, who answers under other names than in the last run,
+    which fails nothing. ``error`` is why nothing could be checked."""
 
     status: CheckStatus
     exit_code: int
@@ -26,4 +27,5 @@ class CheckResult:
     unfinished: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
     leaders: Mapping[str, str] = field(default_factory=dict)
+    identity: tuple[tuple[str, Finding], ...] = ()
     error: str | None = None

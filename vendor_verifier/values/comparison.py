@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from vendor_verifier.values.judgement import Estimate
+from vendor_verifier.values.judgement import Estimate, Finding
 from vendor_verifier.values.trend import Scale
 
 ChangeVerdict = Literal["improved", "same", "worse", "undecided"]
@@ -55,7 +55,11 @@ class SettingChange:
 
 @dataclass(frozen=True, slots=True)
 class RunComparison:
-    """Everything that can be said about two runs. ``flip_counts``: ``model / label / what`` → how many samples."""
+    """Everything that can be said about two runs.
+
+    ``flip_counts``: ``model / label / what`` → how many samples. ``identity``: by model, whose answers bear other
+    names.
+    """
 
     before: str
     after: str
@@ -65,3 +69,4 @@ class RunComparison:
     flips: tuple[Flip, ...] = ()
     flip_counts: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    identity: tuple[tuple[str, Finding], ...] = ()

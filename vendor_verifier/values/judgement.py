@@ -200,6 +200,14 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class ServedNames:
+    """What one entry's answers of a whole run called themselves: models and deployments (fingerprints), sorted."""
+
+    models: tuple[str, ...] = ()
+    fingerprints: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class BlameCounts:
     """Failed samples by their one cause, and the rates with and without what was not the vendor's doing.
 
@@ -237,9 +245,9 @@ class Money:
     """What a vendor's answers cost, in US dollars.
 
     ``wasted_usd`` is spent on retries of what succeeded in the end (``wasted_on_retries_usd``) and on what failed;
-    ``per_answer_usd`` is what a record costs whose every attempt is used. ``unpriced`` counts attempts whose tokens are unknown: they may have been billed and are in no sum.
-    ``reported_ratio`` = the vendor's own cost ÷ ours, over attempts with both; ``undiscounted_ratio`` the same with no
-    token cached, ``None`` unless some were.
+    ``per_answer_usd`` is what a record costs whose every attempt is used. ``unpriced`` counts attempts whose tokens are
+    unknown: they may have been billed and are in no sum. ``reported_ratio`` = the vendor's own cost ÷ ours, over
+    attempts with both; ``undiscounted_ratio`` the same with no token cached, ``None`` unless some were.
     """
 
     total_usd: float

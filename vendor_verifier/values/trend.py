@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from vendor_verifier.values.judgement import ServedNames
+
 TrendVerdict = Literal["no_verdict", "steady", "warning", "regression", "improvement"]
 Scale = Literal["ratio", "difference"]
 
@@ -22,6 +24,7 @@ class HistoryEntry:
     planned: int
     succeeded: int
     figures: Mapping[str, tuple[float, int]] = field(default_factory=dict)
+    served: ServedNames = field(default_factory=ServedNames)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,15 @@ from vendor_verifier.values.judgement import (
     NoiseFloor,
     Price,
     RankingJudgement,
+    ServedNames,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class ModelVerdict:
-    """Judgements of one model. ``intervals`` are by label, then metric; ``money``, ``prices`` and ``blame`` by label.
+    """Judgements of one model.
+
+    ``intervals`` are by label, then metric; ``money``, ``prices``, ``blame`` and ``served`` by label.
 
     A renderer shows the parts that are there and says nothing of the others.
     """
@@ -35,4 +38,5 @@ class ModelVerdict:
     money: Mapping[str, Money] = field(default_factory=dict)
     prices: Mapping[str, Price] = field(default_factory=dict)
     break_evens: tuple[BreakEven, ...] = ()
+    served: Mapping[str, ServedNames] = field(default_factory=dict)
     blame: Mapping[str, BlameCounts] = field(default_factory=dict)
