@@ -44,6 +44,23 @@ def test_scores_equal_the_local_run_s_and_records_say_where_from(site: Site, clu
     assert statistics.median(site.ttft_ms("there")) - statistics.median(site.ttft_ms("here")) < 15
 
 
+def test_a_redacted_run_leaves_no_text_on_any_machine(site: Site, cluster: Cluster) -> None:
+    """Scores are those of an open run here; neither the run's folder nor the logs of scheduler and workers hold a word
+    that was asked or answered, and the open run shows that there were some."""
+    site.configure("official: faithful", "poor: quantised", samples=40, baseline=True)
+    assert site.run("open")[0] == 0
+    code, err = site.run("closed", *DASK, cluster.address, "--redact-content")
+    assert code == 0, err
+    assert site.decisions("closed") == site.decisions("open")
+
+    def found(*folders: Path) -> set[bytes]:
+        files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+        return {word for word in (b"Please look up", b"look_up") for path in files if word in path.read_bytes()}
+
+    assert found(site.folder / "open") == {b"Please look up", b"look_up"}
+    assert found(site.folder / "closed", cluster.folder) == set()
+
+
 def test_limits_hold_over_all_workers(site: Site, cluster: Cluster) -> None:
     """The vendor's own log shows neither more in flight nor more in a second than one machine would be allowed."""
     site.configure("official: faithful", "twin: slow", settings="concurrency: 3\nrpm: 1800", samples=60)
