@@ -73,10 +73,12 @@ def test_an_open_loop_is_not_capped_unless_somebody_says_so() -> None:
 
 
 def test_what_a_shape_will_ask_is_foreseen() -> None:
-    """As planned without a time; rate × time; a schedule's lines without its warm-up; else nobody knows."""
+    """As planned without a time; what is due in it, also while the rate grows and at random; else nobody knows."""
     schedule = tuple(Due(float(n)) for n in range(10))
     assert foreseen(LoadShape(request_rate=4, warmup=3), 12) == 12
     assert foreseen(LoadShape(request_rate=4, duration_s=2.5), 12) == 10
+    assert foreseen(LoadShape(request_rate=4, duration_s=4, ramp_up_s=4), 12) == 8
+    assert foreseen(LoadShape(request_rate=50, arrival="poisson", duration_s=20), 12, 3) == pytest.approx(1000, abs=150)
     assert foreseen(LoadShape(schedule=schedule, warmup=2), 12) == 8
     assert foreseen(LoadShape(schedule=schedule, warmup=2, duration_s=3), 12) == 3
     assert foreseen(LoadShape(duration_s=2), 12) is None

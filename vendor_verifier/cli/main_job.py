@@ -60,7 +60,7 @@ def _print_plan(prepared: Prepared) -> None:
         lines.append("  " + plain("; ".join(words)))
     told = told_load(plan.load)
     lines += [plain(load_words(told))] if told is not None else []
-    numbers = [foreseen(plan.load, plan.records_of(entry)) for entry in plan.entries]
+    numbers = [foreseen(plan.load, plan.records_of(entry), plan.seed) for entry in plan.entries]
     aside = (plan.load.warmup + plan.load.cooldown) * len(plan.entries)
     whole = (
         "as many requests as the vendors answer in time"
@@ -72,7 +72,7 @@ def _print_plan(prepared: Prepared) -> None:
 
 
 def _number(plan: Plan, entry: Entry) -> str:
-    found = foreseen(plan.load, plan.records_of(entry))
+    found = foreseen(plan.load, plan.records_of(entry), plan.seed)
     return "as many as are answered in time:" if found is None else str(found)
 
 

@@ -144,7 +144,7 @@ def _rounds(plan: Plan, entry: Entry, assumptions: Assumptions) -> float:
     samples = samples_of(plan)
     if not plan.load.is_shaped or not samples:
         return plan.repeat_of(entry)
-    counted = foreseen_records(plan.load, plan.records_of(entry))
+    counted = foreseen_records(plan.load, plan.records_of(entry), plan.seed)
     if counted is None:
         places = entry.concurrency or plan.request_concurrency
         counted = places * math.ceil((plan.load.duration_s or 0.0) / assumptions.answer_s)

@@ -6,6 +6,7 @@ import difflib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from vendor_verifier.loaders.schedule import read_schedule
 from vendor_verifier.pipeline.request import LoadRequest
 from vendor_verifier.run.descriptors import most_connections
 from vendor_verifier.run.local import RunEnd
+from vendor_verifier.run.schedule import due_times
 from vendor_verifier.values.plan import Entry, ExecutorChoice, LoadShape, Plan, Task
 
 # Requests in flight per account, where nobody says: of a closed loop, and the most of an open one.
@@ -87,24 +89,23 @@ def told_load(load: LoadShape) -> dict[str, Any] | None:
     return told
 
 
-def foreseen(load: LoadShape, planned: int) -> int | None:
-    """How many counted requests an entry will get, of ``planned`` without a shape; None where the vendor decides."""
-    if load.schedule:
-        counted = load.schedule[load.warmup :]
-        until_s = math.inf if load.duration_s is None else counted[0].at_s + load.duration_s
-        return sum(due.at_s < until_s for due in counted)
-    if load.duration_s is None:
+def foreseen(load: LoadShape, planned: int, seed: int = 0) -> int | None:
+    """How many counted requests an entry will get, of ``planned`` without a time; None where the vendor decides."""
+    if not load.plans_by_doing:
         return planned
-    if load.request_rate is None:
+    if not load.is_open:
         return None
-    return math.ceil(load.request_rate * load.duration_s)
+    counted = islice(due_times(load, seed), load.warmup, None)
+    first = next(counted).at_s
+    until_s = math.inf if load.duration_s is None else first + load.duration_s
+    return 1 + sum(1 for _ in takewhile(lambda due: due.at_s < until_s, counted))
 
 
 def due_in(plan: Plan, items: int) -> int | None:
     """How many records are due in all, ``items`` without a shape; None where the vendors' speed decides."""
     if not plan.load.plans_by_doing:
         return items
-    each = foreseen(plan.load, 0)
+    each = foreseen(plan.load, 0, plan.seed)
     return None if each is None else each * len(plan.entries)
 
 
