@@ -102,6 +102,7 @@ async def measure(client: Client, port: int, streams: int, seconds: float) -> Ca
     async def one_after_the_other() -> None:
         # The first answer waits for all the connections to be opened, which no run does at one moment.
         await _ask(client, port, _Errors())
+        await _ask(client, port, errors)
         while time.perf_counter() < began_s + seconds:
             await _ask(client, port, errors)
 
@@ -133,7 +134,7 @@ def _hold_against_stamps(timing: Timing, response: Response, errors: _Errors) ->
 
 def _result(streams: int, seconds: float, errors: _Errors) -> Calibration:
     if not errors.ttft:
-        return Calibration(streams, seconds, reason=next(iter(errors.failures), "no answer came in time")[:200])
+        return Calibration(streams, seconds, reason=next(iter(errors.failures))[:200])
     if min(errors.ttft) < -_CLOCKS_AGREE_MS:
         return Calibration(streams, seconds, reason="the clocks of two processes of this machine do not agree")
     return Calibration(streams, seconds, distribution(errors.ttft), distribution(errors.gaps))
