@@ -26,6 +26,7 @@ from vendor_verifier.pipeline.judges import ready_suite
 from vendor_verifier.pipeline.manifest import now_text
 from vendor_verifier.pipeline.planning import Prepared
 from vendor_verifier.pipeline.simulation import with_simulated_vendors
+from vendor_verifier.run.descriptors import ensure_descriptors
 from vendor_verifier.run.guarded_spending import GuardedSpending
 from vendor_verifier.run.journal import Journal
 from vendor_verifier.scrub import Scrubber
@@ -88,11 +89,14 @@ def measure_capacity(
     ``on_point`` is told of every level when it is judged, ``on_record`` of every counted answer as it comes.
 
     Raises:
-        ProblemsError: a limit that cannot be meant, or a budget that does not even cover the unloaded level.
+        UsageError: a limit that cannot be meant, a budget that does not even cover the unloaded level, or more
+            requests in flight than this machine has open files for.
         RunFolderError: the folder holds something already.
         StorageError: the disk refused a write; every record written before stays.
     """
     thresholds = read_limits(request.limits, request.kind)
+    if request.kind == "concurrency":
+        ensure_descriptors(int(request.highest))
     bounds = _bounds(request, prepared)
     plan = replace(prepared.plan, max_cost_usd=request.max_cost_usd)
     guard = GuardedSpending(max_cost_usd=request.max_cost_usd, costs=costs_of(plan))

@@ -18,6 +18,7 @@ from vendor_verifier.pipeline.judges import ready_suite
 from vendor_verifier.pipeline.planning import Prepared
 from vendor_verifier.pipeline.sending import has_uvloop
 from vendor_verifier.pipeline.wires import wire_of
+from vendor_verifier.run.descriptors import most_connections
 from vendor_verifier.run.drive import Line
 from vendor_verifier.run.engine import WorkItem
 from vendor_verifier.run.guarded_spending import GuardedSpending
@@ -26,10 +27,11 @@ from vendor_verifier.run.local import RunEnd, run_local
 from vendor_verifier.run.loop_lag import MAX_CORE_SHARE, STALL_NS
 from vendor_verifier.run.pacing import LocalLimiter
 from vendor_verifier.run.quiet_collector import quiet_collector
+from vendor_verifier.run.retry import stops_vendor
 from vendor_verifier.scrub import Scrubber
 from vendor_verifier.values.capacity import EndReason, LoadKind, Sitting, Stage
 from vendor_verifier.values.plan import Arrival, Entry, LoadShape, Plan, RetryRules
-from vendor_verifier.values.record import Record
+from vendor_verifier.values.record import Failure, Record
 
 # Where requests come by the clock, a vendor that does not keep up collects them; beyond this many they wait here.
 MOST_IN_FLIGHT = 1000
@@ -78,7 +80,7 @@ def send_level(
     send = partial(run_local, plan, items, name, emit, bench.scrubber, limiter=limiter)
     with quiet_collector():
         end: RunEnd = anyio.run(send, backend_options={"use_uvloop": has_uvloop()})
-    cut, words = _cut(end, bench.guard, own)
+    cut, words = why_cut(end, bench.guard, own.account, stage, records)
     core_share = None if end.loop is None else end.loop.core_share
     lag_ms = _lag_ms(end)
     sitting = Sitting(
@@ -100,7 +102,8 @@ def send_level(
 def _level_plan(bench: Bench, entry: Entry, stage: Stage, level: float) -> Plan:
     """One vendor, one level: by places, or by the clock; without load it is one request after the other."""
     by_clock = stage == "level" and bench.kind == "rate"
-    places = MOST_IN_FLIGHT if by_clock else int(level) if stage == "level" else 1
+    at_most = min(MOST_IN_FLIGHT, most_connections())
+    places = at_most if by_clock else int(level) if stage == "level" else 1
     aside = aside_at(level) if stage == "level" else 1
     load = LoadShape(
         request_rate=level if by_clock else None,
@@ -139,12 +142,24 @@ def _lag_ms(end: RunEnd) -> float | None:
     return max((lag for lag in found if lag is not None), default=None)
 
 
-def _cut(end: RunEnd, guard: GuardedSpending, entry: Entry) -> tuple[EndReason | None, str | None]:
-    """Why not everything was sent, and what is known about it."""
+def why_cut(
+    end: RunEnd, guard: GuardedSpending, account: str, stage: Stage, records: Sequence[Record]
+) -> tuple[EndReason | None, str | None]:
+    """Why not everything was sent, and what is known about it.
+
+    A vendor that cannot be reached any more is stopped by the limiter, but under load that is no accident: it is how
+    this level fails, and the search goes on below it.
+    """
     if end.signal_number is not None:
         return "interrupted", None
-    if entry.account in end.stopped:
-        return "stopped", f"the vendor was stopped: {end.stopped[entry.account]}"
+    if account in end.stopped:
+        words = f"the vendor was stopped: {end.stopped[account]}"
+        is_refused = any(failure is not None and stops_vendor(failure) for failure in map(_failure, records))
+        return ("stopped" if is_refused or stage != "level" else None), words
     if guard.is_late:
         return "time", None
     return ("cost", None) if guard.reason is not None else (None, None)
+
+
+def _failure(record: Record) -> Failure | None:
+    return None if record.final is None else record.final.failure
