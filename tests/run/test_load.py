@@ -9,15 +9,23 @@ from collections.abc import Sequence
 
 import anyio
 import pytest
-from asking import QUICK, Ran, entry, run
+from asking import QUICK, Plain, Ran, entry, plan_of, run, samples
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text, whole
 
 from vendor_verifier.metrics.distribution import percentile
-from vendor_verifier.metrics.schedule import ttft_from_schedule_ms
+from vendor_verifier.metrics.schedule import e2e_from_schedule_ms, ttft_from_schedule_ms
 from vendor_verifier.metrics.ttft_ms import ttft_ms
+from vendor_verifier.run.drive import Line
+from vendor_verifier.run.engine import WorkItem
 from vendor_verifier.run.load import LoadReport
+from vendor_verifier.run.local import run_local
+from vendor_verifier.scrub import Scrubber
+from vendor_verifier.suites.base import Play
 from vendor_verifier.values.plan import Due, LoadShape, RetryRules
 from vendor_verifier.values.record import Record
+from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.score import Score
+from vendor_verifier.wire.openai_chat import OpenAIChat
 
 pytestmark = pytest.mark.anyio
 
@@ -251,3 +259,36 @@ async def test_vendors_one_after_the_other_each_get_the_whole_shape(server: Faul
     )  # fmt: skip
     assert server.most_vendors_in_flight == 1
     assert len(server.by_vendor("a")) == len(server.by_vendor("b")) == 12
+
+
+class Talk:
+    """An evaluation of three turns."""
+
+    name = "trigger"
+
+    def play(self, sample: Sample) -> Play:
+        for _ in range(3):
+            yield sample.turn
+        return lambda: Score("trigger")
+
+
+async def test_further_turns_follow_by_themselves(server: FaultServer) -> None:
+    """Only first turns keep the schedule; the others follow their own answer at once, and all are timed from when the
+    conversation was due."""
+    server.answer = lambda _: after(0.1)
+    one, asked = entry(server, "a"), samples(4)
+    line = Line(one, Plain(), OpenAIChat())
+    records: list[Record] = []
+    plan = plan_of([one], asked, load=LoadShape(request_rate=20), request_concurrency=UNCAPPED, limits=QUICK)
+    work = [WorkItem(line, Talk(), sample, 0) for sample in asked]
+    await run_local(plan, work, "run", records.extend, Scrubber())
+    assert len(server.seen) == 12
+    for record in records:
+        scheduled = [turn.attempts[0].timing for turn in record.turns]
+        waited_ms = [-timing.scheduled_ns / 1e6 for timing in scheduled if timing and timing.scheduled_ns is not None]
+        assert waited_ms == sorted(waited_ms)
+        assert waited_ms[1] >= 100
+        assert waited_ms[2] >= 200
+        total = e2e_from_schedule_ms(record)
+        assert total is not None
+        assert total >= 300

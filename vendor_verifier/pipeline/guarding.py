@@ -78,7 +78,7 @@ def ending_warnings(manifest: Mapping[str, Any]) -> Iterator[str]:
         )
     yield from _loss_warnings(manifest.get("executors") or ())
     yield from _load_warnings(manifest.get("load") or {})
-    yield from _loop_warnings(manifest.get("event_loop") or {})
+    yield from _loop_warnings(manifest.get("event_loop") or {}, _less_of((manifest.get("settings") or {}).get("load")))
     if manifest.get("redacted"):
         yield "content is left out: prompts, answers and what is expected are shown as digests"
 
@@ -89,7 +89,8 @@ def _load_warnings(load: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
         if told["held_back"]:
             yield (
                 f"{label}: {told['held_back']} requests found {told['cap']} others under way when they were due and "
-                "began late; times from the schedule hold it, times from sending do not"
+                "began late (--request-concurrency, else the files this system lets a process open); times from the "
+                "schedule hold the wait, times from sending do not"
             )
         elif (told["lag_p99_ms"] or 0.0) > STALL_NS / 1e6:
             yield (
@@ -110,18 +111,27 @@ def _loss_warnings(executors: Iterable[Mapping[str, Any]]) -> Iterator[str]:
             )
 
 
-def _loop_warnings(loop: Mapping[str, Any]) -> Iterator[str]:
+def _less_of(load: Mapping[str, Any] | None) -> str:
+    """What to do about a process that has too much to do; a load of a shape cannot be shared by several."""
+    if not load:
+        return "add --workers auto, or lower --request-concurrency"
+    if load.get("schedule"):
+        return "replay a schedule with fewer requests a second"
+    return "lower --request-rate" if load.get("request_rate") else "lower --request-concurrency"
+
+
+def _loop_warnings(loop: Mapping[str, Any], advice: str) -> Iterator[str]:
     """Where the run was more than this process could time truthfully."""
     p99_ms, core_share = loop.get("p99_ms"), loop.get("core_share")
     if p99_ms is not None and p99_ms > STALL_NS / 1e6:
         yield (
             f"times are doubtful: the event loop was late by {p99_ms:.0f} ms at p99 (rows under way in a stall are "
-            "flagged loop_lag); add --workers auto, or lower --request-concurrency"
+            f"flagged loop_lag); {advice}"
         )
     if core_share is not None and core_share > MAX_CORE_SHARE:
         yield (
             f"client-limited: sending used {core_share:.0%} of a core, and above {MAX_CORE_SHARE:.0%} time stamps come "
-            "late; add --workers auto, or lower --request-concurrency"
+            f"late; {advice}"
         )
 
 

@@ -1,0 +1,54 @@
+"""Warnings about a load that was not the one asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from vendor_verifier.pipeline.guarding import ending_warnings
+
+OFFERED = {
+    "begun": 100, "repetitions": 1, "most_under_way": 9, "cap": 8, "held_back": 0, "warmup": 4, "warmup_failed": 0,
+    "cooldown": 0, "cooldown_failed": 0, "lag_p50_ms": 1.0, "lag_p99_ms": 50.0, "lag_max_ms": 60.0,
+}  # fmt: skip
+
+
+def warnings(**changes: Any) -> list[str]:
+    return list(ending_warnings({"load": {"m: a": OFFERED | changes}}))
+
+
+def test_a_load_that_was_kept_is_no_warning() -> None:
+    """Up to 50 ms late at p99 and nothing held back says nothing; neither does a closed loop, which has no lag."""
+    assert warnings() == []
+    assert warnings(lag_p50_ms=None, lag_p99_ms=None) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"held_back": 7, "lag_p99_ms": 900.0}, "m: a: 7 requests found 8 others under way when they were due"),
+        ({"lag_p99_ms": 50.6}, "m: a: requests began late by 51 ms at p99"),
+        ({"warmup_failed": 4}, "m: a: all 4 requests of the warm-up failed"),
+    ],
+)
+def test_another_load_than_the_one_asked_for_is_told(changes: dict[str, Any], words: str) -> None:
+    """A full cap, a late process and a warm-up that warmed nothing are each one sentence."""
+    (found,) = warnings(**changes)
+    assert found.startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("load", "advice"),
+    [
+        (None, "--workers auto"),
+        ({"request_rate": 5.0}, "lower --request-rate"),
+        ({"request_rate": None, "schedule": {"count": 3, "last_s": 1.0}}, "fewer requests a second"),
+        ({"request_rate": None, "warmup": 3}, "; lower --request-concurrency"),
+    ],
+)
+def test_advice_is_something_that_can_be_done(load: dict[str, Any] | None, advice: str) -> None:
+    """A load of a shape is kept by one process, so nobody is sent to --workers, which refuses it."""
+    (found,) = ending_warnings({"settings": {"load": load}, "event_loop": {"p99_ms": 80.0, "core_share": 0.2}})
+    assert advice in found
+    assert ("--workers" in found) == (load is None)
