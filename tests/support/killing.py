@@ -57,7 +57,8 @@ class Bench:
         return [
             "--config-file-path", str(self.folder / "config.yaml"),
             "--test-file-path", str(self.folder / "samples.jsonl"),
-            "-o", str(output), "--quiet", "--retries", "0", "--baseline-repeats", "1", "--no-history", *again, *more,
+            "-o", str(output), "--quiet", "--retries", "0", "--baseline-repeats", "1", "--no-history",
+            "--no-calibration", *again, *more,
         ]  # fmt: skip
 
     @property
