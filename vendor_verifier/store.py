@@ -154,7 +154,9 @@ class RunFolder:
         try:
             manifest = json.loads(self.manifest_file.read_text(encoding="utf-8"))
         except FileNotFoundError:
-            raise RunFolderError(f"{self.path} is not a run folder: it holds no manifest.json") from None
+            found = self.path / "capacity.json"
+            hint = f"; it holds a search for capacity: capacity --from {self.path}" if found.exists() else ""
+            raise RunFolderError(f"{self.path} is not a run folder: it holds no manifest.json{hint}") from None
         except (OSError, ValueError) as error:
             raise RunFolderError(f"{self.manifest_file} cannot be read: {error}") from None
         if not isinstance(manifest, dict):

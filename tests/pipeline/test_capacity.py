@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from vendor_verifier.cli.main import run_app
+from vendor_verifier.pipeline import capacity
 from vendor_verifier.pipeline.capacity import CapacityOutcome, measure_capacity
 from vendor_verifier.pipeline.capacity_folder import judge_again
 from vendor_verifier.pipeline.capacity_request import CapacityRequest
@@ -89,6 +90,8 @@ def test_each_vendor_s_edge_and_its_cause_are_found_stored_and_found_again(
     assert "<svg" in (folder / "capacity.html").read_text(encoding="utf-8")
     assert run_app(["capacity", "--from", str(folder)]) == 0
     assert capsys.readouterr().out == told
+    assert run_app(["report", str(folder)]) == 2
+    assert f"capacity --from {folder}" in capsys.readouterr().err
     # Other limits on the same answers: what was measured at eight now holds for one, and for the other is too much.
     assert run_app(["capacity", "--from", str(folder), "--slo", "f1 >= 0.1", "--at-least", "7", "--json"]) == 1
     again = json.loads(capsys.readouterr().out)["capacity"]["vendors"]
@@ -111,6 +114,20 @@ def test_a_refusing_vendor_gets_the_level_all_the_same(place: Place) -> None:
     point = next(one for one in outcome.report.vendors[0].points if one.level == 8)
     assert point.rate_limited > point.requests / 3
     assert {len(turn.attempts) for record in records for turn in record.turns} == {1}
+
+
+def test_by_rate_requests_come_by_the_clock(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forty a second are offered whatever happens: each counted request was due at a moment, and is timed from it."""
+    monkeypatch.setitem(capacity.FILLED, "rate", 1)
+    records: list[Record] = []
+    vendor = place.measure("faithful", kind="rate", highest=40, on_record=records.append).report.vendors[0]
+    unloaded, level = vendor.points[0], vendor.points[-1]
+    assert (vendor.reason, vendor.capacity, level.level) == ("highest", 40, 40)
+    due = sorted(record.offered_s for record in records if record.offered_s is not None)
+    assert len(due) == level.requests == 40
+    assert 0.5 < due[-1] - due[0] < 2.0
+    assert unloaded.level < 40
+    assert "ttft_from_schedule_ms.p95" in [limit.threshold.subject for limit in level.limits]
 
 
 def test_our_own_process_is_named_when_it_is_the_limit(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
