@@ -100,7 +100,7 @@ async def interrupted(server: FaultServer, signals: int, number: int, grace_s: f
     return time.monotonic() - started, signal_number, succeeded
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 async def test_the_first_signal_finishes_what_is_in_flight(server: FaultServer, number: int) -> None:
     """Nothing new is sent, what was in flight is finished and recorded, and the run says what ended it."""
     server.answer = lambda seen: say(GOOD) if seen.number < 6 else after(0.5)
@@ -136,3 +136,13 @@ async def test_a_signal_does_not_wait_for_a_retry(server: FaultServer) -> None:
         seconds, _, succeeded = await interrupted(server, 1, signal.SIGINT, 60)
     assert succeeded == [True] * 6
     assert seconds < 1.5
+
+
+async def test_a_run_that_shall_outlive_its_terminal_does(server: FaultServer) -> None:
+    """What was started with ``nohup`` goes on when the terminal closes."""
+    server.answer = lambda _seen: after(0.01)
+    ignoring = "import signal\nsignal.signal(signal.SIGHUP, signal.SIG_IGN)\n" + CHILD
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(globals(), "CHILD", ignoring)
+        _, signal_number, succeeded = await interrupted(server, 1, signal.SIGHUP, 5)
+    assert (signal_number, succeeded) == (None, [True] * 40)

@@ -50,7 +50,7 @@ class Executor(Protocol):
         """
 
     async def run(self, work: Work) -> RunEnd:
-        """Send everything; the first SIGINT or SIGTERM stops new requests, the second ends at once.
+        """Send everything; the first SIGINT, SIGTERM or SIGHUP stops new requests, the second ends at once.
 
         Raises:
             StorageError: a record could not be kept.

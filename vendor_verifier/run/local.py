@@ -54,7 +54,7 @@ async def run_local(
     costs: Mapping[tuple[str, str], CostOf] | None = None,
     limiter: LocalLimiter | None = None,
 ) -> RunEnd:
-    """Send every item. A first SIGINT or SIGTERM stops new requests and waits a little; a second ends at once.
+    """Send every item. A first SIGINT, SIGTERM or SIGHUP stops new requests and waits a little; a second ends at once.
 
     ``costs`` price an answer by (model, label); only a plan with ``max_cost_usd`` looks at them. A caller that brings its
     own ``limiter`` keeps the books itself: the plan's spending limits and ``RunEnd.limit`` are then of no effect.
@@ -127,8 +127,16 @@ async def interruptible(close: Callable[[], None]) -> AsyncIterator[_Interruptio
             group.cancel_scope.cancel()
 
 
+def _ending_signals() -> list[signal.Signals]:
+    """A closed terminal ends a run like Ctrl-C, unless it was started with ``nohup``."""
+    ending = [signal.SIGINT, signal.SIGTERM]
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        ending.append(signal.SIGHUP)
+    return ending
+
+
 async def _watch_signals(interruption: _Interruption, close: Callable[[], None], body: anyio.CancelScope) -> None:
-    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+    with anyio.open_signal_receiver(*_ending_signals()) as signals:
         async for number in signals:
             if interruption.signal_number is not None:
                 body.cancel()
