@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from vendor_verifier.errors import RunFolderError, StorageError
 from vendor_verifier.values.record import RECORD_SCHEMA, Record
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.wire.payload import well_formed
+from vendor_verifier.wire.tool_sets import ToolSets
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
@@ -100,6 +101,13 @@ def _read_sample(line: bytes) -> Sample:
     except msgspec.DecodeError:
         # The fast reader knows no lone surrogates; whatever else is wrong is refused here too.
         return msgspec.convert(json.loads(line), Sample)
+
+
+def _read_samples(lines: Iterable[bytes]) -> Iterator[Sample]:
+    tool_sets = ToolSets()
+    for line in lines:
+        sample = _read_sample(line)
+        yield replace(sample, turn=tool_sets.shared(sample.turn))
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +184,7 @@ class RunFolder:
         """
         path = self.samples_file(suite)
         try:
-            return tuple(_read_sample(line) for line in path.read_bytes().splitlines())
+            return tuple(_read_samples(path.read_bytes().splitlines()))
         except (OSError, ValueError) as error:
             raise RunFolderError(f"{path} cannot be read: {error}") from None
 

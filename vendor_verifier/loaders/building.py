@@ -10,7 +10,9 @@ from vendor_verifier.errors import Problem
 from vendor_verifier.loaders.base import LoadedSamples, data_error
 from vendor_verifier.loaders.json_lines import Row
 from vendor_verifier.loaders.request_row import Question, UnusableRequest
+from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample, Source, sample_id
+from vendor_verifier.wire.tool_sets import ToolSets
 
 _MAX_DEFECTS = 50
 
@@ -43,13 +45,14 @@ def build_samples(
     problems: list[Problem] = []
     defects: list[str] = []
     lines_of: dict[str, list[int]] = {}
+    tool_sets = ToolSets()
     for row in rows:
         question = row if isinstance(row, Problem) else _question(row, read_row, file, place)
         if isinstance(question, Problem):
             problems.append(question)
             continue
         assert isinstance(row, Row)
-        samples.append(_sample(question, row, dataset, lines_of))
+        samples.append(_sample(question, tool_sets.shared(question.turn), row, dataset, lines_of))
         defects += _row_defects(question, row, place)
     if problems and not skip_bad:
         raise data_error(problems)
@@ -74,13 +77,13 @@ def _question(
         return place_in(file, place, row.line, reason.key, str(reason))
 
 
-def _sample(question: Question, row: Row, dataset: str, lines_of: dict[str, list[int]]) -> Sample:
-    first = sample_id(question.turn, 1)
+def _sample(question: Question, turn: Turn, row: Row, dataset: str, lines_of: dict[str, list[int]]) -> Sample:
+    first = sample_id(turn, 1)
     known = lines_of.setdefault(first, [])
     known.append(row.line)
     return Sample(
-        id=first if len(known) == 1 else sample_id(question.turn, len(known)),
-        turn=question.turn,
+        id=first if len(known) == 1 else sample_id(turn, len(known)),
+        turn=turn,
         expected=question.expected,
         tags=question.tags,
         source=Source(dataset, row.line),

@@ -41,23 +41,24 @@ class _Unreadable(ValueError):
 
 def read_rows(lines: Iterable[bytes], file: Path) -> Iterator[Row | Problem]:
     """Every non-blank line as a row, or as the problem it has. Line numbers are physical and start at 1."""
+    pairs = _Pairs()
     for number, line in enumerate(lines, 1):
         content = line.removeprefix(_BOM)
         if not content.strip():
             continue
         try:
-            yield _row(number, content)
+            yield _row(number, content, pairs)
         except _Unreadable as problem:
             yield Problem(str(problem), file, number, problem.key)
 
 
-def _row(number: int, content: bytes) -> Row:
+def _row(number: int, content: bytes, pairs: _Pairs) -> Row:
     if len(content) > MAX_LINE_BYTES:
         raise _Unreadable(
             f"the line is longer than {MAX_LINE_BYTES // 2**20} MB; expected one request, not a whole file"
         )
     text = _decoded(content)
-    pairs = _Pairs()
+    pairs.forget()
     try:
         value = parse_json(text, object_pairs_hook=pairs.take)
     except PayloadError as error:
@@ -107,14 +108,22 @@ class _Pairs:
         self.last: tuple[str, ...] = ()
         self.inner: dict[str, None] = {}
 
-    def take(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        self.inner.update(dict.fromkeys(self.last))
+    def forget(self) -> None:
+        """Begin with another row."""
         self.last = ()
+        self.inner = {}
+
+    def take(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         built = dict(pairs)
-        if len(built) != len(pairs):
-            seen: set[str] = set()
-            self.last = tuple(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        # Nearly no object repeats a key, and this is asked of every one.
+        if self.last or len(built) != len(pairs):
+            self._note(pairs)
         return built
+
+    def _note(self, pairs: list[tuple[str, Any]]) -> None:
+        self.inner.update(dict.fromkeys(self.last))
+        seen: set[str] = set()
+        self.last = tuple(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
 
 
 def half_character(value: object) -> str | None:

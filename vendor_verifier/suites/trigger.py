@@ -38,6 +38,8 @@ class KeptCheckers:
     def __init__(self) -> None:
         self._by_sample: dict[str, ArgumentChecker] = {}
         self._by_tools: dict[bytes, ArgumentChecker] = {}
+        # Samples of one data set share what they declare alike; holding it keeps its identity its own.
+        self._by_identity: dict[int, tuple[object, ArgumentChecker]] = {}
 
     def __call__(self, sample: Sample) -> ArgumentChecker:
         checker = self._by_sample.get(sample.id)
@@ -46,6 +48,12 @@ class KeptCheckers:
         return checker
 
     def _of_tools(self, sample: Sample) -> ArgumentChecker:
+        tools = sample.turn.tools
+        if id(tools) not in self._by_identity:
+            self._by_identity[id(tools)] = (tools, self._of_equal_tools(sample))
+        return self._by_identity[id(tools)][1]
+
+    def _of_equal_tools(self, sample: Sample) -> ArgumentChecker:
         try:
             written = msgspec.json.encode(sample.turn.tools)
         except UnicodeEncodeError:

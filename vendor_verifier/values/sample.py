@@ -10,6 +10,8 @@ from typing import Any
 
 from vendor_verifier.values.request import Turn
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -42,8 +44,7 @@ def content_digest(turn: Turn) -> str:
     other settings keeps its identity.
     """
     content = [list(turn.messages), list(turn.tools), turn.parameters.get("tool_choice")]
-    canonical = json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+    return hashlib.sha256(_CANONICAL.encode(content).encode()).hexdigest()[:16]
 
 
 def sample_id(turn: Turn, occurrence: int) -> str:

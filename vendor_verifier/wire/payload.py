@@ -6,6 +6,7 @@ not a JSON error; here all of these are one refusal with a reason.
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import re
@@ -28,8 +29,8 @@ def parse_json(text: str | bytes, *, object_pairs_hook: Callable[[list[tuple[str
         PayloadError: not JSON, NaN or infinite, nested deeper than ``MAX_DEPTH``, or a number beyond reason.
     """
     try:
-        if object_pairs_hook is None and isinstance(text, str) and not text.startswith("\ufeff"):
-            value = _STRICT.decode(text)
+        if isinstance(text, str) and not text.startswith("\ufeff"):
+            value = _strict(object_pairs_hook).decode(text)
         else:
             value = json.loads(
                 text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=object_pairs_hook
@@ -64,8 +65,10 @@ def _finite(text: str) -> float:
     return value
 
 
-# What json.loads makes anew for every text; it keeps no state.
-_STRICT = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
+@functools.lru_cache(maxsize=4)
+def _strict(hook: Callable[[list[tuple[str, Any]]], Any] | None) -> json.JSONDecoder:
+    """What json.loads makes anew for every text; it keeps no state."""
+    return json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=hook)
 
 
 def _too_deep(value: object) -> bool:
