@@ -181,3 +181,39 @@ def test_a_request_budget_holds_over_all_workers(site: Site) -> None:
     waited = [record["turns"][0]["attempts"][0]["timing"] for record in site.records("paced")]
     assert max(-timing["scheduled_ns"] for timing in waited) > 2e9
     assert max(timing["first_token_ns"] for timing in waited) < 1e9
+
+
+@pytest.mark.slow  # a process that is stopped for a while
+def test_a_worker_s_late_clock_flags_its_rows_and_is_told_of(site: Site) -> None:
+    """One stands still for a moment: what it had under way is flagged, and the manifest says whose loop was late."""
+    site.configure("official: slow", settings="concurrency: 8", samples=60)
+    running = site.start("late", *WORKERS)
+    site.vendors.wait_for(12)
+    worker = workers_of(running.pid)[0]
+    os.kill(worker, signal.SIGSTOP)
+    time.sleep(0.5)
+    os.kill(worker, signal.SIGCONT)
+    _, err = running.communicate(timeout=60)
+    assert running.returncode == 0, err
+    told = {one["name"]: one["event_loop"] for one in site.manifest("late")["executors"][-1]["workers"]}
+    late = max(told, key=lambda name: told[name]["max_ms"] or 0.0)
+    assert told[late]["max_ms"] > 400
+    flagged = [
+        record["worker"]
+        for record in site.records("late")
+        if "loop_lag" in record["turns"][-1]["attempts"][-1]["response"]["anomalies"]
+    ]
+    assert late in flagged
+    assert site.manifest("late")["event_loop"]["stalls"] >= 1
+
+
+@pytest.mark.slow  # a whole command
+def test_what_a_worker_cannot_do_is_told_as_one_process_tells_it(site: Site) -> None:
+    """A usage problem that only shows where it is sent: exit 2 and the reason, not a worker that died."""
+    site.configure("official: faithful", samples=3)
+    path = site.folder / "config.yaml"
+    path.write_text(path.read_text().replace("validator: openai", "validator: gemini"))
+    code, err = site.run("refused", *WORKERS, "--client", "sdk")
+    assert code == 2
+    assert "no official SDK is used for the wire gemini" in err
+    assert "worker" not in err
