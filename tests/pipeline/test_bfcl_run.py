@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -161,17 +162,13 @@ def test_custom_rows_without_tools_need_a_word(run: Any) -> None:
     assert run("--job", job, "--tools", "tools.json", command="bfcl", output="again")[0] == 0
 
 
-def test_an_address_on_the_hub_needs_an_extra_or_a_folder(run: Any) -> None:
+def test_an_address_on_the_hub_needs_an_extra_or_a_folder(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the package that downloads, the message names the extra and the local form."""
-    try:
-        import huggingface_hub  # noqa: F401
-    except ImportError:
-        code, err = run("--bfcl-data", "hf://datasets/mine/rows")
-        assert code == 2
-        assert "agent-vendor-verifier[hf]" in err
-        assert "--bfcl-data DIR" in err
-    else:
-        pytest.skip("huggingface_hub is installed; nothing is downloaded in a test")
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    code, err = run("--bfcl-data", "hf://datasets/mine/rows")
+    assert code == 2
+    assert "agent-vendor-verifier[hf]" in err
+    assert "--bfcl-data DIR" in err
 
 
 def test_scoring_again_in_the_other_mode_and_resuming(run: Any, bench: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,6 +27,7 @@ _HOW_TO_START = (
     "no such file. Copy config_example.yaml to config.yaml and name your vendors in it, "
     "or see a run without any configuration: agent-vendor-verifier demo"
 )
+_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
 _OVERRIDES = ("temperature", "max_tokens", "extra_body")
 
 
@@ -57,6 +59,7 @@ class Configuration:
     slos: tuple[StatedGate, ...] = ()
     warnings: tuple[str, ...] = ()
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
+    tokenizers: Mapping[str, str] = field(default_factory=dict)
 
 
 def load_config(
@@ -81,6 +84,7 @@ def load_config(
     defaults = _defaults(root, findings)
     suites, gates = _suites(root, findings), _all_gates(root, findings)
     slos = tuple(_conditions(root, ("slos",), None, findings))
+    tokenizers = dict(_tokenizers(root, config_path.parent, findings))
     refused = _override_problems(wanted)
     findings.add(Problem(text, key="--" + name.replace("_", "-")) for name, text in refused.items())
     wanted = {name: value for name, value in wanted.items() if name not in refused}
@@ -94,7 +98,11 @@ def load_config(
     entries = _with_baselines(keyed.entries, drafts, findings)
     _warn(selected, findings)
     written = plain(root.items["defaults"]) if "defaults" in root.items else {}
-    return Configuration(entries, written or {}, suites, gates, slos, tuple(findings.warnings), keyed.secrets)
+    asked = {entry.model for entry in entries}
+    return Configuration(
+        entries, written or {}, suites, gates, slos, tuple(findings.warnings), keyed.secrets,
+        {model: name for model, name in tokenizers.items() if model in asked},
+    )  # fmt: skip
 
 
 def _open(path: Path) -> tuple[Findings, Table]:
@@ -169,6 +177,25 @@ def _conditions(owner: Table, path: KeyPath, model: str | None, findings: Findin
         else:
             message = f'read {describe_node(gate, place)}; expected a condition such as "f1 >= 0.9", in quotes'
             findings.problem(place, message)
+
+
+def _tokenizers(root: Table, beside: Path, findings: Findings) -> Iterator[tuple[str, str]]:
+    """(model, path or hub name) of the models that name a tokenizer; a path counts from the config's folder."""
+    for model, section in root.items.items():
+        node = section.items.get("tokenizer") if model not in RESERVED and isinstance(section, Table) else None
+        if not isinstance(node, Scalar) or node.kind != "text":
+            continue  # what is no text is refused with the rest of the model
+        path = beside / Path(node.raw).expanduser()
+        if path.is_file() or (path / "tokenizer.json").is_file():
+            yield model, str(path)
+        elif _HUB_NAME.fullmatch(node.raw):
+            yield model, node.raw
+        else:
+            message = (
+                f"read {shown(node.raw)}; expected a tokenizer.json, a folder that holds one, or a name on the hub such "
+                "as `moonshotai/Kimi-K2-Instruct`"
+            )
+            findings.problem((model, "tokenizer"), message)
 
 
 def _override_problems(overrides: Mapping[str, Any]) -> dict[str, str]:

@@ -73,6 +73,7 @@ class ModelSection(BaseModel):
 
     vendors: list[Any] = Field(min_length=1)
     gates: Any = None  # read with those of all models
+    tokenizer: str | None = Field(default=None, min_length=1, max_length=1000)
 
 
 _ENTRY_ONLY = tuple(name for name in VendorEntry.model_fields if name not in Settings.model_fields)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from vendor_verifier.pipeline.recounting import FILE as RECOUNT
 from vendor_verifier.reports import REPORTS
 from vendor_verifier.store import RunFolder
 
 HASHES = "SHA256SUMS"
 MANIFEST, RECORDS, SCORES = "manifest.json", "records.jsonl", "scores.json"
-_EVIDENCE = (MANIFEST, RECORDS, "records.jsonl.corrupt", "duplicates.jsonl")
+_EVIDENCE = (MANIFEST, RECORDS, RECOUNT, "records.jsonl.corrupt", "duplicates.jsonl")
 _NAMED = frozenset({HASHES, *_EVIDENCE, *(form.file_name for form in REPORTS)})
 _PAGES = "bfcl"
 _TOP = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")

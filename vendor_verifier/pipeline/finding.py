@@ -12,6 +12,7 @@ from vendor_verifier.compare.billing import (
     prompt_pairs,
     prompt_token_findings,
     prompt_tokens,
+    recount_finding,
     same_counter_findings,
 )
 from vendor_verifier.compare.caching import shared_beginnings, unexplained_cache_finding
@@ -24,9 +25,15 @@ from vendor_verifier.values.sample import Sample
 
 
 def bill_findings(
-    audits: Mapping[str, Audit], money: Mapping[str, Money], samples: Sequence[Sample]
+    audits: Mapping[str, Audit],
+    money: Mapping[str, Money],
+    samples: Sequence[Sample],
+    recounted: Mapping[str, Mapping[str, tuple[int, int]]],
 ) -> Iterator[Finding]:
-    """What each vendor's own bill says, without comparing it with another's; ``samples`` are all that were asked."""
+    """What each vendor's own bill says, without comparing it with another's.
+
+    ``samples`` are all that were asked; ``recounted``: label → sample → (reported, counted) output tokens.
+    """
     shares: dict[str, float] | None = None
     for label, audit in audits.items():
         claims = audit.cached_once()
@@ -37,9 +44,15 @@ def bill_findings(
             hidden_reasoning_finding(label, ((key[1], *told) for key, told in audit.reasoning.items())),
             cache_finding(label, ((key[1], *told) for key, told in audit.cached.items())),
             unexplained_cache_finding(label, claims, shares or {}),
+            _recount_finding(label, recounted.get(label, {})),
             cost_finding(label, money[label]) if label in money else None,
         )
         yield from (finding for finding in found if finding is not None)
+
+
+def _recount_finding(label: str, counts: Mapping[str, tuple[int, int]]) -> Finding | None:
+    reported, counted = ({name: float(pair[place]) for name, pair in counts.items()} for place in (0, 1))
+    return recount_finding(label, reported, counted)
 
 
 def prompt_findings(trials: Sequence[Trials], baseline: str | None) -> Iterator[Finding]:

@@ -26,6 +26,7 @@ from vendor_verifier.pipeline.auditing import Audit, Audits
 from vendor_verifier.pipeline.finding import bill_findings, conduct, prompt_findings, who_answered
 from vendor_verifier.pipeline.gating import judge_panel, own_metrics, read_gates
 from vendor_verifier.pipeline.pricing import money_of, prices_of, with_costs
+from vendor_verifier.pipeline.recounting import Recounted
 from vendor_verifier.pipeline.stored_trials import StoredTrials, trials_in
 from vendor_verifier.values.judgement import BlameCounts, Money, Price
 from vendor_verifier.values.sample import Sample
@@ -48,6 +49,7 @@ class _Model:
     audits: Mapping[str, Audit]
     prices: Mapping[str, Price]
     samples: Sequence[Sample]
+    recounted: Mapping[str, Mapping[str, tuple[int, int]]]
 
     @property
     def baseline(self) -> str | None:
@@ -55,9 +57,13 @@ class _Model:
 
 
 def judge_report(
-    report: Report, columns: Mapping[EntryKey, Columns], samples: Mapping[str, Sequence[Sample]], audits: Audits
+    report: Report,
+    columns: Mapping[EntryKey, Columns],
+    samples: Mapping[str, Sequence[Sample]],
+    audits: Audits,
+    recounts: Mapping[str, Recounted],
 ) -> dict[str, ModelVerdict]:
-    """The verdict on every model of ``report``; ``samples`` by suite, without those apart.
+    """The verdict on every model of ``report``; ``samples`` by suite, without those apart, ``recounts`` by model.
 
     Neighbours in time may be alike, so that everything is resampled in the order in which samples were sent.
 
@@ -82,6 +88,7 @@ def judge_report(
             audits={label: audits.of(model.model, label) for label in labels},
             prices=dict(prices_of(model.model, labels, audits.entries, report.manifest)),
             samples=asked,
+            recounted=recounts[model.model].vendors if model.model in recounts else {},
         )
         verdicts[model.model] = _judge_model(part, report, np.random.default_rng(abs(seed)))
     return verdicts
@@ -97,7 +104,7 @@ def _judge_model(model: _Model, report: Report, rng: np.random.Generator) -> Mod
     found = chain(
         conduct(model.columns, model.baseline, compared.ranking, compared.gaps),
         prompt_findings(trials, model.baseline),
-        bill_findings(model.audits, money, model.samples),
+        bill_findings(model.audits, money, model.samples, model.recounted),
         who_answered(model.audits),
     )
     return replace(

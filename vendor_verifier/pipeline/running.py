@@ -20,6 +20,7 @@ from vendor_verifier.pipeline.guarding import costs_of, ending
 from vendor_verifier.pipeline.judges import ready_suite
 from vendor_verifier.pipeline.manifest import new_manifest, now_text, refuse_other_plan, with_executor
 from vendor_verifier.pipeline.planning import Prepared
+from vendor_verifier.pipeline.recounting import recount
 from vendor_verifier.pipeline.redacting import keeps_texts, redactor
 from vendor_verifier.pipeline.request import RunRequest
 from vendor_verifier.pipeline.scoring import score_folder, write_reports
@@ -99,6 +100,7 @@ def run(
         manifest["entries"] = with_begun(manifest["entries"], prepared.plan, end)
         manifest |= with_executor(manifest, sent.executor)
         folder.write_manifest(manifest)
+        recount(folder, prepared.configuration.tokenizers, redacted=prepared.plan.redact_content)
     report = score_folder(folder)
     write_reports(folder, report, language=request.language)
     write_bfcl_pages(folder)

@@ -22,6 +22,7 @@ from vendor_verifier.pipeline.guarding import ending_warnings
 from vendor_verifier.pipeline.judges import ready_suite, unjudged_reasons
 from vendor_verifier.pipeline.judging import judge_report
 from vendor_verifier.pipeline.manifest import entry_infos, is_by_doing, stored_manifest
+from vendor_verifier.pipeline.recounting import read_recount, recount_troubles
 from vendor_verifier.pipeline.request import ScoreRequest, score_request
 from vendor_verifier.reports import REPORTS
 from vendor_verifier.reports.html.texts import Language
@@ -71,6 +72,8 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
     warnings: list[str] = list(manifest.get("warnings", ()))
     warnings += ending_warnings(manifest)
     stored = _tasks(folder, manifest)
+    recounts = read_recount(folder)
+    warnings += recount_troubles(recounts)
     warnings += [f"sample left out: {skipped}" for task in stored for skipped in task["skipped"]]
     played = [_played(folder, task) for task in stored]
     suites = {task["suite"]: _judge(task, known.samples, folder) for task, known in zip(stored, played, strict=True)}
@@ -119,7 +122,7 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
         # Records are read while scoring, so what cannot be read is only known now.
         warnings=(*report.warnings, *unreadable),
         details=details.finished(),
-        verdicts=judge_report(report, columns, samples, audits),
+        verdicts=judge_report(report, columns, samples, audits, recounts),
     )
 
 

@@ -1,0 +1,133 @@
+"""Counts the output tokens of stored answers with the model's own tokenizer, once, at the end of a run.
+
+The counts are kept beside the records, so that scoring needs neither the tokenizer nor its library, here or elsewhere.
+Only plain texts are counted: how a template writes tool calls down is not known here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from vendor_verifier.errors import RunFolderError
+from vendor_verifier.metrics.usage import reported_usage
+from vendor_verifier.store import RunFolder
+from vendor_verifier.values.record import Record
+
+FILE = "recount.json"
+INSTALL = "install 'agent-vendor-verifier[tokenizer]'"
+_NO_TEXTS = "the run stored no texts"
+Count = Callable[[Sequence[str]], list[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Recounted:
+    """One model's answers: label → sample → (reported, counted) output tokens; ``trouble`` is why there are none."""
+
+    tokenizer: str
+    sha256: str = ""
+    trouble: str | None = None
+    vendors: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
+
+
+def recount(folder: RunFolder, tokenizers: Mapping[str, str], *, redacted: bool = False) -> None:
+    """Count every model that has a tokenizer (a file, a folder with ``tokenizer.json``, or a hub name) and keep it.
+
+    Raises:
+        StorageError: the disk refused.
+    """
+    if tokenizers:
+        found = {model: _recounted(folder, model, name, redacted=redacted) for model, name in tokenizers.items()}
+        folder.write(FILE, msgspec.json.encode({model: asdict(each) for model, each in found.items()}))
+
+
+def read_recount(folder: RunFolder) -> dict[str, Recounted]:
+    """What was counted, by model; empty where nothing was to be.
+
+    Raises:
+        RunFolderError: the file is damaged.
+    """
+    path = folder.path / FILE
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, Recounted])
+    except FileNotFoundError:
+        return {}
+    except (OSError, msgspec.DecodeError) as error:
+        raise RunFolderError(f"{path} cannot be read: {error}") from None
+
+
+def recount_troubles(found: Mapping[str, Recounted]) -> list[str]:
+    """Why output tokens were not counted, a sentence a model."""
+    return [
+        f"{model}: output tokens cannot be measured against {each.tokenizer}: {each.trouble}"
+        for model, each in found.items()
+        if each.trouble is not None
+    ]
+
+
+def _recounted(folder: RunFolder, model: str, name: str, *, redacted: bool) -> Recounted:
+    known_as = Path(name).name if Path(name).exists() else name
+    if redacted:
+        return Recounted(known_as, trouble=_NO_TEXTS)
+    try:
+        library = importlib.import_module("tokenizers")
+    except ImportError:
+        return Recounted(known_as, trouble=INSTALL)
+    try:
+        tokenizer = _load(library.Tokenizer, name)
+    except Exception as error:  # noqa: BLE001 the library raises nothing narrower
+        return Recounted(known_as, trouble=str(error).strip().partition("\n")[0][:300])
+
+    def count(texts: Sequence[str]) -> list[int]:
+        return [len(each) for each in tokenizer.encode_batch(list(texts), add_special_tokens=False)]
+
+    digest = hashlib.sha256(tokenizer.to_str().encode()).hexdigest()
+    return Recounted(known_as, digest, vendors=_counted(_texts(folder, model), count))
+
+
+def _load(kind: Any, name: str) -> Any:
+    path = Path(name)
+    if path.is_dir():
+        path /= "tokenizer.json"
+    return kind.from_file(str(path)) if path.exists() else kind.from_pretrained(name)
+
+
+def _texts(folder: RunFolder, model: str) -> dict[str, dict[str, tuple[int, str]]]:
+    """Label → sample → (reported tokens, text), of whole plain answers; the first of several counts."""
+    found: dict[str, dict[str, tuple[int, str]]] = {}
+    for record in folder.read_records(lambda _number, _reason: None):
+        told = _told(record) if record.model == model else None
+        if told is not None:
+            found.setdefault(record.label, {}).setdefault(record.sample, told)
+    return found
+
+
+def _told(record: Record) -> tuple[int, str] | None:
+    """Tokens and text of an answer without calls that ended by itself; hidden reasoning is taken off its tokens."""
+    final = record.final
+    if not record.succeeded or final is None or final.response is None:
+        return None
+    response, usage = final.response, reported_usage(final)
+    text = response.reasoning + response.text
+    if response.tool_calls or response.finish_reason != "stop" or usage.output is None or not text.strip():
+        return None
+    hidden = 0 if response.reasoning else usage.reasoning or 0
+    return max(0, usage.output - hidden), text
+
+
+def _counted(texts: Mapping[str, Mapping[str, tuple[int, str]]], count: Count) -> dict[str, dict[str, tuple[int, int]]]:
+    return {
+        label: {
+            sample: (reported, counted)
+            for (sample, (reported, _)), counted in zip(
+                told.items(), count([text for _, text in told.values()]), strict=True
+            )
+        }
+        for label, told in texts.items()
+    }
