@@ -7,8 +7,11 @@ Without atheris (it has wheels for few systems) it says so and does nothing; the
 # ruff: noqa: T201 a script says what it found
 from __future__ import annotations
 
+import gzip
+import json
 import sys
 import tempfile
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -74,7 +77,44 @@ def read_journal_line(data: bytes) -> None:
         return
 
 
-TARGETS = (read_over_every_wire, read_headers, read_config, read_journal_line)
+def read_dataset(data: bytes) -> None:
+    """A file of samples in no known format, or in each of those that there are."""
+    from vendor_verifier.errors import DataError
+    from vendor_verifier.loaders import LOADERS
+    from vendor_verifier.loaders.recognise import read_dataset_file
+
+    if not data:
+        return
+    names = [None, *(loader.name for loader in LOADERS)]
+    with suppress(DataError):
+        read_dataset_file(data[1:], dataset="d", file=Path("d.jsonl"), format=names[data[0] % len(names)])
+
+
+def read_bundle(data: bytes) -> None:
+    """An archive of a stranger: its bytes as they are, or packed, so that what is inside is reached."""
+    from vendor_verifier.errors import DataError
+    from vendor_verifier.pipeline.verifying import verify_bundle
+
+    with tempfile.NamedTemporaryFile(suffix=".tar.gz") as file:
+        file.write(data if data[:1] == b"\x1f" else gzip.compress(data, 1))
+        file.flush()
+        with suppress(DataError):
+            verify_bundle(Path(file.name), max_bytes=1_000_000)
+
+
+def mask_a_line(data: bytes) -> None:
+    """A record's line that holds any text stays a line that can be read when keys are masked in it."""
+    from vendor_verifier.scrub import Scrubber
+
+    text = data.decode("utf-8", errors="replace").replace("K", "sk-or-v1-0123456789abcdef")
+    line = json.dumps({"message": text}).encode()
+    if set(json.loads(Scrubber(["sk-or-v1-0123456789abcdef"]).bytes(line))) != {"message"}:
+        raise AssertionError("a mask broke a line")
+
+
+TARGETS = (
+    read_over_every_wire, read_headers, read_config, read_journal_line, read_dataset, read_bundle, mask_a_line,
+)  # fmt: skip
 
 
 def feed(data: bytes) -> None:
