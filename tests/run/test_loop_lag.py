@@ -6,10 +6,12 @@ import time
 
 import anyio
 import pytest
+from asking import entry, run
+from fault_server import DONE, FaultServer, Script, Seen, say, stream, text
 
 from vendor_verifier.pipeline.guarding import ending_warnings
 from vendor_verifier.run import loop_lag
-from vendor_verifier.run.loop_lag import LoopLag
+from vendor_verifier.run.loop_lag import LOOP_LAG, LoopLag
 
 
 @pytest.mark.anyio
@@ -24,6 +26,26 @@ async def test_a_stall_is_noticed_before_its_own_timer_can_tell() -> None:
         assert lag.was_stalled(began_ns)
         assert not lag.was_stalled(time.perf_counter_ns())
     assert lag.report().stalls == 1
+
+
+@pytest.mark.anyio
+async def test_rows_under_way_during_a_stall_are_flagged_and_no_others(
+    server: FaultServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was being timed while the loop stood still says so; what was asked before or after does not."""
+    # A busy machine holds loops up for 50 ms now and then.
+    monkeypatch.setattr(loop_lag, "STALL_NS", 400_000_000)
+
+    def answer(seen: Seen) -> Script:
+        if seen.number == 2:
+            time.sleep(0.6)  # this is what must be noticed: the server shares the run's loop
+        return say(stream(text("hello"), DONE))
+
+    server.answer = answer
+    ran = await run([entry(server, "a")], 5, request_concurrency=1)
+    finals = [record.final for record in ran.records]
+    flags = [LOOP_LAG in final.response.anomalies for final in finals if final and final.response]
+    assert flags == [False, False, True, False, False]
 
 
 @pytest.mark.anyio
