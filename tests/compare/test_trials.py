@@ -8,7 +8,7 @@ from vendor_verifier.compare.columns import Columns
 from vendor_verifier.compare.facts import Facts
 from vendor_verifier.compare.panel import build_panel
 from vendor_verifier.compare.thresholds import COST_METRICS, THRESHOLD_METRICS
-from vendor_verifier.compare.trials import trials_of
+from vendor_verifier.compare.trials import MEANS, trials_of
 from vendor_verifier.metrics import METRICS
 from vendor_verifier.metrics.decoding import Decoding
 from vendor_verifier.values.score import CallClass, Decision
@@ -107,3 +107,11 @@ def test_every_metric_of_the_grammar_but_costs_and_f1_is_measured(columns: Colum
     )
     found = trials_of("v", everything, PLANNED, repeat=1, complete=False)
     assert set(THRESHOLD_METRICS) - set(COST_METRICS) - {"f1"} <= set(found.ratios)
+
+
+def test_only_the_means_that_somebody_asks_for_are_held(columns: Columns) -> None:
+    """A metric that nothing judges takes no row a record; without a word all that were measured are there."""
+    asked = trials_of("v", columns, PLANNED, repeat=1, complete=False, means=["avg_ttft_ms"])
+    assert asked.ratios.keys() & MEANS.keys() == {"avg_ttft_ms"}
+    whole = trials_of("v", columns, PLANNED, repeat=1, complete=False)
+    assert whole.ratios.keys() & MEANS.keys() == {"avg_tokens", "avg_ttft_ms", "total_tokens", "ttft_ms", "e2e_ms"}

@@ -5,7 +5,7 @@ It judges nothing. F1 needs the baseline's decisions too and therefore stands ap
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from vendor_verifier.compare.columns import Columns
@@ -21,11 +21,13 @@ Part = tuple[float, float]
 TRIGGER = "trigger"
 _POSITION = {metric.name: position for position, metric in enumerate(METRICS)}
 # Metric → the column it is the mean of; speeds are ratios of sums and stand below.
-_MEANS = {
+MEANS: Mapping[str, str] = {
     "avg_tokens": "total_tokens",
     "avg_ttft_ms": "ttft_ms",
     **{metric.name: metric.name for metric in METRICS if metric.name not in ("success", "tps", "e2e_tps")},
 }
+# What is judged whether or not a threshold names it: two that rank, and one that bills are read by.
+JUDGED_MEANS: tuple[str, ...] = ("avg_tokens", "avg_ttft_ms", "input_tokens")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,21 +56,24 @@ def trials_of(
     main: Mapping[str, str] | None = None,
     begun: int | None = None,
     each: int = 0,
+    means: Collection[str] = tuple(MEANS),
 ) -> Trials:
     """The entry's columns as trials.
 
     ``planned``: suite → sample ids; ``repeat`` is this entry's own number of repetitions. In a ``complete`` run a
     planned unit without a record counts as failed and undecided. ``main`` names per suite the score to be judged.
-    ``begun`` as in ``EntryInfo``, with ``each`` records in a repetition: then nothing is missing.
+    ``begun`` as in ``EntryInfo``, with ``each`` records in a repetition: then nothing is missing. ``means`` are the
+    metrics of ``MEANS`` that somebody will ask for: each costs a row a record.
     """
     complete = complete and begun is None
     numbers = compared(repeat, begun, each)
     lost = _lost(columns, planned, repeat) if complete and columns.rows else []
     missing = planned.get(TRIGGER, ()) if complete and columns.rows else ()
     ratios: dict[str, dict[Unit, Part]] = {}
+    places = [(metric, _POSITION[MEANS[metric]]) for metric in means]
     for (suite, sample, repetition), facts in columns.rows.items():
         if facts.charged:
-            for metric, part in _parts(facts, policy, (main or {}).get(suite)):
+            for metric, part in _parts(facts, policy, (main or {}).get(suite), places):
                 _add(ratios, metric, (sample, repetition), part)
     for _, sample, repetition in lost:
         _add(ratios, "success_rate", (sample, repetition), (0.0, 1.0))
@@ -83,14 +88,16 @@ def _lost(columns: Columns, planned: Mapping[str, Sequence[str]], repeat: int) -
     return [key for key in wanted if key not in known]
 
 
-def _parts(facts: Facts, policy: SchemaPolicy, main: str | None) -> Iterable[tuple[str, Part]]:
+def _parts(
+    facts: Facts, policy: SchemaPolicy, main: str | None, places: Iterable[tuple[str, int]]
+) -> Iterable[tuple[str, Part]]:
     yield "success_rate", (float(facts.succeeded), 1.0)
     yield "first_attempt_success_rate", (float(facts.succeeded_first_try), 1.0)
     valid, counted = call_validity(facts.classes, policy)
     if counted:
         yield "schema_accuracy", (float(valid), float(counted))
-    for metric, column in _MEANS.items():
-        value = facts.values[_POSITION[column]]
+    for metric, place in places:
+        value = facts.values[place]
         if value is not None:
             yield metric, (value, 1.0)
     for metric, pooled in (("tps", facts.decoding), ("e2e_tps", facts.delivery)):

@@ -97,9 +97,9 @@ class Gaps:
         self.sum_ns += int(found.sum())
         self.least_ns = min(self.least_ns, int(found.min()))
         self.most_ns = max(self.most_ns, int(found.max()))
-        # The logarithm of 1 ns is 0 and belongs to bin 1.
-        places = np.where(found > 0, np.log(np.maximum(found, 1)) / math.log(RATIO) + 1, 0).astype(np.int64)
-        counts = np.bincount(np.minimum(places, _BINS - 1), minlength=_BINS)
+        # The logarithm of 1 ns is 0 and belongs to bin 1; what is less than that is clipped into bin 0.
+        places = np.log(np.maximum(found, 0.5)) * (1 / math.log(RATIO)) + 1
+        counts = np.bincount(np.clip(places, 0, _BINS - 1).astype(np.int64), minlength=_BINS)
         self.bins = counts if self.bins is None else self.bins + counts
         self.waiting = array("q")
 

@@ -9,7 +9,7 @@ from typing import Any
 from vendor_verifier.compare.columns import Columns
 from vendor_verifier.compare.facts import facts_of
 from vendor_verifier.compare.thresholds import REQUEST_METRICS
-from vendor_verifier.compare.trials import Trials, trials_of
+from vendor_verifier.compare.trials import JUDGED_MEANS, MEANS, Trials, trials_of
 from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.errors import RunFolderError
 from vendor_verifier.pipeline.judges import ready_suite
@@ -89,6 +89,7 @@ def trials_in(
                 main=main,
                 begun=info.begun,
                 each=each,
+                means=_means(score, info.model),
             )
             trials.setdefault(info.model, []).append(found)
     return StoredTrials(
@@ -103,6 +104,12 @@ def trials_in(
             for key, found in columns.items()
         },
     )
+
+
+def _means(score: ScoreRequest, model: str) -> list[str]:
+    """What is always judged, and what a gate names; a metric too many, for its name is in another's, does no harm."""
+    gates = " ".join(score.gates_of(model))
+    return [metric for metric in MEANS if metric in JUDGED_MEANS or metric in gates]
 
 
 def _columns(
