@@ -40,7 +40,7 @@ bench:
 	.bench/product/bin/python benchmarks/bench.py $(BENCH)
 
 bench-smoke: $(VENV)/.installed-test
-	$(BIN)/python benchmarks/cost.py --requests 5000 --rounds 3 --at-most 4
+	$(BIN)/python benchmarks/cost.py --requests 10000 --rounds 3 --at-most 4
 
 # Everything that reads what others wrote, by coverage, for a stated time. Skipped with a message where atheris has no wheel.
 FUZZ_SECONDS ?= 300
