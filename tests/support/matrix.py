@@ -106,6 +106,7 @@ BEFORE_THE_ANSWER = (
     Row("403", _status(403), "auth", "headers"),
     Row("403 of a moderation", _status(403, "flagged by moderation"), "moderation", "headers"),
     Row("400", _status(400), "bad_request", "headers"),
+    Row("400 of a context too short", _status(400, "maximum context length is 9 tokens"), "too_large", "headers"),
     Row("400 for a bad key (LiteLLM)", _status(400, "No connected db."), "bad_request", "headers", says="No connected"),
     Row("402", _status(402), "no_credit", "headers"),
     Row("404", _status(404), "not_found", "headers"),

@@ -52,6 +52,25 @@ def test_kind_of_status(status: int, kind: str) -> None:
     assert kind_of_status(status) == kind
 
 
+@pytest.mark.parametrize("status", [400, 422])
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        ("This model's maximum context length is 8192 tokens. However, you requested 9000 tokens", "too_large"),
+        ("prompt is too long: 210000 tokens > 200000 maximum", "too_large"),
+        ("context_length_exceeded", "too_large"),
+        ("The input token count exceeds the maximum number of tokens allowed", "too_large"),
+        ("Input exceeds the model's context window", "too_large"),
+        ("Invalid schema for function 'f'", None),
+        ("max_tokens must be at most 4096", None),
+        ("messages: no context was given", None),
+    ],
+)
+def test_a_question_longer_than_the_context_is_known_by_its_words(status: int, words: str, kind: str | None) -> None:
+    """Whoever serves a shorter context than the others is seen to; other refusals keep their kind."""
+    assert kind_of_status(status, words) == (kind or {400: "bad_request", 422: "unprocessable"}[status])
+
+
 def test_forbidden_by_moderation_is_not_a_wrong_key() -> None:
     """A 403 that speaks of moderation is about the prompt."""
     assert kind_of_status(403, "Your input was flagged") == "moderation"

@@ -28,6 +28,12 @@ _KIND_OF_STATUS: Mapping[int, FailureKind] = {
     529: "overloaded",
 }
 _MODERATION = re.compile(r"moderat|flagged|guardrail|content.?policy|sensitive|safety", re.IGNORECASE)
+# A question longer than the model takes; vendors say so under several statuses.
+_TOO_LONG = re.compile(
+    r"context.{0,20}(length|window|limit|exceed)|(length|window|exceed).{0,20}context|maximum.{0,20}tokens"
+    r"|(prompt|input) is too long|too many (input )?tokens",
+    re.IGNORECASE,
+)
 _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _RESET = "x-ratelimit-reset-"
 _REMAINING = "x-ratelimit-remaining-"
@@ -35,9 +41,12 @@ _SECONDS_PER = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 def kind_of_status(status: int, message: str = "") -> FailureKind:
-    """The failure kind of a status; a 403 that speaks of moderation is about the prompt, not the key."""
+    """The failure kind of a status; a 403 that speaks of moderation is about the prompt, not the key, and a 400 or 422
+    that speaks of the context's length about the question's size."""
     if status == 403 and _MODERATION.search(message):
         return "moderation"
+    if status in (400, 422) and _TOO_LONG.search(message):
+        return "too_large"
     if status in _KIND_OF_STATUS:
         return _KIND_OF_STATUS[status]
     if 300 <= status < 400:
