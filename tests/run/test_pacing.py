@@ -9,7 +9,9 @@ import pytest
 
 from vendor_verifier.run.budgets import CATCH_UP_S, Ask
 from vendor_verifier.run.pacing import Leave, LocalLimiter
+from vendor_verifier.values.event import Usage
 from vendor_verifier.values.plan import Entry
+from vendor_verifier.values.record import Attempt, Response
 from vendor_verifier.values.request import Endpoint
 
 pytestmark = pytest.mark.anyio
@@ -132,3 +134,45 @@ async def test_requests_per_minute_are_begun_at_even_distances() -> None:
     given_at.sort()
     # Leave may be late on a busy machine, and catches up by no more than is allowed for.
     assert all(at - given_at[0] >= number * 0.02 - CATCH_UP_S - 0.001 for number, at in enumerate(given_at))
+
+
+async def test_entries_of_one_account_share_its_budget_of_tokens() -> None:
+    """What one puts by the other waits for, by the smaller budget; an answer that took less lets it go on."""
+    a = replace(entry("a", "same"), tokens_per_minute=1000)
+    twin = replace(entry("twin", "same"), tokens_per_minute=9000)
+    limiter = LocalLimiter([a, twin], 5)
+    first = Ask(0, 900)
+    assert await limiter.acquire(a, first) == "go"
+    heard: list[Leave] = []
+
+    async def ask() -> None:
+        heard.append(await limiter.acquire(twin, Ask(0, 500)))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(ask)
+        await anyio.sleep(0.03)
+        assert heard == []
+        limiter.heard(a, Attempt(1, response=Response(usage=Usage(0, 1))), first)
+    assert heard == ["go"]
+
+
+async def test_who_waits_for_a_budget_is_woken_by_the_end() -> None:
+    """Nobody sleeps out a minute when there is nothing to wait for."""
+    a, b = (replace(entry(label), requests_per_minute=1, tokens_per_minute=10) for label in "ab")
+    limiter = LocalLimiter([a, b], 3)
+    heard: list[Leave] = []
+
+    async def ask(one: Entry) -> None:
+        heard.append(await limiter.acquire(one, Ask(0, 50)))
+
+    assert await limiter.acquire(a, Ask(0, 50)) == await limiter.acquire(b, Ask(0, 50)) == "go"
+    with anyio.fail_after(2):
+        async with anyio.create_task_group() as group:
+            for one in (a, a, b, b):
+                group.start_soon(ask, one)
+            await anyio.sleep(0.01)
+            limiter.stop(a, "no key")
+            await anyio.sleep(0.01)
+            assert heard == ["stopped", "stopped"]
+            limiter.close()
+    assert heard == ["stopped", "stopped", "closed", "closed"]

@@ -77,7 +77,7 @@ class LocalExecutor:
         return await run_local(work.plan, work.items, work.job.run, work.emit, work.scrubber, work.costs)
 
     def describe(self) -> Mapping[str, Any]:
-        return {"name": "local", "asked_for": self._choice.workers}
+        return {"name": "local", "asked_for": self._choice.workers, "cores": cores_here()}
 
     async def close(self) -> None:
         """Nothing to let go of."""

@@ -23,6 +23,7 @@ from vendor_verifier.run.engine import WorkItem, cut_shards
 from vendor_verifier.run.executors import Work
 from vendor_verifier.run.local import BLOCK, RunEnd, interruptible, shards_in_flight
 from vendor_verifier.run.workers.child import Child, failure_in
+from vendor_verifier.run.workers.count import cores_here
 from vendor_verifier.run.workers.process import Start
 from vendor_verifier.values.plan import ExecutorChoice
 
@@ -101,6 +102,7 @@ class WorkersExecutor:
         found: dict[str, Any] = {
             "name": "workers",
             "asked_for": self._choice.workers,
+            "cores": cores_here(),
             "workers": [
                 {"name": child.name, **(self._reports[child.name].told() if child.name in self._reports else {})}
                 for child in self._children
