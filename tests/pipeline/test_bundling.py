@@ -14,11 +14,13 @@ from typing import Any
 import pytest
 
 from vendor_verifier.errors import DataError
+from vendor_verifier.pipeline import pricing
 from vendor_verifier.pipeline.bundle_layout import is_bundled, split_member
 from vendor_verifier.pipeline.verifying import verify_bundle
 from vendor_verifier.run.journal import Journal
 from vendor_verifier.scrub import Scrubber
 from vendor_verifier.store import RunFolder
+from vendor_verifier.values.judgement import Price
 
 
 @pytest.fixture
@@ -215,3 +217,70 @@ def test_pages_of_bfcl_have_their_place() -> None:
     assert is_bundled("bfcl/rest.jsonl")
     assert is_bundled("bfcl/some model/vendor (eu).json")
     assert not is_bundled("bfcl")
+
+
+def _priced(bench: Any, monkeypatch: pytest.MonkeyPatch, *, kept: bool) -> Path:
+    """A bundle of a run of two real vendors by name, whose list price is 1 and 2 dollars; kept with the run or not."""
+    bench.configure("official: faithful", "twin: faithful")
+    bench.samples(6)
+    bench.run("--no-history")
+    folder = RunFolder(bench.folder / "run")
+    manifest = folder.read_manifest()
+    for entry in manifest["entries"]:
+        entry |= {
+            "url": "https://api.vendor.example/v1",
+            "listed_price": {"input": 1.0, "output": 2.0, "source": "list"},
+        }
+        if not kept:
+            del entry["listed_price"]
+    folder.write_manifest(manifest)
+    monkeypatch.setattr(pricing, "listed_price", lambda *_: Price(1.0, 2.0, source="list"))
+    assert bench("score", "run", "--no-history")[0] == 0
+    assert bench("bundle", "run", "-o", "priced.tar.gz")[0] == 0
+    return Path(bench.folder / "priced.tar.gz")
+
+
+def test_a_newer_price_list_changes_nothing_of_a_run_that_kept_its_prices(
+    bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No list is asked at all, in another folder and without the config."""
+    archive = _priced(bench, monkeypatch, kept=True)
+    monkeypatch.setattr(pricing, "listed_price", lambda *_: pytest.fail("a list was asked"))
+    (bench.folder / "config.yaml").unlink()
+    monkeypatch.chdir(archive.parent.parent)
+    found = verify_bundle(archive)
+    assert (found.vendors, found.notes) == (2, ())
+    spent = _scores(archive)["models"]["simulated-model"]["judgement"]["money"]["official"]
+    assert spent["total_usd"] > 0
+
+
+def test_an_older_bundle_without_prices_verifies_and_says_what_differs(
+    bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Money is reckoned at today's list and told apart from everything else, which must still come out."""
+    archive = _priced(bench, monkeypatch, kept=False)
+    monkeypatch.setattr(pricing, "listed_price", lambda *_: Price(3.0, 2.0, source="a newer list"))
+    [note] = verify_bundle(archive).notes
+    assert "figures of money differ: the run kept no list prices" in note
+    code, out, _ = bench("bundle", "--verify", archive)
+    assert code == 0
+    assert "\nnote: " in out
+
+    def worse(files: dict[str, bytes]) -> None:
+        scores = json.loads(files["scores.json"])
+        scores["models"]["simulated-model"]["vendors"]["twin"]["success_rate"] = 0.5
+        manifest = json.loads(files["manifest.json"])
+        manifest["packages"]["genai-prices"] = "0.0.1"
+        files |= {"scores.json": json.dumps(scores).encode(), "manifest.json": json.dumps(manifest).encode()}
+
+    with pytest.raises(DataError) as caught:
+        verify_bundle(_rewritten(archive, worse))
+    assert "success_rate is 0.5" in str(caught.value)
+    assert "made with genai-prices 0.0.1, here is" in str(caught.value)
+    assert "total_usd" not in str(caught.value)
+
+
+def _scores(archive: Path) -> Any:
+    with tarfile.open(archive) as source:
+        member = next(each for each in source if each.name.endswith("/scores.json"))
+        return json.loads(source.extractfile(member).read())  # type: ignore[union-attr]

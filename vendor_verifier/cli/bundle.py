@@ -40,4 +40,5 @@ def bundle_command(
     found = verify_bundle(verify)
     words = f"{found.run}: {found.files} files, {found.size_bytes:,} bytes, every hash right"
     sys.stdout.write(plain(f"{words}; {found.vendors} vendors scored again to the same numbers") + "\n")
+    sys.stdout.write("".join(f"note: {plain(note)}\n" for note in found.notes))
     return EXIT_OK

@@ -25,7 +25,7 @@ from vendor_verifier.values.plan import Plan, Task
 from vendor_verifier.values.score import EntryInfo
 
 MANIFEST_SCHEMA = 1
-_PACKAGES = ("httpx2", "anyio", "jsonschema-rs", "msgspec", "tenacity")
+_PACKAGES = ("httpx2", "anyio", "jsonschema-rs", "msgspec", "tenacity", "numpy", "scipy", "genai-prices")
 
 
 def new_manifest(run: str, prepared: Prepared, score: ScoreRequest) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def new_manifest(run: str, prepared: Prepared, score: ScoreRequest) -> dict[str,
         "tool": {"name": "agent-vendor-verifier", "version": __version__},
         "python": platform.python_version(),
         "platform": platform.platform(terse=True),
-        "packages": _versions(),
+        "packages": package_versions(),
         "created_at": now.isoformat(timespec="seconds"),
         "finished_at": None,
         "status": "running",
@@ -204,7 +204,7 @@ def _settings(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _versions() -> dict[str, str | None]:
+def package_versions() -> dict[str, str | None]:
     found: dict[str, str | None] = {}
     for package in _PACKAGES:
         try:

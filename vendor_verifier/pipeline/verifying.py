@@ -19,8 +19,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from vendor_verifier import __version__
 from vendor_verifier.errors import DataError, Problem, VerifierError
 from vendor_verifier.pipeline.bundle_layout import HASHES, MANIFEST, RECORDS, SCORES, split_member
+from vendor_verifier.pipeline.manifest import package_versions
+from vendor_verifier.pipeline.pricing import STORED
 from vendor_verifier.pipeline.scoring import score_folder
 from vendor_verifier.reports import scores_json
 from vendor_verifier.store import RunFolder
@@ -32,17 +35,23 @@ _PIECE = 1024**2
 _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 _COMPARED = ("run", "models", "settings", "dataset", "complete")
 _MOST_SHOWN = 10
+# Where prices show: sums, price lists, break-evens, and figures per request or call.
+_MONEY = re.compile(r"/judgement/(money|prices|break_evens)\b|_usd\b")
 _PLACES_FOR_CODE = ("shipped", "installed")
 
 
 @dataclass(frozen=True, slots=True)
 class VerifiedBundle:
-    """A bundle that is what it says: the run's name, how many files, their size, and how many vendors re-scored."""
+    """A bundle that is what it says: the run's name, how many files, their size, and how many vendors re-scored.
+
+    ``notes`` are differences that are nobody's doing, a sentence each.
+    """
 
     run: str
     files: int
     size_bytes: int
     vendors: int
+    notes: tuple[str, ...] = ()
 
 
 def verify_bundle(file: Path, *, max_bytes: int = MAX_BYTES) -> VerifiedBundle:
@@ -56,8 +65,8 @@ def verify_bundle(file: Path, *, max_bytes: int = MAX_BYTES) -> VerifiedBundle:
         problems = list(_hash_problems(folder, digests))
         if problems:
             raise DataError([Problem(words, file) for words in problems])
-        run, vendors = _rescored(file, RunFolder(folder))
-        return VerifiedBundle(run, len(digests), size, vendors)
+        run, vendors, notes = _rescored(file, RunFolder(folder))
+        return VerifiedBundle(run, len(digests), size, vendors, notes)
 
 
 class _Bounded:
@@ -140,17 +149,20 @@ def _hash_problems(folder: Path, digests: Mapping[str, str]) -> Iterator[str]:
     )
 
 
-def _rescored(file: Path, folder: RunFolder) -> tuple[str, int]:
-    """The run's name and how many vendors have the same scores again."""
+def _rescored(file: Path, folder: RunFolder) -> tuple[str, int, tuple[str, ...]]:
+    """The run's name, how many vendors have the same scores again, and what differs by another price list."""
     try:
         stated = json.loads((folder.path / SCORES).read_text(encoding="utf-8"))
-        folder.write_manifest(_without_paths(folder.read_manifest()))
+        manifest = _without_paths(folder.read_manifest())
+        folder.write_manifest(manifest)
         report = score_folder(folder)
     except (VerifierError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise _refused(file, f"cannot be scored: {error}") from None
     now = scores_json.scores(report)
     before = {key: stated.get(key) for key in _COMPARED} if isinstance(stated, dict) else {}
-    different = list(_differences("", before, {key: now[key] for key in _COMPARED}))
+    found = list(_differences("", before, {key: now[key] for key in _COMPARED}))
+    by_price = [each for each in found if _MONEY.search(each[0])] if _keeps_no_prices(manifest) else []
+    different = [each for each in found if each not in by_price]
     if different:
         words = [
             f"scores.json{pointer} is {old!r}, scored again {new!r}" for pointer, old, new in different[:_MOST_SHOWN]
@@ -158,8 +170,25 @@ def _rescored(file: Path, folder: RunFolder) -> tuple[str, int]:
         words += [f"… {len(different)} differences in all"] if len(different) > _MOST_SHOWN else []
         known = stated.get("warnings", ()) if isinstance(stated, dict) else ()
         words += [f"here: {warning}" for warning in now["warnings"] if warning not in known]
+        words += _other_versions(manifest)
         raise DataError([Problem(each[:500], file) for each in words])
-    return report.run, sum(len(model.vendors) for model in report.models)
+    notes = (f"{len(by_price)} figures of money differ: the run kept no list prices, and today's are others",)
+    return report.run, sum(len(model.vendors) for model in report.models), notes if by_price else ()
+
+
+def _keeps_no_prices(manifest: Mapping[str, Any]) -> bool:
+    """Whether a list price had to be looked up anew: runs of earlier versions did not keep theirs."""
+    return any(not entry.get("price") and STORED not in entry for entry in manifest["entries"])
+
+
+def _other_versions(manifest: Mapping[str, Any]) -> Iterator[str]:
+    """What made the bundle and is another here."""
+    tool = manifest.get("tool") or {}
+    made = {"agent-vendor-verifier": tool.get("version"), **(manifest.get("packages") or {})}
+    here = {"agent-vendor-verifier": __version__, **package_versions()}
+    for name, version in made.items():
+        if name in here and version and version != here[name]:
+            yield f"made with {name} {version}, here is {here[name]}"
 
 
 def _without_paths(manifest: dict[str, Any]) -> dict[str, Any]:
