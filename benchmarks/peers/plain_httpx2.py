@@ -6,7 +6,7 @@ from peers.peer import Peer
 PEER = Peer(
     name="httpx2 as it comes",
     version=LIBRARIES["httpx2"],
-    does="client only: JSON parsed as it arrives; nothing validated, stored or scored",
+    does="client only: events parsed as they arrive; nothing validated, stored or scored",
     pins="stacks",
     requirements=REQUIREMENTS,
     requests=5_000,

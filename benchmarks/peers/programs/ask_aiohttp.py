@@ -1,8 +1,7 @@
-"""aiohttp as it comes, lines parsed as they arrive; no harness around it."""
+"""aiohttp as it comes, events parsed as they arrive; no harness around it."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import aiohttp
@@ -16,9 +15,8 @@ async def main(chosen: Options) -> list[Answer]:
         async def ask(body: dict[str, Any]) -> Answer:
             answer = Answer()
             async with session.post(f"{chosen.url}/v1/chat/completions", json=body, raise_for_status=True) as response:
-                async for line in response.content:
-                    if line.startswith(b"data: ") and line != b"data: [DONE]\n":
-                        answer.take(json.loads(line[6:]))
+                async for data in response.content.iter_any():
+                    answer.receive(data)
             return answer
 
         return await ask_all(ask, chosen)

@@ -1,8 +1,7 @@
-"""httpx2 as it comes, lines parsed as they arrive; no harness around it."""
+"""httpx2 as it comes, events parsed as they arrive; no harness around it."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import httpx2
@@ -17,9 +16,8 @@ async def main(chosen: Options) -> list[Answer]:
             answer = Answer()
             async with client.stream("POST", f"{chosen.url}/v1/chat/completions", json=body) as response:
                 response.raise_for_status()
-                async for line in response.aiter_lines():
-                    if line.startswith("data: ") and line != "data: [DONE]":
-                        answer.take(json.loads(line[6:]))
+                async for data in response.aiter_bytes():
+                    answer.receive(data)
             return answer
 
         return await ask_all(ask, chosen)
