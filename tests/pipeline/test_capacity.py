@@ -120,10 +120,13 @@ def test_by_rate_requests_come_by_the_clock(place: Place, monkeypatch: pytest.Mo
     """Forty a second are offered whatever happens: each counted request was due at a moment, and is timed from it."""
     monkeypatch.setitem(capacity.FILLED, "rate", 1)
     records: list[Record] = []
-    vendor = place.measure("faithful", kind="rate", highest=40, on_record=records.append).report.vendors[0]
+    # Nothing gives way, however busy this machine is.
+    limits = ("ttft_from_schedule_ms.p95 <= 60000", "success_rate >= 0")
+    found = place.measure("faithful", kind="rate", highest=40, limits=limits, on_record=records.append)
+    vendor = found.report.vendors[0]
     unloaded, level = vendor.points[0], vendor.points[-1]
     assert (vendor.reason, vendor.capacity, level.level) == ("highest", 40, 40)
-    due = sorted(record.offered_s for record in records if record.offered_s is not None)
+    due = sorted(record.offered_s for record in records if ":40:" in record.run and record.offered_s is not None)
     assert len(due) == level.requests == 40
     assert 0.5 < due[-1] - due[0] < 2.0
     assert unloaded.level < 40
@@ -131,11 +134,14 @@ def test_by_rate_requests_come_by_the_clock(place: Place, monkeypatch: pytest.Mo
 
 
 def test_our_own_process_is_named_when_it_is_the_limit(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A client that stands still for 60 ms after every answer makes tokens late; the vendor is not charged for that."""
+    """A client that stands still for 200 ms after every answer makes tokens late; the vendor is not charged."""
     monkeypatch.setattr(loop_lag, "MIN_WATCH_S", 0.1)
-    outcome = place.measure(
-        "faithful", highest=4, on_record=lambda _record: time.sleep(0.07), limits=("ttft_ms.p95 <= 40",)
-    )
+
+    def stand_still(record: Record) -> None:
+        if ":2:" in record.run:
+            time.sleep(0.2)
+
+    outcome = place.measure("faithful", highest=2, on_record=stand_still, limits=("ttft_ms.p95 <= 150",))
     vendor = outcome.report.vendors[0]
     assert (vendor.reason, vendor.capacity, vendor.broke_at) == ("client", 1, 2)
     assert vendor.points[-1].client_limited
