@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.compare.gates import decide, judge_gate, judge_gates, overall
+from vendor_verifier.compare.gates import decide, judge_gate, judge_gates, overall, samples_to_decide
 from vendor_verifier.compare.intervals import clopper_pearson
 from vendor_verifier.compare.thresholds import PRESETS, THRESHOLD_METRICS, ThresholdError, meets, parse_threshold
 from vendor_verifier.values.judgement import Estimate, Threshold
@@ -166,3 +166,25 @@ def test_presets_are_the_published_thresholds() -> None:
         "k2vv-0905": ["f1 >= 0.8"],
         "minimax": ["success_rate >= 1.0", "f1 >= 0.98", "schema_accuracy >= 0.98"],
     }
+
+
+def test_an_undecided_gate_says_about_how_many_samples_would_decide_it() -> None:
+    """As many as the exact interval needs: 183 of 183 prove 0.98, and 95 % of so many prove 0.9; not too far off."""
+    clean = parse_threshold("schema_accuracy >= 0.98")
+    enough = samples_to_decide(clean, clopper_pearson(89, 89))
+    assert enough is not None
+    assert 170 < enough < 200
+    assert decide(clean, clopper_pearson(enough, enough)) == "PASS"
+    rate = parse_threshold("success_rate >= 0.9")
+    enough = samples_to_decide(rate, clopper_pearson(57, 60))
+    assert enough is not None
+    assert decide(rate, clopper_pearson(round(0.95 * enough), enough)) == "PASS"
+    assert decide(rate, clopper_pearson(round(0.95 * enough / 2), enough // 2)) == "UNDECIDED"
+    verdict = judge_gate("v", rate, {"success_rate": clopper_pearson(57, 60)}, {})
+    assert "would decide it if the figure stays" in verdict.reason
+
+
+@pytest.mark.parametrize("found", [Estimate(0.9, 0.8, 0.95, 50), Estimate(None), Estimate(0.95, None, 1.0, 50)])
+def test_where_no_number_of_samples_can_be_named_none_is(found: Estimate) -> None:
+    """On the threshold itself, without a figure, and with an open end."""
+    assert samples_to_decide(parse_threshold("success_rate >= 0.9"), found) is None

@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from vendor_verifier.compare.thresholds import COST_METRICS
 from vendor_verifier.values.judgement import Estimate, GateOutcome, GateVerdict, Threshold
 
+_MOST_SAMPLES = 1_000_000
+
 
 def judge_gate(
     label: str, threshold: Threshold, estimates: Mapping[str, Estimate], gaps: Mapping[str, Estimate]
@@ -74,4 +76,23 @@ def _reason(threshold: Threshold, found: Estimate, outcome: GateOutcome) -> str:
         return said
     if not threshold.ceiling and found.value == threshold.number == 1.0:
         return f"{said}; no finite number of samples shows that it is always so"
-    return f"{said}; the threshold lies inside, send more samples"
+    enough = samples_to_decide(threshold, found)
+    more = "send more samples" if enough is None else f"about {enough} would decide it if the figure stays"
+    return f"{said}; the threshold lies inside, {more}"
+
+
+def samples_to_decide(threshold: Threshold, found: Estimate) -> int | None:
+    """About how many samples would take the threshold out of the interval if the figure stayed as it is.
+
+    An interval shrinks as 1 ÷ √n, at the edge of a rate (no failure, or nothing but) as 1 ÷ n; a twentieth is added. ``None`` where that
+    says nothing: the figure lies on the threshold, the deciding end is open, or a million would not do.
+    """
+    if found.value is None or found.value == threshold.number:
+        return None
+    above = found.value > threshold.number
+    end = found.low if above else found.high
+    if end is None:
+        return None
+    times = abs(found.value - end) / abs(found.value - threshold.number)
+    needed = math.ceil(1.05 * found.n * (times if found.value in (0.0, 1.0) else times**2))
+    return needed if found.n < needed <= _MOST_SAMPLES else None

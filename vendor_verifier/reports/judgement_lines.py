@@ -51,7 +51,8 @@ def gates_line(verdict: ModelVerdict, escape: Escape) -> str:
     """How many of each outcome, and whose fail."""
     tally = Counter(gate.outcome for gate in verdict.gates)
     told = ", ".join(f"{tally[outcome]} {outcome}" for outcome in ("PASS", "FAIL", "UNDECIDED") if tally[outcome])
-    bad = [f"{escape(gate.label)}: {gate.threshold} {gate.outcome}" for gate in verdict.gates if gate.outcome != "PASS"]
+    worst_first = sorted(verdict.gates, key=lambda gate: gate.outcome != "FAIL")
+    bad = [f"{escape(gate.label)}: {gate.threshold} {gate.outcome}" for gate in worst_first if gate.outcome != "PASS"]
     more = f" and {len(bad) - _MAX_LISTED} more" if len(bad) > _MAX_LISTED else ""
     return f"gates: {told}" + (f" ({'; '.join(bad[:_MAX_LISTED])}{more})" if bad else "")
 

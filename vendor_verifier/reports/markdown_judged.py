@@ -10,7 +10,7 @@ from vendor_verifier.reports import markdown_tables as tables
 from vendor_verifier.reports.break_even_lines import Case, told_break_evens
 from vendor_verifier.reports.escape import markdown
 from vendor_verifier.reports.judgement_lines import interval, leader_lines, order_line, ranks
-from vendor_verifier.values.judgement import BreakEven, Cause, RankingJudgement
+from vendor_verifier.values.judgement import Blocks, BreakEven, Cause, RankingJudgement
 from vendor_verifier.values.score import ModelScore
 from vendor_verifier.values.verdict import ModelVerdict
 
@@ -38,10 +38,11 @@ def parts(model: ModelScore, verdict: ModelVerdict | None) -> Iterator[Part]:
     if verdict.money:
         yield "Money, US dollars", _money(verdict, order, model.baseline)
     if any(counts.failed for counts in verdict.blame.values()):
-        yield "Whose fault failures were", _blame(verdict, order)
+        note = "A sample failed when its request did, or when a call in its answer is invalid."
+        yield "Whose fault failures were", [note, "", *_blame(verdict, order)]
     if verdict.findings:
         found = verdict.findings[:_MAX_FINDINGS]
-        lines = [f"- {tables.label(each.label)} {markdown(each.statement)} (`{each.name}`)" for each in found]
+        lines = [f"- {tables.label(each.label)}: {markdown(each.statement)} (`{each.name}`)" for each in found]
         if len(verdict.findings) > len(found):
             lines.append(f"- and {len(verdict.findings) - len(found)} more, in scores.json")
         yield "Findings", ["What was seen, not why: most have an innocent explanation.", "", *lines]
@@ -56,7 +57,7 @@ def _order(ranking: RankingJudgement, order: Sequence[str]) -> list[str]:
         rows.append((tables.label(each.label), *told, *own))
     titles = ("Vendor", "IRF", "P(rank 1)", "Rank", *(f"Rank by {tables.label(metric)}" for metric in ranking.metrics))
     sentence = order_line(ranking, tables.label).removeprefix("order: ")
-    blocks = [] if ranking.blocks.enough else ["", "Too few blocks of samples: the intervals are too narrow."]
+    blocks = [] if ranking.blocks.enough else ["", _too_few(ranking.blocks)]
     return [
         f"{sentence[:1].upper()}{sentence[1:]}.",
         *(line for said in leader_lines(ranking, tables.label) for line in ("", said)),
@@ -64,6 +65,13 @@ def _order(ranking: RankingJudgement, order: Sequence[str]) -> list[str]:
         "",
         *_table(titles, rows),
     ]
+
+
+def _too_few(blocks: Blocks) -> str:
+    return (
+        f"Samples sent one after the other were alike: only {blocks.count} blocks of {blocks.size} count as "
+        "independent, which is too few; the intervals are too narrow. Send more samples."
+    )
 
 
 def _noise(verdict: ModelVerdict, order: Sequence[str]) -> list[str]:
