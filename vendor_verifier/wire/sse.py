@@ -61,6 +61,8 @@ class SseDecoder:
             or self._data is not None
             or self._name
             or b"\r" in chunk
+            # A line still growing is only added to: copying it for every chunk would stall the loop for seconds.
+            or (self._buffer and b"\n" not in chunk)
             or len(self._buffer) + len(chunk) > self._max_line
             or (self._at_start and (self._buffer or chunk[:1] in (b"", b"\xef")))
         )
