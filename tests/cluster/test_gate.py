@@ -17,11 +17,6 @@ from vendor_verifier.values.request import Endpoint
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 class Ear:
     """Somebody whom the gate tells things."""
 
