@@ -85,6 +85,20 @@ def test_an_unknown_price_is_said_and_never_taken_for_free(bench: Any) -> None:
     assert found.cost_ceiling_usd is None
 
 
+def test_a_simulated_vendor_is_free_unless_a_price_is_stated(bench: Any) -> None:
+    """A price in the config is meant, whoever answers."""
+    text = CONFIG.replace("https://priced.invalid/v1", "sim://faithful")
+    text = text.replace("https://unknown.invalid/v1", "sim://slow")
+    (bench.folder / "config.yaml").write_text(text.replace("      api_key: ${PRICED_KEY}\n", ""))
+    request = RunRequest(config_file=Path("config.yaml"), test_file=bench.samples(10))
+    priced, free = forecast(prepare(request, {}, require_keys=False), Assumptions(), NOW).entries
+    assert priced.price is not None
+    assert free.price is not None
+    assert (priced.price.source, free.price.source) == ("config", "simulated")
+    assert (priced.cost_usd or 0) > 0.1
+    assert free.cost_usd == 0
+
+
 def test_one_vendor_at_a_time_takes_the_sum_and_all_at_once_the_longest(bench: Any) -> None:
     """Time follows --vendor-concurrency."""
     together, one_by_one = _forecast(bench), _forecast(bench, vendor_concurrency=1)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from vendor_verifier.config.loading import StatedGate
+from vendor_verifier.config.conditions import StatedGate
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.pipeline.gating import check_gates, read_gates, with_stated_gates
 from vendor_verifier.pipeline.request import ScoreRequest

@@ -84,8 +84,9 @@ def _reason(threshold: Threshold, found: Estimate, outcome: GateOutcome) -> str:
 def samples_to_decide(threshold: Threshold, found: Estimate) -> int | None:
     """About how many samples would take the threshold out of the interval if the figure stayed as it is.
 
-    An interval shrinks as 1 ÷ √n, at the edge of a rate (no failure, or nothing but) as 1 ÷ n; a twentieth is added. ``None`` where that
-    says nothing: the figure lies on the threshold, the deciding end is open, or a million would not do.
+    An interval shrinks as 1 ÷ √n, at the edge of a rate (no failure, or nothing but) as 1 ÷ n; a twentieth is added for
+    the approximation. ``None`` where that says nothing: the figure lies on the threshold, the deciding end is open, or
+    a million would not do.
     """
     if found.value is None or found.value == threshold.number:
         return None

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from vendor_verifier.config.baselines import NO_F1, default_baseline
+from vendor_verifier.config.conditions import StatedGate, all_gates, conditions, is_absent, tokenizers_of
 from vendor_verifier.config.drafts import OWN_BODY_KEYS, Draft, read_drafts
 from vendor_verifier.config.entries import build_entries
 from vendor_verifier.config.env_file import read_limited, read_variables
-from vendor_verifier.config.findings import Findings, key_text, listed, nearest
-from vendor_verifier.config.nodes import Listing, Scalar, Table, plain
-from vendor_verifier.config.nodes import Path as KeyPath
+from vendor_verifier.config.findings import Findings, listed, nearest
+from vendor_verifier.config.nodes import Table, plain
 from vendor_verifier.config.secret_text import has_known_form, shown
 from vendor_verifier.config.shape import RESERVED, Settings, check_overrides, check_shape, describe_node
 from vendor_verifier.config.yaml_source import SourceError, parse
@@ -27,21 +26,7 @@ _HOW_TO_START = (
     "no such file. Copy config_example.yaml to config.yaml and name your vendors in it, "
     "or see a run without any configuration: agent-vendor-verifier demo"
 )
-_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
 _OVERRIDES = ("temperature", "max_tokens", "extra_body")
-
-
-@dataclass(frozen=True, slots=True)
-class StatedGate:
-    """A condition as the file writes it, under ``gates:`` of one model or (``None``) of all, or under ``slos:``;
-    ``place`` has no message.
-
-    What the words mean is not read here: which evaluations take part is not known yet.
-    """
-
-    text: str
-    model: str | None
-    place: Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +67,9 @@ def load_config(
     wanted = {name: value for name, value in (overrides or {}).items() if value is not None}
     findings, root = _open(config_path)
     defaults = _defaults(root, findings)
-    suites, gates = _suites(root, findings), _all_gates(root, findings)
-    slos = tuple(_conditions(root, ("slos",), None, findings))
-    tokenizers = dict(_tokenizers(root, config_path.parent, findings))
+    suites, gates = _suites(root, findings), all_gates(root, findings)
+    slos = tuple(conditions(root, ("slos",), None, findings))
+    tokenizers = dict(tokenizers_of(root, config_path.parent, findings))
     refused = _override_problems(wanted)
     findings.add(Problem(text, key="--" + name.replace("_", "-")) for name, text in refused.items())
     wanted = {name: value for name, value in wanted.items() if name not in refused}
@@ -127,18 +112,13 @@ def _open(path: Path) -> tuple[Findings, Table]:
 
 
 def _defaults(root: Table, findings: Findings) -> Settings:
-    if _is_absent(root, "defaults"):
+    if is_absent(root, "defaults"):
         return Settings()
     return check_shape(Settings, ("defaults",), findings)[0] or Settings()
 
 
-def _is_absent(root: Table, key: str) -> bool:
-    node = root.items.get(key)
-    return node is None or (isinstance(node, Scalar) and node.kind == "nothing")
-
-
 def _suites(root: Table, findings: Findings) -> Mapping[str, Any]:
-    if _is_absent(root, "suites"):
+    if is_absent(root, "suites"):
         return {}
     node = root.items["suites"]
     if not isinstance(node, Table):
@@ -148,54 +128,6 @@ def _suites(root: Table, findings: Findings) -> Mapping[str, Any]:
         return {}
     settings: dict[str, Any] = plain(node)
     return settings
-
-
-def _all_gates(root: Table, findings: Findings) -> tuple[StatedGate, ...]:
-    """The conditions for all models, then those of each model, as they stand in the file."""
-    owners = [name for name, node in root.items.items() if name not in RESERVED and isinstance(node, Table)]
-    found = list(_conditions(root, ("gates",), None, findings))
-    for model in owners:
-        section = root.items[model]
-        assert isinstance(section, Table)
-        found += _conditions(section, (model, "gates"), model, findings)
-    return tuple(found)
-
-
-def _conditions(owner: Table, path: KeyPath, model: str | None, findings: Findings) -> Iterator[StatedGate]:
-    """The list under the last key of ``path``."""
-    key = str(path[-1])
-    if _is_absent(owner, key):
-        return
-    node = owner.items[key]
-    if not isinstance(node, Listing):
-        findings.problem(path, f"read {describe_node(node, path)}; expected a list of conditions")
-        return
-    for position, gate in enumerate(node.items):
-        place = (*path, position)
-        if isinstance(gate, Scalar) and gate.kind == "text":
-            yield StatedGate(gate.raw, model, Problem("", findings.file, findings.line(place), key_text(place)))
-        else:
-            message = f'read {describe_node(gate, place)}; expected a condition such as "f1 >= 0.9", in quotes'
-            findings.problem(place, message)
-
-
-def _tokenizers(root: Table, beside: Path, findings: Findings) -> Iterator[tuple[str, str]]:
-    """(model, path or hub name) of the models that name a tokenizer; a path counts from the config's folder."""
-    for model, section in root.items.items():
-        node = section.items.get("tokenizer") if model not in RESERVED and isinstance(section, Table) else None
-        if not isinstance(node, Scalar) or node.kind != "text":
-            continue  # what is no text is refused with the rest of the model
-        path = beside / Path(node.raw).expanduser()
-        if path.is_file() or (path / "tokenizer.json").is_file():
-            yield model, str(path)
-        elif _HUB_NAME.fullmatch(node.raw):
-            yield model, node.raw
-        else:
-            message = (
-                f"read {shown(node.raw)}; expected a tokenizer.json, a folder that holds one, or a name on the hub such "
-                "as `moonshotai/Kimi-K2-Instruct`"
-            )
-            findings.problem((model, "tokenizer"), message)
 
 
 def _override_problems(overrides: Mapping[str, Any]) -> dict[str, str]:

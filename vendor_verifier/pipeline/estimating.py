@@ -111,7 +111,8 @@ def _entry(
     inputs = round(rounds * sum(_tokens(question.size, assumptions) for question in questions))
     outputs = rounds * sum(min(assumptions.answer_tokens, each or math.inf) for each in budgets)
     most = None if None in budgets else round(rounds * sum(each for each in budgets if each is not None))
-    price = _FREE if entry.endpoint.base_url.startswith(SCHEME) else price_of(entry, now)
+    is_free = entry.endpoint.base_url.startswith(SCHEME) and entry.price is None
+    price = _FREE if is_free else price_of(entry, now)
     requests, concurrency = round(rounds * len(questions)), entry.concurrency or plan.request_concurrency
     return EntryForecast(
         model=entry.model,

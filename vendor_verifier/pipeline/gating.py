@@ -12,7 +12,7 @@ from vendor_verifier.compare.noise_floor import gap
 from vendor_verifier.compare.panel import Panel
 from vendor_verifier.compare.thresholds import PRESETS, parse_slo, parse_threshold
 from vendor_verifier.compare.trials import Trials
-from vendor_verifier.config.loading import StatedGate
+from vendor_verifier.config.conditions import StatedGate
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
 from vendor_verifier.pipeline.request import ScoreRequest
 from vendor_verifier.values.judgement import Estimate, GateVerdict, Threshold
