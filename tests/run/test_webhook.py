@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import httpx2
 import pytest
 
 from vendor_verifier.errors import UsageError
@@ -87,6 +90,29 @@ def test_a_server_that_never_finishes_costs_a_bounded_time(drip: bool) -> None:
         trouble = post(read_webhook(address, "HOOK"), b"{}", total_s=0.5)
     assert time.monotonic() - began < 3
     assert "did not answer within" in (trouble or "")
+
+
+def test_a_name_server_that_is_silent_costs_a_bounded_time_too() -> None:
+    """Looking up a name cannot be interrupted: neither the caller nor the end of the process waits for it."""
+    code = (
+        "import socket, time\n"
+        "socket.getaddrinfo = lambda *a, **k: time.sleep(60)\n"
+        "from vendor_verifier.run.webhook import post, read_webhook\n"
+        "print(post(read_webhook('https://slow.invalid/x', 'HOOK'), b'{}', total_s=0.2))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)
+    assert "did not answer within 0.2 s" in done.stdout
+
+
+def test_a_library_s_own_mistake_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A webhook never changes the exit code, so not even what nobody foresaw gets out, nor its message."""
+
+    def broken(*arguments: object, **options: object) -> None:
+        raise AssertionError(SECRET)
+
+    monkeypatch.setattr(httpx2, "Client", broken)
+    trouble = post(read_webhook("https://example.com/x", "HOOK"), b"{}")
+    assert trouble == "the webhook at https://example.com cannot be reached (AssertionError)"
 
 
 def test_an_endless_answer_is_not_read() -> None:

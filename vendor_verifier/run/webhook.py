@@ -4,11 +4,12 @@ answer but its status, and never says an address: many of them hold a token.
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from dataclasses import dataclass
 from ipaddress import ip_address
+from threading import Thread
 from urllib.parse import urlsplit
 
-import anyio
 import httpx2
 
 from vendor_verifier import __version__
@@ -55,26 +56,32 @@ def read_webhook(address: str, name: str) -> Webhook:
 def post(webhook: Webhook, document: bytes, *, total_s: float = TOTAL_S) -> str | None:
     """Send ``document``; ``None``, or in one sentence why it may not have arrived. Takes ``total_s`` at the most."""
     silence(*HTTP_LOGGERS)
-    return anyio.run(_post, webhook, document, total_s)
-
-
-async def _post(webhook: Webhook, document: bytes, total_s: float) -> str | None:
     where = f"the webhook at {webhook.origin}"
+    sent: Future[int] = Future()
+    # Looking up a name can neither be timed nor called off: a thread that nobody waits for may hang in it.
+    Thread(target=_send, args=(webhook, document, total_s, sent), daemon=True).start()
     try:
-        with anyio.fail_after(total_s):
-            # A proxy of the environment is for the outside world only.
-            outside = webhook.address.startswith("https://")
-            async with (
-                httpx2.AsyncClient(follow_redirects=False, timeout=total_s, trust_env=outside) as client,
-                client.stream("POST", webhook.address, content=document, headers=_HEADERS) as answer,
-            ):
-                status = answer.status_code
-    except TimeoutError:
+        status = sent.result(total_s)
+    except (TimeoutError, httpx2.TimeoutException):
         return f"{where} did not answer within {total_s:g} s"
-    except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-        # The message of some of these quotes the address.
+    except Exception as error:  # noqa: BLE001 - see below
+        # Whatever it is, it must not change what a check says; and the messages of some quote the address.
         return f"{where} cannot be reached ({type(error).__name__})"
     return None if 200 <= status < 300 else f"{where} answered {status}"
+
+
+def _send(webhook: Webhook, document: bytes, total_s: float, sent: Future[int]) -> None:
+    # A proxy of the environment is for the outside world only.
+    outside = webhook.address.startswith("https://")
+    try:
+        with (
+            httpx2.Client(follow_redirects=False, timeout=total_s, trust_env=outside) as client,
+            client.stream("POST", webhook.address, content=document, headers=_HEADERS) as answer,
+        ):
+            sent.set_result(answer.status_code)
+    except Exception as error:  # noqa: BLE001 - handed over to who asked
+        if not sent.done():
+            sent.set_exception(error)
 
 
 def _is_loopback(host: str) -> bool:
