@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal
 from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
-from vendor_verifier.compare.panel import BaselineF1
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.pipeline.request import LoadRequest, RunRequest, ScoreRequest, Selection
 from vendor_verifier.reports.html.texts import Language
@@ -25,7 +24,7 @@ from vendor_verifier.values.plan import (
     TransportName,
     WorkersWish,
 )
-from vendor_verifier.values.score import SchemaPolicy, Undecided
+from vendor_verifier.values.score import BaselineF1, SchemaPolicy, Undecided
 
 WHAT = Group("What to ask whom", sort_key=1)
 PACE = Group("Pace and patience", sort_key=2)

@@ -10,14 +10,13 @@ from cyclopts import Parameter
 
 from vendor_verifier.cli.console import gates_exit_code, print_report, say
 from vendor_verifier.cli.options import JUDGE, OUTPUT, flag, many, option
-from vendor_verifier.compare.panel import BaselineF1
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.pipeline.remembering import history_file, remember
 from vendor_verifier.pipeline.scoring import score_again, score_folder, write_reports
 from vendor_verifier.reports import REPORTS
 from vendor_verifier.reports.html.texts import Language
 from vendor_verifier.store import RunFolder
-from vendor_verifier.values.score import SchemaPolicy, Undecided
+from vendor_verifier.values.score import BaselineF1, SchemaPolicy, Undecided
 
 
 def score_command(

@@ -10,7 +10,7 @@ from vendor_verifier.compare.blocks import choose_blocks
 from vendor_verifier.compare.bootstrap import RESAMPLES, Resampled, bootstrap
 from vendor_verifier.compare.estimates import estimates_of
 from vendor_verifier.compare.irf_intervals import irf_intervals
-from vendor_verifier.compare.panel import BaselineF1, Panel, build_panel
+from vendor_verifier.compare.panel import Panel, build_panel
 from vendor_verifier.compare.rank_intervals import (
     Simultaneous,
     differing_pairs,
@@ -23,7 +23,7 @@ from vendor_verifier.compare.stability import leader_changes, leaders, pareto_fr
 from vendor_verifier.compare.trials import Trials
 from vendor_verifier.metrics.base import Direction
 from vendor_verifier.values.judgement import Blocks, RankingJudgement
-from vendor_verifier.values.score import Undecided
+from vendor_verifier.values.score import BaselineF1, Undecided
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from vendor_verifier.compare.trials import Part, Trials, Unit
 from vendor_verifier.compare.trigger_f1 import Run, cell
-from vendor_verifier.values.score import Undecided
+from vendor_verifier.values.score import BaselineF1, Undecided
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-BaselineF1 = Literal["fixed", "self"]
 _F1_PARTS: Mapping[str, Part] = {
     "tp": (2.0, 2.0),
     "fp": (0.0, 1.0),

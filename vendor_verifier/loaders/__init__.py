@@ -13,7 +13,6 @@ from vendor_verifier.loaders import (
 from vendor_verifier.loaders.base import LoadedSamples, Loader
 from vendor_verifier.loaders.chat_requests import read_samples
 from vendor_verifier.loaders.request_row import read_question
-from vendor_verifier.loaders.results import Imported, import_results
 
 # In the order in which they are tried on a file's first row.
 LOADERS: tuple[Loader, ...] = (
@@ -30,4 +29,4 @@ LOADERS: tuple[Loader, ...] = (
     Loader("openbmb", openbmb.read_row, openbmb.recognises, "query, api_list, relevant APIs"),
 )
 
-__all__ = ["LOADERS", "Imported", "LoadedSamples", "Loader", "import_results", "read_samples"]
+__all__ = ["LOADERS", "LoadedSamples", "Loader", "read_samples"]

@@ -23,12 +23,12 @@ from vendor_verifier.loaders.bfcl_custom import read_custom
 from vendor_verifier.pipeline.datasets import Dataset
 from vendor_verifier.pipeline.request import RunRequest
 from vendor_verifier.sample_files import open_lines
+from vendor_verifier.suites import BFCL as SUITE
 from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, expand
 from vendor_verifier.suites.bfcl.job import Job, read_job
 from vendor_verifier.suites.bfcl.options import BfclOptions
 from vendor_verifier.values.sample import Sample
 
-SUITE = "bfcl"
 TASKS_TAG = "bfcl_tasks"
 
 

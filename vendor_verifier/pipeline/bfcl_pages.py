@@ -14,9 +14,10 @@ from typing import Any
 
 from vendor_verifier.compare.facts import NOT_CHARGED
 from vendor_verifier.config.suite_options import known_suite, read_options
-from vendor_verifier.pipeline.bfcl_data import SUITE, TASKS_TAG
+from vendor_verifier.pipeline.bfcl_data import TASKS_TAG
 from vendor_verifier.pipeline.judges import ready_suite
 from vendor_verifier.store import RunFolder
+from vendor_verifier.suites import BFCL as SUITE
 from vendor_verifier.suites.base import Suite, replay
 from vendor_verifier.suites.bfcl.options import BfclOptions
 from vendor_verifier.suites.bfcl.results import VendorResult, call_latencies_s, result_pages, vendor_result

@@ -14,10 +14,10 @@ from urllib.parse import urlsplit
 
 import anyio
 
-from vendor_verifier.pipeline.bfcl_data import SUITE
 from vendor_verifier.run.transport import Transport
 from vendor_verifier.scrub import Scrubber
 from vendor_verifier.store import RunFolder
+from vendor_verifier.suites import BFCL as SUITE
 from vendor_verifier.suites.bfcl.categories import REST
 from vendor_verifier.suites.bfcl.decode import read_reply
 from vendor_verifier.suites.bfcl.rest import (

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
-from vendor_verifier.bfcl_functions import find_functions
-from vendor_verifier.bfcl_source import find_services
 from vendor_verifier.config.suite_options import build_suite, known_suite
-from vendor_verifier.pipeline.bfcl_rest import read_rest_answers
 from vendor_verifier.store import RunFolder
+from vendor_verifier.suites import BFCL
 from vendor_verifier.suites.base import Suite
-from vendor_verifier.suites.bfcl.categories import EXECUTABLE, INSTALL_FUNCTIONS, INSTALL_SIMULATORS, MULTI_TURN, REST
-from vendor_verifier.suites.bfcl.suite import BfclSuite
 from vendor_verifier.values.sample import Sample
+
+if TYPE_CHECKING:
+    from vendor_verifier.suites.bfcl.suite import BfclSuite
 
 
 def ready_suite(
@@ -28,11 +27,17 @@ def ready_suite(
         ProblemsError: no such suite, or options that cannot be meant.
     """
     suite = build_suite(known_suite(name), options)
-    if not isinstance(suite, BfclSuite):
+    if name != BFCL:
         return suite
+    # Forty modules that no other evaluation needs.
+    from vendor_verifier.bfcl_functions import find_functions
+    from vendor_verifier.bfcl_source import find_services
+    from vendor_verifier.pipeline.bfcl_rest import read_rest_answers
+    from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, REST
+
     where = str(options.get("data", "installed"))
     return replace(
-        suite,
+        cast("BfclSuite", suite),
         services=find_services(where if folder is None else "installed") if _of(samples, MULTI_TURN) else None,
         # Not imported: those that only calculate are run in a process of their own that has nothing.
         functions=find_functions(where) if _of(samples, EXECUTABLE) else None,
@@ -42,8 +47,11 @@ def ready_suite(
 
 def unjudged_reasons(suite: Suite, samples: Sequence[Sample]) -> list[str]:
     """Why some of the samples cannot be judged here, a sentence each."""
-    if not isinstance(suite, BfclSuite):
+    if suite.name != BFCL:
         return []
+    from vendor_verifier.suites.bfcl.categories import EXECUTABLE, INSTALL_FUNCTIONS, INSTALL_SIMULATORS, MULTI_TURN
+
+    suite = cast("BfclSuite", suite)
     kinds = (
         ("multi-turn", MULTI_TURN, suite.services, INSTALL_SIMULATORS),
         ("executable", EXECUTABLE, suite.functions, INSTALL_FUNCTIONS),

@@ -10,15 +10,13 @@ from vendor_verifier.config import Configuration, load_config
 from vendor_verifier.config.env_file import read_variables
 from vendor_verifier.config.suite_options import known_suite, shared_options, split_options, suite_options
 from vendor_verifier.errors import Problem, ProblemsError
-from vendor_verifier.pipeline.bfcl_data import SUITE as BFCL
-from vendor_verifier.pipeline.bfcl_data import bfcl_dataset, not_run_lines
 from vendor_verifier.pipeline.datasets import Dataset, chosen_samples, suite_dataset
 from vendor_verifier.pipeline.gating import check_gates, check_slos
 from vendor_verifier.pipeline.request import RunRequest
 from vendor_verifier.pipeline.shaping import check_named_samples, places, read_load
 from vendor_verifier.pipeline.wires import as_raw_completions, run_wires
 from vendor_verifier.registry import Registry, find_vendors
-from vendor_verifier.suites.bfcl.rest import KEY_NAMES
+from vendor_verifier.suites import BFCL
 from vendor_verifier.values.plan import Plan, Task
 from vendor_verifier.wire.base import Wire
 
@@ -66,8 +64,13 @@ def prepare(request: RunRequest, environ: Mapping[str, str], *, require_keys: bo
     for name in dict.fromkeys(request.suites):
         kind = known_suite(name)
         chosen, own = split_options(kind, {**shared_options(kind, request.shared_options), **options.get(name, {})})
-        found = bfcl_dataset(own, chosen, request, rest_keys) if name == BFCL else suite_dataset(kind, chosen, request)
-        datasets[name] = found
+        if name == BFCL:
+            # Two score modules that no other evaluation needs, here and below.
+            from vendor_verifier.pipeline.bfcl_data import bfcl_dataset
+
+            datasets[name] = bfcl_dataset(own, chosen, request, rest_keys)
+        else:
+            datasets[name] = suite_dataset(kind, chosen, request)
         samples = chosen_samples(datasets[name], chosen, request)
         tasks.append(Task(name, samples, own, chosen.timeout_seconds))
     check_named_samples(load, tasks, request.load.replay_schedule)
@@ -110,6 +113,10 @@ def _plugin_warnings(registry: Registry) -> list[str]:
 
 
 def _not_run(datasets: Mapping[str, Dataset]) -> list[str]:
+    if not any(dataset.not_run for dataset in datasets.values()):
+        return []
+    from vendor_verifier.pipeline.bfcl_data import not_run_lines
+
     return [line for dataset in datasets.values() for line in not_run_lines(dataset.not_run)]
 
 
@@ -117,6 +124,8 @@ def _rest_keys(request: RunRequest, environ: Mapping[str, str]) -> dict[str, str
     """Keys of the services that BFCL's rest rows call, as far as they are set."""
     if BFCL not in request.suites:
         return {}
+    from vendor_verifier.suites.bfcl.rest import KEY_NAMES
+
     variables = read_variables(request.config_file, request.env_file, environ)
     found = {name: variables.get(name) for name in KEY_NAMES}
     return {name: value for name, value in found.items() if value}

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from vendor_verifier.compare.panel import BaselineF1
 from vendor_verifier.reports.html.texts import Language
 from vendor_verifier.values.plan import Arrival, ClientName, ExecutorChoice, Limits, RetryRules, TransportName
-from vendor_verifier.values.score import SchemaPolicy, Undecided
+from vendor_verifier.values.score import BaselineF1, SchemaPolicy, Undecided
 
 
 @dataclass(frozen=True, slots=True)

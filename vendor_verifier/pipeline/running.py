@@ -11,9 +11,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from vendor_verifier.errors import RunFolderError, VerifierError
-from vendor_verifier.pipeline.bfcl_data import SUITE as BFCL
-from vendor_verifier.pipeline.bfcl_pages import write_bfcl_pages
-from vendor_verifier.pipeline.bfcl_rest import fetch_rest_answers
 from vendor_verifier.pipeline.calibrating import calibrated
 from vendor_verifier.pipeline.gating import with_stated_gates
 from vendor_verifier.pipeline.guarding import costs_of, ending
@@ -23,7 +20,7 @@ from vendor_verifier.pipeline.planning import Prepared
 from vendor_verifier.pipeline.recounting import recount
 from vendor_verifier.pipeline.redacting import keeps_texts, redactor
 from vendor_verifier.pipeline.request import RunRequest
-from vendor_verifier.pipeline.scoring import score_folder, write_reports
+from vendor_verifier.pipeline.scoring import score_folder, write_pages, write_reports
 from vendor_verifier.pipeline.sending import Sent, check_executor, duplicates_of, job_of, send
 from vendor_verifier.pipeline.shaping import due_in, with_begun
 from vendor_verifier.pipeline.simulation import with_simulated_vendors
@@ -37,7 +34,7 @@ from vendor_verifier.run.quiet_collector import quiet_collector
 from vendor_verifier.run.spending import CostOf
 from vendor_verifier.scrub import Scrubber
 from vendor_verifier.store import RunFolder
-from vendor_verifier.suites import suite_kind
+from vendor_verifier.suites import BFCL, suite_kind
 from vendor_verifier.suites.contract.finding import is_settled
 from vendor_verifier.values.plan import Entry, ExecutorChoice, Plan
 from vendor_verifier.values.record import Record, RecordKey
@@ -94,8 +91,7 @@ def run(
             sent = _send(request.executor, job, plan, items, folder, journal, scrubber, costs, on_record)
         end = sent.end
         if end.signal_number is None:
-            asked = [sample for task in prepared.plan.tasks if task.suite == BFCL for sample in task.samples]
-            fetch_rest_answers(folder, asked, prepared.rest_keys, scrubber)
+            _fetch_rest_answers(folder, prepared, scrubber)
         manifest |= ending(end, prepared.plan) | {"finished_at": now_text()}
         manifest["entries"] = with_begun(manifest["entries"], prepared.plan, end)
         manifest |= with_executor(manifest, sent.executor)
@@ -103,8 +99,16 @@ def run(
         recount(folder, prepared.configuration.tokenizers, redacted=prepared.plan.redact_content)
     report = score_folder(folder)
     write_reports(folder, report, language=request.language)
-    write_bfcl_pages(folder)
+    write_pages(folder, report)
     return RunOutcome(folder, report, end.signal_number, end.limit)
+
+
+def _fetch_rest_answers(folder: RunFolder, prepared: Prepared, scrubber: Scrubber) -> None:
+    asked = [sample for task in prepared.plan.tasks if task.suite == BFCL for sample in task.samples]
+    if asked:
+        from vendor_verifier.pipeline.bfcl_rest import fetch_rest_answers
+
+        fetch_rest_answers(folder, asked, prepared.rest_keys, scrubber)
 
 
 def _open_folder(request: RunRequest, prepared: Prepared) -> tuple[RunFolder, dict[str, Any]]:

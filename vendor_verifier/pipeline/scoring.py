@@ -16,7 +16,6 @@ from vendor_verifier.compare.scoreboard import score_run
 from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.errors import RunFolderError
 from vendor_verifier.pipeline.auditing import Audits
-from vendor_verifier.pipeline.bfcl_pages import write_bfcl_pages
 from vendor_verifier.pipeline.gating import read_gates, read_slos
 from vendor_verifier.pipeline.guarding import ending_warnings
 from vendor_verifier.pipeline.judges import ready_suite, unjudged_reasons
@@ -27,8 +26,8 @@ from vendor_verifier.pipeline.request import ScoreRequest, score_request
 from vendor_verifier.reports import REPORTS
 from vendor_verifier.reports.html.texts import Language
 from vendor_verifier.store import RunFolder
+from vendor_verifier.suites import BFCL
 from vendor_verifier.suites.base import Suite
-from vendor_verifier.suites.bfcl.suite import BfclSuite
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
 from vendor_verifier.values.judgement import Threshold
 from vendor_verifier.values.record import Record
@@ -54,7 +53,7 @@ def score_again(folder: RunFolder, **changes: Any) -> Report:
     folder.write_manifest(manifest | {"score": asdict(chosen)})
     report = score_folder(folder)
     write_reports(folder, report)
-    write_bfcl_pages(folder)
+    write_pages(folder, report)
     return report
 
 
@@ -145,7 +144,7 @@ def _passing(records: Iterable[Record], audits: Audits, details: Gathering, span
 
 def _is_cheap(suite: Suite) -> bool:
     """Whether answers can be judged a second time without a thought: no function of theirs is run."""
-    return not isinstance(suite, BfclSuite)
+    return suite.name != BFCL
 
 
 def _tasks(folder: RunFolder, manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -166,6 +165,14 @@ def _judge(task: Mapping[str, Any], samples: Sequence[Sample], folder: RunFolder
     if known_suite(task["suite"]).build is TriggerSuite:
         return TriggerSuite(checkers=KeptCheckers())
     return ready_suite(task["suite"], task["options"], samples, folder)
+
+
+def write_pages(folder: RunFolder, report: Report) -> None:
+    """Write the result pages of ``bfcl``, if it was played."""
+    if any(task["suite"] == BFCL for task in report.manifest.get("tasks") or ()):
+        from vendor_verifier.pipeline.bfcl_pages import write_bfcl_pages
+
+        write_bfcl_pages(folder)
 
 
 def write_reports(

@@ -7,38 +7,46 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from vendor_verifier.reports import junit, markdown, openmetrics, ranking_csv, scores_json, step_summary
-from vendor_verifier.reports.html import render as html
-from vendor_verifier.reports.html.texts import Language
-from vendor_verifier.values.score import Report
+from vendor_verifier.values.late import late
+
+if TYPE_CHECKING:
+    from vendor_verifier.reports.html.texts import Language
+    from vendor_verifier.values.score import Report
 
 
 @dataclass(frozen=True, slots=True)
 class ReportFormat:
-    """One file of a run folder: what ``--format`` calls it, what the file is called, and the function that fills it.
+    """One file of a run folder: what ``--format`` calls it, what the file is called, and the module that fills it.
 
-    ``by_default`` ones are written beside every run, the others when asked for. ``translated`` is there for formats
-    that speak more than English.
+    ``by_default`` ones are written beside every run, the others when asked for. ``is_translated`` marks formats that
+    speak more than English. The module, in this package, is loaded when it is needed.
     """
 
     name: str
     file_name: str
-    render: Callable[[Report], str]
+    module: str
     by_default: bool = True
-    translated: Callable[[Report, Language], str] | None = None
+    is_translated: bool = False
+
+    @property
+    def render(self) -> Callable[..., str]:
+        """The function from a report to the file's content; one that is translated also takes the language."""
+        found: Callable[..., str] = late(f"vendor_verifier.reports.{self.module}:render")
+        return found
 
     def text(self, report: Report, language: Language = "en") -> str:
         """The file's content in that language, or in English where the format knows no other."""
-        return self.render(report) if self.translated is None else self.translated(report, language)
+        return self.render(report, language) if self.is_translated else self.render(report)
 
 
 REPORTS: tuple[ReportFormat, ...] = (
-    ReportFormat("json", "scores.json", scores_json.render),
-    ReportFormat("csv", "ranking.csv", ranking_csv.render),
-    ReportFormat("md", "report.md", markdown.render),
-    ReportFormat("html", "report.html", html.render, translated=html.render),
-    ReportFormat("junit", "junit.xml", junit.render, by_default=False),
-    ReportFormat("summary", "summary.md", step_summary.render, by_default=False),
-    ReportFormat("openmetrics", "metrics.prom", openmetrics.render, by_default=False),
+    ReportFormat("json", "scores.json", "scores_json"),
+    ReportFormat("csv", "ranking.csv", "ranking_csv"),
+    ReportFormat("md", "report.md", "markdown"),
+    ReportFormat("html", "report.html", "html.render", is_translated=True),
+    ReportFormat("junit", "junit.xml", "junit", by_default=False),
+    ReportFormat("summary", "summary.md", "step_summary", by_default=False),
+    ReportFormat("openmetrics", "metrics.prom", "openmetrics", by_default=False),
 )

@@ -1,4 +1,7 @@
-"""The evaluations on offer, an explicit list; a suite is in it or it does not run."""
+"""The evaluations on offer, an explicit list; a suite is in it or it does not run.
+
+What builds them is named and not imported: together they are some fifty modules, of which a run needs a few.
+"""
 
 from __future__ import annotations
 
@@ -7,40 +10,58 @@ from dataclasses import dataclass
 from typing import Any
 
 from vendor_verifier.suites.base import Suite
-from vendor_verifier.suites.bfcl.options import BfclOptions, bfcl_suite
-from vendor_verifier.suites.contract.suite import ContractSuite, contract_samples
-from vendor_verifier.suites.mcp_toolbench import MCPToolBenchSuite
-from vendor_verifier.suites.tool_correctness import ToolCorrectnessSuite
-from vendor_verifier.suites.toolbench import ToolBenchSuite
-from vendor_verifier.suites.trigger import TriggerSuite
+from vendor_verifier.values.late import late
 from vendor_verifier.values.sample import Sample
+
+BFCL = "bfcl"
 
 
 @dataclass(frozen=True, slots=True)
 class SuiteKind:
     """One evaluation: its name, what builds it (keyword options), the samples that ship with it, and its main value.
 
-    ``main`` is the key of ``Score.values`` whose mean joins the ranking table under the suite's name; ``None`` for the
-    suite whose result is a comparison (F1) and not a mean. ``dataset`` is a shipped file, or the samples themselves
-    where they are built in; ``None`` where the options say what is read. ``apart``: see
-    :class:`vendor_verifier.values.score.PlayedTask`. With ``options``, a dataclass, ``build`` takes one of these.
+    ``builder``, ``option_class`` and built-in samples are named as ``module:name`` in this package. ``main`` is the key
+    of ``Score.values`` whose mean joins the ranking table under the suite's name; ``None`` for the suite whose result
+    is a comparison (F1) and not a mean. ``samples`` is a shipped file, or the samples themselves where they are built
+    in; ``None`` where the options say what is read. ``apart``: see :class:`vendor_verifier.values.score.PlayedTask`.
+    With ``option_class``, a dataclass, the builder takes one of these.
     """
 
     name: str
-    build: Callable[..., Suite]
-    dataset: str | Callable[[], tuple[Sample, ...]] | None
+    builder: str
+    samples: str | None
     main: str | None = None
     apart: bool = False
-    options: type[Any] | None = None
+    option_class: str | None = None
+
+    @property
+    def build(self) -> Callable[..., Suite]:
+        """What makes the suite."""
+        built: Callable[..., Suite] = _named(self.builder)
+        return built
+
+    @property
+    def dataset(self) -> str | Callable[[], tuple[Sample, ...]] | None:
+        """The shipped file, or what gives the samples that are built in."""
+        return _named(self.samples) if self.samples is not None and ":" in self.samples else self.samples
+
+    @property
+    def options(self) -> type[Any] | None:
+        """The dataclass of the options, where that is not the suite itself."""
+        return None if self.option_class is None else _named(self.option_class)
+
+
+def _named(place: str) -> Any:
+    return late(f"vendor_verifier.suites.{place}")
 
 
 SUITES: tuple[SuiteKind, ...] = (
-    SuiteKind("trigger", TriggerSuite, "datasets/samples.jsonl"),
-    SuiteKind("toolbench", ToolBenchSuite, "datasets/toolbench.jsonl", "resolved"),
-    SuiteKind("mcptoolbench", MCPToolBenchSuite, "datasets/mcp_toolbench.jsonl", "resolved"),
-    SuiteKind("tool_correctness", ToolCorrectnessSuite, "datasets/tool_correctness.jsonl", "score"),
-    SuiteKind("bfcl", bfcl_suite, None, "correct", options=BfclOptions),
-    SuiteKind("contract", ContractSuite, contract_samples, "kept", apart=True),
+    SuiteKind("trigger", "trigger:TriggerSuite", "datasets/samples.jsonl"),
+    SuiteKind("toolbench", "toolbench:ToolBenchSuite", "datasets/toolbench.jsonl", "resolved"),
+    SuiteKind("mcptoolbench", "mcp_toolbench:MCPToolBenchSuite", "datasets/mcp_toolbench.jsonl", "resolved"),
+    SuiteKind("tool_correctness", "tool_correctness:ToolCorrectnessSuite", "datasets/tool_correctness.jsonl", "score"),
+    SuiteKind(BFCL, "bfcl.options:bfcl_suite", None, "correct", option_class="bfcl.options:BfclOptions"),
+    SuiteKind("contract", "contract.suite:ContractSuite", "contract.suite:contract_samples", "kept", apart=True),
 )
 
 

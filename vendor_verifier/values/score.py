@@ -14,6 +14,7 @@ Decision = Literal["called", "not_called", "undecided"]
 CallClass = Literal["valid", "invalid_json", "unknown_tool", "schema_mismatch", "empty_arguments", "schema_unusable"]
 Undecided = Literal["missed", "exclude"]
 SchemaPolicy = Literal["lenient", "strict"]
+BaselineF1 = Literal["fixed", "self"]
 FeatureStatus = Literal["kept", "broken", "not_offered", "not_measurable"]
 
 

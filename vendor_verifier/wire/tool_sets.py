@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import msgspec
 
 from vendor_verifier.values.request import Turn
 
-Tools = Sequence[Mapping[str, Any]]
+Tools = tuple[Mapping[str, Any], ...]
 
 
 class ToolSets:

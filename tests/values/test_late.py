@@ -1,0 +1,40 @@
+"""What a run does not use it does not load, and what is named is found."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from vendor_verifier.reports import REPORTS
+from vendor_verifier.suites import SUITES
+from vendor_verifier.values.late import late
+
+
+def test_every_named_thing_is_there() -> None:
+    """No name in a list of evaluations or reports points nowhere."""
+    for kind in SUITES:
+        assert callable(kind.build)
+        assert kind.dataset is None or isinstance(kind.dataset, str) or kind.dataset()
+        assert kind.options is None or isinstance(kind.options, type)
+    assert all(callable(form.render) for form in REPORTS)
+
+
+def test_a_wrong_name_is_an_error() -> None:
+    """Neither a missing module nor a missing name passes for something."""
+    with pytest.raises(ImportError):
+        late("vendor_verifier.values.nowhere:thing")
+    with pytest.raises(AttributeError):
+        late("vendor_verifier.values.late:nothing")
+
+
+def test_a_plain_run_loads_no_other_evaluation_and_no_report_before_it_writes_one() -> None:
+    """Start-up is paid at every run: BFCL's modules, the template engine and the formats of machines wait."""
+    script = "import sys, vendor_verifier.cli.main_job; print('\\n'.join(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    loaded = done.stdout.split()
+    assert "vendor_verifier.pipeline.running" in loaded
+    waiting = ("vendor_verifier.suites.bfcl", "vendor_verifier.suites.contract.suite", "vendor_verifier.bfcl_source")
+    waiting += ("vendor_verifier.reports.junit", "jinja2", "numpy")
+    assert [name for name in loaded if name.startswith(waiting)] == []
