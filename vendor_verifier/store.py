@@ -127,6 +127,11 @@ class RunFolder:
     def records_file(self) -> Path:
         return self.path / "records.jsonl"
 
+    @property
+    def duplicates_file(self) -> Path:
+        """Records that came a second time: paid for, but no results."""
+        return self.path / "duplicates.jsonl"
+
     def create(self) -> None:
         try:
             self.path.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
@@ -190,18 +195,11 @@ class RunFolder:
 
     def read_records(self, on_bad_line: Callable[[int, str], None]) -> Iterator[Record]:
         """Every readable record in file order; unreadable lines are reported by number and reason, never hidden."""
-        try:
-            source = self.records_file.open("rb")
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise RunFolderError(f"{self.records_file} cannot be read: {error}") from None
-        with source:
-            for number, line in enumerate(source, start=1):
-                try:
-                    yield decode_record(line)
-                except UnreadableLine as error:
-                    on_bad_line(number, str(error))
+        return _read_records(self.records_file, on_bad_line)
+
+    def read_duplicates(self, on_bad_line: Callable[[int, str], None]) -> Iterator[Record]:
+        """The same of the records that came a second time."""
+        return _read_records(self.duplicates_file, on_bad_line)
 
     def write(self, name: str, content: str | bytes) -> Path:
         """Replace a file of the folder in one step: readers see the old content or the new, never half of it.
@@ -224,3 +222,18 @@ class RunFolder:
             draft.unlink(missing_ok=True)
             raise StorageError(f"cannot write {target}: {error}") from error
         return target
+
+
+def _read_records(path: Path, on_bad_line: Callable[[int, str], None]) -> Iterator[Record]:
+    try:
+        source = path.open("rb")
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise RunFolderError(f"{path} cannot be read: {error}") from None
+    with source:
+        for number, line in enumerate(source, start=1):
+            try:
+                yield decode_record(line)
+            except UnreadableLine as error:
+                on_bad_line(number, str(error))

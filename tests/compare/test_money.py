@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -117,3 +119,15 @@ def test_costs_join_the_trials_as_ratios() -> None:
     assert found["cost_per_1000_requests_usd"] == {("a", 0): (pytest.approx(2.0), 1.0), ("c", 0): (0.0, 1.0)}
     assert found["wasted_per_1000_requests_usd"] == {("a", 0): (pytest.approx(1.0), 1.0), ("c", 0): (0.0, 1.0)}
     assert found["cost_per_valid_call_usd"] == {("a", 0): (pytest.approx(0.002), 2.0), ("c", 0): (0.0, 0.0)}
+
+
+def test_records_made_twice_are_in_the_total_and_in_no_other_figure() -> None:
+    """What our own cluster cost raises the bill, not the price of an answer or a valid call, nor the waste."""
+    once = [BilledAttempt(("a", 0), Usage(1000, 250), useful=True)]
+    twice = [BilledAttempt(("a", 0), Usage(500, 125), useful=True), BilledAttempt(("b", 0), Usage(), useful=False)]
+    plain = money(once, PRICE, requests=1, valid_calls=1)
+    found = money(once, PRICE, requests=1, valid_calls=1, duplicates=twice)
+    assert plain.duplicates_usd is None
+    assert found.duplicates_usd == pytest.approx(0.001)
+    assert found.total_usd == pytest.approx(0.003)
+    assert replace(found, total_usd=plain.total_usd, duplicates_usd=None) == plain

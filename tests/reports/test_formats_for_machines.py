@@ -56,7 +56,7 @@ def test_junit_has_a_case_a_sample_with_its_real_time_and_reason(judged: Report)
         assert float(suite.get("time", "0")) == pytest.approx(total, abs=0.2)
 
 
-@pytest.mark.parametrize("case", [*CASES, "judged", "checked"])
+@pytest.mark.parametrize("case", [*CASES, "judged", "checked", "regional"])
 def test_junit_counts_are_those_of_its_cases(judged: Report, case: str) -> None:
     """Totals of suites and of the document agree with what stands below them."""
     report = {"judged": judged, "checked": checked()}.get(case) or getattr(sample_reports, case)()

@@ -12,6 +12,7 @@ from types import ModuleType
 
 import pytest
 from page_reading import section_lines
+from sample_reports import regional
 from synthetic_run import LABELS, MODEL, report
 
 from vendor_verifier.reports import REPORTS, ReportFormat
@@ -52,6 +53,13 @@ def test_a_judged_runs_part_of_the_markdown_is_the_golden_one() -> None:
     text = next(form for form in REPORTS if form.name == "md").render(JUDGED)
     begin, end = text.index("### What can be said"), text.index("### Ranks behind")
     agree("judged.report.md", text[begin:end])
+
+
+def test_a_runs_part_about_regions_is_the_golden_one() -> None:
+    """A row for each vendor and region; what a stranger named is harmless, and what was not measured is a dash."""
+    text = next(form for form in REPORTS if form.name == "md").render(regional())
+    begin, end = text.index("### Latency by region"), text.index("### Distributions")
+    agree("regional.report.md", text[begin:end])
 
 
 def test_a_judged_runs_part_of_the_json_is_the_golden_one() -> None:

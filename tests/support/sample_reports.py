@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from vendor_verifier.values.score import (
     Distribution,
     ModelScore,
+    RegionScore,
     Report,
     SchemaCounts,
     SuiteScore,
@@ -162,6 +163,18 @@ def full() -> Report:
         complete=False,
         manifest={"calibration": {"in_flight": 5, "reason": HOSTILE[3]}},
     )
+
+
+def regional() -> Report:
+    """Two vendors asked from a hostile region, from a region where one failed, and from workers that named none."""
+    near = Distribution(6, 210.0, 200.0, 240.0, 250.0, 260.0, 150.0, 260.0)
+    seen = (
+        RegionScore(HOSTILE[3], 6, 6, 1.0, near, near),
+        RegionScore("us-east", 3, 0, 0.0, Distribution(0), Distribution(0)),
+        RegionScore(None, 1, 1, 1.0, near, near),
+    )
+    vendors = (vendor("twin a", regions=seen[:1]), vendor("twin_b", regions=seen))
+    return replace(single(), run="regional", models=(ModelScore("glm-4.7", None, vendors),))
 
 
 def empty() -> Report:

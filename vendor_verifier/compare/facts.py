@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -49,6 +50,7 @@ class Facts:
     problem: str | None = None
     phase: Phase | None = None
     troubles: tuple[FailureKind, ...] = ()
+    region: str | None = None
 
     @property
     def charged(self) -> bool:
@@ -94,6 +96,7 @@ def facts_of(
         problem=_problem(score),
         phase=None if failure is None else failure.phase,
         troubles=_troubles(record),
+        region=None if record.region is None else sys.intern(record.region),
     )
 
 

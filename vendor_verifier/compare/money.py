@@ -62,11 +62,20 @@ def cost_usd(usage: Usage, price: Price) -> float | None:
     return (tokens / 1e6 + price.request) * price.rate
 
 
-def money(attempts: Iterable[BilledAttempt], price: Price, *, requests: int, valid_calls: int) -> Money:
+def money(
+    attempts: Iterable[BilledAttempt],
+    price: Price,
+    *,
+    requests: int,
+    valid_calls: int,
+    duplicates: Iterable[BilledAttempt] = (),
+) -> Money:
     """Sums over one vendor. ``requests`` are the records asked for, ``valid_calls`` the tool calls that are valid.
 
     wasted = what attempts cost that are part of no success: retries, cut answers, failed conversations.
+    ``duplicates`` are attempts of records made twice by our own doing: in the total, and in no other figure.
     """
+    twice = [cost for each in duplicates if (cost := cost_usd(each.usage, price)) is not None]
     total, wasted, retried, reported, comparable, undiscounted = [], [], [], [], [], []
     answered: set[Unit] = set()
     count = unpriced = 0
@@ -93,7 +102,7 @@ def money(attempts: Iterable[BilledAttempt], price: Price, *, requests: int, val
     said_too, ours_too = (math.fsum(each) for each in zip(*comparable, strict=True)) if comparable else (0.0, 0.0)
     full = math.fsum(undiscounted)
     return Money(
-        total_usd=whole,
+        total_usd=math.fsum([whole, *twice]),
         wasted_usd=math.fsum(wasted),
         per_1000_requests_usd=1000 * whole / requests if requests and total else None,
         per_valid_call_usd=whole / valid_calls if valid_calls and total else None,
@@ -106,6 +115,7 @@ def money(attempts: Iterable[BilledAttempt], price: Price, *, requests: int, val
         per_answer_usd=(whole - math.fsum(wasted)) / len(answered) if answered else None,
         wasted_on_retries_usd=math.fsum(retried),
         undiscounted_ratio=said_too / full if full > ours_too > 0 else None,
+        duplicates_usd=math.fsum(twice) if twice else None,
     )
 
 

@@ -28,6 +28,7 @@ from vendor_verifier.compare.facts import facts_of
 from vendor_verifier.compare.feature_checks import FeatureRows
 from vendor_verifier.compare.looking import Look
 from vendor_verifier.compare.ranking import RANK_METRICS, K
+from vendor_verifier.compare.regions import regions_of
 from vendor_verifier.compare.repetitions import compared
 from vendor_verifier.compare.standings import standings
 from vendor_verifier.compare.suite_scores import suite_score
@@ -290,6 +291,7 @@ def _vendor(board: _Board, entry: EntryInfo, baseline: EntryInfo | None) -> Vend
         served_models=columns.tally("served_model"),
         attempts=columns.count("attempts"),
         suites=suites,
+        regions=regions_of(columns),
     )
 
 

@@ -24,12 +24,13 @@ RecordUnit = tuple[str, str, int]
 class Audit:
     """One entry's answers. ``rows``, ``reasoning`` (billed tokens, whether any was shown) and ``cached`` (prompt and
     cached tokens) are by (suite, sample, repetition), of the answer that stands; ``attempts`` are all that may be
-    billed."""
+    billed, ``duplicated_attempts`` those of records that were made twice."""
 
     rows: dict[RecordUnit, IdentityRow] = field(default_factory=dict)
     reasoning: dict[RecordUnit, tuple[int, bool]] = field(default_factory=dict)
     cached: dict[RecordUnit, tuple[int, int]] = field(default_factory=dict)
     attempts: list[BilledAttempt] = field(default_factory=list)
+    duplicated_attempts: list[BilledAttempt] = field(default_factory=list)
 
     def cached_once(self) -> list[tuple[str, int, int]]:
         """(sample, prompt tokens, cached tokens) of the prompts that were sent once and are said to be cached."""
@@ -76,6 +77,12 @@ class Audits:
         stated = own["max_tokens"] if "max_tokens" in own else sample.turn.parameters.get("max_tokens")
         limit = stated if isinstance(stated, int) else None
         self.found.setdefault(key, Audit()).take(record, str(entry.get("model_id") or record.model), limit)
+
+    def take_duplicate(self, record: Record) -> None:
+        """Note that a record of the plan was paid for twice; nothing else is learnt of it."""
+        key = (record.model, record.label)
+        if key in self.entries and (record.suite, record.sample) in self.samples:
+            self.found.setdefault(key, Audit()).duplicated_attempts += billed_attempts(record)
 
     def in_sending_order(self, samples: Mapping[str, Sequence[Sample]]) -> dict[str, list[Sample]]:
         """``samples`` by suite, each in the order in which it was first sent to anybody; never sent ones go last."""

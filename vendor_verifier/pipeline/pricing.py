@@ -86,7 +86,9 @@ def money_of(vendor: VendorScore, audit: Audit, price: Price | None) -> Money | 
         return None
     schema = vendor.schema
     valid = schema.valid_strict if schema.policy == "strict" else schema.valid_lenient
-    return money(audit.attempts, price, requests=vendor.recorded, valid_calls=valid)
+    return money(
+        audit.attempts, price, requests=vendor.recorded, valid_calls=valid, duplicates=audit.duplicated_attempts
+    )
 
 
 def _moment(told: object) -> datetime:

@@ -62,7 +62,9 @@ def open_bench(job: Job) -> Bench:
     entries = tuple(_with_secrets(entry, variables, secrets) for entry in job.plan.entries)
     registry = find_vendors(job.vendor_paths)
     lines = _lines(job, entries, registry)
-    return RemoteBench(job, replace(job.plan, entries=entries), lines, Scrubber(secrets), environment.get(REGION))
+    return RemoteBench(
+        job, replace(job.plan, entries=entries), lines, Scrubber(secrets), environment.get(REGION) or None
+    )
 
 
 def open_here(job: Job, scrubber: Scrubber) -> Bench:
@@ -85,7 +87,7 @@ def hello(job: Job, identity: str, name: str) -> Hello:
         version=__version__,
         python=platform.python_version(),
         distributed=version("distributed"),
-        region=environment.get(REGION),
+        region=environment.get(REGION) or None,
         wall_ns=time.time_ns(),
         missing=tuple(variable for variable in wanted if variables.get(variable) is None),
         problem=_problem(job),

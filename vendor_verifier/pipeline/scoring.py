@@ -116,10 +116,11 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
     if spans is not None:
         # Between two sittings there is a pause of ours, which is nobody's rate.
         report = with_goodput(report, columns, slos, spans if len(manifest.get("executors", ())) < 2 else None)
+    twice = _duplicates(folder, audits, unreadable)
     return replace(
         report,
         # Records are read while scoring, so what cannot be read is only known now.
-        warnings=(*report.warnings, *unreadable),
+        warnings=(*report.warnings, *twice, *unreadable),
         details=details.finished(),
         verdicts=judge_report(report, columns, samples, audits, recounts),
     )
@@ -140,6 +141,20 @@ def _passing(records: Iterable[Record], audits: Audits, details: Gathering, span
         if spans is not None:
             spans.take(record)
         yield record
+
+
+def _duplicates(folder: RunFolder, audits: Audits, unreadable: list[str]) -> list[str]:
+    """Take the cost of records that came twice, and say that there were some; what cannot be read is named apart."""
+
+    def bad_line(number: int, reason: str) -> None:
+        unreadable.append(f"{folder.duplicates_file.name}:{number} cannot be read and its cost is not known: {reason}")
+
+    count = 0
+    for record in folder.read_duplicates(bad_line):
+        audits.take_duplicate(record)
+        count += 1
+    name = folder.duplicates_file.name
+    return [f"{count} record(s) came twice ({name}): they were paid for and are in no score"] if count else []
 
 
 def _is_cheap(suite: Suite) -> bool:

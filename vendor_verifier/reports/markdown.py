@@ -10,6 +10,7 @@ from vendor_verifier.reports.clock import clock_lines
 from vendor_verifier.reports.escape import markdown
 from vendor_verifier.reports.load_text import load_lines
 from vendor_verifier.reports.markdown_judged import parts as judged_parts
+from vendor_verifier.reports.markdown_regions import regions
 from vendor_verifier.values.score import ModelScore, Report
 
 _MAX_LISTED = 200
@@ -20,6 +21,10 @@ _CHECKS_NOTE = (
 _GOODPUT_NOTE = (
     "Requests whose own figures keep every SLO ÷ seconds from the first send to the last end. A failed request keeps "
     "none; one that could not be measured is not good, and counted apart. The last columns: requests that kept each."
+)
+_REGIONS_NOTE = (
+    "Where a record's worker says it stood. Success is of the records made there; TTFT and end to end are milliseconds "
+    "of successes, n says of how many, and hold the way from that region to the vendor."
 )
 _MEASURED_NOTE = "Each metric: how many of the planned samples it was taken over."
 
@@ -68,6 +73,7 @@ def _model(model: ModelScore, report: Report) -> list[str]:
     lines += _section("### Speed", tables.speed(model))
     lines += _section("### Goodput", tables.goodput(model), _GOODPUT_NOTE)
     lines += _section("### Load", [f"- {line}" for line in load_lines(model, report, tables.label)])
+    lines += _section("### Latency by region", regions(model), _REGIONS_NOTE)
     lines += _section("### Distributions", tables.distributions(model))
     for suite in tables.suite_names(model):
         lines += _section(f"### Evaluation {tables.label(suite)}", tables.suite_values(model, suite))

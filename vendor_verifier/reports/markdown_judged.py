@@ -96,16 +96,18 @@ def _noise(verdict: ModelVerdict, order: Sequence[str]) -> list[str]:
 
 
 def _money(verdict: ModelVerdict, order: Sequence[str], baseline: str | None) -> list[str]:
-    rows = []
+    rows, has_twice = [], any(spent.duplicates_usd is not None for spent in verdict.money.values())
     for name, spent in sorted(verdict.money.items(), key=lambda item: _place(order, item[0])):
         figures = (
             spent.total_usd, spent.wasted_on_retries_usd, spent.wasted_usd - spent.wasted_on_retries_usd,
             spent.per_1000_requests_usd, spent.per_answer_usd, spent.per_valid_call_usd, spent.reported_usd,
             spent.reported_ratio,
         )  # fmt: skip
-        rows.append((tables.label(name), *map(cells.quantity, figures), str(spent.unpriced)))
+        twice = (cells.quantity(spent.duplicates_usd),) if has_twice else ()
+        rows.append((tables.label(name), *map(cells.quantity, figures), str(spent.unpriced), *twice))
     titles = ("Vendor", "All", "Of it on retries", "On failures", "1,000 requests", "An answer", "A valid call")
-    lines = _table((*titles, "As reported", "Reported ÷ computed", "Attempts without a price"), rows)
+    last = ("As reported", "Reported ÷ computed", "Attempts without a price")
+    lines = _table((*titles, *last, *(["Of all, on records made twice"] if has_twice else [])), rows)
     told = [_break_even(each, case) for each, case in told_break_evens(verdict, baseline)]
     if told:
         lines += ["", "When the cheaper price is eaten (1 − cost ÷ cost, of an answer and of a valid call):", "", *told]

@@ -102,6 +102,7 @@ def _vendor_facts(vendor: VendorScore, model: ModelScore, report: Report) -> dic
         "provider": vendor.provider,
         "suites": {name: _suite(score) for name, score in sorted(vendor.suites.items())},
         **({} if vendor.goodput is None else {"goodput": asdict(vendor.goodput)}),
+        **({"regions": [asdict(seen) for seen in vendor.regions]} if vendor.regions else {}),
     }
 
 

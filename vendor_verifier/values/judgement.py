@@ -248,6 +248,8 @@ class Money:
     ``per_answer_usd`` is what a record costs whose every attempt is used. ``unpriced`` counts attempts whose tokens are
     unknown: they may have been billed and are in no sum. ``reported_ratio`` = the vendor's own cost ÷ ours, over
     attempts with both; ``undiscounted_ratio`` the same with no token cached, ``None`` unless some were.
+    ``total_usd`` holds ``duplicates_usd`` too, of records that were made a second time after a worker was given up
+    (``None`` without any). That is no answer and not the vendor's doing, so it is in no other figure.
     """
 
     total_usd: float
@@ -263,6 +265,7 @@ class Money:
     per_answer_usd: float | None = None
     wasted_on_retries_usd: float = 0.0
     undiscounted_ratio: float | None = None
+    duplicates_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -194,13 +194,29 @@ class Goodput:
 
 
 @dataclass(frozen=True, slots=True)
+class RegionScore:
+    """One vendor as seen from one region; ``region`` is ``None`` for workers that name none.
+
+    ``asked`` are the records made there that say something of the vendor, ``succeeded`` of them did. A record that was
+    lost belongs to no region.
+    """
+
+    region: str | None
+    asked: int
+    succeeded: int
+    success_rate: float | None
+    ttft_ms: Distribution
+    e2e_ms: Distribution
+
+
+@dataclass(frozen=True, slots=True)
 class VendorScore:
     """Everything known about one entry of one model.
 
     ``metrics`` holds the rank metrics by their public names (``f1``, ``success_rate``, ``schema_accuracy``,
     ``avg_tokens``, ``avg_ttft_ms``, ``tps`` and any suite score); ``measured`` says over how many records each was
     taken (``f1``: pairs; ``schema_accuracy``: responses; ``tps``: requests). ``planned`` is what should have been sent;
-    ``succeeded`` counts records, after retries.
+    ``succeeded`` counts records, after retries. ``regions`` are by name, empty where no worker named one.
     """
 
     label: str
@@ -232,6 +248,7 @@ class VendorScore:
     ranks: Mapping[str, float] = field(default_factory=dict)
     suites: Mapping[str, SuiteScore] = field(default_factory=dict)
     goodput: Goodput | None = None
+    regions: tuple[RegionScore, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ def sha(text: str) -> str:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("case", ["full", "empty", "single", "judged"])
+@pytest.mark.parametrize("case", ["full", "empty", "single", "judged", "regional"])
 def test_pages_are_well_formed(judged: Report, case: str, language: str) -> None:
     """Every element is closed in order and no identifier occurs twice, whatever the report holds."""
     report = judged if case == "judged" else getattr(sample_reports, case)()
@@ -133,6 +133,14 @@ def test_sections_without_data_are_absent(judged: Report) -> None:
     assert wanted & set(read_page(bare).attribute("id")) == {"m0f1", "m0scatter", "m0schema"}
     assert "No price is known" in bare
     assert "No intervals were computed" in bare
+
+
+def test_latency_by_region_is_there_only_where_workers_name_regions() -> None:
+    """A section with a row for each vendor and region; without regions no trace of it."""
+    page = read_page(render(sample_reports.regional()))
+    assert "m0regions" in page.attribute("id")
+    assert "Latency by region" in page.texts["h3"]
+    assert "m0regions" not in read_page(render(sample_reports.single())).attribute("id")
 
 
 def test_every_chart_is_told_as_a_table_too(judged: Report) -> None:

@@ -25,6 +25,7 @@ def money_section(verdict: ModelVerdict, baseline: str | None, places: Mapping[s
 
 
 def _spent(verdict: ModelVerdict, places: Mapping[str, int], t: Texts) -> Table:
+    has_twice = any(spent.duplicates_usd is not None for spent in verdict.money.values())
     rows = (
         Row(
             label(name),
@@ -39,13 +40,15 @@ def _spent(verdict: ModelVerdict, places: Mapping[str, int], t: Texts) -> Table:
                     spent.per_valid_call_usd,
                     spent.reported_usd,
                     spent.reported_ratio,
+                    *([spent.duplicates_usd] if has_twice else []),
                 )
             ),
             places.get(name),
         )
         for name, spent in sorted(verdict.money.items(), key=lambda item: places.get(item[0], 0))
     )
-    keys = ("total", "retries", "failures", "per_1000", "answer", "call", "reported", "ratio")
+    keys = ["total", "retries", "failures", "per_1000", "answer", "call", "reported", "ratio"]
+    keys += ["twice"] if has_twice else []
     return plain_table(t("money"), t("vendor"), [t(f"usd_{key}") for key in keys], rows)
 
 

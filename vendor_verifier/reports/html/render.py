@@ -19,6 +19,7 @@ from vendor_verifier.reports.html.judged import judged_sections
 from vendor_verifier.reports.html.latency import latency_section
 from vendor_verifier.reports.html.load import asked, offered
 from vendor_verifier.reports.html.pictures import model_charts
+from vendor_verifier.reports.html.regions import regions_section
 from vendor_verifier.reports.html.tables import label
 from vendor_verifier.reports.html.texts import HTML_LANG, Language, Texts
 from vendor_verifier.reports.html.vendors import suite_tables, vendor_view
@@ -128,7 +129,7 @@ def _model(position: int, model: ModelScore, report: Report, t: Texts, most: int
         "ranking": ranking.ranking(model, verdict, t),
         "footnotes": ranking.footnotes(model, report, t),
         "charts": model_charts(model, verdict, details, t),
-        "sections": [*latency_section(model, t), *judged_sections(model, verdict, t)],
+        "sections": [*latency_section(model, t), *regions_section(model, t), *judged_sections(model, verdict, t)],
         "suites": suite_tables(model, t),
         "vendors": [
             vendor_view(index, vendor, model, details.get(vendor.label), offered(vendor, model, report, t), t, most)

@@ -129,6 +129,7 @@ ENGLISH: Mapping[str, str] = {
     "usd_call": "USD per valid call",
     "usd_reported": "USD reported by vendor",
     "usd_ratio": "reported ÷ computed",
+    "usd_twice": "of the total, on records made twice",
     "break_even_note": "Less is 1 − cost ÷ cost: of an answer as listed, of a valid call with every attempt paid.",
     "break_even_holds": "{cheap} asks {asked} less for an answer than {dear} and {real} less for a valid call ({low} … "
     "{high}); both cost the same when {cheap} loses {real} of its valid calls.",
@@ -198,6 +199,10 @@ ENGLISH: Mapping[str, str] = {
     "latency": "Latency and speed",
     "latency_note": "Percentiles over requests, for gaps over gaps; n says how many. What opening a connection took is "
     "in no other time.",
+    "regions": "Latency by region",
+    "regions_note": "Where a record's worker says it stood. Success is of the records made there; the times are of "
+    "successes and hold the way from that region to the vendor.",
+    "region": "Region",
     "examples": "Examples of what went wrong",
     "examples_some": "{shown} of {found} shown; records.jsonl holds all.",
     "no_examples": "Nothing went wrong that could be shown.",

@@ -125,13 +125,13 @@ CHINESE: Mapping[str, str] = {
     "usd_call": "每次有效调用（美元）",
     "usd_reported": "供应商自报（美元）",
     "usd_ratio": "自报 ÷ 计算",
+    "usd_twice": "总计中用于重复记录",
     "break_even_note": "便宜的比例为 1 − 成本之比：回答按价目表计，有效调用则计入所有尝试。",
     "break_even_holds": "{cheap} 每次回答比 {dear} 便宜 {asked}，每次有效调用便宜 {real}（{low} … {high}）；"
     "{cheap} 的有效调用再减少 {real}，两者成本相同。",
     "break_even_eaten": "{cheap} 每次回答比 {dear} 便宜 {asked}，但每次有效调用贵 {real}："
     "失败、重试和无效调用吃掉了差价。",
-    "break_even_open": "{cheap} 每次回答比 {dear} 便宜 {asked}；"
-    "有效调用是否也便宜尚无定论（{low} … {high}）。",
+    "break_even_open": "{cheap} 每次回答比 {dear} 便宜 {asked}；有效调用是否也便宜尚无定论（{low} … {high}）。",
     "prices": "每百万词元价格",
     "price_input": "输入",
     "price_cached": "缓存",
@@ -193,6 +193,10 @@ CHINESE: Mapping[str, str] = {
     "distributions": "分布",
     "latency": "延迟与速度",
     "latency_note": "按请求计算的百分位数，间隔则按每个间隔计算；n 为数量。建立连接的时间不计入其他时间。",
+    "regions": "各地区延迟",
+    "regions_note": "地区以发出请求的工作进程所报为准。成功率按该地区的记录计算；"
+    "时间取自成功的请求，包含从该地区到供应商的路程。",
+    "region": "地区",
     "examples": "出错示例",
     "examples_some": "显示 {found} 个中的 {shown} 个；全部见 records.jsonl。",
     "no_examples": "没有可展示的错误。",
