@@ -21,6 +21,7 @@ from vendor_verifier.errors import UsageError
 from vendor_verifier.history import SCHEMA, add_run, default_history_file, read_runs
 from vendor_verifier.values.judgement import ServedNames
 from vendor_verifier.values.trend import HistoryEntry, HistoryRun
+from vendor_verifier.waiting_runs import keep_waiting, waiting_folder
 
 ROOT = Path(__file__).parents[1]
 needs_modes = pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write read-only files")
@@ -29,6 +30,12 @@ needs_modes = pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="r
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     return tmp_path / "deep" / "history.sqlite"
+
+
+def stored(file: Path) -> list[str]:
+    """The runs in the file itself, whatever waits beside it."""
+    with closing(sqlite3.connect(file)) as connection:
+        return [run for (run,) in connection.execute("SELECT run FROM runs ORDER BY run")]
 
 
 def test_what_is_added_is_read_back_and_adding_again_replaces(file: Path) -> None:
@@ -89,7 +96,7 @@ def test_the_file_is_private_and_in_wal_mode(file: Path) -> None:
 
 
 def test_a_locked_file_is_a_warning_and_what_was_in_it_stays(file: Path) -> None:
-    """Somebody holds the write lock for longer than we wait: a sentence that says how to add the run later."""
+    """Somebody holds the write lock for longer than we wait: the run waits beside the file and comes in later."""
     add_run(file, night(1, {"a": 1.0}))
     with closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -97,9 +104,56 @@ def test_a_locked_file_is_a_warning_and_what_was_in_it_stays(file: Path) -> None
         other.execute("ROLLBACK")
     assert warning is not None
     assert "locked" in warning
-    assert "score RUN" in warning
-    assert [run.run for run in read_runs(file)] == ["night-001"]
-    assert add_run(file, night(2, {"a": 1.0})) is None
+    assert "comes in with the next run" in warning
+    assert stored(file) == ["night-001"]
+    assert read_runs(file) == (night(1, {"a": 1.0}), night(2, {"a": 1.0}))
+    assert add_run(file, night(3, {"a": 1.0})) is None
+    assert stored(file) == ["night-001", "night-002", "night-003"]
+    assert list(waiting_folder(file).iterdir()) == []
+
+
+def test_what_waits_survives_a_newer_schema_and_a_damaged_file(file: Path) -> None:
+    """Whatever the history was while they could not be added, the next one that can be written holds the runs."""
+    add_run(file, night(1, {"a": 1.0}))
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute(f"PRAGMA user_version = {SCHEMA + 1}")
+    assert add_run(file, night(2, {"a": 1.0})) is not None
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute(f"PRAGMA user_version = {SCHEMA}")
+    whole = file.read_bytes()
+    file.write_bytes(b"damaged " * 1000)
+    warning = add_run(file, night(3, {"a": 1.0}))
+    assert "move it away" in (warning or "")
+    file.write_bytes(whole)
+    assert add_run(file, night(4, {"a": 1.0})) is None
+    assert stored(file) == ["night-001", "night-002", "night-003", "night-004"]
+
+
+def test_of_a_run_that_waits_the_newest_judgement_counts(file: Path) -> None:
+    """Scored again while it waits, and scored again after: never the older figures."""
+    add_run(file, night(1, {"a": 1.0}))
+    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        for value in (2.0, 3.0):
+            assert add_run(file, night(1, {"a": value}), wait_s=0.05) is not None
+        other.execute("ROLLBACK")
+    assert read_runs(file) == (night(1, {"a": 3.0}),)
+    assert len(list(waiting_folder(file).iterdir())) == 1
+    assert add_run(file, night(1, {"a": 4.0})) is None
+    assert read_runs(file) == (night(1, {"a": 4.0}),)
+
+
+def test_a_waiting_file_that_cannot_be_read_stays_and_harms_nothing(file: Path) -> None:
+    """Torn or foreign content beside the history is neither a run nor deleted; what waits is nobody else's business."""
+    add_run(file, night(1, {"a": 1.0}))
+    keep_waiting(file, night(2, {"a": 1.0}))
+    torn = waiting_folder(file) / "torn.json"
+    torn.write_bytes(b'{"run": "x", "at"\xff')
+    assert stat.S_IMODE(waiting_folder(file).stat().st_mode) == 0o700
+    assert [run.run for run in read_runs(file)] == ["night-001", "night-002"]
+    assert add_run(file, night(3, {"a": 1.0})) is None
+    assert len(stored(file)) == 3
+    assert list(waiting_folder(file).iterdir()) == [torn]
 
 
 def test_a_newer_schema_is_left_alone(file: Path) -> None:
@@ -111,6 +165,7 @@ def test_a_newer_schema_is_left_alone(file: Path) -> None:
     warning = add_run(file, night(2, {"a": 1.0}))
     assert warning is not None
     assert f"schema {SCHEMA + 1}" in warning
+    assert "it waits in" in warning
     assert file.read_bytes() == before
     with pytest.raises(UsageError, match="newer version"):
         read_runs(file)
@@ -136,6 +191,7 @@ def test_another_program_s_database_is_not_touched(tmp_path: Path) -> None:
     warning = add_run(file, night(1, {"a": 1.0}))
     assert warning is not None
     assert "another program" in warning
+    assert not waiting_folder(file).exists()
     with closing(sqlite3.connect(file)) as connection:
         assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("bookmarks",)]
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
@@ -178,7 +234,7 @@ def test_a_file_that_sqlite_may_only_read_is_a_warning(file: Path, monkeypatch: 
     warning = add_run(file, night(2, {"a": 1.0}))
     monkeypatch.undo()
     assert "readonly" in (warning or "")
-    assert [run.run for run in read_runs(file)] == ["night-001"]
+    assert stored(file) == ["night-001"]
 
 
 def test_a_run_that_cannot_be_written_whole_leaves_no_part(file: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import warnings
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -42,8 +43,9 @@ def verify(
     """Ask every vendor of ``config`` every sample, score the answers, write the run folder.
 
     ``samples`` None takes the shipped ones, ``output_dir`` None makes ``runs/<timestamp>``; ``history`` None adds the
-    run to no history. ``environ`` replaces the process environment as the source of keys. ``settings`` are further
-    fields of :class:`vendor_verifier.pipeline.request.RunRequest`. A vendor that fails is in the report, not raised.
+    run to no history, and one that cannot take it is a UserWarning. ``environ`` replaces the process environment as the
+    source of keys. ``settings`` are further fields of :class:`vendor_verifier.pipeline.request.RunRequest`. A vendor
+    that fails is in the report, not raised.
 
     Raises:
         ConfigError, DataError: the configuration or the samples, all problems at once.
@@ -66,8 +68,9 @@ def verify(
     )
     prepared = prepare(request, read_environment() if environ is None else environ)
     outcome = run(request, prepared, on_record=on_record)
-    if history is not None:
-        remember(outcome.folder, outcome.report, Path(history))
+    unkept = remember(outcome.folder, outcome.report, None if history is None else Path(history))
+    if unkept is not None:
+        warnings.warn(unkept, stacklevel=2)
     return outcome
 
 

@@ -1,20 +1,21 @@
-"""A SQLite history of scored runs: figures per run and vendor. It holds no records, and it never fails a run.
+"""A SQLite history of scored runs: figures per run and vendor. It holds no records, never fails a run and loses none.
 
-What cannot be written (locked, read-only, newer schema, not ours, damaged) is a sentence for the user, because the run
-folder is the evidence and ``agent-vendor-verifier score RUN`` adds it later. A run that is added again replaces itself.
+What cannot be written (locked, read-only, newer schema, damaged) is a sentence for the user, and waits beside the
+history (:mod:`vendor_verifier.waiting_runs`) for the next run to bring it in. A run that is added again replaces itself.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from vendor_verifier.errors import UsageError
+from vendor_verifier.errors import StorageError, UsageError
 from vendor_verifier.values.judgement import ServedNames
 from vendor_verifier.values.trend import HistoryEntry, HistoryRun
+from vendor_verifier.waiting_runs import keep_waiting, waiting_folder, waiting_runs, waits_no_more
 
 SCHEMA = 1
 BUSY_TIMEOUT_S = 5.0
@@ -52,6 +53,14 @@ class _Unusable(Exception):
     """The file is there and is not a history this program may touch."""
 
 
+class _Foreign(_Unusable):
+    """It never was one."""
+
+
+# Errors that another try would meet again.
+_OF_THE_RUN = (sqlite3.IntegrityError, sqlite3.ProgrammingError)
+
+
 def default_history_file() -> Path:
     """``history.sqlite`` in this user's data folder."""
     from platformdirs import user_data_path
@@ -60,30 +69,45 @@ def default_history_file() -> Path:
 
 
 def add_run(file: Path, run: HistoryRun, *, wait_s: float = BUSY_TIMEOUT_S) -> str | None:
-    """Write ``run``, replacing an older judgement of it; ``None``, or why it could not be written, in one sentence."""
+    """Write ``run`` and all that waited, replacing older judgements of them; ``None``, or why not in one sentence."""
     try:
         with _writable(file, wait_s) as connection:
-            _insert(connection, run)
+            waited = waiting_runs(file)
+            for each in (*(old for _, old in waited), run):
+                _insert(connection, each)
     except (sqlite3.Error, OSError, _Unusable) as error:
-        return f"the run is not in the history {file}: {_reason(error)}; `score RUN` adds it later"
+        return _kept_aside(file, run, error)
+    waits_no_more(path for path, _ in waited)
     return None
+
+
+def _kept_aside(file: Path, run: HistoryRun, error: Exception) -> str:
+    """What became of a run that was not added. Nothing is put beside a file that is no history."""
+    words = f"the run is not in the history {file}: {_reason(error)}; "
+    try:
+        if not file.is_file() or isinstance(error, (*_OF_THE_RUN, _Foreign)):
+            return f"{words}`score RUN` adds it later"
+        keep_waiting(file, run)
+    except (StorageError, OSError):
+        return f"{words}`score RUN` adds it later"
+    return f"{words}it waits in {waiting_folder(file)}/ and comes in with the next run"
 
 
 def read_runs(file: Path, *, models: Sequence[str] = (), labels: Sequence[str] = ()) -> tuple[HistoryRun, ...]:
     """All runs, oldest first; with ``models`` or ``labels`` (a label or a vendor's name) those in which they took part.
 
-    No file is an empty history.
+    Runs that wait beside the history are among them. No file is an empty history.
 
     Raises:
         UsageError: there is a file and it cannot be read as a history.
     """
-    if not file.exists():
-        return ()
     try:
-        with _readable(file) as connection:
-            found = _select(connection)
+        with _readable(file) if file.exists() else nullcontext() as connection:
+            stored = [] if connection is None else _select(connection)
     except (sqlite3.Error, OSError, _Unusable) as error:
         raise UsageError(f"the history {file} cannot be read: {_reason(error)}") from None
+    newest = {run.run: run for run in (*stored, *(waiting for _, waiting in waiting_runs(file)))}
+    found = sorted(newest.values(), key=lambda run: (run.at, run.run))
     return tuple(run for run in found if _took_part(run, models, labels))
 
 
@@ -95,7 +119,10 @@ def _took_part(run: HistoryRun, models: Sequence[str], labels: Sequence[str]) ->
 
 
 def _reason(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+    words = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    if getattr(error, "sqlite_errorname", "").startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
+        return f"{words} (move it away, and the next run begins a new one)"
+    return words
 
 
 @contextmanager
@@ -151,7 +178,7 @@ def _is_ours(connection: sqlite3.Connection) -> bool:
     if owner == 0 and version == 0 and tables == 0:
         return False
     if owner != _APPLICATION_ID:
-        raise _Unusable("it is another program's database")
+        raise _Foreign("it is another program's database")
     if version > SCHEMA:
         raise _Unusable(f"a newer version of this program made it (schema {version}, known is {SCHEMA})")
     return True
@@ -223,7 +250,7 @@ def _select(connection: sqlite3.Connection) -> list[HistoryRun]:
                 served.get((run, model, label), ServedNames()),
             )
         )  # fmt: skip
-    rows = connection.execute("SELECT run, at, folder, question, complete, version FROM runs ORDER BY at, run")
+    rows = connection.execute("SELECT run, at, folder, question, complete, version FROM runs")
     return [
         HistoryRun(run, at, folder, question, bool(complete), version, tuple(entries.get(run, ())))
         for run, at, folder, question, complete, version in rows

@@ -233,12 +233,30 @@ def test_retention_deletes_old_runs_of_ours_and_nothing_else(tmp_path: Path) -> 
     (runs / "linked").symlink_to(tmp_path / "elsewhere")
     (runs / "damaged").mkdir()
     (runs / "damaged" / "manifest.json").write_text("{")
-    troubles = clear_old_runs(runs, read_age("90d"), keep=runs / "current", now=datetime.now(UTC))
+    troubles = clear_old_runs(runs, read_age("90d"), keep=runs / "current", now=datetime.now(UTC), history=None)
     assert troubles == []
     assert not gone.exists()
     assert [folder for folder in stays if not folder.exists()] == []
     assert os.path.lexists(runs / "linked")
     assert (runs / "damaged").exists()
+
+
+def test_retention_never_deletes_what_the_history_does_not_hold(tmp_path: Path) -> None:
+    """The folder is then the only place of the figures; and nothing goes while the history cannot be read."""
+    runs, history = tmp_path / "runs", tmp_path / "h"
+    kept, gone = old_run(runs, "kept", days=91, run="kept"), old_run(runs, "gone", days=91, run="gone")
+
+    def clear() -> list[str]:
+        return clear_old_runs(runs, read_age("90d"), keep=runs / "x", now=datetime.now(UTC), history=history)
+
+    history.write_text("damaged " * 200)
+    (words,) = clear()
+    assert "no old run is deleted" in words
+    assert gone.exists()
+    history.unlink()
+    assert add_run(history, HistoryRun("gone", "2020", "", "q", True, "")) is None
+    assert clear() == []
+    assert (kept.exists(), gone.exists()) == (True, False)
 
 
 @pytest.mark.parametrize("text", ["", "90", "0d", "-1d", "1.5d", "90 d", "99999999d", "d"])

@@ -98,7 +98,7 @@ def _checked(options: RunOptions, check: CheckOptions) -> CheckResult:
             outcome = run(request, prepared, on_start=watcher.started, on_record=watcher.finished)
         result = judge_check(outcome, thresholds, history, check.fail_on)
         if age is not None:
-            troubles = clear_old_runs(RUNS, age, keep=outcome.folder.path, now=datetime.now(UTC))
+            troubles = clear_old_runs(RUNS, age, keep=outcome.folder.path, now=datetime.now(UTC), history=history)
             result = replace(result, notices=(*result.notices, *troubles))
         outcome.folder.write("check.json", _document(result))
     return result

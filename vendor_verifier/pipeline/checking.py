@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,6 +12,7 @@ from pathlib import Path
 import filelock
 
 from vendor_verifier.errors import Problem, ProblemsError, RunFolderError, StorageError, VerifierError
+from vendor_verifier.history import read_runs
 from vendor_verifier.pipeline.remembering import history_trends, identity_changes, metric_names, remember
 from vendor_verifier.pipeline.running import RunOutcome, unfinished_vendors
 from vendor_verifier.store import FILE_MODE, FOLDER_MODE, RunFolder
@@ -114,16 +115,20 @@ def _status(outcome: RunOutcome, *, failed: bool, unfinished: bool) -> tuple[Che
     return ("incomplete", _EXIT_INCOMPLETE) if unfinished else ("passed", 0)
 
 
-def clear_old_runs(runs: Path, older_than: timedelta, *, keep: Path, now: datetime) -> list[str]:
+def clear_old_runs(runs: Path, older_than: timedelta, *, keep: Path, now: datetime, history: Path | None) -> list[str]:
     """Delete run folders directly under ``runs`` that began before ``now`` − ``older_than``; what failed, in words.
 
     Only folders that our own manifest shows to be a finished or interrupted run of this tool: not links, not imported
-    evidence, not ``keep``. Their figures stay in the history.
+    evidence, not ``keep``. With a ``history`` only runs that it holds, whose figures therefore stay.
     """
+    try:
+        known = None if history is None else {run.run for run in read_runs(history)}
+    except VerifierError as error:
+        return [f"no old run is deleted: {error}"]
     troubles = []
     for manifest in sorted(runs.glob("*/manifest.json")):
         folder = manifest.parent
-        if folder.is_symlink() or folder.resolve() == keep.resolve() or not _is_old(folder, now - older_than):
+        if folder.is_symlink() or folder.resolve() == keep.resolve() or not _is_old(folder, now - older_than, known):
             continue
         try:
             shutil.rmtree(folder)
@@ -132,7 +137,7 @@ def clear_old_runs(runs: Path, older_than: timedelta, *, keep: Path, now: dateti
     return troubles
 
 
-def _is_old(folder: Path, limit: datetime) -> bool:
+def _is_old(folder: Path, limit: datetime, known: Collection[str] | None) -> bool:
     try:
         manifest = RunFolder(folder).read_manifest()
         ours = manifest.get("tool", {}).get("name") == "agent-vendor-verifier"
@@ -140,4 +145,5 @@ def _is_old(folder: Path, limit: datetime) -> bool:
         began = datetime.fromisoformat(str(manifest.get("created_at")))
     except (VerifierError, ValueError, AttributeError):
         return False
-    return ours and ended and (began if began.tzinfo else began.replace(tzinfo=UTC)) < limit
+    dispensable = known is None or manifest.get("run") in known
+    return ours and ended and dispensable and (began if began.tzinfo else began.replace(tzinfo=UTC)) < limit
