@@ -11,10 +11,10 @@ from contextlib import contextmanager
 def quiet_collector() -> Iterator[None]:
     """Keep the garbage collector from walking samples and plan while streams are timed: that takes tens of ms a time.
 
-    What exists now is frozen, and full collections become rare; a run makes few cycles.
+    What exists now is frozen, garbage and all, because collecting it first is that very walk; full collections become
+    rare; a run makes few cycles.
     """
     before = gc.get_threshold()
-    gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 50, 100)
     try:
