@@ -1,7 +1,7 @@
 """A SQLite history of scored runs: figures per run and vendor. It holds no records, never fails a run and loses none.
 
 What cannot be written (locked, read-only, newer schema, damaged) is a sentence for the user, and waits beside the
-history (:mod:`vendor_verifier.waiting_runs`) for the next run to bring it in. A run that is added again replaces itself.
+history (:mod:`vendor_verifier.waiting_runs`) until the next run brings it in. Added again, a run replaces itself.
 """
 
 from __future__ import annotations

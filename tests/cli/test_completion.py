@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +22,38 @@ def test_the_script_parses_and_names_every_command(shell: str, capsys: pytest.Ca
     if tool is not None:
         checked = subprocess.run([tool, "-n"], input=script, text=True, capture_output=True, check=False)
         assert checked.returncode == 0, checked.stderr
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash here")
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["tre"], ["trend"]),
+        (["check", "--webh"], ["--webhook-env"]),
+        (["check", "--notify", ""], ["failure", "always"]),
+        (["completion", ""], ["bash", "zsh", "fish"]),
+        (["score", "./my-r"], ["./my-run"]),
+    ],
+    ids=" ".join,
+)
+def test_bash_completes_commands_flags_words_and_files(
+    words: list[str], expected: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The function that bash would call on Tab, called by bash with what it would be given."""
+    run_app(["completion", "bash"])
+    (tmp_path / "completion.bash").write_text(capsys.readouterr().out)
+    (tmp_path / "my-run").touch()
+    script = """
+        source completion.bash
+        [[ $(complete -p agent-vendor-verifier) =~ -F\ ([^ ]+) ]]
+        COMP_WORDS=(agent-vendor-verifier "$@"); COMP_CWORD=$#; COMP_LINE="${COMP_WORDS[*]}"; COMP_POINT=${#COMP_LINE}
+        "${BASH_REMATCH[1]}" agent-vendor-verifier "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
+        printf '%s\\n' "${COMPREPLY[@]}"
+    """
+    done = subprocess.run(
+        ["bash", "-c", script, "bash", *words], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.split() == expected, done.stderr
 
 
 def test_an_unknown_shell_is_a_usage_error() -> None:
