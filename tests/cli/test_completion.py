@@ -43,12 +43,12 @@ def test_bash_completes_commands_flags_words_and_files(
     run_app(["completion", "bash"])
     (tmp_path / "completion.bash").write_text(capsys.readouterr().out)
     (tmp_path / "my-run").touch()
-    script = """
+    script = r"""
         source completion.bash
         [[ $(complete -p agent-vendor-verifier) =~ -F\ ([^ ]+) ]]
         COMP_WORDS=(agent-vendor-verifier "$@"); COMP_CWORD=$#; COMP_LINE="${COMP_WORDS[*]}"; COMP_POINT=${#COMP_LINE}
         "${BASH_REMATCH[1]}" agent-vendor-verifier "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
-        printf '%s\\n' "${COMPREPLY[@]}"
+        printf '%s\n' "${COMPREPLY[@]}"
     """
     done = subprocess.run(
         ["bash", "-c", script, "bash", *words], cwd=tmp_path, capture_output=True, text=True, check=False
