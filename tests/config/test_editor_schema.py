@@ -60,7 +60,7 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, Any, s
 def test_what_the_loader_takes_the_schema_takes(verdicts: list[tuple[str, Any, str | None, bool]]) -> None:
     """Every key at every place with every value: nothing that runs is marked as wrong."""
     taken = [(where, document, valid) for where, document, refused, valid in verdicts if refused is None]
-    assert len(taken) > 100
+    assert len(taken) > 80
     assert [each for each in taken if not each[2] and READ_LATER not in each[0]] == []
 
 
