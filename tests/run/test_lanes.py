@@ -126,3 +126,22 @@ def test_what_was_not_begun_is_not_planned() -> None:
     lane.ended(second, None)
     assert lane.begun == 1
     assert lane.most_under_way == 2
+
+
+def test_the_end_is_known_before_it_is_waited_for() -> None:
+    """Past the duration, or with nothing left, nobody waits for the next moment; a cool-down still under way does."""
+    timed = Lane(items(3), LoadShape(request_rate=0.1, duration_s=3, warmup=1))
+    assert not timed.is_over_at(100.0)
+    asked(timed, [100.0, 110.0])
+    assert not timed.is_over_at(112.9)
+    assert timed.is_over_at(113.0)
+    planned = Lane(items(1), LoadShape(request_rate=0.1))
+    assert not planned.is_over_at(0.0)
+    asked(planned, [0.0])
+    assert planned.is_over_at(10.0)
+    cooling = Lane(items(1), LoadShape(request_rate=0.1, cooldown=1))
+    last = cooling.next(0.0)
+    assert last is not None
+    assert not cooling.is_over_at(10.0)
+    cooling.ended(last, record(last))
+    assert cooling.is_over_at(10.0)

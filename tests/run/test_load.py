@@ -11,6 +11,7 @@ import pytest
 from asking import QUICK, Plain, Ran, entry, plan_of, run, samples
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text, whole
 
+import vendor_verifier.run.load as load_module
 from vendor_verifier.metrics.distribution import percentile
 from vendor_verifier.metrics.schedule import e2e_from_schedule_ms, schedule_lag_ms, ttft_from_schedule_ms
 from vendor_verifier.metrics.ttft_ms import ttft_ms
@@ -250,6 +251,31 @@ async def test_a_long_wait_for_the_next_request_can_be_interrupted(server: Fault
         await run([entry(server, "a")], 5, into=ran, load=LoadShape(request_rate=0.01), limits=QUICK)
     assert waited.cancelled_caught
     assert len(ran.records) == 1
+
+
+@pytest.mark.parametrize("shape", [LoadShape(request_rate=0.01), LoadShape(request_rate=0.01, duration_s=0.1)])
+async def test_nobody_waits_for_a_moment_at_which_nothing_begins(server: FaultServer, shape: LoadShape) -> None:
+    """After the last request the run ends with its answer, not a hundred seconds later."""
+    with anyio.fail_after(20):
+        ran = await run([entry(server, "a")], 1, load=shape)
+    assert len(ran.records) == 1
+
+
+async def test_a_rate_that_nobody_can_follow_fills_neither_memory_nor_the_loop(
+    server: FaultServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a hundred million requests a second only so many wait at once, answers are read meanwhile, and what is asked
+    is timed from when it was due."""
+    monkeypatch.setattr(load_module, "MOST_WAITING", 30)
+    with anyio.fail_after(30):
+        ran = await run(
+            [entry(server, "a")], 5, load=LoadShape(request_rate=1e8, duration_s=60), request_concurrency=3,
+            max_requests=100,
+        )  # fmt: skip
+    assert len(ran.records) == 100
+    assert report(ran).most_under_way <= 33
+    assert server.most_in_flight["a"] <= 3
+    assert max(filter(None, map(schedule_lag_ms, ran.records))) > min(filter(None, map(schedule_lag_ms, ran.records)))
 
 
 async def test_vendors_one_after_the_other_each_get_the_whole_shape(server: FaultServer) -> None:

@@ -7,6 +7,7 @@ that order, so that no counted question was just asked to warm something up.
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -55,6 +56,7 @@ class Lane:
         self._shape = shape
         self._named = {item.sample.id: item for item in items}
         self._counted = cycle(items) if shape.plans_by_doing else iter(items)
+        self._left = math.inf if shape.plans_by_doing else len(items)
         self._uses: Counter[tuple[str, str]] = Counter()
         self._aside = cycle(reversed(items))
         self._since_s: float | None = None
@@ -75,6 +77,13 @@ class Lane:
         if self._open and self.discarded["cooldown"] < self._shape.cooldown:
             return self._discard("cooldown", None)
         return None
+
+    def is_over_at(self, now_s: float) -> bool:
+        """Whether nothing can begin at ``now_s`` or later, as far as can be told before: nobody need wait for it."""
+        if self.discarded["warmup"] < self._shape.warmup and not self.is_stopped:
+            return False
+        may_cool_down = self._open > 0 and self.discarded["cooldown"] < self._shape.cooldown
+        return not may_cool_down and (self._is_through or not self._left or self._is_late(now_s))
 
     def ended(self, start: Start, record: Record | None) -> None:
         """How a play ended; ``None`` is one that was not begun after all, because the run takes nothing new."""
@@ -98,6 +107,7 @@ class Lane:
 
     def _next_counted(self, sample: str | None) -> WorkItem | None:
         item = self._named[sample] if sample is not None else next(self._counted, None)
+        self._left -= item is not None
         if item is None or not self._shape.plans_by_doing:
             return item
         key = (item.suite.name, item.sample.id)

@@ -27,6 +27,10 @@ from vendor_verifier.values.record import Record
 
 EntryKey = tuple[str, str]
 
+# Plays of one entry that may wait beyond its places. Further ones are begun when one of these gets its turn: they begin
+# no later for it, and a rate that nobody can follow fills neither memory nor the event loop.
+MOST_WAITING = 10_000
+
 
 @dataclass(frozen=True, slots=True)
 class LoadReport:
@@ -96,17 +100,27 @@ class Load:
 
     async def _by_clock(self, lane: Lane, driver: Driver, shift_s: float) -> None:
         zero_ns = driver.clock_ns() + int(shift_s * 1e9)
+        room = anyio.Semaphore(self._cap(lane) + MOST_WAITING)
+
+        async def play(start: Start, due: tuple[int, float]) -> None:
+            try:
+                await self._play(lane, start, driver, due)
+            finally:
+                room.release()
+
         async with anyio.create_task_group() as group:
             for due in due_times(self._plan.load, self._plan.seed):
+                if lane.is_over_at(due.at_s):
+                    return
                 due_ns = zero_ns + int(due.at_s * 1e9)
                 if not lane.is_stopped:
                     await self._wait_until(due_ns, driver)
+                # Also lets the others run, when many are due at once or none has to be waited for.
+                await room.acquire()
                 start = None if self._over.is_set() else lane.next(due.at_s, due.sample)
                 if start is None:
                     return
-                group.start_soon(self._play, lane, start, driver, (due_ns, due.at_s))
-                if lane.is_stopped:
-                    await anyio.sleep(0)
+                group.start_soon(play, start, (due_ns, due.at_s))
 
     async def _by_places(self, lane: Lane, driver: Driver) -> None:
         zero_ns = driver.clock_ns()
