@@ -26,19 +26,23 @@ def costs_of(plan: Plan) -> dict[tuple[str, str], CostOf]:
     """
     if plan.max_cost_usd is None:
         return {}
-    now = datetime.now(UTC)
-    costs: dict[tuple[str, str], CostOf] = {}
-    unknown = []
-    for entry in plan.entries:
-        price = price_of(entry, now)
-        if price is not None:
-            costs[entry.model, entry.label] = partial(cost_usd, price=price)
-        elif not entry.endpoint.base_url.startswith("sim://"):
-            unknown.append(f"{entry.model}: {entry.label}")
+    costs = known_costs(plan)
+    unknown = [
+        f"{entry.model}: {entry.label}"
+        for entry in plan.entries
+        if (entry.model, entry.label) not in costs and not entry.endpoint.base_url.startswith("sim://")
+    ]
     if unknown:
         words = f"the price of {', '.join(unknown)} is not known; add `price: {{input: …, output: …}}` to the entry"
         raise ProblemsError([Problem(words, key="--max-cost")])
     return costs
+
+
+def known_costs(plan: Plan) -> dict[tuple[str, str], CostOf]:
+    """What an answer of each entry costs, given its usage, by (model, label): of those whose price is known."""
+    now = datetime.now(UTC)
+    prices = {(entry.model, entry.label): price_of(entry, now) for entry in plan.entries}
+    return {name: partial(cost_usd, price=price) for name, price in prices.items() if price is not None}
 
 
 def ending(end: RunEnd, plan: Plan) -> dict[str, Any]:

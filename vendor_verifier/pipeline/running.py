@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -16,13 +17,14 @@ from vendor_verifier.pipeline.gating import with_stated_gates
 from vendor_verifier.pipeline.guarding import costs_of, ending
 from vendor_verifier.pipeline.judges import ready_suite
 from vendor_verifier.pipeline.manifest import new_manifest, now_text, refuse_other_plan, with_executor
+from vendor_verifier.pipeline.outlook import Name, Outlook, outlook_of
 from vendor_verifier.pipeline.planning import Prepared
 from vendor_verifier.pipeline.recounting import recount
 from vendor_verifier.pipeline.redacting import keeps_texts, redactor
 from vendor_verifier.pipeline.request import RunRequest
 from vendor_verifier.pipeline.scoring import score_folder, write_pages, write_reports
 from vendor_verifier.pipeline.sending import Sent, check_executor, duplicates_of, job_of, send
-from vendor_verifier.pipeline.shaping import due_in, with_begun
+from vendor_verifier.pipeline.shaping import with_begun
 from vendor_verifier.pipeline.simulation import with_simulated_vendors
 from vendor_verifier.pipeline.wires import wire_of
 from vendor_verifier.redact import redacted_sample
@@ -42,7 +44,7 @@ from vendor_verifier.values.score import Report, SuiteScore
 
 RUNS = Path("runs")
 OnRecord = Callable[[Record], None]
-OnStart = Callable[[int | None, int], None]
+OnStart = Callable[[Outlook], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +61,13 @@ def run(
     request: RunRequest,
     prepared: Prepared,
     *,
-    on_start: OnStart = lambda _due, _done: None,
+    on_start: OnStart = lambda _outlook: None,
     on_record: OnRecord = lambda _record: None,
 ) -> RunOutcome:
     """Run, or with ``request.incremental`` go on with, a plan, and score it.
 
-    ``on_start`` is told how many records are due (``None``: the vendors' speed decides) and how many were there
-    already, ``on_record`` of every new one.
+    ``on_start`` is told what is due and what was there already, ``on_record`` of every new record. Both are called by
+    the thread that sends: whoever takes long there spoils the times.
 
     Raises:
         RunFolderError: the folder is locked, no run, or of another plan.
@@ -86,9 +88,10 @@ def run(
             items = [item for item in _items(plan, prepared) if _key(manifest["run"], item) not in done]
             costs = costs_of(prepared.plan)
             manifest |= calibrated(request, prepared.plan, len(items))
-            on_start(due_in(plan, len(items)), len(done))
+            in_flight: Counter[Name] | None = None if request.executor.name == "dask" else Counter()
+            on_start(outlook_of(prepared.plan, items, done, in_flight))
             job = job_of(manifest["run"], plan, request, prepared)
-            sent = _send(request.executor, job, plan, items, folder, journal, scrubber, costs, on_record)
+            sent = _send(request.executor, job, plan, items, folder, journal, scrubber, costs, on_record, in_flight)
         end = sent.end
         if end.signal_number is None:
             _fetch_rest_answers(folder, prepared, scrubber)
@@ -194,6 +197,7 @@ def _send(
     scrubber: Scrubber,
     costs: Mapping[tuple[str, str], CostOf],
     on_record: OnRecord,
+    in_flight: Counter[Name] | None,
 ) -> Sent:
     redact = redactor(items) if plan.redact_content else None
 
@@ -210,7 +214,17 @@ def _send(
         keep_duplicate(redact(record) if redact is not None else record)
 
     with _only_error(), quiet_collector():
-        return send(choice, job, plan, items, emit=emit, emit_duplicate=emit_duplicate, scrubber=scrubber, costs=costs)
+        return send(
+            choice,
+            job,
+            plan,
+            items,
+            emit=emit,
+            emit_duplicate=emit_duplicate,
+            scrubber=scrubber,
+            costs=costs,
+            in_flight=in_flight,
+        )
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -76,8 +77,9 @@ def send(
     emit_duplicate: Callable[[Record], None],
     scrubber: Scrubber,
     costs: Mapping[tuple[str, str], CostOf],
+    in_flight: Counter[tuple[str, str]] | None = None,
 ) -> Sent:
-    """Send every item.
+    """Send every item. ``in_flight`` is kept true by (model, label), where leave is given in this process.
 
     Raises:
         UsageError: what was chosen cannot be used.
@@ -85,7 +87,7 @@ def send(
         ClusterError: the cluster went away.
     """
     executor = choose_executor(choice, CLUSTER_SIDE, plan)
-    work = Work(plan, items, job, emit, emit_duplicate, scrubber, costs, has_uvloop())
+    work = Work(plan, items, job, emit, emit_duplicate, scrubber, costs, has_uvloop(), in_flight)
 
     async def whole() -> RunEnd:
         try:

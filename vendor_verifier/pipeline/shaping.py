@@ -101,12 +101,9 @@ def foreseen(load: LoadShape, planned: int, seed: int = 0) -> int | None:
     return 1 + sum(1 for _ in takewhile(lambda due: due.at_s < until_s, counted))
 
 
-def due_in(plan: Plan, items: int) -> int | None:
-    """How many records are due in all, ``items`` without a shape; None where the vendors' speed decides."""
-    if not plan.load.plans_by_doing:
-        return items
-    each = foreseen(plan.load, 0, plan.seed)
-    return None if each is None else each * len(plan.entries)
+def due_in(plan: Plan) -> int | None:
+    """How many records each entry gets under a load that plans by doing; None where the vendors' speed decides."""
+    return foreseen(plan.load, 0, plan.seed) if plan.load.plans_by_doing else None
 
 
 def with_begun(entries: Sequence[Mapping[str, Any]], plan: Plan, end: RunEnd) -> list[dict[str, Any]]:

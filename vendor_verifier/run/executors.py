@@ -7,6 +7,7 @@ An executor has four methods and no opinion on what is asked: :meth:`~Executor.o
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -26,7 +27,10 @@ from vendor_verifier.values.record import Record
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One sitting of a run. ``emit`` keeps records, ``emit_duplicate`` those that came a second time."""
+    """One sitting of a run. ``emit`` keeps records, ``emit_duplicate`` those that came a second time.
+
+    ``in_flight`` is where requests under way are counted, by (model, label), by an executor that gives leave here.
+    """
 
     plan: Plan
     items: Sequence[WorkItem]
@@ -36,6 +40,7 @@ class Work:
     scrubber: Scrubber
     costs: Mapping[tuple[str, str], CostOf] = field(default_factory=dict)
     use_uvloop: bool = False
+    in_flight: Counter[tuple[str, str]] | None = None
 
 
 class Executor(Protocol):
@@ -74,7 +79,9 @@ class LocalExecutor:
         """Nothing to get ready."""
 
     async def run(self, work: Work) -> RunEnd:
-        return await run_local(work.plan, work.items, work.job.run, work.emit, work.scrubber, work.costs)
+        return await run_local(
+            work.plan, work.items, work.job.run, work.emit, work.scrubber, work.costs, in_flight=work.in_flight
+        )
 
     def describe(self) -> Mapping[str, Any]:
         return {"name": "local", "asked_for": self._choice.workers, "cores": cores_here()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import signal
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -53,11 +54,13 @@ async def run_local(
     scrubber: Scrubber,
     costs: Mapping[tuple[str, str], CostOf] | None = None,
     limiter: LocalLimiter | None = None,
+    in_flight: Counter[tuple[str, str]] | None = None,
 ) -> RunEnd:
     """Send every item. A first SIGINT, SIGTERM or SIGHUP stops new requests and waits a little; a second ends at once.
 
-    ``costs`` price an answer by (model, label); only a plan with ``max_cost_usd`` looks at them. A caller that brings its
-    own ``limiter`` keeps the books itself: the plan's spending limits and ``RunEnd.limit`` are then of no effect.
+    ``costs`` price an answer by (model, label); only a plan with ``max_cost_usd`` looks at them. ``in_flight`` is kept
+    true by (model, label). A caller that brings its own ``limiter`` keeps the books itself: the plan's spending limits,
+    ``in_flight`` and ``RunEnd.limit`` are then of no effect.
 
     Raises:
         UsageError: this machine does not let us open as many connections as the plan may need.
@@ -65,7 +68,7 @@ async def run_local(
     entries = plan.entries
     spending = Spending(plan.max_requests, plan.max_cost_usd, costs or {})
     if limiter is None:
-        limiter = LocalLimiter(entries, plan.request_concurrency, spending, gives_way=not plan.load.is_open)
+        limiter = LocalLimiter(entries, plan.request_concurrency, spending, in_flight, gives_way=not plan.load.is_open)
     ensure_descriptors(limiter.places)
     slots = VendorSlots(plan.vendor_concurrency, len(entries))
     rng = random.Random(plan.seed)  # noqa: S311 spreads waits, keeps no secret

@@ -8,6 +8,7 @@ accounts (origin and key), not protocols. One process, several processes and a c
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, Protocol
 
@@ -56,7 +57,8 @@ class LocalLimiter:
     """The limiter of a run in one process. ``spending`` ends the run when a limit is reached.
 
     Without ``gives_way`` an account that asks for less gets what was planned all the same: whoever measures a load must
-    not send another one. A single retry still waits as long as it was told to.
+    not send another one. A single retry still waits as long as it was told to. ``in_flight`` counts who has leave, by
+    (model, label).
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class LocalLimiter:
         entries: Sequence[Entry],
         request_concurrency: int,
         spending: Spending | None = None,
+        in_flight: Counter[tuple[str, str]] | None = None,
         *,
         gives_way: bool = True,
     ) -> None:
@@ -76,6 +79,7 @@ class LocalLimiter:
         self._closed = False
         self._spending = spending or Spending()
         self._gives_way = gives_way
+        self._in_flight: Counter[tuple[str, str]] = Counter() if in_flight is None else in_flight
         self.stopped: dict[str, str] = {}
 
     @property
@@ -103,9 +107,12 @@ class LocalLimiter:
         finally:
             if leave != "go":
                 gate.places.release()
+        if leave == "go":
+            self._in_flight[entry.model, entry.label] += 1
         return leave
 
     def release(self, entry: Entry) -> None:
+        self._in_flight[entry.model, entry.label] -= 1
         gate = self._gates[entry.account]
         for _ in range(gate.easing.places_back()):
             gate.places.release()

@@ -74,13 +74,14 @@ class Gate:
         self,
         plan: Plan,
         costs: Mapping[tuple[str, str], CostOf] | None = None,
+        in_flight: Counter[tuple[str, str]] | None = None,
         *,
         hang_after_s: float = HANG_AFTER_S,
         settle_s: float = SETTLE_S,
     ) -> None:
         self._entries = plan.entries
         self._spending = Spending(plan.max_requests, plan.max_cost_usd, costs or {})
-        self._limiter = _ToldLimiter(plan.entries, plan.request_concurrency, self._spending)
+        self._limiter = _ToldLimiter(plan.entries, plan.request_concurrency, self._spending, in_flight)
         self._limiter.on_stop = lambda account: self._everyone("over", account)
         self._limiter.on_close = self._tell_closed
         self._slots = VendorSlots(plan.vendor_concurrency, len(plan.entries))

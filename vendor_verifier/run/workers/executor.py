@@ -59,7 +59,7 @@ class WorkersExecutor:
 
     async def run(self, work: Work) -> RunEnd:
         cpu_before_s = time.process_time()
-        gate = Gate(work.plan, work.costs, hang_after_s=self._choice.hang_after_s)
+        gate = Gate(work.plan, work.costs, work.in_flight, hang_after_s=self._choice.hang_after_s)
         block = self._block(work.items)
         coordinator = self._coordinator = Coordinator(
             cut_shards(work.items, block, work.plan.seed),
