@@ -15,9 +15,11 @@ A vendor that fails is a :class:`vendor_verifier.values.record.Failure`, a value
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 
 class VerifierError(Exception):
@@ -75,4 +77,9 @@ class StorageError(VerifierError):
 
 
 class ClusterError(VerifierError):
-    """The cluster a run was sent over cannot go on; every record that came back is kept and the run can be resumed."""
+    """The cluster a run was sent over cannot go on; every record that came back is kept and the run can be resumed.
+
+    ``executor`` is what the manifest says of this sitting: workers, versions, regions, losses.
+    """
+
+    executor: Mapping[str, Any] = MappingProxyType({})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import platform
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -180,6 +180,16 @@ def entry_infos(manifest: Mapping[str, Any]) -> tuple[EntryInfo, ...]:
 def with_executor(manifest: Mapping[str, Any], executor: Mapping[str, Any]) -> dict[str, Any]:
     """From where this sitting was sent; a run of several sittings lists them all."""
     return {"executors": [*manifest.get("executors", []), dict(executor)]}
+
+
+def runs_beside(manifest: Mapping[str, Any]) -> Iterator[str]:
+    """A warning for each run that used the same accounts over the same cluster meanwhile: limits are each run's own."""
+    for executor in manifest.get("executors") or ():
+        for run, labels in (executor.get("beside") or {}).items():
+            yield (
+                f"run {run} asked the same accounts over the same cluster at the same time ({', '.join(labels)}): "
+                "each kept its own limits, so these vendors saw the sum, and answered under the load of both"
+            )
 
 
 def now_text() -> str:

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-from vendor_verifier.errors import RunFolderError, VerifierError
+from vendor_verifier.errors import ClusterError, RunFolderError
 from vendor_verifier.pipeline.calibrating import calibrated
 from vendor_verifier.pipeline.gating import with_stated_gates
 from vendor_verifier.pipeline.guarding import costs_of, ending
@@ -91,7 +91,8 @@ def run(
             in_flight: Counter[Name] | None = None if request.executor.name == "dask" else Counter()
             on_start(outlook_of(prepared.plan, items, done, in_flight))
             job = job_of(manifest["run"], plan, request, prepared)
-            sent = _send(request.executor, job, plan, items, folder, journal, scrubber, costs, on_record, in_flight)
+            with _keeping_facts(folder, manifest):
+                sent = _send(request.executor, job, plan, items, folder, journal, scrubber, costs, on_record, in_flight)
         end = sent.end
         if end.signal_number is None:
             _fetch_rest_answers(folder, prepared, scrubber)
@@ -213,7 +214,7 @@ def _send(
     def emit_duplicate(record: Record) -> None:
         keep_duplicate(redact(record) if redact is not None else record)
 
-    with _only_error(), quiet_collector():
+    with quiet_collector():
         return send(
             choice,
             job,
@@ -228,20 +229,13 @@ def _send(
 
 
 @contextmanager
-def _only_error() -> Iterator[None]:
-    """Task groups wrap what went wrong; the user is told the first thing that did."""
+def _keeping_facts(folder: RunFolder, manifest: Mapping[str, Any]) -> Iterator[None]:
+    """Workers, versions, regions and what was lost are facts of the run also where the cluster's end was its own."""
     try:
         yield
-    except BaseExceptionGroup as group:
-        _raise_first(group)
-
-
-def _raise_first(group: BaseExceptionGroup[BaseException]) -> NoReturn:
-    known = group.subgroup(VerifierError)
-    first: BaseException = known or group
-    while isinstance(first, BaseExceptionGroup):
-        first = first.exceptions[0]
-    raise first
+    except ClusterError as error:
+        folder.write_manifest({**manifest, **with_executor(manifest, error.executor)})
+        raise
 
 
 def _is_blind(score: SuiteScore) -> bool:

@@ -20,7 +20,7 @@ from vendor_verifier.pipeline.gating import read_gates, read_slos
 from vendor_verifier.pipeline.guarding import ending_warnings
 from vendor_verifier.pipeline.judges import ready_suite, unjudged_reasons
 from vendor_verifier.pipeline.judging import judge_report
-from vendor_verifier.pipeline.manifest import entry_infos, is_by_doing, stored_manifest
+from vendor_verifier.pipeline.manifest import entry_infos, is_by_doing, runs_beside, stored_manifest
 from vendor_verifier.pipeline.recounting import read_recount, recount_troubles
 from vendor_verifier.pipeline.request import ScoreRequest, score_request
 from vendor_verifier.reports import REPORTS
@@ -70,6 +70,7 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
     slos = _thresholds(chosen, manifest)
     warnings: list[str] = list(manifest.get("warnings", ()))
     warnings += ending_warnings(manifest)
+    warnings += runs_beside(manifest)
     stored = _tasks(folder, manifest)
     recounts = read_recount(folder)
     warnings += recount_troubles(recounts)

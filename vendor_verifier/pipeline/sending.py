@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import anyio
 
-from vendor_verifier.errors import StorageError, UsageError
+from vendor_verifier.errors import ClusterError, StorageError, UsageError, VerifierError
 from vendor_verifier.pipeline.planning import Prepared
 from vendor_verifier.pipeline.remote import CLUSTER_SIDE
 from vendor_verifier.pipeline.request import RunRequest
@@ -27,8 +29,6 @@ from vendor_verifier.scrub import Scrubber
 from vendor_verifier.store import FILE_MODE, NO_LINK, RunFolder, encode_record
 from vendor_verifier.values.plan import ExecutorChoice, Plan
 from vendor_verifier.values.record import Record
-
-DUPLICATES = "duplicates.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,7 @@ def job_of(run: str, plan: Plan, request: RunRequest, prepared: Prepared) -> Job
     """What workers have to know."""
     return Job(
         run=run,
+        sitting=f"{run}-{secrets.token_hex(4)}",
         plan=travelling(plan),
         suite_options={task.suite: task.options for task in prepared.plan.tasks},
         config_file=request.config_file.absolute(),
@@ -84,7 +85,7 @@ def send(
     Raises:
         UsageError: what was chosen cannot be used.
         StorageError: a record could not be kept.
-        ClusterError: the cluster went away.
+        ClusterError: the cluster went away; ``executor`` of it says from where it was sent until then.
     """
     executor = choose_executor(choice, CLUSTER_SIDE, plan)
     work = Work(plan, items, job, emit, emit_duplicate, scrubber, costs, has_uvloop(), in_flight)
@@ -97,14 +98,37 @@ def send(
             with anyio.CancelScope(shield=True):
                 await executor.close()
 
-    return Sent(anyio.run(whole, backend_options={"use_uvloop": has_uvloop()}), executor.describe())
+    try:
+        with _only_error():
+            end = anyio.run(whole, backend_options={"use_uvloop": has_uvloop()})
+    except ClusterError as error:
+        error.executor = {**executor.describe(), "error": str(error)}
+        raise
+    return Sent(end, executor.describe())
+
+
+@contextmanager
+def _only_error() -> Iterator[None]:
+    """Task groups wrap what went wrong; the user is told the first thing that did."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        _raise_first(group)
+
+
+def _raise_first(group: BaseExceptionGroup[BaseException]) -> NoReturn:
+    known = group.subgroup(VerifierError)
+    first: BaseException = known or group
+    while isinstance(first, BaseExceptionGroup):
+        first = first.exceptions[0]
+    raise first
 
 
 def duplicates_of(folder: RunFolder, scrubber: Scrubber) -> Callable[[Record], None]:
     """Keeps records that came a second time: they were paid for, but are no results."""
 
     def keep(record: Record) -> None:
-        _append(folder.path / DUPLICATES, scrubber.bytes(encode_record(record)))
+        _append(folder.duplicates_file, scrubber.bytes(encode_record(record)))
 
     return keep
 

@@ -122,6 +122,11 @@ class Coordinator:
         self._parting = True
         return list(self._sessions)
 
+    def lose_all(self, reason: str) -> None:
+        """Nobody can be reached any more: every session that was at work is lost."""
+        self.losses.sessions += [{"session": name, "reason": reason} for name in self._sessions]
+        self._sessions.clear()
+
     def fail(self, error: BaseException) -> None:
         """The run cannot go on."""
         self.failed = self.failed or error

@@ -11,9 +11,9 @@ from vendor_verifier.run.cluster.outbox import ChannelClosed, Message
 _CONNECT_S = 20.0
 
 
-def operation(run: str) -> str:
-    """The name under which a run's gate listens in the scheduler."""
-    return f"vendor-verifier-gate-{run}"
+def operation(sitting: str) -> str:
+    """The name under which the gate of a run's sitting listens in the scheduler."""
+    return f"vendor-verifier-gate-{sitting}"
 
 
 class CommChannel:
@@ -38,12 +38,12 @@ class CommChannel:
         self._comm.abort()
 
 
-async def open_channel(address: str, run: str, connection: dict[str, Any], **who: str) -> CommChannel:
-    """Connect to the gate of a run, saying who comes.
+async def open_channel(address: str, sitting: str, connection: dict[str, Any], **who: str) -> CommChannel:
+    """Connect to the gate of a sitting, saying who comes.
 
     Raises:
         OSError: there is no scheduler, or it does not accept us.
     """
     comm = await connect(address, timeout=_CONNECT_S, **connection)
-    await comm.write({"op": operation(run), "reply": False, "who": who})
+    await comm.write({"op": operation(sitting), "reply": False, "who": who})
     return CommChannel(comm)

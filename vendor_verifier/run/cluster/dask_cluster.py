@@ -104,10 +104,10 @@ class DaskCluster:
 
     async def open_gate(self, job: Job, costs: Mapping[tuple[str, str], CostOf], hang_after_s: float) -> CommChannel:
         """Put the gate into the scheduler and connect to it."""
-        plugin = GatePlugin(job.run, job.plan, costs, hang_after_s)
+        plugin = GatePlugin(job, costs, hang_after_s)
         await self.client.register_plugin(plugin, name=plugin.name)
         connection = self.client.security.get_connection_args("client")
-        return await open_channel(self.address, job.run, connection)
+        return await open_channel(self.address, job.sitting, connection)
 
     async def meet(self, address: str, job: Job) -> Recruit | None:
         """Ask a worker who it is; None when it does not answer or may not take part (then ``fleet.refused`` says why).
@@ -148,7 +148,7 @@ class DaskCluster:
             job,
             self._side.open_bench,
             identity,
-            key=f"vendor-verifier-{job.run}-{identity}",
+            key=f"vendor-verifier-{job.sitting}-{identity}",
             workers=[recruit.address],
             allow_other_workers=False,
             retries=0,

@@ -41,6 +41,7 @@ class DaskExecutor:
         self._coordinator: Coordinator | None = None
         self._facts: dict[str, Any] = {}
         self._reports: dict[str, SessionReport] = {}
+        self._beside: dict[str, list[str]] = {}
         self._has_facts = asyncio.Event()
         self._coordinator_cpu_s: float | None = None
 
@@ -103,6 +104,8 @@ class DaskExecutor:
         found = {"name": "dask", "versions": self._cluster.versions, **self._cluster.fleet.describe(told)}
         if self._coordinator is not None:
             found |= self._coordinator.losses.told()
+        if self._beside:
+            found["beside"] = self._beside
         if self._coordinator_cpu_s is not None:
             found["coordinator_cpu_s"] = round(self._coordinator_cpu_s, 3)
             found["scheduler_cpu_s"] = round(self._facts.get("cpu_s", 0.0), 3) or None
@@ -133,11 +136,13 @@ class DaskExecutor:
             try:
                 message = await channel.read()
             except ChannelClosed:
+                coordinator.lose_all("the scheduler went away")
                 coordinator.fail(ClusterError("the scheduler went away; go on with --incremental when it is back"))
                 return
             for address in message.get("workers", ()):
                 self._spawn(self._enlist(address, coordinator, work))
             self._reports |= {name: SessionReport.read(report) for name, report in message.get("report", ())}
+            self._beside |= dict(message.get("beside", ()))
             if "facts" in message:
                 self._facts = dict(message["facts"][-1])
                 self._has_facts.set()

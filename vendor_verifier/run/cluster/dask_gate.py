@@ -17,9 +17,9 @@ from distributed.comm.core import Comm
 from vendor_verifier import __version__
 from vendor_verifier.run.cluster.dask_channel import CommChannel, operation
 from vendor_verifier.run.cluster.gate import Gate
+from vendor_verifier.run.cluster.job import Job
 from vendor_verifier.run.cluster.outbox import Channel, ChannelClosed, Outbox
 from vendor_verifier.run.spending import CostOf
-from vendor_verifier.values.plan import Plan
 
 _UNANSWERED = "dont-reply"
 # How long sessions have to hand in their last rows after the coordinator said it has what it wants.
@@ -32,15 +32,16 @@ def about_scheduler() -> dict[str, str]:
 
 
 class GatePlugin(SchedulerPlugin):
-    """The gate of one run in the scheduler's process. ``plan`` has no keys."""
+    """The gate of one sitting in the scheduler's process. The job's plan has no keys."""
 
-    def __init__(
-        self, run: str, plan: Plan, costs: Mapping[tuple[str, str], CostOf] | None, hang_after_s: float
-    ) -> None:
-        self.name = operation(run)
-        self._plan = plan
+    def __init__(self, job: Job, costs: Mapping[tuple[str, str], CostOf] | None, hang_after_s: float) -> None:
+        self.name = operation(job.sitting)
+        self._plan = job.plan
         self._costs = costs
         self._hang_after_s = hang_after_s
+        self.run = job.run
+        self.accounts = frozenset(entry.account for entry in job.plan.entries)
+        self.beside: dict[str, list[str]] = {}
 
     async def start(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
@@ -48,6 +49,17 @@ class GatePlugin(SchedulerPlugin):
         self._coordinator: Outbox | None = None
         self._watch = asyncio.ensure_future(self._gate.watch())
         scheduler.handlers[self.name] = self.converse
+        for other in [plugin for plugin in scheduler.plugins.values() if isinstance(plugin, GatePlugin)]:
+            if other is not self and self.accounts & other.accounts:
+                self.notice(other)
+                other.notice(self)
+
+    def notice(self, other: GatePlugin) -> None:
+        """Another run asks the same accounts meanwhile. Each keeps its own limits, so the vendor sees both."""
+        labels = [f"{entry.model}: {entry.label}" for entry in self._plan.entries if entry.account in other.accounts]
+        self.beside[other.run] = labels
+        if self._coordinator is not None:
+            self._coordinator.send("beside", [other.run, labels])
 
     def add_worker(self, scheduler: Scheduler, worker: str) -> None:  # noqa: ARG002 as below
         if self._coordinator is not None:
@@ -89,6 +101,7 @@ class GatePlugin(SchedulerPlugin):
         self._coordinator = outbox
         self._gate.attend(outbox.send)
         outbox.send("workers", *self._scheduler.workers)
+        outbox.send("beside", *([run, labels] for run, labels in self.beside.items()))
         try:
             while True:
                 self._gate.order(await channel.read())

@@ -28,17 +28,18 @@ def work(job: Job, open_bench: OpenBench, session: str) -> str:
     """
     worker = get_worker()
     bench = open_bench(job)
-    return anyio.run(_work, worker, job.run, bench, session)
+    return anyio.run(_work, worker, job, bench, session)
 
 
-async def _work(worker: Worker, run: str, bench: Bench, session: str) -> str:
+async def _work(worker: Worker, job: Job, bench: Bench, session: str) -> str:
     connection = worker.security.get_connection_args("worker")
-    channel = await open_channel(worker.scheduler.address, run, connection, session=session, worker=worker.address)
+    who = {"session": session, "worker": worker.address}
+    channel = await open_channel(worker.scheduler.address, job.sitting, connection, **who)
     try:
         first = await channel.read()
         if not all(first.get("claim", (False,))):
             return ABANDONED
-        await serve(channel, bench, run, str(worker.name))
+        await serve(channel, bench, job.run, str(worker.name))
     except ChannelClosed:
         return ABANDONED
     finally:

@@ -17,11 +17,14 @@ from vendor_verifier.values.sample import Sample
 class Job:
     """Everything a worker needs to know of a run but its blocks.
 
-    ``plan`` holds no samples and entries without keys. ``suite_options`` are by suite. The paths are where the
-    coordinator read its files; a worker that has the same files uses them, one that has not reads its environment only.
+    ``sitting`` is the run's name with something of its own: whoever goes on at once must not meet what is left of the
+    sitting before. ``plan`` holds no samples and entries without keys. ``suite_options`` are by suite. The paths are
+    where the coordinator read its files; a worker that has the same files uses them, one that has not reads its
+    environment only.
     """
 
     run: str
+    sitting: str
     plan: Plan
     suite_options: Mapping[str, Mapping[str, Any]]
     config_file: Path
