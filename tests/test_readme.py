@@ -61,6 +61,7 @@ def test_the_report_excerpt_has_the_demonstration_s_columns_and_vendors(
     assert run_app(["demo", "-n", "2", "--quiet", "--json", "-o", str(tmp_path / "run")]) == 0
     vendors = json.loads(capsys.readouterr().out)["models"]["simulated-model"]["vendors"]
     report = (tmp_path / "run" / "report.md").read_text(encoding="utf-8")
+    assert "<script src" not in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     header = "| Vendor | IRF Score | Success Rate | F1 Score | TPS | Schema Accuracy | TTFT (ms) | Avg Token |"
     assert header in README
     assert header in report

@@ -9,6 +9,8 @@ from vendor_verifier.cli.exit_codes import EXIT_OK, EXIT_THRESHOLD
 from vendor_verifier.reports.escape import plain
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import Console
 
     from vendor_verifier.values.score import Report
@@ -39,6 +41,11 @@ def print_report(report: Report, *, as_json: bool) -> None:
         stdout_console().print(terminal.render(report))
     else:
         sys.stdout.write("\n".join(terminal.plain_lines(report)) + "\n")
+
+
+def say_where(run: Path) -> None:
+    """The last line of a run: where its evidence lies, and the file to hand on."""
+    say(f"records and scores: {run}/; to open in a browser or mail: {run / 'report.html'}")
 
 
 def gates_exit_code(report: Report) -> int:

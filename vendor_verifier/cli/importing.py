@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from vendor_verifier.cli.console import gates_exit_code, print_report, say
+from vendor_verifier.cli.console import gates_exit_code, print_report, say, say_where
 from vendor_verifier.cli.options import JUDGE, OUTPUT, WHAT, flag, many, option
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.pipeline.importing import import_run
@@ -55,7 +55,7 @@ def import_command(
     if unkept is not None:
         say(f"warning: {unkept}")
     print_report(report, as_json=json)
-    say(f"records, scores and report: {output_dir}/")
+    say_where(output_dir)
     return gates_exit_code(report)
 
 

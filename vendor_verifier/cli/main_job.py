@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from vendor_verifier.cli.console import gates_exit_code, print_report, say
+from vendor_verifier.cli.console import gates_exit_code, print_report, say, say_where
 from vendor_verifier.cli.exit_codes import EXIT_INCOMPLETE, EXIT_OK, SIGNAL_BASE
 from vendor_verifier.cli.options import RunOptions
 from vendor_verifier.cli.progress import progress
@@ -35,7 +35,7 @@ def run_main_job(options: RunOptions) -> int:
         say(f"warning: {plain(unkept)}")
     print_report(outcome.report, as_json=options.json)
     if not options.quiet:
-        say(f"records, scores and report: {outcome.folder.path}/")
+        say_where(outcome.folder.path)
     return _exit_code(outcome)
 
 
