@@ -151,7 +151,7 @@ def _changes(label: str, rows: Sequence[IdentityRow], field: str, name: str, nou
         return None
     shown = ", ".join(f"{value} ({count})" for value, count in tally.most_common(5))
     said = f"names {len(tally)} {noun} within one run: {shown}"
-    return Finding(name, label, said, {noun: len(tally), "answers": tally.total()})
+    return Finding(name, label, said, {noun: len(tally), "answers": tally.total(), "names": shown})
 
 
 def _id_families(label: str, rows: Sequence[IdentityRow]) -> Finding | None:
@@ -160,7 +160,8 @@ def _id_families(label: str, rows: Sequence[IdentityRow]) -> Finding | None:
         return None
     shown = ", ".join(f"{family} ({count})" for family, count in tally.most_common(5))
     said = f"answers with {len(tally)} families of response ids: {shown}; consistent with several hosts behind it"
-    return Finding("id_families", label, said, {"families": len(tally), "answers": tally.total()})
+    evidence: dict[str, float | int | str] = {"families": len(tally), "answers": tally.total(), "names": shown}
+    return Finding("id_families", label, said, evidence)
 
 
 def _limit_exceeded(label: str, rows: Sequence[IdentityRow]) -> Finding | None:

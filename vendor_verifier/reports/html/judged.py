@@ -7,7 +7,7 @@ from typing import get_args
 
 from vendor_verifier.reports import cells
 from vendor_verifier.reports.escape import visible
-from vendor_verifier.reports.html import tables
+from vendor_verifier.reports.html import findings_zh, tables
 from vendor_verifier.reports.html.money import money_section
 from vendor_verifier.reports.html.section import Section
 from vendor_verifier.reports.html.tables import Cell, Row, label, plain_table, words
@@ -55,7 +55,7 @@ def _gates(gates: tuple[GateVerdict, ...], places: Mapping[str, int], t: Texts) 
                 words(visible(str(gate.threshold))),
                 Cell(gate.outcome, float(order[gate.outcome]), css=f"gate-{gate.outcome.lower()}"),
                 tables.estimate(gate.estimate, rate=tables.is_rate(gate.threshold.metric)),
-                words(visible(gate.reason)),
+                words(visible(findings_zh.reason(gate) if t.language == "zh" else gate.reason)),
             ),
             places.get(gate.label),
         )
@@ -69,14 +69,17 @@ def _gates(gates: tuple[GateVerdict, ...], places: Mapping[str, int], t: Texts) 
 def _findings(findings: tuple[Finding, ...], places: Mapping[str, int], t: Texts) -> Section | None:
     if not findings:
         return None
-    rows = (Row(label(found.label), (words(_said(found)),), places.get(found.label)) for found in findings)
+    rows = (Row(label(found.label), (words(_said(found, t)),), places.get(found.label)) for found in findings)
     table = plain_table(t("findings"), t("vendor"), (t("findings"),), rows, prose=(t("findings"),))
     return Section("findings", t("findings"), t("findings_note"), tables=(table,))
 
 
-def _said(found: Finding) -> str:
-    evidence = "; ".join(f"{visible(name, 60)} {_evidence(value)}" for name, value in found.evidence.items())
-    return visible(found.statement) + (f" ({evidence})" if evidence else "")
+def _said(found: Finding, t: Texts) -> str:
+    is_chinese = t.language == "zh"
+    names = findings_zh.EVIDENCE if is_chinese else {}
+    shown = [f"{visible(names.get(name, name), 60)} {_evidence(value)}" for name, value in found.evidence.items()]
+    statement = findings_zh.statement(found) if is_chinese else found.statement
+    return visible(statement) + (t("evidence", numbers=t("semicolon").join(shown)) if shown else "")
 
 
 def _evidence(value: float | int | str) -> str:

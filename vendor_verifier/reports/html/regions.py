@@ -35,11 +35,7 @@ def regions_section(model: ModelScore, t: Texts) -> list[Section]:
         return []
     titles = (
         *(t("region"), t("succeeded"), t("success_rate")),
-        *(
-            f"{name}, {part}"
-            for name in ("TTFT (ms)", cells.SPEED_METRICS["e2e_ms"])
-            for part in (t("n"), *_PERCENTILES)
-        ),
+        *(f"{name}, {part}" for name in (t("speed_ttft_ms"), t("speed_e2e_ms")) for part in (t("n"), *_PERCENTILES)),
     )
     table = plain_table(t("regions"), t("vendor"), titles, rows, prose=(t("region"),))
     return [Section("regions", t("regions"), t("regions_note"), tables=(table,))]

@@ -9,10 +9,11 @@ from vendor_verifier.reports.html.tables import Table
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A titled part: a note, lines of text, tables."""
+    """A titled part: a note, lines of text, tables, and ``folded`` ones that are shown when asked for."""
 
     id: str
     title: str
     note: str | None = None
     lines: tuple[str, ...] = ()
     tables: tuple[Table, ...] = ()
+    folded: tuple[Table, ...] = ()

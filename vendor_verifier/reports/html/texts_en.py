@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from vendor_verifier.reports.cells import SPEED_METRICS
+
 ENGLISH: Mapping[str, str] = {
     "title": "Vendor verification report",
     "comma": ", ",
+    "semicolon": "; ",
+    "evidence": " ({numbers})",
     "list_and": "{names} and {last}",
     "list_more": "{names} and {n} more",
     # verdict
@@ -197,6 +201,8 @@ ENGLISH: Mapping[str, str] = {
     "ranks_each": "Ranks",
     "distributions": "Distributions",
     "latency": "Latency and speed",
+    "more_figures": "{n} further figures",
+    **{f"speed_{name}": title for name, title in SPEED_METRICS.items()},
     "latency_note": "Percentiles over requests, for gaps over gaps; n says how many. What opening a connection took is "
     "in no other time.",
     "regions": "Latency by region",
