@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import stat
@@ -78,12 +79,19 @@ def test_the_github_action_is_composite_and_never_pastes_an_input_into_a_script(
 
 
 def test_the_action_s_script_passes_arguments_on_and_keeps_the_exit_code(tmp_path: Path) -> None:
-    """Run with a stand-in command: words are split once, the code reaches output and exit, the report the summary."""
+    """Run with a stand-in command: words are split once, the code reaches output and exit, its report the page."""
     steps = yaml.safe_load(text("github-action/action.yml"))["runs"]["steps"]
     script = next(step["run"] for step in steps if step.get("id") == "check")
     stand_in = tmp_path / "bin" / "agent-vendor-verifier"
     stand_in.parent.mkdir()
-    stand_in.write_text('#!/bin/sh\nmkdir -p runs/1; echo report > runs/1/report.md\nprintf "%s\\n" "$@"\nexit 3\n')
+    stand_in.write_text(
+        '#!/bin/sh\n[ "$1" = report ] && { echo "summary of $2"; exit 1; }\n'
+        'mkdir -p runs/1; sleep 0.02; touch runs/1/check.json\nprintf "%s\\n" "$@"\nexit 3\n'
+    )
+    older = tmp_path / "runs" / "0" / "check.json"
+    older.parent.mkdir(parents=True)
+    older.touch()
+    os.utime(older, (1, 1))
     stand_in.chmod(stand_in.stat().st_mode | stat.S_IEXEC)
     done = subprocess.run(
         ["bash", "-e", "-o", "pipefail", "-c", script],
@@ -93,6 +101,7 @@ def test_the_action_s_script_passes_arguments_on_and_keeps_the_exit_code(tmp_pat
             "CONFIG": "my config.yaml",
             "ARGUMENTS": "--gate f1>=0.9 --model a;b",
             "KEEP": "90d",
+            "RUNNER_TEMP": str(tmp_path),
             "GITHUB_OUTPUT": str(tmp_path / "output"),
             "GITHUB_STEP_SUMMARY": str(tmp_path / "summary"),
         },
@@ -105,7 +114,9 @@ def test_the_action_s_script_passes_arguments_on_and_keeps_the_exit_code(tmp_pat
     assert words[:3] == ["check", "--config-file-path", "my config.yaml"]
     assert words[-4:] == ["--gate", "f1>=0.9", "--model", "a;b"]
     assert (tmp_path / "output").read_text() == "exit-code=3\n"
-    assert (tmp_path / "summary").read_text() == "report\n"
+    summary = (tmp_path / "summary").read_text()
+    assert summary.startswith("    check\n    --config-file-path\n")
+    assert summary.endswith("\n\nsummary of runs/1\n")
 
 
 def test_the_example_workflow_reads_only_and_takes_keys_from_secrets() -> None:
@@ -124,12 +135,29 @@ def test_the_gitlab_job_has_only_keywords_that_gitlab_knows() -> None:
     """A misspelt keyword would be refused; exit code 3 only warns; checks do not overlap."""
     (job,) = yaml.safe_load(text("gitlab-ci.yml")).values()
     known = {
-        "image", "rules", "resource_group", "timeout", "variables", "cache", "before_script", "script",
+        "image", "rules", "resource_group", "timeout", "cache", "before_script", "script", "after_script",
         "allow_failure", "artifacts",
     }  # fmt: skip
     assert set(job) <= known
     assert job["allow_failure"] == {"exit_codes": 3}
     assert job["resource_group"]
+
+
+def test_the_gitlab_job_s_commands_parse_and_refuse_to_install_what_nobody_named() -> None:
+    """Each line is bash; without VERIFIER_SOURCE nothing is fetched from any index under a guessed name."""
+    (job,) = yaml.safe_load(text("gitlab-ci.yml")).values()
+    for line in (*job["before_script"], *job["script"], *job["after_script"]):
+        assert subprocess.run(["bash", "-n", "-c", line], check=False).returncode == 0, line
+    done = subprocess.run(
+        [shutil.which("bash") or "bash", "-c", job["before_script"][0]],
+        env={"PATH": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "VERIFIER_SOURCE" in done.stderr
+    assert "pip: command not found" not in done.stderr
 
 
 def test_the_crontab_line_has_five_times_and_a_command() -> None:
