@@ -14,7 +14,8 @@ import time
 from pathlib import Path
 
 import pytest
-from clusters import ROOT, Cluster, Site, cluster_of, keys_of
+from clusters import ROOT, Cluster, Site, cluster_of, free_port, keys_of
+from wire_tap import WireTap
 
 pytestmark = pytest.mark.slow  # clusters of real processes
 
@@ -61,18 +62,29 @@ def test_a_redacted_run_leaves_no_text_on_any_machine(site: Site, cluster: Clust
     assert found(site.folder / "closed", cluster.folder) == set()
 
 
-def test_limits_hold_over_all_workers(site: Site, cluster: Cluster) -> None:
-    """The vendor's own log shows neither more in flight nor more in a second than one machine would be allowed."""
-    site.configure("official: faithful", "twin: slow", settings="concurrency: 3\nrpm: 1800", samples=60)
-    code, err = site.run("limited", *DASK, cluster.address)
-    assert code == 0, err
-    assert len({record["worker"] for record in site.records("limited")}) == 2
+def test_limits_hold_over_all_workers_also_when_one_is_killed(site: Site, cluster: Cluster) -> None:
+    """The vendor's own log shows neither more in flight, nor more requests or tokens in a time, than one machine would
+    be allowed; every record is there once."""
+    site.configure("official: faithful", "twin: slow", settings="concurrency: 3", samples=60)
+    site.amend("official", "rpm: 1800")
+    site.amend("twin", "tpm: 120000")
+    victim = cluster.start_worker()
+    cluster.wait_for_workers()
+    running = site.start("limited", *DASK, cluster.address)
+    site.vendors.wait_for(40)
+    victim.send_signal(signal.SIGKILL)
+    _, err = running.communicate(timeout=60)
+    assert running.returncode == 0, err
+    records = site.records("limited")
+    assert set(keys_of(records).values()) == {1}
     assert max(site.vendors.most_in_flight.values()) <= 3
-    for persona in ("faithful", "slow"):
-        at = [moment for moment, who in site.vendors.arrived_at if who == persona]
-        worst = max(sum(1 for other in at if 0 <= other - moment < 1) for moment in at)
-        # 30 a second; one more fits between the ends of a second, one may be late on the way.
-        assert worst <= 32
+    at = {name: [when for when, who in site.vendors.arrived_at if who == name] for name in ("faithful", "slow")}
+    # 30 a second; one more fits between the ends of a second, one may be late on the way.
+    assert max(sum(1 for other in at["faithful"] if 0 <= other - begin < 1) for begin in at["faithful"]) <= 32
+    usages = [one["turns"][-1]["attempts"][-1]["response"]["usage"] for one in records if one["label"] == "twin"]
+    mean_tokens = statistics.mean(usage["input"] + usage["output"] for usage in usages)
+    # 2,000 a second, from the first request to the last.
+    assert (len(at["slow"]) - 1) * mean_tokens <= 1.05 * 2000 * (at["slow"][-1] - at["slow"][0])
 
 
 def test_workers_killed_at_five_random_moments_lose_nothing(site: Site, cluster: Cluster) -> None:
@@ -143,6 +155,10 @@ def test_a_dead_scheduler_is_survived(site: Site) -> None:
         _, err = running.communicate(timeout=20)
         assert running.returncode == 4
         assert "--incremental" in err
+        executor = site.manifest("orphan")["executors"][-1]
+        assert "scheduler went away" in executor["error"]
+        assert [worker["name"] for worker in executor["workers"]] == ["w0"]
+        assert [lost["reason"] for lost in executor["lost_sessions"]] == ["the scheduler went away"]
         kept = len(site.records("orphan"))
         assert 0 < kept < 100
         own.stop()
@@ -163,17 +179,26 @@ def medians_of_the_page(folder: Path) -> str:
 
 
 def test_workers_use_their_own_keys_and_say_their_region(site: Site) -> None:
-    """The vendor sees the worker's key, never the coordinator's; the region is in records and manifest."""
+    """The vendor sees the worker's key, never the coordinator's, and neither is ever on a wire of the cluster or in a
+    file or log of it; the region is in records, manifest and report."""
     key = "WORKER-0123456789abcdef"
     site.configure("official: faithful", settings="api_key_env: CLUSTER_KEY", samples=30)
     environment = {"CLUSTER_KEY": key, "VENDOR_VERIFIER_REGION": "eu-west"}
-    with cluster_of(site.folder / "cluster", 1, environment=environment) as own:
-        code, err = site.run("keys", *DASK, own.address, CLUSTER_KEY="COORDINATOR-0123456789")
+    port = free_port()
+    with WireTap(port) as tap, cluster_of(site.folder / "cluster", 0, environment=environment, port=port) as own:
+        own.start_worker(f"tcp://127.0.0.1:{tap.port}")
+        code, err = site.run("keys", *DASK, f"tcp://127.0.0.1:{tap.port}", CLUSTER_KEY="COORDINATOR-0123456789")
         assert code == 0, err
+    assert b"Please look up record 7." in tap.heard
+    assert b"CLUSTER_KEY" in tap.heard
+    assert not [word for word in (key.encode(), b"COORDINATOR-0123456789") if word in tap.heard]
     assert {seen.headers["authorization"] for seen in site.vendors.server.traffic.seen} == {f"Bearer {key}"}
     assert {record["region"] for record in site.records("keys")} == {"eu-west"}
     assert site.manifest("keys")["executors"][-1]["regions"] == {"eu-west": 1}
     assert medians_of_the_page(site.folder / "keys").split()[:2] == ["official", "eu-west"]
+    (seen,) = site.scores("keys")["official"]["regions"]
+    assert (seen["region"], seen["succeeded"], seen["ttft_ms"]["n"]) == ("eu-west", 30, 30)
+    assert "| official | eu-west | 30 of 30 |" in (site.folder / "keys" / "report.md").read_text()
     everything = b"".join(path.read_bytes() for path in site.folder.rglob("*") if path.is_file())
     assert b"COORDINATOR-0123456789" not in everything
     assert key.encode() not in everything

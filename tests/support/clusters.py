@@ -115,11 +115,11 @@ class Cluster:
             "scheduler", "scheduler", "--host", self.address, "--port", str(self.port), "--no-dashboard"
         )
 
-    def start_worker(self, **environment: str) -> subprocess.Popen[bytes]:
-        """A worker on its way up; :meth:`wait_for_workers` waits for it."""
+    def start_worker(self, address: str | None = None, **environment: str) -> subprocess.Popen[bytes]:
+        """A worker on its way up, which dials ``address`` if it is given; :meth:`wait_for_workers` waits for it."""
         name = f"w{len(self.workers)}"
         worker = self._start(
-            name, "worker", self.address, "--name", name, "--nthreads", "1", "--no-nanny", "--no-dashboard",
+            name, "worker", address or self.address, "--name", name, "--nthreads", "1", "--no-nanny", "--no-dashboard",
             **environment,
         )  # fmt: skip
         self.workers.append(worker)
@@ -182,6 +182,12 @@ class Site:
         rows = "".join(json.dumps(body) + "\n" for body in bodies)
         (self.folder / "samples.jsonl").write_text(rows, encoding="utf-8")
 
+    def amend(self, label: str, setting: str) -> None:
+        """One more line about one vendor."""
+        path = self.folder / "config.yaml"
+        line = f"      label: {label}\n"
+        path.write_text(path.read_text(encoding="utf-8").replace(line, f"{line}      {setting}\n"), encoding="utf-8")
+
     def start(self, output: str, *arguments: str, own_group: bool = False, **environment: str) -> subprocess.Popen[str]:
         """Begin a run, on request in a process group of its own as a terminal would."""
         command = [
@@ -209,10 +215,14 @@ class Site:
 
     def decisions(self, output: str) -> dict[str, Any]:
         """What of the scores does not depend on the clock."""
-        scores = json.loads((self.folder / output / "scores.json").read_text(encoding="utf-8"))
         keys = ("f1", "success_rate", "schema_accuracy", "avg_tokens", "counts", "decisions", "failures")
-        vendors = scores["models"]["simulated-model"]["vendors"]
-        return {label: {key: figures[key] for key in keys} for label, figures in vendors.items()}
+        return {label: {key: figures[key] for key in keys} for label, figures in self.scores(output).items()}
+
+    def scores(self, output: str) -> dict[str, Any]:
+        """The figures of every vendor by label."""
+        found = json.loads((self.folder / output / "scores.json").read_text(encoding="utf-8"))
+        vendors: dict[str, Any] = found["models"]["simulated-model"]["vendors"]
+        return vendors
 
     def ttft_ms(self, output: str) -> list[float]:
         """Every time to first token, ascending."""

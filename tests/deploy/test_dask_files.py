@@ -1,0 +1,169 @@
+"""deploy/dask/: files that fit each other and this version, and whose very commands, run as processes, make a run."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from clusters import Site, free_port
+
+from vendor_verifier import __version__
+from vendor_verifier.pipeline.remote import REGION
+
+ROOT = Path(__file__).parents[2]
+DASK = ROOT / "deploy" / "dask"
+MAIN = "vendor_verifier.cli.main"
+CERTIFICATES = re.compile(r"```sh tls\n(.*?)```", re.DOTALL)
+
+
+def compose() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((DASK / "compose.yaml").read_text(encoding="utf-8"))
+    return found
+
+
+def kubernetes() -> dict[tuple[str, str], dict[str, Any]]:
+    """Objects by kind and name."""
+    documents = list(yaml.safe_load_all((DASK / "kubernetes.yaml").read_text(encoding="utf-8")))
+    found = {(each["kind"], each["metadata"]["name"]): each for each in documents}
+    assert len(found) == len(documents)
+    return found
+
+
+def pods() -> dict[str, dict[str, Any]]:
+    """Pod specifications by the name of their container: scheduler, worker, run."""
+    specs = [
+        each["spec"]["template"]["spec"] for (kind, _), each in kubernetes().items() if kind in ("Deployment", "Job")
+    ]
+    return {spec["containers"][0]["name"]: spec for spec in specs}
+
+
+def tls_settings() -> dict[str, str]:
+    lines = (DASK / "tls.env").read_text(encoding="utf-8").splitlines()
+    return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
+
+
+def commands(system: str) -> dict[str, list[str]]:
+    """What scheduler, worker and run start, with which words, on ``compose`` or ``kubernetes``."""
+    if system == "compose":
+        return {name: [*each["entrypoint"], *each.get("command", [])] for name, each in compose()["services"].items()}
+    return {name: spec["containers"][0]["command"] for name, spec in pods().items()}
+
+
+@pytest.mark.parametrize("system", ["compose", "kubernetes"])
+def test_the_parts_find_each_other(system: str) -> None:
+    """Scheduler, worker and run; the address that two of them dial is the one that the scheduler listens at."""
+    words = commands(system)
+    assert set(words) == {"scheduler", "worker", "run"}
+    assert "tls://0.0.0.0:8786" in words["scheduler"]
+    name = {"compose": "scheduler", "kubernetes": "verifier-scheduler"}[system]
+    for part in ("worker", "run"):
+        assert f"tls://{name}:8786" in words[part], part
+    if system == "kubernetes":
+        service = kubernetes()["Service", name]["spec"]
+        labels = kubernetes()["Deployment", "verifier-scheduler"]["spec"]["template"]["metadata"]["labels"]
+        assert service["selector"].items() <= labels.items()
+        assert [port["port"] for port in service["ports"]] == [8786]
+
+
+def test_both_systems_know_the_same_certificates_and_no_part_goes_without() -> None:
+    """tls.env and the ConfigMap say the same; every process of either has them and demands encryption."""
+    settings = tls_settings()
+    assert kubernetes()["ConfigMap", "verifier-tls"]["data"] == settings
+    assert settings["DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION"] == "True"
+    assert all("tls.env" in each["env_file"] for each in compose()["services"].values())
+    for spec in pods().values():
+        assert {"configMapRef": {"name": "verifier-tls"}} in spec["containers"][0]["envFrom"]
+
+
+def test_keys_are_where_vendors_are_asked_and_not_at_the_scheduler() -> None:
+    """Workers use them, the run looks which there are; the scheduler has none, and no file holds one."""
+    services = compose()["services"]
+    assert [name for name, each in services.items() if ".env" in each["env_file"]] == ["worker", "run"]
+    secret = {"secretRef": {"name": "vendor-keys"}}
+    assert [name for name, spec in pods().items() if secret in spec["containers"][0]["envFrom"]] == ["worker", "run"]
+    everything = "".join(path.read_text(encoding="utf-8") for path in DASK.iterdir())
+    assert not re.search(r"(?<![a-z])sk-[A-Za-z0-9]{8}|BEGIN [A-Z ]*PRIVATE KEY", everything)
+
+
+def test_images_and_regions_are_this_version_s() -> None:
+    """One image everywhere, of this version, as the Dockerfile's own words build it; workers name a region."""
+    images = {each["image"] for each in compose()["services"].values()}
+    images |= {spec["containers"][0]["image"] for spec in pods().values()}
+    assert images == {f"agent-vendor-verifier-dask:{__version__}"}
+    dockerfile = (DASK / "Dockerfile").read_text(encoding="utf-8")
+    assert f"-t {images.pop()} " in dockerfile
+    assert dockerfile.rstrip().endswith("USER 10001:10001")
+    assert REGION in compose()["services"]["worker"]["environment"]
+    assert REGION in [each["name"] for each in pods()["worker"]["containers"][0]["env"]]
+
+
+def test_nothing_may_write_but_where_it_must() -> None:
+    """Read-only roots, no rights, every mount has its volume, and the run is not started anew after a finding."""
+    for each in compose()["services"].values():
+        assert (each["read_only"], each["cap_drop"]) == (True, ["ALL"])
+        assert each["security_opt"] == ["no-new-privileges:true"]
+    for spec in pods().values():
+        (container,) = spec["containers"]
+        assert spec["automountServiceAccountToken"] is False
+        assert spec["securityContext"]["runAsNonRoot"] is True
+        assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        rights = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
+        assert container["securityContext"] == rights
+        assert {mount["name"] for mount in container["volumeMounts"]} == {volume["name"] for volume in spec["volumes"]}
+        assert {"requests", "limits"} == set(container["resources"])
+    assert kubernetes()["Job", "verifier-run"]["spec"]["backoffLimit"] == 0
+
+
+def as_here(words: list[str], port: int) -> list[str]:
+    """A command of a container as one of this machine: its programs, loopback, a free port, a folder to write in."""
+    programs = {"dask": [sys.executable, "-m", "dask"], "agent-vendor-verifier": [sys.executable, "-m", MAIN]}
+    here = [re.sub(r"tls://[\w.-]+:8786", f"tls://127.0.0.1:{port}", word) for word in words[1:]]
+    return [*programs[words[0]], *here]
+
+
+@pytest.mark.slow  # a scheduler, a worker under its nanny and a run, each a process
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl command here")
+@pytest.mark.parametrize("system", ["compose", "kubernetes"])
+def test_the_commands_of_the_files_make_a_run(system: str, site: Site) -> None:
+    """With the environment of the files, the page's certificates and no home folder: encrypted, named and complete."""
+    site.configure("official: faithful", samples=5)
+    page = (ROOT / "docs" / "distributed.md").read_text(encoding="utf-8")
+    certificates = CERTIFICATES.search(page)
+    assert certificates is not None
+    subprocess.run(["sh", "-e", "-c", certificates.group(1)], cwd=site.folder, check=True, capture_output=True)
+    settings = {name: value.replace("/certs/", f"{site.folder}/") for name, value in tls_settings().items()}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": "/nonexistent", REGION: "here", **settings}
+    words, port = commands(system), free_port()
+    running: list[subprocess.Popen[bytes]] = []
+    with (site.folder / "cluster.log").open("wb") as log:
+
+        def start(part: str, *more: str) -> subprocess.Popen[bytes]:
+            command = [*as_here(words[part], port), *more]
+            return subprocess.Popen(
+                command, cwd=site.folder, env=environment, stdout=log, stderr=log, start_new_session=True
+            )
+
+        try:
+            running += [start("scheduler"), start("worker")]
+            arguments = ("-o", "run", "--quiet", "--no-history", "--test-file-path", "samples.jsonl")
+            running.append(start("run", *arguments))
+            assert running[-1].wait(90) == 0, (site.folder / "cluster.log").read_text()
+        finally:
+            for process in running:
+                # A nanny and its worker are one group.
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait(10)
+    assert {record["region"] for record in site.records("run")} == {"here"}
+    assert len(site.records("run")) == 5
+    (worker,) = site.manifest("run")["executors"][-1]["workers"]
+    assert worker["address"].startswith("tls://")
