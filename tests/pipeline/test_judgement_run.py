@@ -75,7 +75,7 @@ def test_a_failed_gate_exits_with_1_and_an_undecided_one_with_0(judged: Any, ben
     code, out, err = bench("score", "run", "--gate", "avg_tokens <= 1")
     assert code == 1
     assert "gates: 4 FAIL" in out
-    assert "gate failed: simulated-model: twin: avg_tokens <= 1.0" in err
+    assert "gate failed: simulated-model: twin: avg_tokens <= 1" in err
     assert bench("report", "run", "--gate", "avg_tokns <= 1")[0] == 2
 
 

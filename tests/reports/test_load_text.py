@@ -22,7 +22,7 @@ OFFERED = {
     "begun": 1200, "repetitions": 4, "most_under_way": 31, "cap": 30, "held_back": 7, "warmup": 5, "warmup_failed": 2,
     "cooldown": 0, "cooldown_failed": 0, "lag_p50_ms": 0.51, "lag_p99_ms": 12.25, "lag_max_ms": 40.0,
 }  # fmt: skip
-GOOD = Goodput(1200, 900, 20, 30, {"tps >= 30.0": 1000, "ttft_ms <= 2000.0": 950}, 0.75, 61.5, 14.634)
+GOOD = Goodput(1200, 900, 20, 30, {"tps >= 30": 1000, "ttft_ms <= 2000": 950}, 0.75, 61.5, 14.634)
 
 
 def loaded() -> Report:
@@ -46,7 +46,7 @@ def test_the_terminal_tells_load_and_goodput() -> None:
         "1200 requests begun, at most 31 under way, late by 0.51 ms (p50), 12.25 ms (p99), "
         "7 of them found 30 under way; warm-up 5 (2 failed)"
     ) in text
-    assert "goodput: requests that keep tps >= 30.0 and ttft_ms <= 2000.0" in text
+    assert "goodput: requests that keep tps >= 30 and ttft_ms <= 2000" in text
     assert "14.63 good requests/s; 900 of 1200 good (0.7500); 30 failed; 20 not measurable" in text
 
 

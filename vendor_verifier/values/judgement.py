@@ -171,10 +171,11 @@ class Threshold:
         return self.metric if self.percentile is None else f"{self.metric}.{self.percentile}"
 
     def __str__(self) -> str:
-        if not self.ceiling:
-            return f"{self.subject} {self.comparison} {self.number!r}"
+        size = repr(abs(self.number)).removesuffix(".0")
         sign = "-" if self.number < 0 else "+"
-        return f"{self.subject} {self.comparison} ceiling {sign} {abs(self.number)!r}"
+        if not self.ceiling:
+            return f"{self.subject} {self.comparison} {size if sign == '+' else sign + size}"
+        return f"{self.subject} {self.comparison} ceiling {sign} {size}"
 
 
 @dataclass(frozen=True, slots=True)
