@@ -22,6 +22,7 @@ FILE = Path("times.txt")
         "at_s,sample\n0,\n1.5,a\n1.5\n",
         "\ufeffat_s\r\n0.0\r\n1.5, a\r\n1.5\r\n",
         '# recorded in May\n\n0\n1.5,"a"\n1.5,\n',
+        "# recorded in May\nat_s,sample\n0\n1.5,a\n1.5\n",
     ],
 )
 def test_every_shape_says_the_same(text: str) -> None:
@@ -49,6 +50,7 @@ def test_a_written_schedule_is_read_back(times: list[float]) -> None:
         ('{"at_s": true}', 1, "at_s: read true; expected a number of seconds"),
         ('{"at_s": 5, "sample": 3}', 1, "sample: read a number; expected a sample's id in quotes"),
         ('{"at_s": ', 1, "not JSON"),
+        ('{"at_s": ' + "[" * 100_000, 1, "not JSON"),
         ("", None, "holds no time"),
         ("# nothing\n\n", None, "holds no time"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ import pytest
 from vendor_verifier.errors import ProblemsError
 from vendor_verifier.pipeline.request import LoadRequest
 from vendor_verifier.pipeline.shaping import foreseen, places, read_load
-from vendor_verifier.values.plan import Due, Entry, ExecutorChoice, LoadShape
+from vendor_verifier.values.plan import Arrival, Due, Entry, ExecutorChoice, LoadShape
 from vendor_verifier.values.request import Endpoint
 
 
@@ -84,6 +85,14 @@ def test_what_a_shape_will_ask_is_foreseen() -> None:
     assert foreseen(LoadShape(duration_s=2), 12) is None
 
 
+@pytest.mark.parametrize("arrival", ["constant", "poisson"])
+def test_millions_of_requests_are_foreseen_without_counting_them(arrival: Arrival) -> None:
+    """A month at a thousand a second, growing for a minute, warm-up left out; asking takes no time."""
+    month_s = 30 * 86_400
+    load = LoadShape(request_rate=1000, arrival=arrival, ramp_up_s=60, warmup=40_000, duration_s=month_s)
+    assert foreseen(load, 12) == pytest.approx(1000 * month_s, abs=2000)
+
+
 # --- whole runs on simulated vendors
 
 
@@ -116,7 +125,7 @@ def test_a_run_by_duration_is_complete_and_scored_over_what_was_begun(bench: Any
         assert Counter(record["repetition"] for record in own)[0] == 3
         assert vendor["success_rate"] == 1
         assert vendor["goodput"]["good"] == 0
-        assert vendor["goodput"]["kept"] == {"ttft_ms <= 60000.0": len(own), "tps >= 1000000000.0": 0}
+        assert vendor["goodput"]["kept"] == {"ttft_ms <= 60000": len(own), "tps >= 1000000000": 0}
         assert vendor["goodput"]["seconds"] >= 1
     assert vendors_of(scores)["twin"]["f1"] == 1
     assert vendors_of(scores)["twin"]["counts"]["not_sent"] == 0
@@ -156,7 +165,7 @@ def test_slos_of_the_config_and_of_a_later_score(bench: Any) -> None:
     assert {vendor["goodput"]["share"] for vendor in vendors_of(scores).values()} == {1.0}
     code, out, _ = bench("score", bench.folder / "run", "--slo", "tps >= 1e9", "--no-history")
     assert code == 0
-    assert "goodput: requests that keep tps >= 1000000000.0" in out
+    assert "goodput: requests that keep tps >= 1000000000" in out
     before = manifest_of(bench.folder / "run")
     code, _, err = bench("score", bench.folder / "run", "--slo", "ttft_ms.p95 <= 3", "--slo", "f1 >= 1", "--no-history")
     assert code == 2
@@ -202,8 +211,40 @@ def test_a_dry_run_tells_the_load(bench: Any) -> None:
     assert code == 0
     assert "10 requests a second (constant) to each vendor for 6 s; thrown away: 5 of warm-up" in out
     assert "130 requests in all" in out
+    assert re.search(r"; at most \d+ at a time", out)
+    _, out, _ = bench("plan", *paths, "--request-rate", "10")
+    assert re.search(r"requests, at most \d+ at a time", out)
+    _, out, _ = bench("plan", *paths)
+    assert "requests, 5 at a time" in out
     _, out, _ = bench(*paths, "--dry-run", "--duration", "6")
     assert "as many requests as the vendors answer in time" in out
+
+
+def test_bad_gates_and_bad_slos_are_told_at_once(bench: Any) -> None:
+    """Each with its flag, before anything is sent."""
+    bench.configure("official: faithful")
+    bench.samples(1)
+    code, _, err = bench(
+        "--test-file-path", "samples.jsonl", "-o", "run", "--gate", "f1 => 1", "--slo", "ttft_ms.p95 <= 5",
+        "--slo", "nothing >= 1", "--duration", "1",
+    )  # fmt: skip
+    assert code == 2
+    assert [line.split("threshold")[0] for line in err.removeprefix("error: ").splitlines()] == [
+        "--gate: ", "--slo: ", "--slo: ",
+    ]  # fmt: skip
+    assert not (bench.folder / "run").exists()
+
+
+def test_a_limit_that_ends_a_run_by_duration_promises_no_going_on(bench: Any) -> None:
+    """--incremental would be refused, so it is not what is advised; a planned run is gone on with."""
+    bench.configure("official: faithful")
+    bench.samples(2)
+    shaped = ("--test-file-path", "samples.jsonl", "--max-requests", "1")
+    code, _, err = bench(*shaped, "-o", "timed", "--duration", "20")
+    assert code == 3
+    assert "--max-requests 1 was reached" in err
+    assert "--incremental" not in err
+    assert "go on with --incremental" in bench(*shaped, "-o", "planned", "--request-rate", "50")[2]
 
 
 @pytest.mark.slow

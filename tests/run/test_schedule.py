@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from itertools import islice, pairwise
+from itertools import islice, pairwise, takewhile
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.run.schedule import due_times, opening_times
+from vendor_verifier.run.schedule import due_times, offered, opening_times
 from vendor_verifier.values.plan import Due, LoadShape
 
 
@@ -59,3 +59,11 @@ def test_places_open_one_after_the_other() -> None:
     assert opening_times(5, 2.0) == [0, 0.5, 1.0, 1.5, 2.0]
     assert opening_times(1, 2.0) == [0]
     assert opening_times(3, 0.0) == [0, 0, 0]
+
+
+@given(rate=st.floats(0.5, 500), ramp_s=st.floats(0, 20), at_s=st.floats(0, 60))
+def test_what_is_offered_until_then_is_what_was_due_by_then(rate: float, ramp_s: float, at_s: float) -> None:
+    """Λ(t) and the due times are each other's inverse: between them lies less than one request."""
+    shape = LoadShape(request_rate=rate, ramp_up_s=ramp_s)
+    due = sum(1 for _ in takewhile(lambda one: one.at_s < at_s, due_times(shape, 0)))
+    assert due == pytest.approx(offered(shape, at_s), abs=1.001)

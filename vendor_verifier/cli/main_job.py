@@ -36,7 +36,7 @@ def run_main_job(options: RunOptions) -> int:
     print_report(outcome.report, as_json=options.json)
     if not options.quiet:
         say_where(outcome.folder.path)
-    return _exit_code(outcome)
+    return _exit_code(outcome, can_go_on=not prepared.plan.load.plans_by_doing)
 
 
 def _print_plan(prepared: Prepared) -> None:
@@ -54,7 +54,7 @@ def _print_plan(prepared: Prepared) -> None:
             f"{_number(plan, entry)} requests to {entry.endpoint.base_url}",
             f"model {entry.endpoint.model_id}",
             f"key {'from ' + entry.key_name if entry.key_name else 'none'}",
-            f"{entry.concurrency or plan.request_concurrency} at a time{' at the most' if plan.load.is_open else ''}",
+            f"{'at most ' if plan.load.is_open else ''}{entry.concurrency or plan.request_concurrency} at a time",
         ]
         words += [f"baseline, asked {plan.repeat_of(entry)} time(s)"] if entry.is_baseline else []
         lines.append("  " + plain("; ".join(words)))
@@ -76,14 +76,14 @@ def _number(plan: Plan, entry: Entry) -> str:
     return "as many as are answered in time:" if found is None else str(found)
 
 
-def _exit_code(outcome: RunOutcome) -> int:
+def _exit_code(outcome: RunOutcome, *, can_go_on: bool) -> int:
     if outcome.signal_number is not None:
         return SIGNAL_BASE + outcome.signal_number
     unfinished = unfinished_vendors(outcome)
     for words in unfinished:
         say(f"incomplete: {plain(words)}")
     if outcome.limit is not None:
-        say(f"incomplete: {outcome.limit}; go on with --incremental")
+        say(f"incomplete: {outcome.limit}" + ("; go on with --incremental" if can_go_on else ""))
     if unfinished or outcome.limit is not None:
         return EXIT_INCOMPLETE
     return gates_exit_code(outcome.report)

@@ -39,7 +39,7 @@ def read_schedule(lines: Iterable[bytes], file: Path) -> tuple[Due, ...]:
     last: tuple[float, int] | None = None
     for number, line in enumerate(lines, 1):
         try:
-            due = _due(line, is_first=number == 1)
+            due = _due(line, is_first=not found and not problems)
         except _Unreadable as error:
             problems.append(Problem(str(error), file, number))
             continue
@@ -82,7 +82,7 @@ def _due(line: bytes, *, is_first: bool) -> Due | None:
 def _from_object(text: str) -> Due:
     try:
         row: Any = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _Unreadable(f"not JSON ({error}); {_SHAPE}") from None
     other = [key for key in row if key not in _KEYS]
     if "at_s" not in row or other:

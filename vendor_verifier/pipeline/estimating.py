@@ -121,6 +121,7 @@ def _entry(
         records=round(rounds * samples_of(plan)),
         requests=requests,
         concurrency=concurrency,
+        is_open=plan.load.is_open,
         input_tokens=inputs,
         output_tokens=int(outputs),
         output_ceiling_tokens=most,

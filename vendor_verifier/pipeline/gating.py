@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from vendor_verifier.compare.bootstrap import Resampled
@@ -26,7 +26,7 @@ def read_gates(texts: Sequence[str], suites: Collection[str]) -> tuple[Threshold
     Raises:
         ProblemsError: all that do not follow the grammar, at once.
     """
-    found = _read([(text, Problem("", key="gates")) for text in texts], suites)
+    found = _all_or_none(*_read_gates([(text, Problem("", key="gates")) for text in texts], suites))
     return tuple({(one.subject, one.comparison, one.ceiling): one for one in found}.values())
 
 
@@ -42,13 +42,28 @@ def with_stated_gates(request: ScoreRequest, stated: Sequence[StatedGate]) -> Sc
 
 
 def check_gates(stated: Sequence[StatedGate], typed: Sequence[str], suites: Collection[str]) -> tuple[Threshold, ...]:
-    """Every threshold of the config and of the command line, before anything is sent.
+    """Every threshold of the config and of the command line.
 
     Raises:
         ProblemsError: all that do not follow the grammar, each with its place.
     """
-    places = [(gate.text, gate.place) for gate in stated] + [(text, Problem("", key="--gate")) for text in typed]
-    return tuple(_read(places, suites))
+    return tuple(_all_or_none(*_read_gates(_places(stated, typed, "--gate"), suites)))
+
+
+def check_conditions(
+    typed: ScoreRequest,
+    suites: Collection[str],
+    gates: Sequence[StatedGate] = (),
+    slos: Sequence[StatedGate] = (),
+) -> None:
+    """Gates and SLOs of the config and of the command line, before anything is sent.
+
+    Raises:
+        ProblemsError: all of both kinds that do not follow the grammar, each with its place.
+    """
+    _, bad_gates = _read_gates(_places(gates, typed.gates, "--gate"), suites)
+    _, bad_slos = _read_slos(_places(slos, typed.slos, "--slo"))
+    _all_or_none((), [*bad_gates, *bad_slos])
 
 
 def read_slos(texts: Sequence[str]) -> tuple[Threshold, ...]:
@@ -57,38 +72,39 @@ def read_slos(texts: Sequence[str]) -> tuple[Threshold, ...]:
     Raises:
         ProblemsError: all that do not follow the grammar or are not about one request, at once.
     """
-    return _slos([(text, Problem("", key="slos")) for text in texts])
-
-
-def check_slos(stated: Sequence[StatedGate], typed: Sequence[str]) -> tuple[Threshold, ...]:
-    """The same for those of the config and of the command line, before anything is sent.
-
-    Raises:
-        ProblemsError: as :func:`read_slos`, each with its place.
-    """
-    return _slos([(slo.text, slo.place) for slo in stated] + [(text, Problem("", key="--slo")) for text in typed])
-
-
-def _slos(places: Sequence[tuple[str, Problem]]) -> tuple[Threshold, ...]:
-    found, problems = [], []
-    for text, place in places:
-        try:
-            found.append(parse_slo(text))
-        except UsageError as error:
-            problems.append(replace(place, message=str(error)))
-    if problems:
-        raise ProblemsError(problems)
+    found = _all_or_none(*_read_slos([(text, Problem("", key="slos")) for text in texts]))
     return tuple(dict.fromkeys(found))
 
 
-def _read(places: Sequence[tuple[str, Problem]], suites: Collection[str]) -> list[Threshold]:
+_Place = tuple[str, Problem]
+_Read = tuple[list[Threshold], list[Problem]]
+
+
+def _places(stated: Sequence[StatedGate], typed: Sequence[str], flag: str) -> list[_Place]:
+    return [(one.text, one.place) for one in stated] + [(text, Problem("", key=flag)) for text in typed]
+
+
+def _read_gates(places: Sequence[_Place], suites: Collection[str]) -> _Read:
+    return _read(places, lambda text: PRESETS.get(text.strip()) or (parse_threshold(text, suites),))
+
+
+def _read_slos(places: Sequence[_Place]) -> _Read:
+    return _read(places, lambda text: (parse_slo(text),))
+
+
+def _read(places: Sequence[_Place], read: Callable[[str], Sequence[Threshold]]) -> _Read:
+    """(what could be read, what could not)."""
     found: list[Threshold] = []
     problems: list[Problem] = []
     for text, place in places:
         try:
-            found += PRESETS.get(text.strip()) or (parse_threshold(text, suites),)
+            found += read(text)
         except UsageError as error:
             problems.append(replace(place, message=str(error)))
+    return found, problems
+
+
+def _all_or_none(found: Sequence[Threshold], problems: Sequence[Problem]) -> Sequence[Threshold]:
     if problems:
         raise ProblemsError(problems)
     return found

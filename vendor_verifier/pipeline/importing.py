@@ -14,7 +14,7 @@ from vendor_verifier.errors import RunFolderError
 from vendor_verifier.loaders.results import SUITE, Imported, import_results
 from vendor_verifier.pipeline.converting import load_dataset
 from vendor_verifier.pipeline.datasets import Dataset, sample_defects
-from vendor_verifier.pipeline.gating import check_gates, check_slos
+from vendor_verifier.pipeline.gating import check_conditions
 from vendor_verifier.pipeline.manifest import MANIFEST_SCHEMA, now_text, task_entry
 from vendor_verifier.pipeline.request import ScoreRequest
 from vendor_verifier.pipeline.scoring import score_folder, write_reports
@@ -46,8 +46,7 @@ def import_run(
         RunFolderError: the output folder already holds a run.
     """
     judged = score or ScoreRequest()
-    check_gates((), judged.gates, (SUITE,))
-    check_slos((), judged.slos)
+    check_conditions(judged, (SUITE,))
     folder = RunFolder(output_dir)
     if folder.manifest_file.exists():
         raise RunFolderError(f"{folder.path} already holds a run; choose another --output-dir")

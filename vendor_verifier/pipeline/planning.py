@@ -11,7 +11,7 @@ from vendor_verifier.config.env_file import read_variables
 from vendor_verifier.config.suite_options import known_suite, shared_options, split_options, suite_options
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.pipeline.datasets import Dataset, chosen_samples, suite_dataset
-from vendor_verifier.pipeline.gating import check_gates, check_slos
+from vendor_verifier.pipeline.gating import check_conditions
 from vendor_verifier.pipeline.request import RunRequest
 from vendor_verifier.pipeline.shaping import check_named_samples, places, read_load
 from vendor_verifier.pipeline.wires import as_raw_completions, run_wires
@@ -55,8 +55,7 @@ def prepare(request: RunRequest, environ: Mapping[str, str], *, require_keys: bo
         require_keys=require_keys,
     )
     _check_rank_metrics(request)
-    check_gates(configuration.gates, request.score.gates, request.suites)
-    check_slos(configuration.slos, request.score.slos)
+    check_conditions(request.score, request.suites, configuration.gates, configuration.slos)
     options = suite_options(configuration.suites, request.suite_options)
     rest_keys = _rest_keys(request, environ)
     datasets: dict[str, Dataset] = {}

@@ -15,12 +15,14 @@ from vendor_verifier.loaders.schedule import read_schedule
 from vendor_verifier.pipeline.request import LoadRequest
 from vendor_verifier.run.descriptors import most_connections
 from vendor_verifier.run.local import RunEnd
-from vendor_verifier.run.schedule import due_times
+from vendor_verifier.run.schedule import due_times, offered
 from vendor_verifier.values.plan import Entry, ExecutorChoice, LoadShape, Plan, Task
 
 # Requests in flight per account, where nobody says: of a closed loop, and the most of an open one.
 PLACES = 5
 MOST_PLACES = 10_000
+# Requests of a rate that are counted one by one to foresee how many there will be: a tenth of a second's work.
+MOST_COUNTED = 100_000
 
 
 def read_load(
@@ -90,7 +92,10 @@ def told_load(load: LoadShape) -> dict[str, Any] | None:
 
 
 def foreseen(load: LoadShape, planned: int, seed: int = 0) -> int | None:
-    """How many counted requests an entry will get, of ``planned`` without a time; None where the vendor decides."""
+    """How many counted requests an entry will get, of ``planned`` without a time; None where the vendor decides.
+
+    Beyond ``MOST_COUNTED`` they are not counted one by one: then random arrivals are as many as are expected.
+    """
     if not load.plans_by_doing:
         return planned
     if not load.is_open:
@@ -98,6 +103,10 @@ def foreseen(load: LoadShape, planned: int, seed: int = 0) -> int | None:
     counted = islice(due_times(load, seed), load.warmup, None)
     first = next(counted).at_s
     until_s = math.inf if load.duration_s is None else first + load.duration_s
+    if load.request_rate is not None:
+        expected = offered(load, until_s) - offered(load, first)
+        if expected > MOST_COUNTED:
+            return math.ceil(expected)
     return 1 + sum(1 for _ in takewhile(lambda due: due.at_s < until_s, counted))
 
 

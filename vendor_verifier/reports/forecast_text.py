@@ -28,9 +28,10 @@ def forecast_lines(forecast: Forecast) -> Iterator[str]:
 
 def _entry_line(entry: EntryForecast) -> str:
     most = entry.output_ceiling_tokens
+    at_once = f"{'at most ' if entry.is_open else ''}{entry.concurrency} at a time"
     words = [
         f"{entry.model} / {entry.label}" + (" (baseline)" if entry.is_baseline else ""),
-        f"{entry.requests:,} requests, {entry.concurrency} at a time, about {_duration(entry.duration_s)}",
+        f"{entry.requests:,} requests, {at_once}, about {_duration(entry.duration_s)}",
         f"about {entry.input_tokens:,} tokens in and {entry.output_tokens:,} out",
         "out without a limit (no max_tokens)" if most is None else f"at most {most:,} out",
         _entry_money(entry),

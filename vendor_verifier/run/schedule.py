@@ -34,6 +34,18 @@ def due_times(shape: LoadShape, seed: int) -> Iterator[Due]:
     return (Due(_on_clock(units, rate, ramp_s)) for units in _units(shape.arrival, seed))
 
 
+def offered(shape: LoadShape, until_s: float) -> float:
+    """How many requests of a rate are offered until then, as expected; the Λ(t) of above.
+
+    Raises:
+        ValueError: the shape has no rate.
+    """
+    if shape.request_rate is None:
+        raise ValueError("only a rate offers so many a second")
+    rate, ramp_s = shape.request_rate, shape.ramp_up_s
+    return rate * until_s**2 / (2 * ramp_s) if until_s < ramp_s else rate * (until_s - ramp_s / 2)
+
+
 def opening_times(places: int, ramp_up_s: float) -> Sequence[float]:
     """Seconds after which each place of a closed loop opens: the first at once, the last when the ramp is over."""
     return [ramp_up_s * place / (places - 1) if places > 1 else 0.0 for place in range(places)]

@@ -30,7 +30,8 @@ class EntryForecast:
     """One line of the ranking.
 
     ``requests`` are without retries. ``output_ceiling_tokens`` is what the requests' own ``max_tokens`` allow, ``None``
-    when one of them has no limit; so is ``cost_ceiling_usd`` then, or when the ``price`` is not known.
+    when one of them has no limit; so is ``cost_ceiling_usd`` then, or when the ``price`` is not known. ``concurrency``
+    is only the most of an open loop, ``is_open``.
     """
 
     model: str
@@ -46,6 +47,7 @@ class EntryForecast:
     price: Price | None = None
     cost_usd: float | None = None
     cost_ceiling_usd: float | None = None
+    is_open: bool = False
 
 
 @dataclass(frozen=True, slots=True)
