@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from histories import METRIC, night, nights, quiet
+from histories import METRIC, night, nights, quiet, whole_nights
 
 from vendor_verifier.compare.figures import direction_of, scale_of
 from vendor_verifier.compare.regression import RECENT_RUNS, comparable, trends
@@ -85,6 +85,19 @@ def test_one_bad_night_is_a_warning_and_not_an_alarm() -> None:
     assert found.z > 3
 
 
+def test_the_more_is_watched_the_further_off_one_night_must_be() -> None:
+    """A night that warns when its figure alone is asked for does not among four vendors'; one far enough off does."""
+    verdicts = {}
+    for off in (0.10, 0.40):
+        levels = {label: [800.0] * 25 for label in VENDORS}
+        levels["a"] = [800 * math.exp(each) for each in [0.0, 0.03, -0.03, 0.02, -0.02] * 5]
+        levels["a"][-1] = 800 * math.exp(off)
+        runs = nights(levels)
+        among = {trend.label: trend.verdict for trend in trends(runs, metrics=[METRIC])}
+        verdicts[off] = (verdict_of(runs).verdict, among["a"])
+    assert verdicts == {0.10: ("warning", "steady"), 0.40: ("warning", "warning")}
+
+
 @pytest.mark.parametrize("count", [1, 2, 7])
 def test_under_eight_runs_there_is_no_verdict(count: int) -> None:
     """Even a tenfold figure is not judged before there is a history."""
@@ -156,3 +169,53 @@ def test_quiet_nights_give_at_most_0_3_false_alarms_in_40(sd: float) -> None:
             alarms += len(now - ringing)
             ringing = now
     assert alarms / 50 <= 0.3
+
+
+@pytest.mark.slow
+def test_a_whole_check_rings_no_more_often_and_is_silent_on_quiet_nights() -> None:
+    """Four vendors and six figures over 50 simulated histories: at most 0.3 false alarms in 40 nights.
+
+    And at most one night with a warning: what mails a person every fourth night is soon not read.
+    """
+    random = np.random.default_rng(11)
+    alarms = warned = 0
+    for _ in range(50):
+        runs = whole_nights(random, 60, VENDORS, sd=0.05)
+        ringing: set[tuple[str, str]] = set()
+        for end in range(21, 61):
+            judged = trends(runs[:end])
+            assert len(judged) == 24
+            now = {(trend.label, trend.metric) for trend in judged if trend.verdict == "regression"}
+            alarms += len(now - ringing)
+            warned += any(trend.verdict == "warning" for trend in judged)
+            ringing = now
+    assert alarms / 50 <= 0.3
+    assert warned / 50 <= 1.0
+
+
+@pytest.mark.slow
+def test_a_whole_check_finds_the_step_as_often_as_the_page_says() -> None:
+    """The price of watching 24 series: over 50 simulated histories, a step of one vendor's times."""
+    random = np.random.default_rng(12)
+    found = 0
+    for _ in range(50):
+        runs = whole_nights(random, 37, VENDORS, sd=0.05)
+        stepped = [*runs[:30], *(slower(run, "a", 1.15) for run in runs[30:])]
+        found += any(("a", METRIC) in losses(stepped[:end]) for end in range(31, 38))
+    assert found / 50 >= 0.6
+
+
+def losses(runs: Sequence[HistoryRun]) -> set[tuple[str, str]]:
+    """(label, metric) of every regression of a whole check."""
+    return {(trend.label, trend.metric) for trend in trends(runs) if trend.verdict == "regression"}
+
+
+def slower(run: HistoryRun, label: str, factor: float) -> HistoryRun:
+    """The run with one vendor's time to the first token ``factor`` times as long."""
+    entries = tuple(
+        replace(entry, figures={**entry.figures, METRIC: (entry.figures[METRIC][0] * factor, 200)})
+        if entry.label == label
+        else entry
+        for entry in run.entries
+    )
+    return replace(run, entries=entries)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -28,6 +29,40 @@ def nights(levels: Mapping[str, Sequence[float]], *, metric: str = METRIC) -> li
     """label → figure per run as a history, oldest first."""
     count = len(next(iter(levels.values())))
     return [night(i, {label: values[i] for label, values in levels.items()}, metric=metric) for i in range(count)]
+
+
+def whole_nights(random: np.random.Generator, count: int, labels: Sequence[str], *, sd: float) -> list[HistoryRun]:
+    """Quiet nights with all six watched figures of every label.
+
+    Times and speed move by ``sd`` from run to run, beside what all share and what 200 requests leave open; shares move
+    as 200 samples do.
+    """
+    times = quiet(random, count, labels, sd=sd)
+    figures = {
+        label: {
+            METRIC: times[label],
+            "tps": 80 * np.exp(random.normal(0, math.hypot(sd, 0.02), count)),
+            "avg_tokens": 250 * np.exp(random.normal(0, 0.01, count)),
+            "success_rate": random.binomial(200, 0.99, count) / 200,
+            "schema_accuracy": random.binomial(150, 0.97, count) / 150,
+            "f1": random.normal(0.93, 0.012, count),
+        }
+        for label in labels
+    }
+    runs = [night(number, dict.fromkeys(labels, 1.0)) for number in range(count)]
+    return [
+        replace(
+            run,
+            entries=tuple(
+                replace(
+                    entry,
+                    figures={name: (float(values[number]), 200) for name, values in figures[entry.label].items()},
+                )
+                for entry in run.entries
+            ),
+        )
+        for number, run in enumerate(runs)
+    ]
 
 
 def quiet(random: np.random.Generator, count: int, labels: Sequence[str], *, sd: float, shared: float = 0.1):

@@ -10,8 +10,9 @@ Then
 - early warning: the newest run's robust z = (x − median) ÷ (1.4826 · MAD) over the 20 runs before it exceeds 3
   (Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993).
 
-The more series are judged at once, the more of them would alarm by chance: p is 0.003, but never more than 0.005 ÷ the
-number of series, which keeps a whole check at about 0.3 false alarms in 40 quiet nights.
+The more series are judged at once, the more of them would alarm by chance: p is 0.003 ÷ the number of series, which
+keeps a whole check under 0.3 false alarms in 40 quiet nights; z is 3, but never less than what 0.01 ÷ their number
+leaves of Student's t with 8 degrees of freedom, which is about how z falls on quiet nights.
 """
 
 from __future__ import annotations
@@ -27,10 +28,11 @@ from vendor_verifier.values.trend import HistoryEntry, HistoryRun, LevelChange, 
 
 LEAST_RUNS = 8
 RECENT_RUNS = 7
-_FAMILY_P_VALUE = 0.005
 _LEAST_OTHERS = 2
 _Z_RUNS = 20
 _Z_ALARM = 3.0
+_Z_FAMILY_P_VALUE = 0.01
+_Z_DEGREES = 8
 # Older runs say little about tonight, and a split costs the square of the length.
 _MOST_RUNS = 150
 
@@ -65,8 +67,23 @@ def trends(
         and (not models or entry.model in models)
         and (not labels or entry.label in labels or entry.vendor in labels)
     ]
-    p_value = min(P_VALUE, _FAMILY_P_VALUE / max(len(wanted), 1))
-    return tuple(_trend(series, entry, metric, p_value) for entry, metric in wanted)
+    limits = _limits(max(len(wanted), 1))
+    return tuple(_trend(series, entry, metric, limits) for entry, metric in wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """What chance must be beaten by: the greatest p of a change of level, the least robust z of one night."""
+
+    p_value: float
+    z: float
+
+
+def _limits(series: int) -> _Limits:
+    from scipy.special import stdtrit
+
+    z = -float(stdtrit(_Z_DEGREES, _Z_FAMILY_P_VALUE / series))
+    return _Limits(P_VALUE / series, max(_Z_ALARM, z))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,15 +111,15 @@ class _Series:
         return f"{self.told(shift):+.1%}" if self.scale == "ratio" else f"{100 * shift:+.1f} points"
 
 
-def _trend(runs: Sequence[HistoryRun], entry: HistoryEntry, metric: str, p_value: float) -> Trend:
+def _trend(runs: Sequence[HistoryRun], entry: HistoryEntry, metric: str, limits: _Limits) -> Trend:
     series = _series(runs, entry, metric)
     named = (entry.model, entry.label, metric, series.scale)
     if len(series.nights) < LEAST_RUNS:
         reason = f"{len(series.nights)} of the {LEAST_RUNS} comparable runs it takes"
         return Trend(*named, "no_verdict", reason, series.nights)
-    points = change_points(series.relative, least_effect=series.least, p_value=p_value)
+    points = change_points(series.relative, least_effect=series.least, p_value=limits.p_value)
     z = series.sign * _robust_z(series.relative, series.least / _Z_ALARM)
-    verdict, reason = _verdict(series, [position for position, _ in points], z)
+    verdict, reason = _verdict(series, [position for position, _ in points], z, limits.z)
     return Trend(*named, verdict, reason, series.nights, _changes(series, points), z)
 
 
@@ -178,7 +195,7 @@ def _robust_z(values: Sequence[float], least_spread: float) -> float:
     return (values[-1] - centre) / max(spread, least_spread)
 
 
-def _verdict(series: _Series, points: Sequence[int], z: float) -> tuple[TrendVerdict, str]:
+def _verdict(series: _Series, points: Sequence[int], z: float, z_alarm: float) -> tuple[TrendVerdict, str]:
     """The net of all recent changes of level decides, so that a drop that came back is none."""
     count = len(series.nights)
     recent = [point for point in points if count - point <= RECENT_RUNS]
@@ -190,6 +207,6 @@ def _verdict(series: _Series, points: Sequence[int], z: float) -> tuple[TrendVer
             return "regression", f"worse: {words}"
         if max(series.sign * shift, series.sign * plain) <= -series.least:
             return "improvement", f"better: {words}"
-    if z > _Z_ALARM:
+    if z > z_alarm:
         return "warning", f"the newest run alone is {z:.1f} robust deviations to the worse; one run proves nothing"
     return "steady", f"no lasting change within the last {RECENT_RUNS} of {count} runs"
