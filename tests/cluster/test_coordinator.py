@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vendor_verifier.errors import ClusterError, StorageError
-from vendor_verifier.run.cluster.coordinator import MAX_FRUITLESS_LOSSES, Coordinator
+from vendor_verifier.run.cluster.coordinator import MAX_FRUITLESS_LOSSES, Coordinator, block_size
 from vendor_verifier.run.cluster.job import Block
 from vendor_verifier.run.drive import Line
 from vendor_verifier.run.engine import WorkItem, cut_shards
@@ -164,6 +164,14 @@ def test_a_record_that_cannot_be_kept_ends_the_run() -> None:
     bench.coordinator.hear({"joined": ["one"]})
     bench.row(1, bench.given()[1][1][0])
     assert isinstance(bench.coordinator.failed, StorageError)
+
+
+@pytest.mark.parametrize(
+    ("samples", "workers", "size"), [(1000, 2, 25), (60, 2, 8), (8, 4, 1), (3, 4, 1), (0, 1, 1), (200, 2, 25)]
+)
+def test_a_short_run_is_cut_fine_enough_for_every_worker(samples: int, workers: int, size: int) -> None:
+    """Four blocks for each while there are samples, and never more than 25 of them in one."""
+    assert block_size(items_of(samples_of(samples)), workers) == size
 
 
 @pytest.mark.parametrize("count", [0, 1, 7])

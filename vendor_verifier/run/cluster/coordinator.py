@@ -18,14 +18,23 @@ from vendor_verifier.errors import ClusterError
 from vendor_verifier.run.cluster.job import pack
 from vendor_verifier.run.cluster.outbox import Message
 from vendor_verifier.run.engine import Emit, Shard, WorkItem
+from vendor_verifier.run.local import BLOCK
 from vendor_verifier.store import decode_record
 from vendor_verifier.values.plan import Entry
 from vendor_verifier.values.record import Record, RecordKey
 
 # Blocks a session has at once: one under way while the last requests of another end.
 BLOCKS_PER_SESSION = 2
+# In a short run a worker gets at least so many, as long as there are samples: nobody idles, and no region is left out.
+_BLOCKS_PER_WORKER = 4
 # So many sessions in a row lost without one new record: it is the work that kills them.
 MAX_FRUITLESS_LOSSES = 5
+
+
+def block_size(items: Iterable[WorkItem], workers: int) -> int:
+    """Samples in a block."""
+    samples = len({item.sample.id for item in items})
+    return max(1, min(BLOCK, -(-samples // (_BLOCKS_PER_WORKER * workers))))
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from vendor_verifier.errors import ClusterError, UsageError
-from vendor_verifier.run.cluster.coordinator import Coordinator
+from vendor_verifier.run.cluster.coordinator import Coordinator, block_size
 from vendor_verifier.run.cluster.dask_channel import CommChannel
 from vendor_verifier.run.cluster.dask_cluster import DaskCluster, failure_of
 from vendor_verifier.run.cluster.job import ClusterSide
@@ -16,7 +16,7 @@ from vendor_verifier.run.cluster.outbox import ChannelClosed, Outbox
 from vendor_verifier.run.cluster.session_report import SessionReport, worst_loop
 from vendor_verifier.run.engine import cut_shards
 from vendor_verifier.run.executors import Work
-from vendor_verifier.run.local import BLOCK, RunEnd, interruptible, shards_in_flight
+from vendor_verifier.run.local import RunEnd, interruptible, shards_in_flight
 from vendor_verifier.values.plan import ExecutorChoice
 
 # A cluster may still be starting, or starting a worker anew.
@@ -67,16 +67,18 @@ class DaskExecutor:
 
     async def run(self, work: Work) -> RunEnd:
         cpu_before_s = time.process_time()
+        # Of those that are still on their way nobody knows; most of a cluster is there before its run.
+        block = block_size(work.items, max(1, len(await self._cluster.workers())))
         self._channel = await self._cluster.open_gate(work.job, work.costs, self._choice.hang_after_s)
         outbox = Outbox(self._channel)
         coordinator = self._coordinator = Coordinator(
-            cut_shards(work.items, BLOCK, work.plan.seed),
+            cut_shards(work.items, block, work.plan.seed),
             work.plan.entries,
             work.job.run,
             emit=work.emit,
             emit_duplicate=work.emit_duplicate,
             order=outbox.send,
-            blocks_in_flight=shards_in_flight(work.plan.entries, work.plan),
+            blocks_in_flight=shards_in_flight(work.plan.entries, work.plan, block),
         )
         self._spawn(outbox.run())
         self._spawn(self._listen(self._channel, coordinator, work))

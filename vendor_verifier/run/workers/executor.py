@@ -14,21 +14,20 @@ from typing import Any
 import anyio
 
 from vendor_verifier.errors import ClusterError
-from vendor_verifier.run.cluster.coordinator import Coordinator
+from vendor_verifier.run.cluster.coordinator import Coordinator, block_size
 from vendor_verifier.run.cluster.gate import Gate
 from vendor_verifier.run.cluster.job import ClusterSide
 from vendor_verifier.run.cluster.outbox import ChannelClosed, Outbox
 from vendor_verifier.run.cluster.session_report import SessionReport, worst_loop
-from vendor_verifier.run.engine import WorkItem, cut_shards
+from vendor_verifier.run.engine import cut_shards
 from vendor_verifier.run.executors import Work
-from vendor_verifier.run.local import BLOCK, RunEnd, interruptible, shards_in_flight
+from vendor_verifier.run.local import RunEnd, interruptible, shards_in_flight
 from vendor_verifier.run.workers.child import Child, failure_in
 from vendor_verifier.run.workers.count import cores_here
 from vendor_verifier.run.workers.process import Start
 from vendor_verifier.values.plan import ExecutorChoice
 
 _PARTING_S = 3.0
-_BLOCKS_PER_WORKER = 4
 
 
 class WorkersExecutor:
@@ -60,7 +59,7 @@ class WorkersExecutor:
     async def run(self, work: Work) -> RunEnd:
         cpu_before_s = time.process_time()
         gate = Gate(work.plan, work.costs, work.in_flight, hang_after_s=self._choice.hang_after_s)
-        block = self._block(work.items)
+        block = block_size(work.items, len(self._children))
         coordinator = self._coordinator = Coordinator(
             cut_shards(work.items, block, work.plan.seed),
             work.plan.entries,
@@ -123,11 +122,6 @@ class WorkersExecutor:
             self._reports |= {name: SessionReport.read(report) for name, report in items}
         else:
             coordinator.hear({kind: list(items)})
-
-    def _block(self, items: Sequence[WorkItem]) -> int:
-        """Samples in a block: small enough that a short run keeps every worker busy to its end."""
-        samples = len({item.sample.id for item in items})
-        return max(1, min(BLOCK, -(-samples // (_BLOCKS_PER_WORKER * len(self._children)))))
 
     async def _converse(self, child: Child, outbox: Outbox, gate: Gate, coordinator: Coordinator) -> None:
         """One worker's side of the run, until it has ended."""
