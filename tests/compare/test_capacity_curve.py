@@ -77,6 +77,17 @@ def test_a_search_judged_again_says_where_nothing_was_measured() -> None:
     assert "nothing was measured between 8 and 16" in found.notes
 
 
+def test_what_is_missed_without_load_is_told_with_its_own_figure() -> None:
+    """Judged again by a limit that nothing keeps: the answers without load are named, not the lowest level."""
+    known = curve()
+    visit(known, Conduct(ttft_ms=2500), "unloaded", 1, repetitions=2)
+    visit(known, Conduct(ttft_ms=3500), "level", 2)
+    found = known.concluded()
+    assert (found.reason, found.broke_at) == ("unloaded", None)
+    (limit,) = found.gave_way
+    assert limit.estimate.value == 2500
+
+
 def test_nothing_sent_is_nothing_found() -> None:
     """A search that was interrupted before its first answer has no points and no capacity."""
     found = curve().concluded("interrupted")

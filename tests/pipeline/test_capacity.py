@@ -98,6 +98,7 @@ def test_each_vendor_s_edge_and_its_cause_are_found_stored_and_found_again(
     assert {one["label"]: one["capacity"] for one in again} == {"crowded": 8, "throttled": 6}
 
 
+@pytest.mark.slow
 def test_a_vendor_that_queues_gives_way_by_latency(place: Place) -> None:
     """At seven in flight one waits 100 ms; at 80 ms that is the edge, or lower where this machine is busy itself."""
     vendor = place.measure("queueing", limits=("avg_ttft_ms.p95 <= 80",)).report.vendors[0]
@@ -107,6 +108,7 @@ def test_a_vendor_that_queues_gives_way_by_latency(place: Place) -> None:
     assert vendor.gave_way[0].aspect == "latency"
 
 
+@pytest.mark.slow
 def test_a_refusing_vendor_gets_the_level_all_the_same(place: Place) -> None:
     """429 is neither retried nor given way to: at eight many are refused, and every record has one attempt."""
     records: list[Record] = []
@@ -133,6 +135,7 @@ def test_by_rate_requests_come_by_the_clock(place: Place, monkeypatch: pytest.Mo
     assert "ttft_from_schedule_ms.p95" in [limit.threshold.subject for limit in level.limits]
 
 
+@pytest.mark.slow
 def test_our_own_process_is_named_when_it_is_the_limit(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """A client that stands still for 200 ms after every answer makes tokens late; the vendor is not charged."""
     monkeypatch.setattr(loop_lag, "MIN_WATCH_S", 0.1)

@@ -103,8 +103,10 @@ class Curve:
 
     def concluded(self, stopped: EndReason | None = None) -> VendorCapacity:
         """The result. ``stopped`` says why a search ended that was not through, or how a stored one did."""
-        tried, failed = self.tried(), self.gave_way()
+        tried = self.tried()
         ended = self._ended(tried, stopped)
+        # What is missed without load is said of the answers without load, also when levels are judged again after it.
+        failed = None if ended.reason == "unloaded" else self.gave_way()
         if ended.reason in ("edge", "client") and failed is not None and self._has_drifted(failed):
             ended = replace(ended, reason="drifted")
         levels = sorted((one for one in self._points.values() if one.stage == "level"), key=lambda one: one.level)
