@@ -128,6 +128,9 @@ def test_when_no_worker_is_left_the_run_ends_and_can_be_gone_on_with(site: Site)
     assert "--incremental" in err
     kept = len(site.records("orphaned"))
     assert 0 < kept < 160
+    executor = site.manifest("orphaned")["executors"][-1]
+    assert "no worker process is left" in executor["error"]
+    assert len(executor["lost_sessions"]) == len(executor["workers"])
     code, err = site.run("orphaned", *WORKERS, "--incremental")
     assert code == 0, err
     assert len(site.records("orphaned")) == 160
