@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_module
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +14,8 @@ from cyclopts.validators import Number
 from vendor_verifier.cli.console import say
 from vendor_verifier.cli.exit_codes import EXIT_OK, EXIT_THRESHOLD
 from vendor_verifier.cli.options import JUDGE, OUTPUT, WHAT, flag, many, option
+from vendor_verifier.reports.html.texts import Language
+from vendor_verifier.values.trend import Trend
 
 
 def history_command(
@@ -55,6 +58,8 @@ def trend_command(
     ] = (),
     history: Annotated[Path | None, option("History file. [default: user data folder]", OUTPUT)] = None,
     exit_code: Annotated[bool, flag("Exit with 1 if anything got worse.", JUDGE)] = False,
+    output: Annotated[Path | None, option("Write an HTML page, such as trend.html.", OUTPUT, "--output", "-o")] = None,
+    lang: Annotated[Language, option("Language of the HTML page.", OUTPUT)] = "en",
     json: Annotated[bool, flag("Print JSON.", OUTPUT)] = False,
 ) -> int:
     """Plot figures over the runs that asked the same, and say whether a vendor got worse.
@@ -66,6 +71,8 @@ def trend_command(
     from vendor_verifier.reports.trend_text import plot, trend_lines
 
     found = history_trends(history or default_history_file(), metrics=metric, models=model, labels=vendor)
+    if output is not None:
+        say(str(_write_page(output, found, lang)))
     if json:
         sys.stdout.write(json_module.dumps([asdict(trend) for trend in found], indent=2) + "\n")
     else:
@@ -77,3 +84,17 @@ def trend_command(
     if not found:
         say("no runs in the history yet")
     return EXIT_THRESHOLD if exit_code and any(trend.verdict == "regression" for trend in found) else EXIT_OK
+
+
+def _write_page(path: Path, found: Sequence[Trend], lang: Language) -> Path:
+    """The trends as a page of their own, readable by its owner alone.
+
+    Raises:
+        StorageError: it cannot be written there.
+    """
+    from vendor_verifier.reports.html import trend_page
+    from vendor_verifier.store import RunFolder
+
+    folder = RunFolder(path.parent)
+    folder.create()
+    return folder.write(path.name, trend_page.render(found, lang))

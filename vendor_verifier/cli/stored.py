@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
 
@@ -11,12 +13,16 @@ from cyclopts import Parameter
 from vendor_verifier.cli.console import gates_exit_code, print_report, say
 from vendor_verifier.cli.options import JUDGE, OUTPUT, flag, many, option
 from vendor_verifier.errors import Problem, ProblemsError
+from vendor_verifier.pipeline.comparing import compare_folders
 from vendor_verifier.pipeline.remembering import history_file, remember
 from vendor_verifier.pipeline.scoring import score_again, score_folder, write_reports
 from vendor_verifier.reports import REPORTS
 from vendor_verifier.reports.html.texts import Language
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.score import BaselineF1, SchemaPolicy, Undecided
+
+# What several runs can be shown as, beside each other.
+_SIDE_BY_SIDE = ("terminal", "md", "html")
 
 
 def score_command(
@@ -55,7 +61,7 @@ def score_command(
 def report_command(
     run: Annotated[Path, Parameter(help="A run folder.")],
     /,
-    *,
+    *further: Annotated[Path, Parameter(help="Further runs, to stand beside it: terminal, md and html.")],
     format: Annotated[
         str, option("terminal, json, csv, md, html, junit, summary, openmetrics; with commas.", OUTPUT, "--format")
     ] = "terminal",
@@ -66,7 +72,9 @@ def report_command(
     gate: Annotated[tuple[str, ...], many('"f1 >= 0.9", or a preset (repeatable). [default: as run]', JUDGE)] = (),
     lang: Annotated[Language, option("Language of the HTML page.", OUTPUT)] = "en",
 ) -> int:
-    """Render a stored run in other formats; it is not run again."""
+    """Render a stored run in other formats, or several side by side with what changed; nothing is run again."""
+    if further:
+        return _side_by_side([run, *further], _formats(format), output_dir, gate, lang)
     report = score_folder(RunFolder(run), gates=gate)
     wanted = _formats(format)
     if output_dir is not None:
@@ -80,6 +88,30 @@ def report_command(
         elif output_dir is None:
             sys.stdout.write(next(form for form in REPORTS if form.name == name).text(report, lang))
     return gates_exit_code(report)
+
+
+def _side_by_side(
+    runs: Sequence[Path], wanted: Sequence[str], output_dir: Path | None, gates: tuple[str, ...], lang: Language
+) -> int:
+    """Vendors × runs, each run held against the one before it; the exit code is of the last run's gates."""
+    from vendor_verifier.reports import runs_text
+    from vendor_verifier.reports.html import runs_page
+
+    if unknown := [name for name in wanted if name not in _SIDE_BY_SIDE]:
+        words = f"read {', '.join(unknown)}; several runs side by side are {', '.join(_SIDE_BY_SIDE)}: give one run"
+        raise ProblemsError([Problem(words, key="--format")])
+    folders = [RunFolder(run) for run in runs]
+    reports = [score_folder(folder, gates=gates) for folder in folders]
+    found = [compare_folders(before, after) for before, after in pairwise(folders)]
+    for name in wanted:
+        text = runs_page.render(reports, found, lang) if name == "html" else runs_text.render(reports, found)
+        if output_dir is None or name == "terminal":
+            sys.stdout.write(text)
+            continue
+        target = RunFolder(output_dir)
+        target.create()
+        say(str(target.write(f"runs.{name}", text)))
+    return gates_exit_code(reports[-1])
 
 
 def _formats(text: str) -> list[str]:

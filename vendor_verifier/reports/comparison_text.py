@@ -42,15 +42,16 @@ def change_words(change: MetricChange) -> str:
     """``model / vendor / metric: 0.98 → 0.91, -7.0 points (-9.1 … -4.9, n 300)``."""
     write = quantity if change.scale == "ratio" else rate
     effect = change.effect
-    ends = " … ".join(_effect(end, change) for end in (effect.low, effect.high))
-    shared = f", the others' {_effect(change.shared, change)} taken out" if change.shared else ""
+    ends = " … ".join(effect_words(end, change) for end in (effect.low, effect.high))
+    shared = f", the others' {effect_words(change.shared, change)} taken out" if change.shared else ""
     return plain(
         f"{change.model} / {change.label} / {change.metric}: {write(change.before)} → {write(change.after)}, "
-        f"{_effect(effect.value, change)} ({ends}, n {effect.n}{shared})"
+        f"{effect_words(effect.value, change)} ({ends}, n {effect.n}{shared})"
     )
 
 
-def _effect(value: float | None, change: MetricChange) -> str:
+def effect_words(value: float | None, change: MetricChange) -> str:
+    """``+15.0%`` of what it was, or ``-7.0 points``."""
     if value is None:
         return "–"
     return f"{value:+.1%}" if change.scale == "ratio" else f"{100 * value:+.1f} points"

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from markupsafe import Markup
+
 from vendor_verifier.reports.html.tables import Table
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A titled part: a note, lines of text, tables, and ``folded`` ones that are shown when asked for."""
+    """A titled part: a note, lines of text, tables, and ``folded`` ones that are shown when asked for;
+    ``picture`` is drawn by :mod:`vendor_verifier.reports.html.svg`."""
 
     id: str
     title: str
@@ -17,3 +20,4 @@ class Section:
     lines: tuple[str, ...] = ()
     tables: tuple[Table, ...] = ()
     folded: tuple[Table, ...] = ()
+    picture: Markup | None = None
