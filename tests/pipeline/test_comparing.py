@@ -39,16 +39,17 @@ def test_two_runs_are_compared_with_verdicts_changes_and_flips(bench: Any) -> No
 
 
 def test_runs_without_a_common_sample_say_so(bench: Any) -> None:
-    """Different questions are not compared at all."""
+    """Different questions are not compared at all, and a gate over nothing does not pass."""
     bench.configure("official: faithful", "twin: faithful")
     bench.samples(4)
     bench.run(output="one")
     path = bench.folder / "samples.jsonl"
     path.write_text(path.read_text().replace("look up record", "fetch record"))
     bench.run(output="other")
-    code, out, _ = bench("compare", "one", "other")
-    assert code == 0
+    code, out, err = bench("compare", "one", "other", "--fail-on", "f1")
+    assert code == 2
     assert "no sample in common" in out
+    assert "nothing could get worse" in err
 
 
 @pytest.mark.parametrize("arguments", [["compare", "nowhere", "nowhere"], ["compare", "nowhere"]])

@@ -10,7 +10,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from vendor_verifier.cli.exit_codes import EXIT_OK, EXIT_THRESHOLD
+from vendor_verifier.cli.console import say
+from vendor_verifier.cli.exit_codes import EXIT_OK, EXIT_THRESHOLD, EXIT_USAGE
 from vendor_verifier.cli.options import JUDGE, OUTPUT, flag, many, option
 from vendor_verifier.errors import Problem, ProblemsError
 
@@ -35,7 +36,7 @@ def compare_command(
 ) -> int:
     """Compare two runs: paired changes with intervals, what changed in the question, samples that flipped.
 
-    Exit codes: 0 nothing got worse, 1 something did.
+    Exit codes: 0 nothing got worse, 1 something did, 2 the runs have nothing to compare.
     """
     if after is None:
         return _against_history(before, fail_on, history, as_json=json)
@@ -48,6 +49,9 @@ def compare_command(
         sys.stdout.write(json_module.dumps(asdict(comparison), indent=2) + "\n")
     else:
         sys.stdout.write("".join(line + "\n" for line in comparison_lines(comparison)))
+    if not comparison.changes:
+        say("error: no vendor measured the same sample in both runs, so nothing could get worse")
+        return EXIT_USAGE
     minded = _minded(fail_on, {change.metric for change in comparison.changes})
     worse = [change for change in comparison.changes if change.verdict == "worse" and change.metric in minded]
     return EXIT_THRESHOLD if worse else EXIT_OK
@@ -56,7 +60,7 @@ def compare_command(
 def _minded(words: tuple[str, ...], known: set[str]) -> set[str]:
     """The metrics whose getting worse counts; a word that names none would never fail, so it is refused."""
     found = {_PAIRED.get(word, word) for word in words}
-    if found - known and known:
+    if found - known:
         unknown = ", ".join(sorted(found - known))
         raise ProblemsError([Problem(f"read {unknown}; compared are {', '.join(sorted(known))}", key="--fail-on")])
     return found or known
