@@ -139,6 +139,18 @@ def test_a_run_by_duration_is_complete_and_scored_over_what_was_begun(bench: Any
     assert "lasted a stated time or followed a schedule" in err
 
 
+def test_a_run_is_not_gone_on_with_under_another_load(bench: Any) -> None:
+    """Times of an open and of a closed loop would stand in one distribution: refused, with both loads named."""
+    bench.configure("official: faithful")
+    bench.samples(2)
+    paths = ("--test-file-path", "samples.jsonl", "-o", "run")
+    assert bench(*paths, "--request-rate", "50", "--max-requests", "1")[0] == 3
+    code, _, err = bench(*paths, "--incremental")
+    assert code == 2
+    assert "was sent as 50 requests a second (constant) to each vendor, this would be a fixed number" in err
+    assert bench(*paths, "--incremental", "--request-rate", "50.0")[0] == 0
+
+
 @pytest.mark.slow
 def test_a_planned_run_at_a_rate_can_be_gone_on_with(bench: Any) -> None:
     """Lost records are asked again on a schedule of their own, and goodput states no rate over the pause."""

@@ -20,6 +20,7 @@ from vendor_verifier.pipeline.pricing import told_price
 from vendor_verifier.pipeline.redacting import keeps_texts, redacted_task
 from vendor_verifier.pipeline.request import ScoreRequest
 from vendor_verifier.pipeline.shaping import told_load
+from vendor_verifier.reports.load_text import load_words
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.plan import Plan, Task
 from vendor_verifier.values.score import EntryInfo
@@ -114,6 +115,12 @@ def refuse_other_plan(folder: RunFolder, stored: Mapping[str, Any], plan: Plan) 
             f"{folder.path} lasted a stated time or followed a schedule: it is one stretch of time and cannot be gone "
             "on with; start a new run with another --output-dir"
         )
+    sent_as, now_as = (load_words(load or {}) for load in (_stored_load(stored), told_load(plan.load)))
+    if sent_as != now_as:
+        raise RunFolderError(
+            f"{folder.path} was sent as {sent_as}, this would be {now_as}, and times under two loads are not one "
+            "measurement; resume with the same flags, or start a new run with another --output-dir"
+        )
     before, now = stored.get("identity"), identity(plan)
     if before == now:
         return
@@ -128,8 +135,13 @@ def refuse_other_plan(folder: RunFolder, stored: Mapping[str, Any], plan: Plan) 
 
 def is_by_doing(manifest: Mapping[str, Any]) -> bool:
     """Whether nobody planned how much is asked: the run lasted a stated time, or followed a schedule."""
-    shape = (manifest.get("settings") or {}).get("load") or {}
+    shape = _stored_load(manifest) or {}
     return shape.get("duration_s") is not None or bool(shape.get("schedule"))
+
+
+def _stored_load(manifest: Mapping[str, Any]) -> dict[str, Any] | None:
+    shape: dict[str, Any] | None = (manifest.get("settings") or {}).get("load")
+    return shape
 
 
 def stored_manifest(folder: RunFolder) -> dict[str, Any]:
