@@ -5,16 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 
-from asking import KEY, TURN
+from asking import KEY, TURN, Asked
 from matrix import Row
 
 from vendor_verifier.run.clients import Client
 from vendor_verifier.run.fast_transport import FastTransport
 from vendor_verifier.run.sdk_client import SdkTransport
 from vendor_verifier.run.transport import Transport
-from vendor_verifier.values.exchange import Exchange
 from vendor_verifier.values.plan import Limits
 from vendor_verifier.values.record import Attempt
 from vendor_verifier.values.request import Endpoint, Turn
@@ -68,20 +66,8 @@ def limits_for(row: Row) -> Limits:
     return SOON_THE_NEXT if row.kind == "timeout_idle" or "stall" in row.name else PATIENT
 
 
-@dataclass(frozen=True)
-class Sent:
-    """One attempt as a run would have recorded it, and the exchange under it."""
-
-    exchange: Exchange
-    attempt: Attempt
-
-    @property
-    def kind(self) -> str | None:
-        return self.attempt.failure.kind if self.attempt.failure else None
-
-    @property
-    def phase(self) -> str | None:
-        return self.attempt.failure.phase if self.attempt.failure else None
+class Sent(Asked):
+    """The same, with what the matrix of failures looks at."""
 
     @property
     def message(self) -> str:
