@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
+from vendor_verifier import __version__
 from vendor_verifier.cli.main import run_app
 
 ROOT = Path(__file__).parents[2]
@@ -215,6 +216,13 @@ def test_the_cronjob_is_restricted_and_never_overlaps() -> None:
     assert {mount["name"] for mount in container["volumeMounts"]} == {volume["name"] for volume in pod["volumes"]}
     assert pod["volumes"][1]["persistentVolumeClaim"]["claimName"] == claim["metadata"]["name"]
     assert not container["image"].endswith(":latest")
+
+
+def test_every_file_names_the_image_of_this_version() -> None:
+    """What is built, run and scheduled is one version: the one that is checked out."""
+    named = {tag for path in (*FILES, DEPLOY.parent / "docs" / "deploy.md")
+             for tag in re.findall(r"agent-vendor-verifier:([\w.]+)", path.read_text(encoding="utf-8"))}  # fmt: skip
+    assert named == {__version__}
 
 
 def test_the_dockerfile_ends_as_a_user_without_rights_and_copies_what_exists() -> None:
