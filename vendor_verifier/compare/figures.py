@@ -91,7 +91,8 @@ def _served(report: Report, model: str, label: str) -> ServedNames:
 def question_of(report: Report) -> str:
     """First 16 hex digits of a digest of what was asked and how it was judged.
 
-    Entries stay out: that a vendor is asked elsewhere, or with other settings, is what a history is to show.
+    Entries stay out: that a vendor is asked elsewhere, or with other settings, is what a history is to show. The
+    shape of a load is in, where there is one: who is asked more often is slower without having got worse.
     """
     manifest = report.manifest
     identity: Mapping[str, Any] = manifest.get("identity") or {}
@@ -102,6 +103,7 @@ def question_of(report: Report) -> str:
         report.repeat,
         report.undecided,
         report.schema_policy,
+        *filter(None, [(manifest.get("settings") or {}).get("load")]),
     ]
     return hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
