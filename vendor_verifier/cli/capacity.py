@@ -12,6 +12,7 @@ from cyclopts.validators import Number
 from vendor_verifier.cli.console import say
 from vendor_verifier.cli.exit_codes import EXIT_INCOMPLETE, EXIT_OK, EXIT_THRESHOLD, SIGNAL_BASE
 from vendor_verifier.cli.options import JUDGE, MODEL, OUTPUT, PACE, WHAT, flag, many, option
+from vendor_verifier.reports.html.texts import Language
 from vendor_verifier.values.capacity import LoadKind
 from vendor_verifier.values.plan import Arrival, TransportName
 
@@ -53,6 +54,7 @@ def capacity_command(
     output_dir: Annotated[
         Path | None, option("Folder. [default: runs/<timestamp>-capacity]", OUTPUT, "--output-dir", "-o")
     ] = None,
+    lang: Annotated[Language, option("Language of capacity.html.", OUTPUT)] = "en",
     quiet: Annotated[bool, flag("No progress on stderr.", OUTPUT, "--quiet", "-q")] = False,
     json: Annotated[bool, flag("Print capacity.json instead of tables.", OUTPUT)] = False,
 ) -> int:
@@ -69,7 +71,7 @@ def capacity_command(
     from vendor_verifier.values.plan import Limits
 
     if from_folder is not None:
-        return _again(from_folder, slo, at_least, as_json=json)
+        return _again(from_folder, slo, at_least, lang, as_json=json)
     stated = {"temperature": temperature, "max_tokens": max_tokens}
     run = RunRequest(
         config_file=config_file_path,
@@ -84,6 +86,7 @@ def capacity_command(
         seed=seed,
         output_dir=output_dir,
         transport=transport,
+        language=lang,
     )
     request = CapacityRequest(
         run=run,
@@ -120,7 +123,7 @@ def _measured(request: CapacityRequest, *, quiet: bool) -> CapacityOutcome:
     return measure_capacity(request, prepare(request.run, read_environment()), on_point=tell)
 
 
-def _again(folder: Path, slos: Sequence[str], at_least: float | None, *, as_json: bool) -> int:
+def _again(folder: Path, slos: Sequence[str], at_least: float | None, lang: Language, *, as_json: bool) -> int:
     """A stored search, judged again; its files are written anew."""
     from vendor_verifier.pipeline.capacity_folder import judge_again, write_capacity
     from vendor_verifier.scrub import Scrubber
@@ -128,7 +131,7 @@ def _again(folder: Path, slos: Sequence[str], at_least: float | None, *, as_json
 
     stored = RunFolder(folder)
     report = judge_again(stored, slos, at_least)
-    write_capacity(stored, report, Scrubber(()))
+    write_capacity(stored, report, Scrubber(()), language=lang)
     _print(report, as_json=as_json)
     return _exit_code(report)
 

@@ -127,7 +127,7 @@ def measure_capacity(
             else:
                 found = search.curve.concluded("interrupted")
             report = replace(report, vendors=(*report.vendors, found))
-            write_capacity(folder, report, scrubber)
+            write_capacity(folder, report, scrubber, language=request.run.language)
     return CapacityOutcome(folder, report, signal_number)
 
 

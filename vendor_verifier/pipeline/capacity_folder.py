@@ -27,6 +27,7 @@ from vendor_verifier.pipeline.capacity_request import SUITE
 from vendor_verifier.pipeline.judges import ready_suite
 from vendor_verifier.pipeline.planning import Prepared
 from vendor_verifier.reports import capacity_json
+from vendor_verifier.reports.html.texts import Language
 from vendor_verifier.scrub import Scrubber
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites.base import Suite
@@ -56,17 +57,21 @@ def new_folder(path: Path | None, prepared: Prepared) -> RunFolder:
 
 
 def write_capacity(
-    folder: RunFolder, report: CapacityReport, scrubber: Scrubber, only: str | None = None
+    folder: RunFolder,
+    report: CapacityReport,
+    scrubber: Scrubber,
+    only: str | None = None,
+    language: Language = "en",
 ) -> list[Path]:
     """Write the document and the page, or one of them; the paths written."""
     from vendor_verifier.reports.html import capacity_page
 
-    renders = {DOCUMENT: capacity_json.render, PAGE: capacity_page.render}
-    return [
-        folder.write(name, scrubber.text(render(report)))
-        for name, render in renders.items()
-        if only is None or name == only
-    ]
+    written = []
+    if only in (None, DOCUMENT):
+        written.append(folder.write(DOCUMENT, scrubber.text(capacity_json.render(report))))
+    if only in (None, PAGE):
+        written.append(folder.write(PAGE, scrubber.text(capacity_page.render(report, language))))
+    return written
 
 
 def judge_again(folder: RunFolder, limits: Sequence[str], at_least: float | None = None) -> CapacityReport:

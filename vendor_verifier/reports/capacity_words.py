@@ -88,15 +88,15 @@ def limits(missed: tuple[LimitVerdict, ...] | list[LimitVerdict]) -> str:
 
 def _limit(limit: LimitVerdict) -> str:
     found, threshold = limit.estimate, limit.threshold
-    low = "−∞" if found.low is None else _figure(threshold.metric, found.low)
-    high = "∞" if found.high is None else _figure(threshold.metric, found.high)
+    low = "−∞" if found.low is None else figure_of(threshold.metric, found.low)
+    high = "∞" if found.high is None else figure_of(threshold.metric, found.high)
     interval = f"({low} … {high})"
-    value = _figure(threshold.metric, found.value)
+    value = figure_of(threshold.metric, found.value)
     what = f"{threshold.subject} − unloaded {value}" if threshold.ceiling else f"{threshold.subject} {value}"
     return f"{what} {interval}, limit {threshold}"
 
 
-def _figure(metric: str, value: float | None) -> str:
+def figure_of(metric: str, value: float | None) -> str:
     """Two digits after the point are enough for shares in a sentence."""
     if value is None:
         return cells.MISSING
@@ -138,12 +138,28 @@ def shown_needs(report: CapacityReport) -> Iterator[str]:
     """How many requests a level would need for its success limit to be more than a figure."""
     for threshold in report.thresholds:
         if threshold.metric == "success_rate" and not threshold.ceiling and 0 < threshold.number < 1:
-            needed = _needed(threshold.number)
+            needed = needed_answers(threshold.number)
             yield f"{needed} answers without a failure would show {threshold}; fewer only fail to contradict it"
 
 
-def _needed(rate: float) -> int:
+def needed_answers(rate: float) -> int:
     """The least n with rateⁿ ≤ 2.5 %: Clopper–Pearson's lower end for n of n."""
     from math import ceil, log
 
     return ceil(log(0.025) / log(rate))
+
+
+TEXTS: Mapping[str, str] = {
+    "title": "Capacity under load", "run": "run", "warnings": "Warnings", "samples": "{n} samples",
+    "nobody": "No vendor was measured", "bears": "What each vendor bears", "vendor": "Vendor",
+    "bears_in": "Bears ({unit})", "gave_way_at": "Gave way at", "found": "What was found", "sent": "Requests sent",
+    "levels": "{label}: levels of load", "figures": "{label}: figures by level of load",
+    "quality": "Success and quality", "success": "success", "f1": "F1 against unloaded", "schema": "schema",
+    "ttft": "Time to first token, ms", "answers": "Answers a second", "answers_key": "answers/s",
+    "tokens": "Output tokens a second, one answer", "axis": "{unit} (hollow: does not hold; dashed: the limit)",
+    "limits": "Limits: {limits} (ceiling: the vendor's own unloaded answers).", "how": "How this was measured",
+    "order": "Vendors were asked one after the other, without retries and without giving way to refusals. Levels "
+    "double until one does not hold; then the middle is tried.",
+    "c_requests": "Requests", "c_success": "Success", "c_answers": "Answers/s", "c_tokens": "Tokens/s",
+    "c_at_once": "At once", "c_schema": "Schema", "c_misses": "Misses",
+}  # fmt: skip

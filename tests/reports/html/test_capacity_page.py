@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import html
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import capacity_reports
 import pytest
 
+from vendor_verifier.reports import capacity_words as words
+from vendor_verifier.reports import capacity_words_zh
 from vendor_verifier.reports.html.capacity_page import render
 from vendor_verifier.reports.html.charts_load import Panel, Trace, curves
 
@@ -43,13 +46,13 @@ def test_every_vendor_has_its_sentence_its_curve_and_its_table(page: str) -> Non
     """Ten vendors, nine of them with levels: as many pictures, and every finding in words."""
     assert page.count('<svg class="chart"') == 9
     assert page.count("levels of load") == 9 * 2
-    for words in (
+    for told in (
         "bears 6 in flight",
         "the client is the limit",
         "rate limit (429)",
         "misses a limit without any load",
     ):
-        assert words in page
+        assert told in page
 
 
 def test_marks_are_hollow_where_a_level_does_not_hold_and_all_lie_inside() -> None:
@@ -72,3 +75,31 @@ def test_marks_are_hollow_where_a_level_does_not_hold_and_all_lie_inside() -> No
     limit = float(re.findall(r'd="M[\d.]+ ([\d.]+)L[\d.]+ [\d.]+" class="ceiling"', drawn)[0])
     assert float(x1) < float(x2)
     assert float(y2) < limit < float(y1)
+
+
+def test_in_chinese_every_sentence_of_ours_is_chinese() -> None:
+    """Verdicts, notes on each level and the method; no English sentence of the English page is left."""
+    report = capacity_reports.report()
+    chinese = html.unescape(re.sub(r"<style>.*?</style>", "", render(report, "zh"), flags=re.DOTALL))
+    assert '<html lang="zh-Hans">' in chinese
+    for vendor in report.vendors:
+        assert words.verdict(vendor, report.kind) not in chinese
+        assert not [point for point in vendor.points if words.why(point) and f">{words.why(point)}<" in chinese]
+    assert not [text for text in words.TEXTS.values() if "{" not in text and len(text) > 4 and f">{text}<" in chinese]
+    assert words.LEGEND not in chinese
+    assert "可承受 6 个并发请求" in chinese
+
+
+def test_both_languages_have_the_same_texts_with_the_same_values() -> None:
+    """No text is missing in a language, and each fills in the same."""
+    assert words.TEXTS.keys() == capacity_words_zh.TEXTS.keys()
+    for name, text in words.TEXTS.items():
+        assert set(re.findall(r"\{\w+\}", text)) == set(re.findall(r"\{\w+\}", capacity_words_zh.TEXTS[name])), name
+
+
+def test_many_vendors_make_one_sentence_and_few_a_line_each() -> None:
+    """The most first, so that the heading can be read."""
+    report = capacity_reports.report()
+    assert render(report).count('<span class="verdict">') == 1
+    assert "roomy 64, fast 32, quality 6" in render(report)
+    assert render(replace(report, vendors=report.vendors[:2])).count('<span class="verdict">') == 2

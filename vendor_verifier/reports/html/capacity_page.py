@@ -6,29 +6,28 @@ Everything a stranger wrote passes ``visible`` and then the template's or the dr
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 
-from vendor_verifier.reports import capacity_words as words
-from vendor_verifier.reports import cells
+from vendor_verifier.reports import capacity_words, capacity_words_zh, cells
 from vendor_verifier.reports.escape import visible
 from vendor_verifier.reports.html import svg, tables
 from vendor_verifier.reports.html.charts_load import Panel, Trace, curves
 from vendor_verifier.reports.html.render import part, policy
 from vendor_verifier.reports.html.tables import Cell, Row, Table, label, plain_table
+from vendor_verifier.reports.html.texts import HTML_LANG, Language
 from vendor_verifier.values.capacity import CapacityReport, Point, VendorCapacity
 
 _SENTENCE = 600
-_TITLES = (
-    "", "Requests", "Success", "429", "TTFT p50", "TTFT p95", "TPS", "Answers/s", "Tokens/s", "At once", "F1", "Schema",
-    "Misses",
-)  # fmt: skip
+_FEW = 3
 
 
-def render(report: CapacityReport) -> str:
+def render(report: CapacityReport, language: Language = "en") -> str:
     """The whole page, UTF-8-encodable."""
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
+    words: ModuleType = capacity_words_zh if language == "zh" else capacity_words
     style = part("page.css")
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string(part("table.html.j2") + part("capacity.html.j2"))
@@ -37,24 +36,40 @@ def render(report: CapacityReport) -> str:
         # Ours, constant, and held by the policy to exactly these bytes.
         style=Markup(style),  # noqa: S704
         icon=svg.icon,
-        t=str,
+        t=words.TEXTS.__getitem__,
+        lang=HTML_LANG[language],
         run=label(report.run),
-        verdicts=[_sentence(vendor, report) for vendor in report.vendors] or ["No vendor was measured"],
-        meta=[report.created_at, f"agent-vendor-verifier {report.version}", f"{report.bounds.samples} samples"],
+        verdicts=_verdicts(report, words),
+        meta=[
+            report.created_at,
+            f"agent-vendor-verifier {report.version}",
+            words.TEXTS["samples"].format(n=report.bounds.samples),
+        ],
         warnings=[visible(warning) for warning in report.warnings],
-        overview=_overview(report),
-        vendors=[_vendor(vendor, report) for vendor in report.vendors],
-        method=list(_method(report)),
+        overview=_overview(report, words),
+        vendors=[_vendor(vendor, report, words) for vendor in report.vendors],
+        method=list(_method(report, words)),
     )
     return text
 
 
-def _sentence(vendor: VendorCapacity, report: CapacityReport) -> str:
-    bears = "–" if vendor.capacity is None else words.at(vendor.capacity, report.kind)
-    return f"{label(vendor.label)}: {bears}"
+def _verdicts(report: CapacityReport, words: ModuleType) -> list[str]:
+    """What each vendor bears: a line each where they are few, else one sentence, the most first."""
+    if not report.vendors:
+        return [words.TEXTS["nobody"]]
+    if len(report.vendors) <= _FEW:
+        return [f"{label(one.label)}: {_borne(one, report, words)}" for one in report.vendors]
+    most_first = sorted(report.vendors, key=lambda one: -(one.capacity or 0.0))
+    named = [f"{label(one.label)} {cells.quantity(one.capacity)}" for one in most_first]
+    return [words.TEXTS["bears_in"].format(unit=words.unit(report.kind)) + ": " + ", ".join(named)]
 
 
-def _overview(report: CapacityReport) -> Table:
+def _borne(vendor: VendorCapacity, report: CapacityReport, words: ModuleType) -> str:
+    level: str = cells.MISSING if vendor.capacity is None else words.at(vendor.capacity, report.kind)
+    return level
+
+
+def _overview(report: CapacityReport, words: ModuleType) -> Table:
     rows = [
         Row(
             label(f"{vendor.model} / {vendor.label}"),
@@ -67,38 +82,39 @@ def _overview(report: CapacityReport) -> Table:
         )
         for vendor in report.vendors
     ]
-    unit = words.unit(report.kind)
-    titles = (f"Bears ({unit})", "Gave way at", "What was found", "Requests sent")
-    return plain_table("What each vendor bears", "Vendor", titles, rows, prose=titles[2:3])
+    t = words.TEXTS
+    titles = (t["bears_in"].format(unit=words.unit(report.kind)), t["gave_way_at"], t["found"], t["sent"])
+    return plain_table(t["bears"], t["vendor"], titles, rows, prose=titles[2:3])
 
 
-def _vendor(vendor: VendorCapacity, report: CapacityReport) -> dict[str, Any]:
+def _vendor(vendor: VendorCapacity, report: CapacityReport, words: ModuleType) -> dict[str, Any]:
     return {
         "name": label(f"{vendor.model} / {vendor.label}"),
         "verdict": visible(words.verdict(vendor, report.kind), _SENTENCE),
-        "picture": _picture(vendor, report),
-        "table": _table(vendor, report),
+        "picture": _picture(vendor, report, words),
+        "table": _table(vendor, report, words),
         "notes": [visible(note) for note in vendor.notes],
     }
 
 
-def _picture(vendor: VendorCapacity, report: CapacityReport) -> Any:
+def _picture(vendor: VendorCapacity, report: CapacityReport, words: ModuleType) -> Any:
     points = [point for point in vendor.points if point.level > 0]
     if not points:
         return None
+    t = words.TEXTS
     ttft = next((one.number for one in report.thresholds if "ttft" in one.metric and one.percentile), None)
     panels = (
         Panel(
-            "Success and quality",
+            t["quality"],
             (
-                Trace("success", [_share(point) for point in points]),
-                Trace("F1 against unloaded", [point.f1 for point in points]),
-                Trace("schema", [point.schema_accuracy for point in points]),
+                Trace(t["success"], [_share(point) for point in points]),
+                Trace(t["f1"], [point.f1 for point in points]),
+                Trace(t["schema"], [point.schema_accuracy for point in points]),
             ),
             top=1.0,
         ),
         Panel(
-            "Time to first token, ms",
+            t["ttft"],
             (
                 Trace("p50", [point.ttft_p50_ms for point in points]),
                 Trace("p95", [point.ttft_p95_ms for point in points]),
@@ -106,15 +122,15 @@ def _picture(vendor: VendorCapacity, report: CapacityReport) -> Any:
             limit=ttft,
             log=True,
         ),
-        Panel("Answers a second", (Trace("answers/s", [point.requests_per_s for point in points]),)),
-        Panel("Output tokens a second, one answer", (Trace("TPS", [point.tps for point in points]),)),
+        Panel(t["answers"], (Trace(t["answers_key"], [point.requests_per_s for point in points]),)),
+        Panel(t["tokens"], (Trace("TPS", [point.tps for point in points]),)),
     )
     return curves(
         panels,
         [point.level for point in points],
         [point.outcome == "holds" for point in points],
-        x_title=f"{words.unit(report.kind)} (hollow: does not hold; dashed: the limit)",
-        label=f"{label(vendor.label)}: figures by level of load",
+        x_title=t["axis"].format(unit=words.unit(report.kind)),
+        label=t["figures"].format(label=label(vendor.label)),
     )
 
 
@@ -122,7 +138,7 @@ def _share(point: Point) -> float | None:
     return point.succeeded / point.requests if point.requests else None
 
 
-def _table(vendor: VendorCapacity, report: CapacityReport) -> Table:
+def _table(vendor: VendorCapacity, report: CapacityReport, words: ModuleType) -> Table:
     points = [*vendor.points, *([vendor.afterwards] if vendor.afterwards is not None else [])]
     rows = [
         Row(
@@ -145,15 +161,17 @@ def _table(vendor: VendorCapacity, report: CapacityReport) -> Table:
         )
         for point in points
     ]
-    unit = words.unit(report.kind)
-    return plain_table(f"{label(vendor.label)}: levels of load", unit, _TITLES, rows, prose=_TITLES[-1:])
+    t = words.TEXTS
+    titles = (
+        "", t["c_requests"], t["c_success"], "429", "TTFT p50", "TTFT p95", "TPS", t["c_answers"], t["c_tokens"],
+        t["c_at_once"], "F1", t["c_schema"], t["c_misses"],
+    )  # fmt: skip
+    caption = t["levels"].format(label=label(vendor.label))
+    return plain_table(caption, words.unit(report.kind), titles, rows, prose=titles[-1:])
 
 
-def _method(report: CapacityReport) -> Iterator[str]:
-    yield "Limits: " + "; ".join(map(str, report.thresholds)) + " (ceiling: the vendor's own unloaded answers)."
+def _method(report: CapacityReport, words: ModuleType) -> Iterator[str]:
+    yield words.TEXTS["limits"].format(limits="; ".join(map(str, report.thresholds)))
     yield words.LEGEND
     yield from words.shown_needs(report)
-    yield (
-        "Vendors were asked one after the other, without retries and without giving way to refusals. Levels double "
-        "until one does not hold; then the middle is tried."
-    )
+    yield words.TEXTS["order"]

@@ -5,6 +5,7 @@ Each panel draws its traces as lines through marks; marks are hollow where the l
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -86,10 +87,15 @@ def _key(panel: Panel, right: float, y: float) -> list[Markup]:
     parts, x = [], right
     for index, trace in reversed(list(enumerate(panel.traces))):
         parts.append(svg.text(x, y, trace.name, "small", "end"))
-        x -= 6.2 * len(trace.name) + 10
+        x -= _width(trace.name) + 10
         parts.append(svg.mark(index, x, y - 4, scale=0.7))
         x -= 14
     return parts
+
+
+def _width(name: str) -> float:
+    """About how many pixels a name takes in small print; a Chinese character takes two letters' room."""
+    return sum(11.5 if unicodedata.east_asian_width(letter) in "WF" else 6.2 for letter in name)
 
 
 def _trace(
