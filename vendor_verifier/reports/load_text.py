@@ -46,7 +46,8 @@ def load_lines(model: ModelScore, report: Report, escape: Escape) -> Iterator[st
 
 def offered_words(told: Mapping[str, Any]) -> str:
     """What one vendor was offered."""
-    words = f"{told['begun']} request{'' if told['begun'] == 1 else 's'} begun, at most {told['most_under_way']} under way"
+    plural = "" if told["begun"] == 1 else "s"
+    words = f"{told['begun']} request{plural} begun, at most {told['most_under_way']} under way"
     if told.get("lag_p50_ms") is not None:
         late = f"{cells.quantity(told['lag_p50_ms'])} ms (p50), {cells.quantity(told['lag_p99_ms'])} ms (p99)"
         words += f", late by {late}"
