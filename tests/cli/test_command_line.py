@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import vendor_verifier.cli.main as main_module
 from vendor_verifier import __version__
 from vendor_verifier.cli.exit_codes import TABLE
 from vendor_verifier.cli.main import run_app
@@ -172,3 +173,20 @@ def test_output_is_plain_text_when_piped(tmp_path: Path) -> None:
 def test_numbers_out_of_range_are_a_usage_error(arguments: tuple[str, ...]) -> None:
     """No port and no count makes a traceback."""
     assert run_app(arguments) == 2
+
+
+def test_a_defect_of_ours_is_not_a_missed_threshold(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An exception that nobody expected exits with 4, with its traceback for whoever mends it."""
+
+    def broken(_: object) -> int:
+        raise KeyError("surprise")
+
+    monkeypatch.setattr(main_module, "run_app", broken)
+    with pytest.raises(SystemExit) as exit_:
+        main_module.main(["demo"])
+    assert exit_.value.code == 4
+    err = capsys.readouterr().err
+    assert "KeyError: 'surprise'" in err
+    assert "a defect of this program" in err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import traceback
 from collections.abc import Sequence
 from typing import Any
 
@@ -75,7 +76,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     # A command makes many objects and few cycles: looking through the young ones every 700 costs a tenth of a run.
     gc.set_threshold(50_000, 20, 50)
-    sys.exit(run_app(sys.argv[1:] if arguments is None else list(arguments)))
+    try:
+        code = run_app(sys.argv[1:] if arguments is None else list(arguments))
+    except Exception:
+        # Left to Python this would exit with 1, which tells a script that a vendor missed a threshold.
+        traceback.print_exc()
+        say("error: this is a defect of this program, not of your input or a vendor; what was recorded is kept")
+        code = exit_codes.EXIT_INTERNAL
+    sys.exit(code)
 
 
 def run_app(arguments: Sequence[str]) -> int:
