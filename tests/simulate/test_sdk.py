@@ -12,6 +12,7 @@ import httpx2
 import openai
 import pytest
 from questions import body
+from sdk_bodies import ANSWERING
 
 from vendor_verifier.simulate.performance import first_refusals, perform, persona_answer
 from vendor_verifier.simulate.personas import PERSONAS
@@ -19,7 +20,6 @@ from vendor_verifier.simulate.question import Question, question_of
 from vendor_verifier.simulate.server import SimulatedVendors
 from vendor_verifier.values.request import Turn
 
-ANSWERING = [name for name, persona in PERSONAS.items() if persona.refusal is None]
 BODIES = [body(f"What about place {number}?") for number in range(30)] + [
     body("Grüße aus 北京 😀, what now?"),
     body("no tools", tools=[]),

@@ -14,7 +14,8 @@ from vendor_verifier.simulate.question import Question, question_of
 from vendor_verifier.values.request import Turn
 
 CLOCK = {"type": "function", "function": {"name": "clock_now", "parameters": {"type": "object", "properties": {}}}}
-ANSWERING = [name for name, persona in PERSONAS.items() if persona.refusal is None]
+# Who answers all that is asked at once as it would answer each alone.
+ANSWERING = [name for name, persona in PERSONAS.items() if persona.refusal is None and persona.room is None]
 
 
 def content(text: str, **more: Any) -> dict[str, Any]:
