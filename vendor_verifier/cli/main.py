@@ -78,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     gc.set_threshold(50_000, 20, 50)
     try:
         code = run_app(sys.argv[1:] if arguments is None else list(arguments))
-    except Exception:
+    except Exception:  # noqa: BLE001 nobody is above to be told
         # Left to Python this would exit with 1, which tells a script that a vendor missed a threshold.
         traceback.print_exc()
         say("error: this is a defect of this program, not of your input or a vendor; what was recorded is kept")
