@@ -97,7 +97,7 @@ async def _lag_ms(*, drawn: bool) -> tuple[float, float]:
 
 @pytest.mark.slow
 def test_drawing_ten_vendors_does_not_hold_up_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Drawn 20 times as often as usual, the loop's p99 stays within 10 ms (two switches of threads) of a quiet run's."""
+    """Drawn 20 times as often as usual, the loop's p99 is within 10 ms (two switches of threads) of a quiet run's."""
     monkeypatch.setattr(sys, "stderr", _Screen())
     monkeypatch.setenv("TERM", "xterm")
     # The best of three: what another process does to this machine is no matter of the table.
