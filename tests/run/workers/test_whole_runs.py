@@ -188,25 +188,29 @@ def test_a_request_budget_holds_over_all_workers(site: Site) -> None:
 
 @pytest.mark.slow  # a process that is stopped for a while
 def test_a_worker_s_late_clock_flags_its_rows_and_is_told_of(site: Site) -> None:
-    """One stands still for a moment: what it had under way is flagged, and the manifest says whose loop was late."""
+    """They stand still for a moment: what was under way is flagged, and the manifest says that both loops were late."""
     site.configure("official: slow", settings="concurrency: 8", samples=60)
     running = site.start("late", *WORKERS)
     site.vendors.wait_for(12)
-    worker = workers_of(running.pid)[0]
-    os.kill(worker, signal.SIGSTOP)
+    # Both, because the places may all be with either of them.
+    workers = workers_of(running.pid)
+    for worker in workers:
+        os.kill(worker, signal.SIGSTOP)
     time.sleep(0.5)
-    os.kill(worker, signal.SIGCONT)
+    for worker in workers:
+        os.kill(worker, signal.SIGCONT)
     _, err = running.communicate(timeout=60)
     assert running.returncode == 0, err
-    told = {one["name"]: one["event_loop"] for one in site.manifest("late")["executors"][-1]["workers"]}
-    late = max(told, key=lambda name: told[name]["max_ms"] or 0.0)
-    assert told[late]["max_ms"] > 400
+    told = {one["name"]: one["event_loop"]["max_ms"] for one in site.manifest("late")["executors"][-1]["workers"]}
+    assert len(told) == 2
+    assert min(told.values()) > 400
     flagged = [
         record["worker"]
         for record in site.records("late")
         if "loop_lag" in record["turns"][-1]["attempts"][-1]["response"]["anomalies"]
     ]
-    assert late in flagged
+    # What began after it, in either of them, is not.
+    assert 1 <= len(flagged) <= 8
     assert site.manifest("late")["event_loop"]["stalls"] >= 1
 
 
