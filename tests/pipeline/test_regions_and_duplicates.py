@@ -45,7 +45,7 @@ def test_regions_stand_in_every_report(scattered: Any) -> None:
 
 
 def test_records_made_twice_cost_and_count_nowhere_else(scattered: Any) -> None:
-    """With duplicates.jsonl only the vendor's total grows, a warning tells it, and a torn line is named, not counted."""
+    """With duplicates.jsonl only the vendor's total grows, a warning tells it, and a torn line is named only."""
     before, model_before = scores_of(scattered)
     folder = RunFolder(scattered.folder / "run")
     line = next(line for line in folder.records_file.read_bytes().splitlines() if b'"label": "twin"' in line)

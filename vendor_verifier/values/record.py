@@ -27,13 +27,14 @@ class Timing:
     """When things happened in one attempt.
 
     Nanoseconds on one monotonic clock, zero = the request was handed to a connected socket. ``scheduled_ns`` is
-    negative by the time the request waited for its turn, or in an open loop by the time since its record was due; ``connect_ns`` is what a new connection took before zero
-    (``None`` on a reused one). ``first_token_ns`` is the first non-empty text, reasoning or tool-call delta,
-    ``first_answer_ns`` the first that is not reasoning. ``gaps_ns`` are the pauses between one piece of the answer (a
-    non-empty delta) and the next, 0 where both arrived at one moment, so their sum is last − first token.
-    ``first_chunk_share`` is the share (0..1) of all received characters that came with the first token moment.
-    ``sent_at`` is UTC wall time, ISO 8601, a label only. ``dns_ns``, ``tcp_ns`` and ``tls_ns`` are the parts of
-    ``connect_ns`` where the transport can tell them apart; ``connection_reused`` says whether TTFT is a warm one
+    negative by the time the request waited for its turn, or in an open loop by the time since its record was due;
+    ``connect_ns`` is what a new connection took before zero (``None`` on a reused one). ``first_token_ns`` is the first
+    non-empty text, reasoning or tool-call delta, ``first_answer_ns`` the first that is not reasoning. ``gaps_ns`` are
+    the pauses between one piece of the answer (a non-empty delta) and the next, 0 where both arrived at one moment, so
+    their sum is last − first token. ``first_chunk_share`` is the share (0..1) of all received characters that came with
+    the first token moment. ``sent_at`` is UTC wall time, ISO 8601, a label only. ``dns_ns``, ``tcp_ns`` and ``tls_ns``
+    are the parts of ``connect_ns`` where the transport can tell them apart; ``connection_reused`` says whether TTFT is
+    a warm one
     (``None``: not known).
     """
 
