@@ -24,8 +24,9 @@ lint: $(VENV)/.installed-test
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Three at a time on two cores: many tests wait for a server more than they reckon.
 test: lint
-	$(BIN)/pytest -n 2 -m 'not slow'
+	$(BIN)/pytest -n 3 -m 'not slow'
 
 # Simulations of error rates, clusters of real processes, and what else takes its time.
 test-slow: $(VENV)/.installed-test

@@ -59,6 +59,9 @@ async def test_a_full_disk_ends_the_run(server: FaultServer) -> None:
 
 
 CHILD = """
+import signal
+# Whoever runs the tests may have it ignored.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 import json, sys
 from types import SimpleNamespace
 sys.path.insert(0, sys.argv[1])
@@ -141,7 +144,7 @@ async def test_a_signal_does_not_wait_for_a_retry(server: FaultServer) -> None:
 async def test_a_run_that_shall_outlive_its_terminal_does(server: FaultServer) -> None:
     """What was started with ``nohup`` goes on when the terminal closes."""
     server.answer = lambda _seen: after(0.01)
-    ignoring = "import signal\nsignal.signal(signal.SIGHUP, signal.SIG_IGN)\n" + CHILD
+    ignoring = CHILD.replace("SIG_DFL", "SIG_IGN")
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(globals(), "CHILD", ignoring)
         _, signal_number, succeeded = await interrupted(server, 1, signal.SIGHUP, 5)
