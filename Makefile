@@ -30,7 +30,7 @@ test: lint
 
 # Simulations of error rates, clusters of real processes, and what else takes its time.
 test-slow: $(VENV)/.installed-test
-	$(BIN)/pytest -n 2 -m slow
+	$(BIN)/pytest -n 3 -m slow
 
 # The product beside its peers, each in an environment of its own under .bench (several GB, downloaded once). Needs a C
 # compiler and says so when there is none. `make bench BENCH=--help` tells what else there is.
@@ -43,7 +43,7 @@ bench:
 # Raw protocol limits that one request of the whole product may cost.
 AT_MOST ?= 4
 bench-smoke: $(VENV)/.installed-test
-	$(BIN)/python benchmarks/cost.py --requests 20000 --rounds 3 --at-most $(AT_MOST)
+	$(BIN)/python benchmarks/cost.py --requests 20000 --rounds 2 --at-most $(AT_MOST)
 
 # Everything that reads what others wrote, by coverage, for a stated time. Skipped with a message where atheris has no wheel.
 FUZZ_SECONDS ?= 300

@@ -67,6 +67,7 @@ def _render(run: Path, into: Path) -> None:
     assert run_app(["report", str(run), "--format", ",".join(form.name for form in REPORTS), "-o", str(into)]) == 0
 
 
+@pytest.mark.slow  # whole runs
 def test_every_format_of_the_demo(demo: Path, tmp_path: Path) -> None:
     """A run of our own, with times, failures, gates and findings."""
     _render(demo, tmp_path / "out")
@@ -74,12 +75,14 @@ def test_every_format_of_the_demo(demo: Path, tmp_path: Path) -> None:
     _is_what_it_claims(tmp_path / "out", set(model["vendors"]))
 
 
+@pytest.mark.slow  # whole runs
 def test_every_format_of_real_result_files(real: Path, tmp_path: Path) -> None:
     """Results of others, without first tokens: what was not measured is missing and breaks no format."""
     _render(real, tmp_path / "out")
     _is_what_it_claims(tmp_path / "out", set(FILES))
 
 
+@pytest.mark.slow  # whole runs
 def test_the_terminal_names_every_vendor(demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The eighth form writes no file."""
     assert run_app(["report", str(demo)]) == 0

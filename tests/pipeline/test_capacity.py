@@ -73,6 +73,7 @@ def place(tmp_path: Path, address: str) -> Place:
     return Place(tmp_path, address)
 
 
+@pytest.mark.slow  # a whole search
 def test_each_vendor_s_edge_and_its_cause_are_found_stored_and_found_again(
     place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:

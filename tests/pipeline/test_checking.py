@@ -184,6 +184,7 @@ def test_mistakes_are_told_before_anybody_is_asked(check: Any, arguments: list[s
     assert list(check.folder.glob("runs/*/records.jsonl")) == []
 
 
+@pytest.mark.slow  # several whole checks
 def test_a_webhook_hears_of_failures_and_its_own_failing_changes_nothing(
     check: Any, listener: tuple[str, list[dict[str, Any]]]
 ) -> None:
@@ -273,6 +274,7 @@ def test_ages_are_days_weeks_and_hours() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow  # waits for a process
 def test_a_check_that_is_terminated_judges_nothing_and_says_143(check: Any) -> None:
     """SIGTERM of a service: what came back is scored, half a run meets no gate, the history calls it incomplete."""
     check.bench.samples(2000)

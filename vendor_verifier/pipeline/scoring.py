@@ -68,12 +68,9 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
         manifest["score"] = {**manifest.get("score", {}), "gates": list(gates), "model_gates": {}}
     chosen = score_request(manifest)
     slos = _thresholds(chosen, manifest)
-    warnings: list[str] = list(manifest.get("warnings", ()))
-    warnings += ending_warnings(manifest)
-    warnings += runs_beside(manifest)
     stored = _tasks(folder, manifest)
     recounts = read_recount(folder)
-    warnings += recount_troubles(recounts)
+    warnings = [*_of_sending(manifest), *recount_troubles(recounts)]
     warnings += [f"sample left out: {skipped}" for task in stored for skipped in task["skipped"]]
     played = [_played(folder, task) for task in stored]
     suites = {task["suite"]: _judge(task, known.samples, folder) for task, known in zip(stored, played, strict=True)}
@@ -125,6 +122,11 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
         details=details.finished(),
         verdicts=judge_report(report, columns, samples, audits, recounts),
     )
+
+
+def _of_sending(manifest: Mapping[str, Any]) -> list[str]:
+    """What was doubtful before anything was scored."""
+    return [*manifest.get("warnings", ()), *ending_warnings(manifest), *runs_beside(manifest)]
 
 
 def _thresholds(chosen: ScoreRequest, manifest: Mapping[str, Any]) -> tuple[Threshold, ...]:
