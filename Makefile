@@ -30,7 +30,7 @@ test: lint
 
 # Simulations of error rates, clusters of real processes, and what else takes its time.
 test-slow: $(VENV)/.installed-test
-	$(BIN)/pytest -n 3 -m slow
+	$(BIN)/pytest -n 2 -m slow
 
 # The product beside its peers, each in an environment of its own under .bench (several GB, downloaded once). Needs a C
 # compiler and says so when there is none. `make bench BENCH=--help` tells what else there is.
