@@ -95,8 +95,7 @@ class Assembler:
         """Take one event heard at ``at_ns``."""
         if self._first_event_ns is None:
             self._first_event_ns = at_ns
-        self._take(event)
-        size = characters_of(event)
+        size = self._take(event)
         if size:
             self._token_moments.append(at_ns)
             self._token_sizes.append(size)
@@ -105,23 +104,27 @@ class Assembler:
 
     def add_row(self, joined: StreamEvent, moments: Sequence[int], sizes: Sequence[int]) -> None:
         """Take deltas of one kind in a row, joined to one: when each was heard, and how many characters it has."""
-        heard = [(at_ns, size) for at_ns, size in zip(moments, sizes, strict=True) if size]
-        if not heard:
+        if 0 in sizes:
+            heard = [(at_ns, size) for at_ns, size in zip(moments, sizes, strict=True) if size]
+            moments, sizes = [at_ns for at_ns, _ in heard], [size for _, size in heard]
+        if not sizes:
             return
-        first_ns, size = heard.pop(0)
-        self.add(joined, first_ns)
-        self._token_sizes[-1] = size
-        self._token_moments += [at_ns for at_ns, _ in heard]
-        self._token_sizes += [size for _, size in heard]
+        self.add(joined, moments[0])
+        self._token_sizes[-1:] = sizes
+        self._token_moments += moments[1:]
 
-    def _take(self, event: StreamEvent) -> None:
+    def _take(self, event: StreamEvent) -> int:
+        """The characters that the event adds to the answer: it is a token if there are any."""
         match event:
             case TextDelta(text):
                 self._text.append(text)
-            case ReasoningDelta(text):
-                self._reasoning.append(text)
+                return len(text)
             case ToolCallDelta():
                 self._calls.add(event)
+                return characters_of(event)
+            case ReasoningDelta(text):
+                self._reasoning.append(text)
+                return len(text)
             case Parsed():
                 self._take_parsed(event)
             case Usage():
@@ -136,6 +139,7 @@ class Assembler:
                 self._ended = True
             case Anomaly(name):
                 self._anomalies[name] = None
+        return 0
 
     def collected(self, *, streamed: bool = True) -> Collected:
         """The answer so far. ``streamed`` False: no token moments, as they would be the body's."""

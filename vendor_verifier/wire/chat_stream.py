@@ -17,7 +17,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate, islice, takewhile
+from itertools import accumulate, repeat, takewhile
+from operator import sub
 
 import msgspec
 
@@ -38,6 +39,8 @@ _START = b"data: "
 _END = b"\n\n"
 _BETWEEN = _END + _START
 _DONE = b"[DONE]"
+# Events looked at together, so that chunks of two kinds in turns are not all looked at for each of them.
+_BLOCK = 64
 # The inside of a JSON string, and of several with a line feed between two.
 _INSIDE = re.compile(rb'[^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*')
 _INSIDES = re.compile(rb'[^"\\\x00-\x1f]*(?:(?:\\.|\n)[^"\\\x00-\x1f]*)*')
@@ -111,19 +114,27 @@ class _Folding:
 
     def _row(self, place: int, envelope: _Envelope) -> int:
         """Take the events from ``place`` on that stand in ``envelope``; how many they are."""
-        before, after = envelope.before, envelope.after
-        opens, closes, texts = len(before), len(after), []
-        for event in islice(self._events, place, None):
-            if not (event.startswith(before) and event.endswith(after) and len(event) >= opens + closes):
-                break
-            texts.append(event[opens:-closes])
-        lines = b"\n".join(texts)
-        if lines.count(b"\n") >= len(texts) or not _INSIDES.fullmatch(lines):
-            texts = list(takewhile(_INSIDE.fullmatch, texts))
-        said = _decoded(texts)
-        moments = self._moments[place : place + len(texts)]
-        self._assembler.add_row(envelope.event("".join(said)), moments, [len(text) for text in said])
+        texts = _insides(self._texts(place, envelope))
+        if texts:
+            said = _decoded(texts)
+            moments = self._moments[place : place + len(texts)]
+            self._assembler.add_row(envelope.event("".join(said)), moments, list(map(len, said)))
         return len(texts)
+
+    def _texts(self, place: int, envelope: _Envelope) -> list[bytes]:
+        """What stands in ``envelope`` in the events from ``place`` on, up to the first that has another."""
+        before, after = envelope.before, envelope.after
+        is_around = (len(before) + len(after)).__eq__
+        found: list[bytes] = []
+        while True:
+            events = self._events[place : place + _BLOCK]
+            texts = list(map(bytes.removesuffix, map(bytes.removeprefix, events, repeat(before)), repeat(after)))
+            # Only an event that has both is shorter by both without them.
+            count = len(list(takewhile(is_around, map(sub, map(len, events), map(len, texts)))))
+            found += texts[:count]
+            if count < _BLOCK:
+                return found
+            place += _BLOCK
 
     def _event(self, data: bytes, at_ns: int) -> _Envelope | None:
         """Take one event apart; its envelope, if it is a text chunk that has one."""
@@ -151,6 +162,14 @@ class _Folding:
         return _envelope(data, chunk, heard)
 
 
+def _insides(texts: list[bytes]) -> list[bytes]:
+    """Those at the beginning of ``texts`` that are the insides of JSON strings."""
+    lines = b"\n".join(texts)
+    if lines.count(b"\n") < len(texts) and _INSIDES.fullmatch(lines):
+        return texts
+    return list(takewhile(_INSIDE.fullmatch, texts))
+
+
 def _decoded(texts: Sequence[bytes]) -> list[str]:
     """What the insides of strings say.
 
@@ -158,7 +177,7 @@ def _decoded(texts: Sequence[bytes]) -> list[str]:
         _Unusual: one of them is no text; whole only in sum, a character is a host's fault that must be seen.
     """
     try:
-        return _strings(b'["' + b'","'.join(texts) + b'"]') if texts else []
+        return _strings(b'["' + b'","'.join(texts) + b'"]')
     except (msgspec.MsgspecError, UnicodeError):
         raise _Unusual from None
 
