@@ -9,6 +9,7 @@ import pytest
 from asking import KEY, QUICK
 from fault_server import FaultServer, say, whole
 
+from vendor_verifier.run.fast_transport import FastTransport
 from vendor_verifier.run.sdk_client import SdkTransport
 from vendor_verifier.values.request import Endpoint, Turn
 from vendor_verifier.wire.answer import read_answer
@@ -35,7 +36,7 @@ async def test_a_whole_answer_comes_through_the_sdk(server: FaultServer, wire: A
     """No stream is asked for, and the answer is a success with text and usage."""
     server.answer = lambda _seen: say(whole(body))
     request = wire.request(TURN, Endpoint(server.url(), "m", KEY))
-    async with SdkTransport(QUICK) as transport:
+    async with SdkTransport(FastTransport(QUICK)) as transport:
         meter = ProgressMeter(wire.reader())
         exchange = await transport.exchange(request, meter, time.perf_counter_ns(), wire=wire.name)
     _, response, failure = read_answer(exchange, wire.reader(), asked_stream=False)

@@ -35,7 +35,7 @@ TRANSPORTS: Mapping[str, OpenTransport] = {
 
 
 def _sdk(limits: Limits) -> SdkTransport:
-    return SdkTransport(limits, ("openai",))
+    return SdkTransport(FastTransport(limits), ("openai",))
 
 
 # What can also carry a run, with fewer promises: the official SDKs give up where we can still read.

@@ -9,8 +9,9 @@ from typing import Any
 from vendor_verifier.doctor.sdk_losses import losses
 from vendor_verifier.doctor.sdk_readings import READERS, SdkReading, read_chat_completion, read_message
 from vendor_verifier.doctor.values import Answer, SdkFinding
+from vendor_verifier.run.httpx2_seam import replaying_client
 from vendor_verifier.run.sdk_calls import SDK_OF_WIRE, arguments_for, open_stream, sdk_client, sdk_name
-from vendor_verifier.run.sdk_client import named_error, replaying_client
+from vendor_verifier.run.sdk_client import named_error
 
 _Body = dict[str, Any]
 _Route = Callable[[Any, str, _Body], Awaitable[SdkReading]]

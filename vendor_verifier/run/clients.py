@@ -31,14 +31,14 @@ class Client(Protocol):
 def open_client(
     name: ClientName, limits: Limits, wires: Iterable[str], transport: TransportName = "fast"
 ) -> AbstractAsyncContextManager[Client]:
-    """The client of a run. ``wires`` are the names of the protocols it will speak; an SDK lies on the library's
-    transport in any case.
+    """The client of a run. ``wires`` are the names of the protocols it will speak; an SDK lies on ``transport``, too.
 
     Raises:
         UsageError: on entering, when a protocol has no official SDK or it is not installed.
     """
-    if name == "sdk":
-        from vendor_verifier.run.sdk_client import SdkTransport
+    network = Transport(limits) if transport == "httpx2" else FastTransport(limits)
+    if name == "direct":
+        return network
+    from vendor_verifier.run.sdk_client import SdkTransport
 
-        return SdkTransport(limits, wires)
-    return Transport(limits) if transport == "httpx2" else FastTransport(limits)
+    return SdkTransport(network, wires)
