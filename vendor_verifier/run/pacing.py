@@ -8,6 +8,7 @@ accounts (origin and key), not protocols. One process, several processes and a c
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, Protocol
@@ -165,9 +166,11 @@ class _Gate:
     """One account's places, pause and budgets."""
 
     def __init__(self, limit: int, requests_per_minute: float | None, tokens_per_minute: float | None) -> None:
-        self.places = anyio.Semaphore(limit, fast_acquire=True)
+        # asyncio's own: every request passes here, and anyio's looks for a cancellation each time.
+        self.places = asyncio.Semaphore(limit)
         self.easing = Easing(limit)
         self.lost_in_a_row = 0
+        # On anyio's clock, which most runs need never ask; 0.0: never paused.
         self.paused_until = 0.0
         self._requests = RequestBudget(requests_per_minute) if requests_per_minute is not None else None
         self._tokens = TokenBudget(tokens_per_minute) if tokens_per_minute is not None else None
@@ -180,7 +183,10 @@ class _Gate:
         """Wait until no pause holds and the budgets have room; whoever came first goes first."""
         if self._requests is None and self._tokens is None:
             # Others may lengthen the pause meanwhile.
-            while not self._over.is_set() and (seconds := self.paused_until - anyio.current_time()) > 0:
+            while self.paused_until and not self._over.is_set():
+                seconds = self.paused_until - anyio.current_time()
+                if seconds <= 0:
+                    break
                 await self.rest(seconds)
             return
         async with self._line:
