@@ -6,15 +6,15 @@ import gc
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Any
-
-from cyclopts import App, CycloptsError
+from typing import TYPE_CHECKING, Any
 
 from vendor_verifier import __version__
 from vendor_verifier.cli import exit_codes
 from vendor_verifier.cli.console import say
-from vendor_verifier.cli.run import run_command
 from vendor_verifier.errors import VerifierError
+
+if TYPE_CHECKING:
+    from cyclopts import App
 
 _HELP = "Verify that the vendors of an LLM serve the model they sell. Default: run."
 _EPILOGUE = f"""\
@@ -57,6 +57,11 @@ COMMAND_NAMES = tuple(_COMMANDS)
 
 def build_app() -> App:
     """The commands. Their modules are imported only when they are asked for, so that help is quick."""
+    # Not at the top: they load a hundred modules, for which the collector shall be quiet already.
+    from cyclopts import App
+
+    from vendor_verifier.cli.run import run_command
+
     app = App(
         name="agent-vendor-verifier",
         help=_HELP,
@@ -83,11 +88,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         traceback.print_exc()
         say("error: this is a defect of this program, not of your input or a vendor; what was recorded is kept")
         code = exit_codes.EXIT_INTERNAL
+    # The memory goes back as a whole: looking once more for cycles in it would cost more than a small command does.
+    gc.freeze()
     sys.exit(code)
 
 
 def run_app(arguments: Sequence[str]) -> int:
     """Run one command; errors the user can mend are one clear message, never a traceback."""
+    from cyclopts import CycloptsError
+
     try:
         result: Any = build_app()(arguments, exit_on_error=False, print_error=True)
     except CycloptsError:
