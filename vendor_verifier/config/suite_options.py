@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
-
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 
 from vendor_verifier.config.findings import listed, nearest
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
@@ -14,10 +12,9 @@ from vendor_verifier.suites import SUITES, SuiteKind, suite_kind
 from vendor_verifier.suites.base import Suite
 
 
-class TaskOptions(BaseModel):
+@dataclass(frozen=True, slots=True)
+class TaskOptions:
     """What every evaluation takes: which samples, and how long an attempt may last (seconds)."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     test_file_path: str | None = None
     dataset_format: str | None = None
@@ -26,14 +23,12 @@ class TaskOptions(BaseModel):
     filter_category: tuple[str, ...] = ()
     filter_tags: tuple[str, ...] = ()
     stratify_by: str | None = None
-    sample_size: int | None = Field(default=None, ge=1)
-    timeout_seconds: float | None = Field(default=None, gt=0)
+    sample_size: int | None = None
+    timeout_seconds: float | None = None
 
-    @field_validator("sample_ids", "filter_difficulty", "filter_category", "filter_tags", mode="before")
-    @classmethod
-    def _one_or_many(cls, value: object) -> object:
-        """A single word, or several with commas between, as the command line gives them."""
-        return tuple(word.strip() for word in value.split(",") if word.strip()) if isinstance(value, str) else value
+
+_TASK_OPTIONS = tuple(item.name for item in fields(TaskOptions))
+_SEVERAL = ("sample_ids", "filter_difficulty", "filter_category", "filter_tags")
 
 
 def suite_options(config: Mapping[str, Any], words: Iterable[str]) -> dict[str, dict[str, Any]]:
@@ -89,12 +84,12 @@ def split_options(kind: SuiteKind, options: Mapping[str, Any]) -> tuple[TaskOpti
         ProblemsError: options that nobody takes or that cannot be read, all of them.
     """
     own = set(_own_options(kind))
-    general = {key: value for key, value in options.items() if key in TaskOptions.model_fields}
+    general = {key: _one_or_many(key, value) for key, value in options.items() if key in _TASK_OPTIONS}
     special = {key: value for key, value in options.items() if key in own}
     problems = [
         Problem(
-            f"unknown option{nearest(key, [*own, *TaskOptions.model_fields])}; "
-            f"{kind.name} takes {listed(sorted(own | set(TaskOptions.model_fields)))}",
+            f"unknown option{nearest(key, [*own, *_TASK_OPTIONS])}; "
+            f"{kind.name} takes {listed(sorted(own | set(_TASK_OPTIONS)))}",
             key=f"suites.{kind.name}.{key}",
         )
         for key in options
@@ -102,9 +97,10 @@ def split_options(kind: SuiteKind, options: Mapping[str, Any]) -> tuple[TaskOpti
     ]
     task = TaskOptions()
     try:
-        task = TaskOptions.model_validate(general)
-    except ValidationError as error:
-        problems += _misfits(kind, error)
+        task = _read(kind, TaskOptions, general) if general else task
+        problems += _out_of_bounds(kind, task, general)
+    except ProblemsError as error:
+        problems += error.problems
     try:
         build_suite(kind, special)
     except ProblemsError as error:
@@ -141,11 +137,42 @@ def read_options(kind: SuiteKind, options: Mapping[str, Any]) -> Any:
     if not options:
         return option_class()
     try:
-        return TypeAdapter(option_class).validate_python({"name": kind.name, **options})
-    except ValidationError as error:
-        raise ProblemsError(_misfits(kind, error)) from None
+        return _read(kind, option_class, {"name": kind.name, **options})
+    except ProblemsError:
+        raise
     except UsageError as error:
         raise ProblemsError([Problem(str(error), key=f"suites.{kind.name}")]) from None
+
+
+def _read(kind: SuiteKind, option_class: Any, options: Mapping[str, Any]) -> Any:
+    # Slow to load, and few runs set an option.
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        return TypeAdapter(option_class).validate_python(options)
+    except ValidationError as error:
+        found = error.errors(include_url=False)
+        raise ProblemsError([_misfit(kind, each["loc"], each["input"], each["msg"]) for each in found]) from None
+
+
+def _misfit(kind: SuiteKind, where: Iterable[object], read: object, words: str) -> Problem:
+    key = ".".join(["suites", kind.name, *map(str, where)])
+    return Problem(f"read {read!r}; {words[:1].lower()}{words[1:]}", key=key)
+
+
+def _one_or_many(name: str, value: object) -> object:
+    """A single word, or several with commas between, as the command line gives them."""
+    if name not in _SEVERAL or not isinstance(value, str):
+        return value
+    return tuple(word.strip() for word in value.split(",") if word.strip())
+
+
+def _out_of_bounds(kind: SuiteKind, task: TaskOptions, given: Mapping[str, Any]) -> Iterator[Problem]:
+    if task.sample_size is not None and task.sample_size < 1:
+        yield _misfit(kind, ("sample_size",), given["sample_size"], "input should be greater than or equal to 1")
+    # Not "<=": a number that is none is not above 0 either.
+    if task.timeout_seconds is not None and not task.timeout_seconds > 0:
+        yield _misfit(kind, ("timeout_seconds",), given["timeout_seconds"], "input should be greater than 0")
 
 
 def _option_class(kind: SuiteKind) -> Any:
@@ -159,13 +186,3 @@ def _own_options(kind: SuiteKind) -> list[str]:
         if is_dataclass(option_class)
         else []
     )
-
-
-def _misfits(kind: SuiteKind, error: ValidationError) -> list[Problem]:
-    return [
-        Problem(
-            f"read {details['input']!r}; {details['msg'][:1].lower()}{details['msg'][1:]}",
-            key=".".join(["suites", kind.name, *map(str, details["loc"])]),
-        )
-        for details in error.errors(include_url=False)
-    ]
