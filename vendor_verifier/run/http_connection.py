@@ -46,6 +46,9 @@ class HttpConnection(asyncio.Protocol):
         self.reusable = False
         self.idle_since_ns = 0
         self._transport: asyncio.Transport | None = None
+        self._pieces: list[bytes] = []
+        # What the parser calls for every chunk, without a frame of ours between them.
+        self.on_body = self._pieces.append
         self._parser = httptools.HttpResponseParser(self)
         self._hearer: Hearer | None = None
         self._failed = False
@@ -57,7 +60,7 @@ class HttpConnection(asyncio.Protocol):
         self._head_bytes = 0
         self._has_head = False
         self._to_the_end = False
-        self._pieces: list[bytes] = []
+        self._pieces.clear()
         self._over = False
         self._keep_alive = False
         self._unpacker: zlib._Decompress | None = None
@@ -106,7 +109,7 @@ class HttpConnection(asyncio.Protocol):
         """Hand over what this piece brought: what could be read first, then why no more could."""
         if self._pieces and self._hearer is not None:
             data = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
-            self._pieces = []
+            self._pieces.clear()
             self._hear(data)
         hearer = self._hearer
         if hearer is None:
@@ -178,9 +181,6 @@ class HttpConnection(asyncio.Protocol):
         self._unpacker = None if window is None else zlib.decompressobj(window)
         if self._hearer is not None:
             self._hearer.head(self._at_ns, status, headers)
-
-    def on_body(self, data: bytes) -> None:
-        self._pieces.append(data)
 
     def on_message_complete(self) -> None:
         self._over = self._has_head
