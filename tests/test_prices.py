@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from datetime import UTC, datetime
 from typing import Any
 
@@ -47,6 +49,24 @@ def test_the_list_knows_the_vendor_by_address_or_name() -> None:
 def test_no_price_is_borrowed(model: str, url: str, vendor: str) -> None:
     """A reseller does not get the maker's price, nor an unknown model its neighbour's."""
     assert listed_price(model, url, vendor, WHEN) is None
+
+
+def test_a_server_on_this_machine_is_priced_by_a_known_name_only() -> None:
+    """A gateway to a vendor goes by the vendor's name; a model of one's own costs what the config says."""
+    by_name = listed_price("gpt-4o", "http://127.0.0.1:4000/v1", "openai", WHEN)
+    assert by_name == listed_price("gpt-4o", "https://api.openai.com/v1", "openai", WHEN)
+    assert by_name is not None
+    assert listed_price("gpt-4o", "http://localhost:8000/v1", "mistral", WHEN) is None
+
+
+def test_the_list_is_not_loaded_where_it_has_nothing_to_say() -> None:
+    """Loading it costs more than a small run: not for a server on this machine."""
+    code = (
+        "import sys; from datetime import datetime; from vendor_verifier.prices import listed_price;"
+        "assert listed_price('m', 'http://[::1]:8000/v1', 'mine', datetime.now()) is None;"
+        "sys.exit(str(found) if (found := {'genai_prices', 'pydantic', 'httpx2'} & set(sys.modules)) else 0)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_a_price_in_yuan_needs_its_rate() -> None:

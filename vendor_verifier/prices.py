@@ -1,7 +1,7 @@
 """What a vendor charges: the config's price first, else the list that ships with genai-prices; it asks no network.
 
 A price is only taken for the vendor itself, by address or exact name. A model's price elsewhere says nothing about a
-reseller.
+reseller, and a server on this machine is a vendor's only where it goes by the name of one that ships with us.
 """
 
 from __future__ import annotations
@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlsplit
 
+from vendor_verifier.config.address import is_loopback
 from vendor_verifier.errors import UsageError
+from vendor_verifier.shipped import shipped
 from vendor_verifier.values.judgement import Price
 from vendor_verifier.values.plan import Entry
 
@@ -54,6 +57,9 @@ def listed_price(model_id: str, base_url: str, vendor: str, at: datetime) -> Pri
 
     Where a price depends on the length of the prompt the lowest tier is taken and ``source`` says so.
     """
+    if _is_nobodys(base_url, vendor):
+        return None
+    # Far too slow to load where it has nothing to say.
     from genai_prices.data_snapshot import get_snapshot
     from genai_prices.types import TieredPrices
 
@@ -80,3 +86,12 @@ def listed_price(model_id: str, base_url: str, vendor: str, at: datetime) -> Pri
             source=f"genai-prices: {provider.id}/{model.id}" + (", lowest tier" if tiered else ""),
         )
     return None
+
+
+def _is_nobodys(base_url: str, vendor: str) -> bool:
+    try:
+        host = urlsplit(base_url).hostname or ""
+    except ValueError:  # of a damaged manifest
+        return False
+    # A plugin's file goes by the name of its vendor.
+    return is_loopback(host) and not (shipped("vendors") / f"{vendor}.py").is_file()

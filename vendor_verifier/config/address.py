@@ -38,7 +38,7 @@ def read_address(url: str, *, allow_http: bool) -> Address:
         return Address(url, url, simulated.group(1), local=True)
     parts, port = _split(url)
     host = (parts.hostname or "").lower()
-    local = _is_loopback(host)
+    local = is_loopback(host)
     if parts.scheme == "http" and not local and not allow_http:
         raise AddressError(
             "plain http sends the key unencrypted and is for loopback only; use https://, or set `allow_http: true`"
@@ -67,7 +67,8 @@ def _split(url: str) -> tuple[SplitResult, int | None]:
     return parts, port
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether a host's name or address is this machine."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
