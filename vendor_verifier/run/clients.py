@@ -7,7 +7,6 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from vendor_verifier.run.fast_transport import FastTransport
-from vendor_verifier.run.transport import Transport
 from vendor_verifier.values.exchange import Exchange
 from vendor_verifier.values.plan import ClientName, Limits, TransportName
 from vendor_verifier.values.request import HttpRequest
@@ -36,9 +35,14 @@ def open_client(
     Raises:
         UsageError: on entering, when a protocol has no official SDK or it is not installed.
     """
-    network = Transport(limits) if transport == "httpx2" else FastTransport(limits)
-    if name == "direct":
-        return network
-    from vendor_verifier.run.sdk_client import SdkTransport
+    network: AbstractAsyncContextManager[Client] = FastTransport(limits)
+    # Each library is loaded by those who ask for it.
+    if transport == "httpx2":
+        from vendor_verifier.run.transport import Transport
 
-    return SdkTransport(network, wires)
+        network = Transport(limits)
+    if name == "sdk":
+        from vendor_verifier.run.sdk_client import SdkTransport
+
+        network = SdkTransport(network, wires)
+    return network

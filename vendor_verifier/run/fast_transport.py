@@ -9,6 +9,7 @@ or headers out of the ordinary. TLS is verified by the same settings.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import socket
 import ssl
@@ -17,8 +18,9 @@ import urllib.request
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from types import TracebackType
+from typing import TYPE_CHECKING
 
-from vendor_verifier.run import transport as plain
+from vendor_verifier.run import terms
 from vendor_verifier.run.dialling import TlsFailed, dial
 from vendor_verifier.run.http_connection import HttpConnection
 from vendor_verifier.run.request_head import Origin, RequestHead, Unusual, request_head
@@ -28,8 +30,11 @@ from vendor_verifier.values.record import Failure, FailureKind, Phase
 from vendor_verifier.values.request import HttpRequest
 from vendor_verifier.wire.progress import ProgressMeter
 
+if TYPE_CHECKING:
+    from vendor_verifier.run.transport import Transport
+
 _KEEP_ALIVE_NS = 30 * 10**9
-_DEFAULT_HEADERS = {"accept": "*/*", "connection": "keep-alive", **plain.DEFAULT_HEADERS}
+_DEFAULT_HEADERS = {"accept": "*/*", "connection": "keep-alive", **terms.DEFAULT_HEADERS}
 _HEADS_KEPT = 256
 
 
@@ -40,8 +45,8 @@ class FastTransport:
         self._limits = limits
         self._idle: dict[Origin, list[HttpConnection]] = {}
         self._heads: dict[tuple[object, ...], RequestHead | None] = {}
-        self._plain: plain.Transport | None = None
-        self._context = functools.cache(plain.tls_context)
+        self._plain: Transport | None = None
+        self._context = functools.cache(_tls_context)
         self._proxies: Mapping[str, str] = {}
 
     async def __aenter__(self) -> FastTransport:
@@ -68,7 +73,7 @@ class FastTransport:
         *,
         wire: str | None = None,
         total_s: float | None = None,
-        listener: plain.Listener | None = None,
+        listener: terms.Listener | None = None,
     ) -> Exchange:
         """As :meth:`vendor_verifier.run.transport.Transport.exchange`."""
         head = self._head(request)
@@ -93,7 +98,13 @@ class FastTransport:
                 head = request_head(request.url, request.headers, _DEFAULT_HEADERS)
             except (Unusual, ValueError):
                 head = None
-            self._heads[key] = head if head is not None and not self._is_proxied(head.origin) else None
+            if head is not None and self._is_proxied(head.origin):
+                head = None
+            if head is not None and head.origin.scheme == "https":
+                # TLS settings are read before the first handshake is timed; that tells what is wrong with them.
+                with contextlib.suppress(OSError):
+                    self._context()
+            self._heads[key] = head
         return self._heads[key]
 
     def _is_proxied(self, origin: Origin) -> bool:
@@ -101,9 +112,12 @@ class FastTransport:
             return False
         return not urllib.request.proxy_bypass_environment(origin.host, dict(self._proxies))  # type: ignore[attr-defined]
 
-    async def _other(self) -> plain.Transport:
+    async def _other(self) -> Transport:
         if self._plain is None:
-            self._plain = plain.Transport(self._limits)
+            # Slow to load, and hardly ever needed.
+            from vendor_verifier.run.transport import Transport
+
+            self._plain = Transport(self._limits)
             await self._plain.__aenter__()
         return self._plain
 
@@ -129,7 +143,7 @@ class _Attempt:
         total_s: float,
         meter: ProgressMeter,
         scheduled_at_ns: int,
-        listener: plain.Listener | None,
+        listener: terms.Listener | None,
     ) -> None:
         self.connection_reused = False
         self._limits = limits
@@ -170,7 +184,7 @@ class _Attempt:
             self._failure = Failure(kind, "connect", words)
         except OSError as error:
             kind, phase = _not_connected(error)
-            self._failure = Failure(kind, phase, plain.advised(kind, str(error)[:500] or type(error).__name__))
+            self._failure = Failure(kind, phase, terms.advised(kind, str(error)[:500] or type(error).__name__))
         else:
             parts = (dialled.dns_ns, dialled.tcp_ns, dialled.tls_ns)
             self._connect_ns = (time.perf_counter_ns() - self._created_ns, *parts)
@@ -199,7 +213,7 @@ class _Attempt:
         self._headers_ns = at_ns - self._zero_ns
         self._status = status
         self._headers = headers
-        self._cap = plain.MAX_ANSWER_BYTES if 200 <= status < 300 else plain.MAX_ERROR_BYTES
+        self._cap = terms.MAX_ANSWER_BYTES if 200 <= status < 300 else terms.MAX_ERROR_BYTES
         if "text/event-stream" not in headers.get("content-type", "").lower():
             self._meter.expect_body()
         if self._listener is not None:
@@ -219,7 +233,7 @@ class _Attempt:
         self._received += len(data)
         if self._listener is not None:
             self._listener.chunk(data)
-        if self._received > self._cap or len(self._chunks) > plain.MAX_CHUNKS:
+        if self._received > self._cap or len(self._chunks) > terms.MAX_CHUNKS:
             self._over_cap(self._received - self._cap)
             self._leave(at_ns)
         elif not is_last and self._meter.feed(data) and self._meter.has_token:
@@ -250,8 +264,7 @@ class _Attempt:
             self._chunks[-1] = (at_ns, data[:-excess])
         assert self._status is not None
         if 200 <= self._status < 300:
-            words = f"the answer is larger than {plain.MAX_ANSWER_BYTES} bytes or {plain.MAX_CHUNKS} pieces"
-            self._failure = Failure("limit_exceeded", "stream", words, self._status)
+            self._failure = terms.over_cap(self._status)
 
     def _leave(self, at_ns: int) -> None:
         if self._connection is not None:
@@ -281,7 +294,7 @@ class _Attempt:
             self._timer_ns = self._deadline_ns
             self._timer = self._loop.call_later(left_ns / 1e9 + 0.0005, self._watch)
             return
-        self._failure = plain.timeout_failure(
+        self._failure = terms.timeout_failure(
             self._deadline_kind, self._limits, self._total_s, self._phase(), self._status
         )
         self._leave(time.perf_counter_ns())
@@ -308,6 +321,13 @@ class _Attempt:
             connection_reused=None if self._connection is None else self.connection_reused,
             failure=self._failure,
         )
+
+
+def _tls_context() -> ssl.SSLContext:
+    # Slow to load: a run that speaks plain http does not wait for it.
+    from vendor_verifier.run.transport import tls_context
+
+    return tls_context()
 
 
 def _not_connected(error: OSError) -> tuple[FailureKind, Phase]:

@@ -14,36 +14,18 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any
 
 import anyio
 import httpx2
 
-from vendor_verifier import __version__
+from vendor_verifier.run import terms
 from vendor_verifier.run.foreign_logs import HTTP_LOGGERS, silence
 from vendor_verifier.values.exchange import Exchange
 from vendor_verifier.values.plan import Limits
 from vendor_verifier.values.record import Failure, FailureKind, Phase
 from vendor_verifier.values.request import HttpRequest
 from vendor_verifier.wire.progress import ProgressMeter
-
-MAX_ANSWER_BYTES = 32 * 1024 * 1024
-MAX_ERROR_BYTES = 64 * 1024
-# Every chunk is kept with its moment, so an answer of single bytes costs far more memory than its size.
-MAX_CHUNKS = 500_000
-DEFAULT_HEADERS: Mapping[str, str] = {
-    # No compression: a compressing proxy holds tokens back until its block is full.
-    "accept-encoding": "identity",
-    "user-agent": f"agent-vendor-verifier/{__version__}",
-}
-
-
-class Listener(Protocol):
-    """Hears of an answer while it arrives; it must not wait, it would be timed."""
-
-    def headers(self, status: int, headers: Mapping[str, str]) -> None: ...
-
-    def chunk(self, chunk: bytes) -> None: ...
 
 
 class Transport:
@@ -53,7 +35,7 @@ class Transport:
         self._limits = limits
         silence(*HTTP_LOGGERS)
         self._client = httpx2.AsyncClient(
-            headers=DEFAULT_HEADERS,
+            headers=terms.DEFAULT_HEADERS,
             follow_redirects=False,
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
             # The pool must never make a request wait: pacing is decided elsewhere and is not latency.
@@ -78,7 +60,7 @@ class Transport:
         *,
         wire: str | None = None,  # noqa: ARG002 the client that sends through an SDK needs it
         total_s: float | None = None,
-        listener: Listener | None = None,
+        listener: terms.Listener | None = None,
     ) -> Exchange:
         """Send ``request`` and collect the answer.
 
@@ -103,7 +85,7 @@ class _Attempt:
     """One exchange under way: the marks set so far, and the one deadline that applies now."""
 
     def __init__(
-        self, limits: Limits, meter: ProgressMeter, scheduled_at_ns: int, listener: Listener | None = None
+        self, limits: Limits, meter: ProgressMeter, scheduled_at_ns: int, listener: terms.Listener | None = None
     ) -> None:
         self.status: int | None = None
         self.headers: Mapping[str, str] = {}
@@ -154,14 +136,14 @@ class _Attempt:
         is_success = 200 <= response.status_code < 300
         if "text/event-stream" not in self.headers.get("content-type", "").lower():
             self._meter.expect_body()
-        cap = MAX_ANSWER_BYTES if is_success else MAX_ERROR_BYTES
+        cap = terms.MAX_ANSWER_BYTES if is_success else terms.MAX_ERROR_BYTES
         received = 0
         async for chunk in response.aiter_bytes():
             self.chunks.append((self._now(), chunk))
             if self._listener is not None:
                 self._listener.chunk(chunk)
             received += len(chunk)
-            if received > cap or len(self.chunks) > MAX_CHUNKS:
+            if received > cap or len(self.chunks) > terms.MAX_CHUNKS:
                 self._over_cap(received - cap, is_success=is_success)
                 return
             if self._meter.feed(chunk) and self._meter.has_token:
@@ -173,8 +155,8 @@ class _Attempt:
             at_ns, chunk = self.chunks[-1]
             self.chunks[-1] = (at_ns, chunk[:-excess])
         if is_success:
-            words = f"the answer is larger than {MAX_ANSWER_BYTES} bytes or {MAX_CHUNKS} pieces"
-            self.failure = Failure("limit_exceeded", "stream", words, self.status)
+            assert self.status is not None
+            self.failure = terms.over_cap(self.status)
 
     def exchange(self) -> Exchange:
         return Exchange(
@@ -215,7 +197,9 @@ class _Attempt:
         self._scope.deadline = min(phase_deadline, self._total_deadline)
 
     def _timeout(self) -> Failure:
-        return timeout_failure(self._deadline_kind, self._limits, self._limits.total_s, self._phase(), self.status)
+        return terms.timeout_failure(
+            self._deadline_kind, self._limits, self._limits.total_s, self._phase(), self.status
+        )
 
     def _phase(self) -> Phase:
         if self.connecting:
@@ -223,16 +207,6 @@ class _Attempt:
         if self._headers_ns is None:
             return "headers"
         return "stream" if self._meter.has_token else "first_token"
-
-
-def timeout_failure(kind: FailureKind, limits: Limits, total_s: float, phase: Phase, status: int | None) -> Failure:
-    """The limit that was met, in words."""
-    seconds = {"timeout_first_token": limits.first_token_s, "timeout_idle": limits.idle_s}.get(kind, total_s)
-    words = {
-        "timeout_first_token": f"no token within {seconds:g} s",
-        "timeout_idle": f"no data for {seconds:g} s in the middle of the answer",
-    }.get(kind, f"not finished within {seconds:g} s")
-    return Failure(kind, phase, words, status)
 
 
 def tls_context() -> ssl.SSLContext:
@@ -247,14 +221,7 @@ def _transport_failure(error: Exception, attempt: _Attempt) -> Failure:
     causes = _causes(error)
     kind, phase = _classify(error, causes, attempt)
     words = next((str(cause) for cause in reversed(causes) if str(cause)), type(error).__name__)
-    return Failure(kind, phase, advised(kind, words[:500]), attempt.status)
-
-
-def advised(kind: FailureKind, words: str) -> str:
-    """What went wrong, with the way to mend it where the user has one."""
-    if kind != "tls":
-        return words
-    return f"{words[:300]}; check the address, or trust the host's authority by SSL_CERT_FILE=<file.pem>"
+    return Failure(kind, phase, terms.advised(kind, words[:500]), attempt.status)
 
 
 def _classify(error: Exception, causes: list[BaseException], attempt: _Attempt) -> tuple[FailureKind, Phase]:
