@@ -1,6 +1,6 @@
 """The flags of the main job, in the field's spelling; what they mean together is the pipeline's business."""
 
-from __future__ import annotations
+# No `from __future__ import annotations` here: cyclopts would evaluate the text of all these flags at every start.
 
 import json
 from collections.abc import Mapping
