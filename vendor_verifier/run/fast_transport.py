@@ -154,9 +154,10 @@ class _Attempt:
         self._loop = asyncio.get_running_loop()
         self._sent_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._created_ns = self._zero_ns = time.perf_counter_ns()
-        self._total_deadline_ns = self._created_ns + int(total_s * 1e9)
-        self._deadline_ns = self._total_deadline_ns
-        self._deadline_kind: FailureKind = "timeout_total"
+        self._total_due_ns = self._created_ns + int(total_s * 1e9)
+        self._progress_ns = self._created_ns
+        self._waits_for: FailureKind = "timeout_first_token"
+        self._patience_ns = 0
         self._done: asyncio.Future[None] = self._loop.create_future()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_ns = 0
@@ -196,10 +197,9 @@ class _Attempt:
 
     async def talk(self, connection: HttpConnection, data: bytes) -> None:
         self._connection = connection
-        now_ns = self._zero_ns = time.perf_counter_ns()
+        self._zero_ns = self._progress_ns = time.perf_counter_ns()
         connection.send(data, self)
-        self._limit("timeout_first_token", self._limits.first_token_s, now_ns)
-        self._watch()
+        self._wait_for("timeout_first_token", self._limits.first_token_s)
         try:
             await self._done
         except BaseException:
@@ -220,25 +220,24 @@ class _Attempt:
             self._listener.headers(status, headers)
 
     def body(self, at_ns: int, data: bytes, *, is_last: bool) -> None:
+        self._chunks.append((at_ns - self._zero_ns, data))
+        self._received += len(data)
         try:
-            self._take(at_ns, data, is_last=is_last)
+            if self._listener is not None:
+                self._listener.chunk(data)
+            if self._received > self._cap or len(self._chunks) > terms.MAX_CHUNKS:
+                self._over_cap(self._received - self._cap)
+                self._leave(at_ns)
+            # Nobody waits any more for what an answer that is over may bring.
+            elif not is_last and self._meter.feed(data) and self._meter.has_token:
+                self._progress_ns = at_ns
+                if self._waits_for != "timeout_idle":
+                    self._wait_for("timeout_idle", self._limits.idle_s)
         except Exception as error:  # noqa: BLE001 a reader's bug is for who asked, not for the event loop
             if self._connection is not None:
                 self._connection.abort()
             if not self._done.done():
                 self._done.set_exception(error)
-
-    def _take(self, at_ns: int, data: bytes, *, is_last: bool) -> None:
-        self._chunks.append((at_ns - self._zero_ns, data))
-        self._received += len(data)
-        if self._listener is not None:
-            self._listener.chunk(data)
-        if self._received > self._cap or len(self._chunks) > terms.MAX_CHUNKS:
-            self._over_cap(self._received - self._cap)
-            self._leave(at_ns)
-        elif not is_last and self._meter.feed(data) and self._meter.has_token:
-            # Nobody waits any more for what an answer that is over may bring.
-            self._limit("timeout_idle", self._limits.idle_s, at_ns)
 
     def whole(self, at_ns: int) -> None:
         self._finish(at_ns)
@@ -279,24 +278,27 @@ class _Attempt:
 
     # --- limits
 
-    def _limit(self, kind: FailureKind, seconds: float, now_ns: int) -> None:
-        due_ns = now_ns + int(seconds * 1e9)
-        self._deadline_kind = kind if due_ns < self._total_deadline_ns else "timeout_total"
-        self._deadline_ns = min(due_ns, self._total_deadline_ns)
-        if self._timer is not None and self._deadline_ns < self._timer_ns:
-            self._timer.cancel()
+    def _wait_for(self, kind: FailureKind, seconds: float) -> None:
+        """From the last progress on, no longer than that; ``kind`` is what it is called when it took longer."""
+        self._waits_for, self._patience_ns = kind, int(seconds * 1e9)
+        if self._timer is None or self._due_ns() < self._timer_ns:
+            if self._timer is not None:
+                self._timer.cancel()
             self._watch()
+
+    def _due_ns(self) -> int:
+        return min(self._progress_ns + self._patience_ns, self._total_due_ns)
 
     def _watch(self) -> None:
         """One timer for all limits: when it goes off too early because there was progress, it is set again."""
-        left_ns = self._deadline_ns - time.perf_counter_ns()
+        due_ns = self._due_ns()
+        left_ns = due_ns - time.perf_counter_ns()
         if left_ns > 0:
-            self._timer_ns = self._deadline_ns
+            self._timer_ns = due_ns
             self._timer = self._loop.call_later(left_ns / 1e9 + 0.0005, self._watch)
             return
-        self._failure = terms.timeout_failure(
-            self._deadline_kind, self._limits, self._total_s, self._phase(), self._status
-        )
+        kind = "timeout_total" if due_ns == self._total_due_ns else self._waits_for
+        self._failure = terms.timeout_failure(kind, self._limits, self._total_s, self._phase(), self._status)
         self._leave(time.perf_counter_ns())
 
     def _phase(self) -> Phase:

@@ -89,7 +89,8 @@ class HttpConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._at_ns = time.perf_counter_ns()
-        if self._hearer is None:
+        hearer = self._hearer
+        if hearer is None:
             self.abort()
             return
         if not self._has_head:
@@ -103,7 +104,11 @@ class HttpConnection(asyncio.Protocol):
             error = refused
         if error is None and not self._has_head and self._head_bytes > MAX_HEAD_BYTES:
             error = ConnectionError(f"headers of more than {MAX_HEAD_BYTES} bytes")
-        self._tell(error)
+        if len(self._pieces) == 1 and not self._over and error is None and self._unpacker is None:
+            # Nearly always: one more chunk of an answer under way.
+            hearer.body(self._at_ns, self._pieces.pop(), is_last=False)
+        else:
+            self._tell(error)
 
     def _tell(self, error: Exception | None) -> None:
         """Hand over what this piece brought: what could be read first, then why no more could."""
