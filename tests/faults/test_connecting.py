@@ -1,4 +1,4 @@
-"""What goes wrong before a request can be sent, over every transport."""
+"""What goes wrong before a request can be sent, over every transport and through an SDK."""
 
 from __future__ import annotations
 
@@ -12,13 +12,19 @@ from pathlib import Path
 
 import pytest
 from fault_server import DONE, FaultServer, Script, say, stream, text, whole
-from sending import PATIENT, OpenTransport, Sent, send
+from sending import CLIENTS, PATIENT, OpenTransport, Sent, send
 
 from vendor_verifier.run.retry import should_retry
 
 pytestmark = pytest.mark.anyio
 
 GOOD = say(stream(text("fine"), DONE))
+
+
+@pytest.fixture(params=sorted(CLIENTS))
+def transport(request: pytest.FixtureRequest) -> OpenTransport:
+    """Connecting fails the same whoever asks."""
+    return CLIENTS[request.param]
 
 
 async def ask(transport: OpenTransport, url: str, limits=PATIENT) -> Sent:

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 import pytest
 from fault_server import DONE, FaultServer, say, stream, text
 from matrix import ROWS, Row
-from sending import CLIENTS, limits_for, send
+from sending import OpenTransport, limits_for, send
 
 from vendor_verifier.run.retry import should_retry
+from vendor_verifier.run.sdk_client import SdkTransport
 
 pytestmark = pytest.mark.anyio
 
@@ -27,9 +28,9 @@ LOST_IN_THE_SDK: Mapping[str, str] = {
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-async def test_row(server: FaultServer, row: Row) -> None:
+async def test_row(server: FaultServer, transport: OpenTransport, row: Row) -> None:
     """One request, never two; the same failure with the same text kept, or one that names the SDK and its exception."""
-    async with CLIENTS["sdk"](limits_for(row)) as client:
+    async with SdkTransport(transport(limits_for(row)), ("openai",)) as client:
         server.answer = lambda _: row.script()
         sent = await send(client, server.url())
         assert len(server.seen) == 1

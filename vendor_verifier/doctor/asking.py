@@ -14,8 +14,8 @@ from vendor_verifier.doctor.reaching import reach
 from vendor_verifier.doctor.sdk_replay import replay_answers
 from vendor_verifier.doctor.values import Answer, Case, Diagnosis, Question
 from vendor_verifier.errors import UsageError
+from vendor_verifier.run.fast_transport import FastTransport
 from vendor_verifier.run.keys import KeyRing
-from vendor_verifier.run.transport import Transport
 from vendor_verifier.scrub import Scrubber
 from vendor_verifier.values.exchange import Exchange
 from vendor_verifier.values.plan import Entry, Limits
@@ -53,7 +53,7 @@ async def examine(
         async with limiter:
             found[number] = await _case(patient, _Desk(transport, keys, scrubber), environ)
 
-    async with Transport(LIMITS) as transport, anyio.create_task_group() as group:
+    async with FastTransport(LIMITS) as transport, anyio.create_task_group() as group:
         for number, patient in enumerate(patients):
             group.start_soon(one, number, patient)
     return tuple([
@@ -81,7 +81,7 @@ async def _case(patient: Patient, desk: _Desk, environ: Mapping[str, str]) -> Ca
 class _Desk:
     """What asking needs, whoever is asked."""
 
-    transport: Transport
+    transport: FastTransport
     keys: KeyRing
     scrubber: Scrubber
 
