@@ -1,4 +1,4 @@
-"""What a run leaves on disk, and the only place that turns records and samples into JSON and back.
+"""What a run leaves on disk, and the only place that turns records into JSON and back.
 
 ::
 
@@ -17,18 +17,19 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from vendor_verifier.errors import RunFolderError, StorageError
+from vendor_verifier.shelf import Shelf, lines_of
 from vendor_verifier.values.record import RECORD_SCHEMA, Record
 from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.samples import Samples
 from vendor_verifier.wire.payload import well_formed
-from vendor_verifier.wire.tool_sets import ToolSets
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
@@ -37,7 +38,6 @@ NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _SAMPLES = "samples"
 
 _decode_record = msgspec.json.Decoder(Record).decode
-_decode_sample = msgspec.json.Decoder(Sample).decode
 _RECORD_READERS: Mapping[int, Callable[[bytes], Record]] = {1: _decode_record}
 
 
@@ -85,29 +85,6 @@ def decode_record(line: bytes) -> Record:
         raise UnreadableLine(str(error)) from None
     except UnicodeDecodeError as error:
         raise UnreadableLine(str(error)) from None
-
-
-def _encode_sample(sample: Sample) -> bytes:
-    """As it was sent: a lone surrogate stays the escape it came as."""
-    try:
-        return msgspec.json.encode(sample)
-    except UnicodeEncodeError:
-        return json.dumps(msgspec.to_builtins(sample), ensure_ascii=True, separators=(",", ":")).encode()
-
-
-def _read_sample(line: bytes) -> Sample:
-    try:
-        return _decode_sample(line)
-    except msgspec.DecodeError:
-        # The fast reader knows no lone surrogates; whatever else is wrong is refused here too.
-        return msgspec.convert(json.loads(line), Sample)
-
-
-def _read_samples(lines: Iterable[bytes]) -> Iterator[Sample]:
-    tool_sets = ToolSets()
-    for line in lines:
-        sample = _read_sample(line)
-        yield replace(sample, turn=tool_sets.shared(sample.turn))
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,22 +153,17 @@ class RunFolder:
             raise RunFolderError(f"{self.manifest_file} is not a JSON object")
         return manifest
 
-    def write_samples(self, suite: str, samples: Sequence[Sample]) -> None:
+    def write_samples(self, suite: str, samples: Iterable[Sample]) -> None:
         self.create_inside(_SAMPLES)
-        lines = b"".join(_encode_sample(sample) + b"\n" for sample in samples)
-        self.write(str(self.samples_file(suite).relative_to(self.path)), lines)
+        self._write(str(self.samples_file(suite).relative_to(self.path)), lines_of(samples))
 
-    def read_samples(self, suite: str) -> tuple[Sample, ...]:
-        """The samples of one suite.
+    def read_samples(self, suite: str) -> Samples:
+        """The samples of one suite, each made when it is asked for.
 
         Raises:
-            RunFolderError: there are none, or they cannot be read.
+            RunFolderError: there are none, or they cannot be read; also later, if one turns out to be none.
         """
-        path = self.samples_file(suite)
-        try:
-            return tuple(_read_samples(path.read_bytes().splitlines()))
-        except (OSError, ValueError) as error:
-            raise RunFolderError(f"{path} cannot be read: {error}") from None
+        return Shelf(self.samples_file(suite))
 
     def read_records(self, on_bad_line: Callable[[int, str], None]) -> Iterator[Record]:
         """Every readable record in file order; unreadable lines are reported by number and reason, never hidden."""
@@ -207,14 +179,17 @@ class RunFolder:
         Raises:
             StorageError: the disk refused, or a name or a link leads out of the folder.
         """
+        data = content.encode("utf-8", errors="backslashreplace") if isinstance(content, str) else content
+        return self._write(name, (data,))
+
+    def _write(self, name: str, pieces: Iterable[bytes]) -> Path:
         target = self.path / name
         self._keep_inside(target.parent)
         draft = target.with_name(f".{target.name}.{os.getpid()}.draft")
-        data = content.encode("utf-8", errors="backslashreplace") if isinstance(content, str) else content
         try:
             descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | NO_LINK, FILE_MODE)
             with os.fdopen(descriptor, "wb") as out:
-                out.write(data)
+                out.writelines(pieces)
                 out.flush()
                 os.fsync(descriptor)
             draft.replace(target)

@@ -11,16 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vendor_verifier.errors import ClusterError, StorageError
+from vendor_verifier.run.agenda import Agenda, Part
 from vendor_verifier.run.cluster.coordinator import MAX_FRUITLESS_LOSSES, Coordinator, block_size
 from vendor_verifier.run.cluster.job import Block
 from vendor_verifier.run.drive import Line
-from vendor_verifier.run.engine import WorkItem, cut_shards
 from vendor_verifier.store import encode_record
 from vendor_verifier.suites.trigger import TriggerSuite
 from vendor_verifier.values.plan import Entry
 from vendor_verifier.values.record import Record, RecordKey
 from vendor_verifier.values.request import Endpoint, Turn
 from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.samples import listed
 from vendor_verifier.vendor import OpenAICompatible
 from vendor_verifier.wire.openai_chat import OpenAIChat
 
@@ -33,9 +34,9 @@ def samples_of(count: int) -> list[Sample]:
     return [Sample(f"{n:03}-1", Turn(({"role": "user", "content": str(n)},))) for n in range(count)]
 
 
-def items_of(samples: list[Sample]) -> list[WorkItem]:
+def work_of(count: int) -> Agenda:
     lines = [Line(entry, OpenAICompatible(), OpenAIChat()) for entry in ENTRIES]
-    return [WorkItem(line, TriggerSuite(), sample, 0) for sample in samples for line in lines]
+    return Agenda(lines, [Part(TriggerSuite(), listed(samples_of(count)))], [1, 1])
 
 
 @dataclass
@@ -48,9 +49,8 @@ class Bench:
     twice: list[Record] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.work = items_of(samples_of(self.count))
         self.coordinator = Coordinator(
-            cut_shards(self.work, 5, 0), ENTRIES, "run",
+            work_of(self.count), 5, 0, ENTRIES, "run",
             emit=self.kept.extend, emit_duplicate=self.twice.append,
             order=lambda kind, *items: self.orders.extend((kind, item) for item in items), blocks_in_flight=1,
         )  # fmt: skip
@@ -171,7 +171,7 @@ def test_a_record_that_cannot_be_kept_ends_the_run() -> None:
 )
 def test_a_short_run_is_cut_fine_enough_for_every_worker(samples: int, workers: int, size: int) -> None:
     """Four blocks for each while there are samples, and never more than 25 of them in one."""
-    assert block_size(items_of(samples_of(samples)), workers) == size
+    assert block_size(work_of(samples), workers) == size
 
 
 @pytest.mark.parametrize("count", [0, 1, 7])

@@ -6,14 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from asking import KEY, Plain, entry, plan_of, samples
+from asking import KEY, agenda_of, entry, plan_of, samples
 from fault_server import DONE, FaultServer, say, stream, text
 
-from vendor_verifier.run.drive import Line
-from vendor_verifier.run.engine import WorkItem
 from vendor_verifier.run.local import run_local
 from vendor_verifier.scrub import Scrubber
-from vendor_verifier.suites.trigger import TriggerSuite
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.openai_chat import OpenAIChat
@@ -41,7 +38,7 @@ async def test_what_cannot_be_said_is_not_sent(server: FaultServer) -> None:
     mute = entry(server, "a")
     (sample,) = samples(1)
     records: list[Record] = []
-    work = [WorkItem(Line(mute, Plain(), MuteWire()), TriggerSuite(), sample, 0)]
+    work = agenda_of([mute], [sample], wires={"a": MuteWire()})
     await run_local(plan_of([mute], (sample,)), work, "run", records.extend, Scrubber())
     (record,) = records
     assert record.final is not None
@@ -85,11 +82,7 @@ async def test_a_plugin_that_raises_is_our_failure_and_takes_no_other_vendor_alo
     good, bad = entry(server, "good"), entry(server, "bad")
     asked = samples(3)
     records: list[Record] = []
-    work = [
-        WorkItem(Line(one, Plain(), wire), TriggerSuite(), sample, 0)
-        for sample in asked
-        for one, wire in ((good, OpenAIChat()), (bad, BuggyWire(where)))
-    ]
+    work = agenda_of([good, bad], asked, wires={"bad": BuggyWire(where)})
     await run_local(plan_of([good, bad], asked), work, "run", records.extend, Scrubber([KEY]))
     failures = [r.final.failure for r in records if r.label == "bad" and r.final]
     assert [failure.kind for failure in failures if failure] == ["harness"] * 3

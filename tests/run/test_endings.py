@@ -12,7 +12,7 @@ from pathlib import Path
 import anyio
 import asking
 import pytest
-from asking import QUICK, Ran, entry, items, plan_of, run, samples
+from asking import QUICK, Ran, agenda_of, entry, plan_of, run, samples
 from fault_server import DONE, FaultServer, Script, say, stream, text, whole
 
 from vendor_verifier.errors import StorageError
@@ -53,7 +53,7 @@ async def test_a_full_disk_ends_the_run(server: FaultServer) -> None:
     one = entry(server, "a")
     plan = plan_of([one], samples(100), request_concurrency=2, limits=QUICK)
     with pytest.raises(BaseExceptionGroup) as caught:
-        await run_local(plan, items([one], samples(100)), "run", emit, Scrubber())
+        await run_local(plan, agenda_of([one], samples(100)), "run", emit, Scrubber())
     assert caught.group_contains(StorageError)
     assert len(server.seen) <= 4
 

@@ -8,15 +8,13 @@ from collections.abc import Sequence
 
 import anyio
 import pytest
-from asking import QUICK, Plain, Ran, entry, plan_of, run, samples
+from asking import QUICK, Ran, agenda_of, entry, plan_of, run, samples
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text, whole
 
 import vendor_verifier.run.load as load_module
 from vendor_verifier.metrics.distribution import percentile
 from vendor_verifier.metrics.schedule import e2e_from_schedule_ms, schedule_lag_ms, ttft_from_schedule_ms
 from vendor_verifier.metrics.ttft_ms import ttft_ms
-from vendor_verifier.run.drive import Line
-from vendor_verifier.run.engine import WorkItem
 from vendor_verifier.run.load import LoadReport
 from vendor_verifier.run.local import run_local
 from vendor_verifier.scrub import Scrubber
@@ -25,7 +23,6 @@ from vendor_verifier.values.plan import Due, LoadShape, RetryRules
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import Score
-from vendor_verifier.wire.openai_chat import OpenAIChat
 
 pytestmark = pytest.mark.anyio
 
@@ -305,11 +302,9 @@ async def test_further_turns_follow_by_themselves(server: FaultServer) -> None:
     conversation was due."""
     server.answer = lambda _: after(0.1)
     one, asked = entry(server, "a"), samples(4)
-    line = Line(one, Plain(), OpenAIChat())
     records: list[Record] = []
     plan = plan_of([one], asked, load=LoadShape(request_rate=20), request_concurrency=UNCAPPED, limits=QUICK)
-    work = [WorkItem(line, Talk(), sample, 0) for sample in asked]
-    await run_local(plan, work, "run", records.extend, Scrubber())
+    await run_local(plan, agenda_of([one], asked, suite=Talk()), "run", records.extend, Scrubber())
     assert len(server.seen) == 12
     for record in records:
         scheduled = [turn.attempts[0].timing for turn in record.turns]

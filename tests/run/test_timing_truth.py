@@ -9,7 +9,7 @@ from itertools import pairwise
 from statistics import median
 
 import pytest
-from asking import items, plan_of, samples
+from asking import agenda_of, plan_of, samples
 
 from vendor_verifier.run.calibration_server import PIECES
 from vendor_verifier.run.local import run_local
@@ -48,7 +48,7 @@ async def test_ttft_and_every_gap_are_what_the_server_wrote(clock_server: int) -
     entry = Entry("m", "v", "plain", Endpoint(f"http://127.0.0.1:{clock_server}/v1", "m"), "openai", "account")
     asked, records = samples(60), list[Record]()
     plan = plan_of([entry], asked, request_concurrency=IN_FLIGHT)
-    await run_local(plan, items([entry], asked), "run", records.extend, Scrubber([]))
+    await run_local(plan, agenda_of([entry], asked), "run", records.extend, Scrubber([]))
     assert len(records) == 60
     ttft, gaps = list[float](), list[float]()
     for record in records:

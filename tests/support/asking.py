@@ -9,20 +9,23 @@ from typing import Any
 
 from fault_server import FaultServer
 
+from vendor_verifier.run.agenda import Agenda, Part
 from vendor_verifier.run.drive import Line
-from vendor_verifier.run.engine import WorkItem
 from vendor_verifier.run.fast_transport import FastTransport
 from vendor_verifier.run.local import RunEnd, run_local
 from vendor_verifier.run.transport import Transport
 from vendor_verifier.scrub import Scrubber
+from vendor_verifier.suites.base import Suite
 from vendor_verifier.suites.trigger import TriggerSuite
 from vendor_verifier.values.exchange import Exchange
 from vendor_verifier.values.plan import Entry, Limits, Plan, RetryRules, Task
 from vendor_verifier.values.record import Attempt, Record, Timing
 from vendor_verifier.values.request import Endpoint, Turn
 from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.samples import listed
 from vendor_verifier.vendor import OpenAICompatible
 from vendor_verifier.wire.answer import read_answer
+from vendor_verifier.wire.base import Wire
 from vendor_verifier.wire.openai_chat import OpenAIChat
 from vendor_verifier.wire.progress import ProgressMeter
 
@@ -88,10 +91,17 @@ def samples(count: int) -> tuple[Sample, ...]:
     return tuple(Sample(f"{n:03}-1", Turn(({"role": "user", "content": str(n)},))) for n in range(count))
 
 
-def items(entries: Iterable[Entry], asked: Iterable[Sample], repeat: int = 1) -> list[WorkItem]:
-    """Everything to be asked of everyone."""
-    lines = [Line(one, Plain(), OpenAIChat()) for one in entries]
-    return [WorkItem(line, TriggerSuite(), sample, n) for sample in asked for n in range(repeat) for line in lines]
+def agenda_of(
+    entries: Iterable[Entry],
+    asked: Sequence[Sample],
+    repeat: int = 1,
+    suite: Suite | None = None,
+    wires: Mapping[str, Wire] | None = None,
+) -> Agenda:
+    """Everything to be asked of everyone; ``wires`` by label, where they are not the usual one."""
+    known = wires or {}
+    lines = [Line(one, Plain(), known.get(one.label) or OpenAIChat()) for one in entries]
+    return Agenda(lines, [Part(suite or TriggerSuite(), listed(asked))], [repeat] * len(lines))
 
 
 def plan_of(entries: Sequence[Entry], asked: tuple[Sample, ...], **plan: Any) -> Plan:
@@ -120,6 +130,6 @@ async def run(entries: Sequence[Entry], count: int = 10, into: Ran | None = None
     ran = into or Ran()
     asked = samples(count)
     whole = plan_of(entries, asked, **{"limits": QUICK, "retry": RetryRules(2, max_wait_s=0.02)} | plan)
-    work = items(entries, asked, whole.repeat)
+    work = agenda_of(entries, asked, whole.repeat)
     ran.end = await run_local(whole, work, "run", ran.records.extend, Scrubber([KEY]))
     return ran

@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     from vendor_verifier.loaders.request_row import Question
 
 MAX_SHOWN = 20
+Keep = Callable[[Sample], None]
+"""Takes the samples of a file one by one, in its order, so that a long file need not be held."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedSamples:
-    """The usable samples of one file, in its order.
+    """The usable samples of one file, in its order; none where whoever asked took each as it came.
 
     ``skipped`` are the lines left out at the user's wish; ``defects`` are sentences about what the data set itself has
     wrong or peculiar, for the report: never a vendor's fault. ``format`` names the loader that was used.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from vendor_verifier.errors import Problem
-from vendor_verifier.loaders.base import LoadedSamples, data_error
+from vendor_verifier.loaders.base import Keep, LoadedSamples, data_error
 from vendor_verifier.loaders.json_lines import Row
 from vendor_verifier.loaders.request_row import Question, UnusableRequest
 from vendor_verifier.values.request import Turn
@@ -26,6 +27,7 @@ def build_samples(
     skip_bad: bool = False,
     place: str = "line",
     holds: str = "one chat-completions request a line",
+    keep: Keep | None = None,
 ) -> LoadedSamples:
     """Build samples.
 
@@ -37,14 +39,16 @@ def build_samples(
         skip_bad: leave unusable rows out and list them in ``skipped``, instead of refusing the file.
         place: what ``Row.line`` counts: ``line``, or ``row`` inside a JSON array.
         holds: what such a file holds, for the message about an empty one.
+        keep: takes the samples, instead of the result.
 
     Raises:
         DataError: unusable rows (all of them, the first in full), or no usable row at all.
     """
     samples: list[Sample] = []
+    take = samples.append if keep is None else keep
     problems: list[Problem] = []
-    defects: list[str] = []
-    lines_of: dict[str, list[int]] = {}
+    defects = _Defects()
+    seen = _Seen()
     tool_sets = ToolSets()
     for row in rows:
         question = row if isinstance(row, Problem) else _question(row, read_row, file, place)
@@ -52,13 +56,14 @@ def build_samples(
             problems.append(question)
             continue
         assert isinstance(row, Row)
-        samples.append(_sample(question, tool_sets.shared(question.turn), row, dataset, lines_of))
-        defects += _row_defects(question, row, place)
+        take(_sample(question, tool_sets.shared(question.turn), row, dataset, seen))
+        for defect in _row_defects(question, row, place):
+            defects.add(defect)
     if problems and not skip_bad:
         raise data_error(problems)
-    if not samples:
+    if not seen.occurrences:
         raise data_error([Problem(f"no usable sample: expected {holds}", file), *problems])
-    return LoadedSamples(tuple(samples), tuple(problems), (*_capped(defects), *_repetitions(lines_of, place)))
+    return LoadedSamples(tuple(samples), tuple(problems), (*defects.told(), *seen.told(place)))
 
 
 def place_in(file: Path, place: str, number: int, key: str | None, message: str) -> Problem:
@@ -77,12 +82,9 @@ def _question(
         return place_in(file, place, row.line, reason.key, str(reason))
 
 
-def _sample(question: Question, turn: Turn, row: Row, dataset: str, lines_of: dict[str, list[int]]) -> Sample:
-    first = sample_id(turn, 1)
-    known = lines_of.setdefault(first, [])
-    known.append(row.line)
+def _sample(question: Question, turn: Turn, row: Row, dataset: str, seen: _Seen) -> Sample:
     return Sample(
-        id=first if len(known) == 1 else sample_id(turn, len(known)),
+        id=seen.named(turn, row.line),
         turn=turn,
         expected=question.expected,
         tags=question.tags,
@@ -95,17 +97,45 @@ def _row_defects(question: Question, row: Row, place: str) -> list[str]:
     return [f"{place} {row.line}: {defect}" for defect in (*question.defects, *repeated)]
 
 
-def _capped(defects: Sequence[str]) -> list[str]:
-    hidden = len(defects) - _MAX_DEFECTS
-    if hidden <= 0:
-        return list(defects)
-    return [*defects[:_MAX_DEFECTS], f"and {hidden} more defect{'s' if hidden > 1 else ''} like these"]
+class _Defects:
+    """The first ``_MAX_DEFECTS`` in full, the others counted."""
+
+    def __init__(self) -> None:
+        self._shown: list[str] = []
+        self._hidden = 0
+
+    def add(self, defect: str) -> None:
+        if len(self._shown) < _MAX_DEFECTS:
+            self._shown.append(defect)
+        else:
+            self._hidden += 1
+
+    def told(self) -> list[str]:
+        if not self._hidden:
+            return self._shown
+        return [*self._shown, f"and {self._hidden} more defect{'s' if self._hidden > 1 else ''} like these"]
 
 
-def _repetitions(lines_of: Mapping[str, Sequence[int]], place: str) -> list[str]:
-    repeats = sorted(line for lines in lines_of.values() for line in lines[1:])
-    if not repeats:
-        return []
-    shown = ", ".join(map(str, repeats[:20])) + (", …" if len(repeats) > 20 else "")
-    count = "1 sample repeats" if len(repeats) == 1 else f"{len(repeats)} samples repeat"
-    return [f"{count} an earlier one word for word; equal ones are told apart by number ({place} {shown})"]
+class _Seen:
+    """How often each content occurred, and on which lines it was not for the first time."""
+
+    def __init__(self) -> None:
+        self.occurrences: dict[str, int] = {}
+        self._repeated = array("Q")
+
+    def named(self, turn: Turn, line: int) -> str:
+        """The id of the next sample with this content."""
+        first = sample_id(turn, 1)
+        number = self.occurrences[first] = self.occurrences.get(first, 0) + 1
+        if number == 1:
+            return first
+        self._repeated.append(line)
+        return sample_id(turn, number)
+
+    def told(self, place: str) -> list[str]:
+        repeats = sorted(self._repeated)
+        if not repeats:
+            return []
+        shown = ", ".join(map(str, repeats[:20])) + (", …" if len(repeats) > 20 else "")
+        count = "1 sample repeats" if len(repeats) == 1 else f"{len(repeats)} samples repeat"
+        return [f"{count} an earlier one word for word; equal ones are told apart by number ({place} {shown})"]

@@ -10,7 +10,7 @@ from typing import Any
 
 from vendor_verifier.errors import Problem, UsageError
 from vendor_verifier.loaders import LOADERS
-from vendor_verifier.loaders.base import LoadedSamples, Loader, data_error, shortened
+from vendor_verifier.loaders.base import Keep, LoadedSamples, Loader, data_error, shortened
 from vendor_verifier.loaders.building import build_samples, place_in
 from vendor_verifier.loaders.json_array import MAX_ARRAY_BYTES, read_array
 from vendor_verifier.loaders.json_lines import Row, read_rows
@@ -25,6 +25,7 @@ def read_dataset_file(
     file: Path,
     format: str | None = None,
     skip_bad: bool = False,
+    keep: Keep | None = None,
 ) -> LoadedSamples:
     """Read a data set of any format in ``LOADERS``, as JSON lines or one JSON array.
 
@@ -34,6 +35,7 @@ def read_dataset_file(
         file: what error messages call the file.
         format: a loader's name; by default the format of the first row that looks like one.
         skip_bad: leave unusable rows out and list them in ``skipped``, instead of refusing the file.
+        keep: takes the samples, instead of the result.
 
     Raises:
         UsageError: there is no such format.
@@ -52,6 +54,7 @@ def read_dataset_file(
         skip_bad=skip_bad,
         place=place,
         holds=f"rows of format {chosen.name} ({chosen.row})",
+        keep=keep,
     )
     return replace(loaded, format=chosen.name)
 

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from array import array
+from collections.abc import Sequence
 from typing import Any
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.suites.mcp_toolbench import CALL_TYPES
 from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.samples import ChosenSamples, Samples, listed
 
 
 def select(
-    samples: Iterable[Sample],
+    samples: Sequence[Sample],
     *,
     ids: Sequence[str] = (),
     difficulty: Sequence[str] = (),
@@ -26,8 +28,10 @@ def select(
     stratify_by: str | None = None,
     limit: int | None = None,
     seed: int = 0,
-) -> tuple[Sample, ...]:
-    """The samples that every filter lets through, in their order. An empty filter passes everything; case is ignored.
+) -> Sequence[Sample]:
+    """The samples that every filter lets through, in their order, without a copy of any.
+
+    An empty filter passes everything; case is ignored.
 
     Args:
         ids: any of these is the sample's id or its tag ``id``.
@@ -48,19 +52,31 @@ def select(
     levels = {level.casefold() for level in difficulty}
     categories = [word.casefold() for word in category]
     words = [word.casefold() for word in tags]
-    kept = [
-        sample
-        for sample in samples
-        if (not wanted_ids or sample.id in wanted_ids or _tag(sample, "id") in wanted_ids)
-        and (not levels or _has_level(sample, levels))
-        and (not categories or any(word in _tag(sample, "category").casefold() for word in categories))
-        and (not words or _mentions(sample, words))
-    ]
+
+    def passes(sample: Sample) -> bool:
+        return (
+            (not wanted_ids or sample.id in wanted_ids or _tag(sample, "id") in wanted_ids)
+            and (not levels or _has_level(sample, levels))
+            and (not categories or any(word in _tag(sample, "category").casefold() for word in categories))
+            and (not words or _mentions(sample, words))
+        )
+
+    kept = samples
+    if wanted_ids or levels or categories or words:
+        kept = _at(samples, array("Q", (place for place, sample in enumerate(samples) if passes(sample))))
     if stratify_by is not None and kept and not any(stratify_by in sample.tags for sample in kept):
         raise UsageError(f"no sample has the tag {stratify_by!r} to stratify by; {_known_tags(kept)}")
     if limit is None or len(kept) <= limit:
-        return tuple(kept)
-    return tuple(kept[:limit] if stratify_by is None else _stratified(kept, stratify_by, limit, seed))
+        return kept
+    return _at(kept, range(limit) if stratify_by is None else _stratified(kept, stratify_by, limit, seed))
+
+
+def _at(samples: Sequence[Sample], places: Sequence[int]) -> Samples:
+    """Those at ``places``; of a choice its own places are looked up, so that a choice is never of a choice."""
+    whole = listed(samples)
+    if isinstance(whole, ChosenSamples):
+        return ChosenSamples(whole.whole, array("Q", (whole.places[place] for place in places)))
+    return ChosenSamples(whole, places)
 
 
 def _tag(sample: Sample, key: str) -> str:
@@ -88,15 +104,14 @@ def _known_tags(samples: Sequence[Sample]) -> str:
     return f"there are {', '.join(known)}" if known else "there are no tags at all"
 
 
-def _stratified(samples: Sequence[Sample], key: str, limit: int, seed: int) -> list[Sample]:
-    strata: dict[str, list[int]] = {}
-    for position, sample in enumerate(samples):
-        strata.setdefault(_tag(sample, key), []).append(position)
-    shares = _shares([len(positions) for positions in strata.values()], limit)
-    chosen: set[int] = set()
-    for positions, share in zip(strata.values(), shares, strict=True):
-        chosen.update(sorted(positions, key=lambda at: _lot(samples[at].id, seed))[:share])
-    return [sample for position, sample in enumerate(samples) if position in chosen]
+def _stratified(samples: Sequence[Sample], key: str, limit: int, seed: int) -> Sequence[int]:
+    """Places, ascending."""
+    strata: dict[str, list[tuple[bytes, int]]] = {}
+    for place, sample in enumerate(samples):
+        strata.setdefault(_tag(sample, key), []).append((_lot(sample.id, seed), place))
+    shares = _shares([len(lots) for lots in strata.values()], limit)
+    drawn = (sorted(lots)[:share] for lots, share in zip(strata.values(), shares, strict=True))
+    return array("Q", sorted(place for lots in drawn for _, place in lots))
 
 
 def _shares(sizes: Sequence[int], limit: int) -> list[int]:

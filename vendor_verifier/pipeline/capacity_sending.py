@@ -18,9 +18,9 @@ from vendor_verifier.pipeline.judges import ready_suite
 from vendor_verifier.pipeline.planning import Prepared
 from vendor_verifier.pipeline.sending import has_uvloop
 from vendor_verifier.pipeline.wires import wire_of
+from vendor_verifier.run.agenda import Agenda, Part
 from vendor_verifier.run.descriptors import most_connections
 from vendor_verifier.run.drive import Line
-from vendor_verifier.run.engine import WorkItem
 from vendor_verifier.run.guarded_spending import GuardedSpending
 from vendor_verifier.run.journal import Journal
 from vendor_verifier.run.local import RunEnd, run_local
@@ -32,6 +32,7 @@ from vendor_verifier.scrub import Scrubber
 from vendor_verifier.values.capacity import EndReason, LoadKind, Sitting, Stage
 from vendor_verifier.values.plan import Arrival, Entry, LoadShape, Plan, RetryRules
 from vendor_verifier.values.record import Failure, Record
+from vendor_verifier.values.samples import listed
 
 # Where requests come by the clock, a vendor that does not keep up collects them; beyond this many they wait here.
 MOST_IN_FLIGHT = 1000
@@ -76,8 +77,8 @@ def send_level(
 
     limiter = LocalLimiter(plan.entries, plan.request_concurrency, bench.guard, gives_way=False)
     before = bench.guard.requests
-    items = _items(bench.prepared, own, first, repetitions)
-    send = partial(run_local, plan, items, name, emit, bench.scrubber, limiter=limiter)
+    agenda = _agenda(bench.prepared, own, first, repetitions)
+    send = partial(run_local, plan, agenda, name, emit, bench.scrubber, limiter=limiter)
     with quiet_collector():
         end: RunEnd = anyio.run(send, backend_options={"use_uvloop": has_uvloop()})
     cut, words = why_cut(end, bench.guard, own.account, stage, records)
@@ -123,16 +124,12 @@ def _level_plan(bench: Bench, entry: Entry, stage: Stage, level: float) -> Plan:
     )
 
 
-def _items(prepared: Prepared, entry: Entry, first: int, repetitions: int) -> list[WorkItem]:
+def _agenda(prepared: Prepared, entry: Entry, first: int, repetitions: int) -> Agenda:
     task = prepared.plan.tasks[0]
     vendor = prepared.registry.vendor(entry.vendor)
     line = Line(entry, vendor, wire_of(entry, vendor, prepared.wires))
-    suite = ready_suite(SUITE, task.options, task.samples)
-    return [
-        WorkItem(line, suite, sample, repetition, task.timeout_s)
-        for repetition in range(first, first + repetitions)
-        for sample in task.samples
-    ]
+    part = Part(ready_suite(SUITE, task.options, task.samples), listed(task.samples), task.timeout_s)
+    return Agenda([line], [part], [repetitions], first)
 
 
 def _lag_ms(end: RunEnd) -> float | None:

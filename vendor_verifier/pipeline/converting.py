@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vendor_verifier.errors import Problem, StorageError, UsageError
-from vendor_verifier.loaders.base import LoadedSamples
+from vendor_verifier.loaders.base import Keep, LoadedSamples
 from vendor_verifier.loaders.json_array import MAX_ARRAY_BYTES
 from vendor_verifier.loaders.recognise import loader_named, read_dataset_file
 from vendor_verifier.loaders.tool_calls_jsonl import row_of
@@ -25,8 +25,10 @@ class Converted:
     defects: tuple[str, ...]
 
 
-def load_dataset(path: Path, *, format: str | None = None, skip_bad: bool = False) -> LoadedSamples:
-    """Read a data set from disk, plain or gzip, JSON lines or one JSON array.
+def load_dataset(
+    path: Path, *, format: str | None = None, skip_bad: bool = False, keep: Keep | None = None
+) -> LoadedSamples:
+    """Read a data set from disk, plain or gzip, JSON lines or one JSON array. ``keep`` takes its samples, if given.
 
     Raises:
         UsageError: there is no such format.
@@ -36,7 +38,7 @@ def load_dataset(path: Path, *, format: str | None = None, skip_bad: bool = Fals
         loader_named(format)
     # An array may well stand on one line; the reader of JSON lines has its own, smaller limit.
     lines = open_lines(path, max_line=MAX_ARRAY_BYTES)
-    return read_dataset_file(lines, dataset=path.name, file=path, format=format, skip_bad=skip_bad)
+    return read_dataset_file(lines, dataset=path.name, file=path, format=format, skip_bad=skip_bad, keep=keep)
 
 
 def convert_file(

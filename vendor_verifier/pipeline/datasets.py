@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from vendor_verifier.loaders.selection import select
 from vendor_verifier.pipeline.converting import load_dataset
 from vendor_verifier.pipeline.request import RunRequest, Selection
 from vendor_verifier.sample_files import file_digest
+from vendor_verifier.shelf import Shelf
 from vendor_verifier.shipped import shipped
 from vendor_verifier.suites import SuiteKind
 from vendor_verifier.suites.schema import dataset_defects
@@ -30,7 +31,7 @@ class Dataset:
 
     name: str
     sha256: str
-    samples: tuple[Sample, ...]
+    samples: Sequence[Sample]
     skipped: tuple[str, ...]
     defects: tuple[str, ...]
     not_run: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -47,13 +48,19 @@ def suite_dataset(kind: SuiteKind, options: TaskOptions, request: RunRequest) ->
     elif request.test_file is not None and (len(set(request.suites)) == 1 or kind.main is None):
         path = request.test_file
     form = options.dataset_format or request.dataset_format
-    loaded = load_dataset(path, format=form, skip_bad=request.skip_bad_samples)
+    shelf, defects, checkers = Shelf(), list[str](), KeptCheckers()
+
+    def keep(sample: Sample) -> None:
+        shelf.append(sample)
+        defects.extend(_defects(sample, checkers))
+
+    loaded = load_dataset(path, format=form, skip_bad=request.skip_bad_samples, keep=keep)
     return Dataset(
         name=path.name,
         sha256=file_digest(path),
-        samples=loaded.samples,
+        samples=shelf,
         skipped=tuple(str(replace(problem, file=Path(path.name))) for problem in loaded.skipped),
-        defects=(*loaded.defects, *sample_defects(loaded.samples)),
+        defects=(*loaded.defects, *defects),
     )
 
 
@@ -67,7 +74,7 @@ def _built_in(suite: str, samples: tuple[Sample, ...], options: TaskOptions) -> 
     return Dataset(f"{suite} (built in)", digest, samples, (), ())
 
 
-def chosen_samples(dataset: Dataset, options: TaskOptions, request: RunRequest) -> tuple[Sample, ...]:
+def chosen_samples(dataset: Dataset, options: TaskOptions, request: RunRequest) -> Sequence[Sample]:
     """The samples that the suite's own options and then the run's let through.
 
     Raises:
@@ -81,7 +88,7 @@ def chosen_samples(dataset: Dataset, options: TaskOptions, request: RunRequest) 
         stratify_by=options.stratify_by,
         limit=options.sample_size,
     )
-    samples = dataset.samples
+    samples: Sequence[Sample] = dataset.samples
     for selection in (own, request.selection):
         samples = select(samples, **asdict(selection), seed=request.seed)
     if not samples:
@@ -92,8 +99,9 @@ def chosen_samples(dataset: Dataset, options: TaskOptions, request: RunRequest) 
 def sample_defects(samples: Iterable[Sample]) -> list[str]:
     """What is wrong with the samples themselves, each with the line it stands on."""
     checkers = KeptCheckers()
-    return [
-        f"line {sample.source.line}: {defect}" if sample.source else f"{sample.id}: {defect}"
-        for sample in samples
-        for defect in dataset_defects(sample, checkers(sample))
-    ]
+    return [defect for sample in samples for defect in _defects(sample, checkers)]
+
+
+def _defects(sample: Sample, checkers: KeptCheckers) -> Iterator[str]:
+    where = f"line {sample.source.line}" if sample.source else sample.id
+    return (f"{where}: {defect}" for defect in dataset_defects(sample, checkers(sample)))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from vendor_verifier.pipeline.guarding import known_costs
 from vendor_verifier.pipeline.shaping import due_in
-from vendor_verifier.run.engine import WorkItem
+from vendor_verifier.run.agenda import Agenda
 from vendor_verifier.run.spending import CostOf
 from vendor_verifier.values.plan import Plan
-from vendor_verifier.values.record import RecordKey
 
 # (model, label)
 Name = tuple[str, str]
@@ -29,18 +27,14 @@ class Outlook:
     in_flight: Mapping[Name, int] | None = None
 
 
-def outlook_of(
-    plan: Plan, items: Sequence[WorkItem], done: Iterable[RecordKey], in_flight: Mapping[Name, int] | None
-) -> Outlook:
-    """Of a plan with ``items`` left to send."""
+def outlook_of(plan: Plan, agenda: Agenda, in_flight: Mapping[Name, int] | None) -> Outlook:
+    """Of a plan with an ``agenda`` of the same entries."""
     names = [(entry.model, entry.label) for entry in plan.entries]
-    planned = Counter((item.line.entry.model, item.line.entry.label) for item in items)
-    before = Counter((model, label) for _, model, label, *_ in done)
     each = due_in(plan)
     by_doing = plan.load.plans_by_doing
     return Outlook(
-        due={name: each if by_doing else planned[name] for name in names},
-        done={name: before[name] for name in names},
+        due={name: each if by_doing else agenda.left_of(line) for line, name in enumerate(names)},
+        done={name: agenda.crossed_of(line) for line, name in enumerate(names)},
         costs=known_costs(plan),
         in_flight=in_flight,
     )

@@ -7,30 +7,31 @@ from dataclasses import replace
 from typing import Any
 
 from vendor_verifier.redact import redacted_record, redacted_words
-from vendor_verifier.run.engine import WorkItem
+from vendor_verifier.run.agenda import Part
 from vendor_verifier.suites import suite_kind
 from vendor_verifier.suites.base import Suite, judged
 from vendor_verifier.suites.schema import schema_defects
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
 from vendor_verifier.values.record import Record
-from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.samples import Samples
 
 # A refusal that a sample with a broken tool schema brought upon itself, which a redacted sample no longer shows.
 _REFUSALS = frozenset({"bad_request", "unprocessable"})
 
 
-def redactor(items: Iterable[WorkItem]) -> Callable[[Record], Record]:
-    """What to pass every record of ``items`` through before it is written."""
-    asked: dict[tuple[str, str], tuple[Suite, Sample]] = {}
+def redactor(parts: Iterable[Part]) -> Callable[[Record], Record]:
+    """What to pass every record of ``parts`` through before it is written."""
     kept = TriggerSuite(checkers=KeptCheckers())
-    for item in items:
-        suite = kept if isinstance(item.suite, TriggerSuite) else item.suite
-        asked[item.suite.name, item.sample.id] = (suite, item.sample)
+    asked: dict[str, tuple[Suite, Samples]] = {
+        part.suite.name: (kept if isinstance(part.suite, TriggerSuite) else part.suite, part.samples) for part in parts
+    }
 
     def redact(record: Record) -> Record:
         if keeps_texts(record.suite):
             return record
-        suite, sample = asked[record.suite, record.sample]
+        suite, samples = asked[record.suite]
+        sample = samples.named(record.sample)
+        assert sample is not None
         score = judged(record, suite, sample)
         if _is_refused(record) and schema_defects(sample):
             score = replace(score, anomalies=(*score.anomalies, "refused_defective_sample"))

@@ -18,9 +18,9 @@ from vendor_verifier.errors import UsageError, VerifierError
 from vendor_verifier.pipeline.judges import ready_suite
 from vendor_verifier.pipeline.wires import run_wires, wire_of
 from vendor_verifier.registry import Registry, find_vendors
+from vendor_verifier.run.agenda import Shard, WorkItem
 from vendor_verifier.run.cluster.job import Bench, Block, ClusterSide, Hello, Job
 from vendor_verifier.run.drive import Line
-from vendor_verifier.run.engine import Shard, WorkItem
 from vendor_verifier.scrub import Scrubber
 from vendor_verifier.values.plan import Entry, Plan
 

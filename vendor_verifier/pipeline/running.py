@@ -28,9 +28,9 @@ from vendor_verifier.pipeline.shaping import with_begun
 from vendor_verifier.pipeline.simulation import with_simulated_vendors
 from vendor_verifier.pipeline.wires import wire_of
 from vendor_verifier.redact import redacted_sample
+from vendor_verifier.run.agenda import Agenda, Part
 from vendor_verifier.run.cluster.job import Job
 from vendor_verifier.run.drive import Line
-from vendor_verifier.run.engine import WorkItem
 from vendor_verifier.run.journal import Journal
 from vendor_verifier.run.quiet_collector import quiet_collector
 from vendor_verifier.run.spending import CostOf
@@ -39,7 +39,8 @@ from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import BFCL, suite_kind
 from vendor_verifier.suites.contract.finding import is_settled
 from vendor_verifier.values.plan import Entry, ExecutorChoice, Plan
-from vendor_verifier.values.record import Record, RecordKey
+from vendor_verifier.values.record import Record
+from vendor_verifier.values.samples import listed
 from vendor_verifier.values.score import Report, SuiteScore
 
 RUNS = Path("runs")
@@ -77,22 +78,21 @@ def run(
     folder, manifest = _open_folder(request, prepared)
     scrubber = Scrubber({*prepared.configuration.secrets, *prepared.rest_keys.values()})
     with Journal(folder, scrubber) as journal:
-        warnings = list(manifest["warnings"])
-        if journal.repaired_line is not None:
-            warnings.append(f"records.jsonl: line {journal.repaired_line} was torn and moved to records.jsonl.corrupt")
-        done = _succeeded(folder, warnings)
-        manifest["warnings"] = list(dict.fromkeys(warnings))
-        folder.write_manifest(manifest)
         with with_simulated_vendors(prepared.plan.entries, prepared.plan.seed) as entries:
             plan = replace(prepared.plan, entries=entries)
-            items = [item for item in _items(plan, prepared) if _key(manifest["run"], item) not in done]
+            agenda = _agenda(plan, prepared)
+            found = _cross_off(agenda, folder, journal)
+            manifest["warnings"] = list(dict.fromkeys([*manifest["warnings"], *found]))
+            folder.write_manifest(manifest)
             costs = costs_of(prepared.plan)
-            manifest |= calibrated(request, prepared.plan, len(items))
+            manifest |= calibrated(request, prepared.plan, len(agenda))
             in_flight: Counter[Name] | None = None if request.executor.name == "dask" else Counter()
-            on_start(outlook_of(prepared.plan, items, done, in_flight))
+            on_start(outlook_of(prepared.plan, agenda, in_flight))
             job = job_of(manifest["run"], plan, request, prepared)
             with _keeping_facts(folder, manifest):
-                sent = _send(request.executor, job, plan, items, folder, journal, scrubber, costs, on_record, in_flight)
+                sent = _send(
+                    request.executor, job, plan, agenda, folder, journal, scrubber, costs, on_record, in_flight
+                )
         end = sent.end
         if end.signal_number is None:
             _fetch_rest_answers(folder, prepared, scrubber)
@@ -132,7 +132,7 @@ def _open_folder(request: RunRequest, prepared: Prepared) -> tuple[RunFolder, di
     folder.create()
     for task in prepared.plan.tasks:
         hide = prepared.plan.redact_content and not keeps_texts(task.suite)
-        folder.write_samples(task.suite, [redacted_sample(one) for one in task.samples] if hide else task.samples)
+        folder.write_samples(task.suite, map(redacted_sample, task.samples) if hide else task.samples)
     run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
     return folder, new_manifest(run_id, prepared, score)
 
@@ -149,13 +149,19 @@ def latest_run(runs: Path) -> Path:
     return max(folders, key=lambda path: path.parent.stat().st_ctime).parent
 
 
-def _succeeded(folder: RunFolder, warnings: list[str]) -> set[RecordKey]:
-    """Keys that need not be asked again: what failed or is missing will be."""
+def _cross_off(agenda: Agenda, folder: RunFolder, journal: Journal) -> list[str]:
+    """Cross off what need not be asked again: what failed or is missing will be. What cannot be read, in words."""
+    warnings: list[str] = []
+    if journal.repaired_line is not None:
+        warnings.append(f"records.jsonl: line {journal.repaired_line} was torn and moved to records.jsonl.corrupt")
 
     def bad_line(number: int, reason: str) -> None:
         warnings.append(f"records.jsonl:{number}: not a record ({reason}); its sample is sent again")
 
-    return {record.key for record in folder.read_records(bad_line) if is_answered(record)}
+    for record in folder.read_records(bad_line):
+        if is_answered(record):
+            agenda.cross_off(record.key)
+    return warnings
 
 
 def is_answered(record: Record) -> bool:
@@ -166,16 +172,15 @@ def is_answered(record: Record) -> bool:
     return kind is not None and kind.apart and is_settled(record)
 
 
-def _items(plan: Plan, prepared: Prepared) -> Iterator[WorkItem]:
-    lines = [_line(entry, prepared) for entry in plan.entries]
-    most = max((plan.repeat_of(entry) for entry in plan.entries), default=plan.repeat)
-    for task in plan.tasks:
-        suite = ready_suite(task.suite, task.options, task.samples)
-        for sample in task.samples:
-            for repetition in range(most):
-                for line in lines:
-                    if repetition < plan.repeat_of(line.entry):
-                        yield WorkItem(line, suite, sample, repetition, task.timeout_s)
+def _agenda(plan: Plan, prepared: Prepared) -> Agenda:
+    return Agenda(
+        [_line(entry, prepared) for entry in plan.entries],
+        [
+            Part(ready_suite(task.suite, task.options, task.samples), listed(task.samples), task.timeout_s)
+            for task in plan.tasks
+        ],
+        [plan.repeat_of(entry) for entry in plan.entries],
+    )
 
 
 def _line(entry: Entry, prepared: Prepared) -> Line:
@@ -183,16 +188,11 @@ def _line(entry: Entry, prepared: Prepared) -> Line:
     return Line(entry, vendor, wire_of(entry, vendor, prepared.wires))
 
 
-def _key(run_id: str, item: WorkItem) -> RecordKey:
-    entry = item.line.entry
-    return (run_id, entry.model, entry.label, item.suite.name, item.sample.id, item.repetition)
-
-
 def _send(
     choice: ExecutorChoice,
     job: Job,
     plan: Plan,
-    items: Sequence[WorkItem],
+    agenda: Agenda,
     folder: RunFolder,
     journal: Journal,
     scrubber: Scrubber,
@@ -200,7 +200,7 @@ def _send(
     on_record: OnRecord,
     in_flight: Counter[Name] | None,
 ) -> Sent:
-    redact = redactor(items) if plan.redact_content else None
+    redact = redactor(agenda.parts) if plan.redact_content else None
 
     def emit(records: Sequence[Record]) -> None:
         if redact is not None:
@@ -219,7 +219,7 @@ def _send(
             choice,
             job,
             plan,
-            items,
+            agenda,
             emit=emit,
             emit_duplicate=emit_duplicate,
             scrubber=scrubber,

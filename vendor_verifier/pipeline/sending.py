@@ -19,9 +19,9 @@ from vendor_verifier.pipeline.planning import Prepared
 from vendor_verifier.pipeline.remote import CLUSTER_SIDE
 from vendor_verifier.pipeline.request import RunRequest
 from vendor_verifier.pipeline.simulation import SCHEME
+from vendor_verifier.run.agenda import Agenda
 from vendor_verifier.run.cluster.job import Job, travelling
 from vendor_verifier.run.cluster.safety import is_loopback, scheduler_address
-from vendor_verifier.run.engine import WorkItem
 from vendor_verifier.run.executors import Work, check_choice, choose_executor
 from vendor_verifier.run.local import RunEnd
 from vendor_verifier.run.spending import CostOf
@@ -72,7 +72,7 @@ def send(
     choice: ExecutorChoice,
     job: Job,
     plan: Plan,
-    items: Sequence[WorkItem],
+    agenda: Agenda,
     *,
     emit: Callable[[Sequence[Record]], None],
     emit_duplicate: Callable[[Record], None],
@@ -80,7 +80,9 @@ def send(
     costs: Mapping[tuple[str, str], CostOf],
     in_flight: Counter[tuple[str, str]] | None = None,
 ) -> Sent:
-    """Send every item. ``in_flight`` is kept true by (model, label), where leave is given in this process.
+    """Send what is left of ``agenda``.
+
+    ``in_flight`` is kept true by (model, label), where leave is given in this process.
 
     Raises:
         UsageError: what was chosen cannot be used.
@@ -88,7 +90,7 @@ def send(
         ClusterError: the cluster went away; ``executor`` of it says from where it was sent until then.
     """
     executor = choose_executor(choice, CLUSTER_SIDE, plan)
-    work = Work(plan, items, job, emit, emit_duplicate, scrubber, costs, has_uvloop(), in_flight)
+    work = Work(plan, agenda, job, emit, emit_duplicate, scrubber, costs, has_uvloop(), in_flight)
 
     async def whole() -> RunEnd:
         try:

@@ -1,64 +1,22 @@
 """The engine: one function that runs a shard of work. It does not know whether it is alone, one of several or remote.
 
-A shard is a block of samples × all entries × repetitions. Entries run side by side on the same samples in an order
-shuffled by seed, so that the time of day is the same for every vendor.
+A shard is a block of samples × all entries × repetitions. Entries run side by side on the same samples, so that the
+time of day is the same for every vendor.
 """
 
 from __future__ import annotations
 
 import asyncio
-import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 import anyio
 
-from vendor_verifier.run.drive import Driver, Line, RunClosed
-from vendor_verifier.suites.base import Suite
+from vendor_verifier.run.agenda import Shard, WorkItem
+from vendor_verifier.run.drive import Driver, RunClosed
 from vendor_verifier.values.record import Record
-from vendor_verifier.values.sample import Sample
 
 Emit = Callable[[Sequence[Record]], None]
-
-
-@dataclass(frozen=True, slots=True)
-class WorkItem:
-    """One record still to be made."""
-
-    line: Line
-    suite: Suite
-    sample: Sample
-    repetition: int
-    total_s: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Shard:
-    """A block of work in the order in which it should begin."""
-
-    number: int
-    items: tuple[WorkItem, ...]
-
-
-def cut_shards(items: Sequence[WorkItem], block: int, seed: int) -> Iterator[Shard]:
-    """Shuffle samples by ``seed``, cut them into blocks of ``block``, and interleave the vendors inside each.
-
-    Within a block each sample's items stand together, vendors in random order: whoever is asked first is chance.
-    """
-    rng = random.Random(seed)  # noqa: S311 an order, not a secret
-    by_sample: dict[str, list[WorkItem]] = {}
-    for item in items:
-        by_sample.setdefault(item.sample.id, []).append(item)
-    order = sorted(by_sample)
-    rng.shuffle(order)
-    for number, start in enumerate(range(0, len(order), block)):
-        block_items: list[WorkItem] = []
-        for sample_id in order[start : start + block]:
-            group = by_sample[sample_id]
-            rng.shuffle(group)
-            block_items += group
-        yield Shard(number, tuple(block_items))
 
 
 class Slots(Protocol):

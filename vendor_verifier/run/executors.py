@@ -8,14 +8,15 @@ An executor has four methods and no opinion on what is asked: :meth:`~Executor.o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from vendor_verifier.errors import UsageError
+from vendor_verifier.run.agenda import Agenda
 from vendor_verifier.run.cluster.job import ClusterSide, Job
 from vendor_verifier.run.cluster.safety import refuse_insecure, scheduler_address
-from vendor_verifier.run.engine import Emit, WorkItem
+from vendor_verifier.run.engine import Emit
 from vendor_verifier.run.local import RunEnd, run_local
 from vendor_verifier.run.pacing import LocalLimiter
 from vendor_verifier.run.spending import CostOf
@@ -33,7 +34,7 @@ class Work:
     """
 
     plan: Plan
-    items: Sequence[WorkItem]
+    agenda: Agenda
     job: Job
     emit: Emit
     emit_duplicate: Callable[[Record], None]
@@ -80,7 +81,7 @@ class LocalExecutor:
 
     async def run(self, work: Work) -> RunEnd:
         return await run_local(
-            work.plan, work.items, work.job.run, work.emit, work.scrubber, work.costs, in_flight=work.in_flight
+            work.plan, work.agenda, work.job.run, work.emit, work.scrubber, work.costs, in_flight=work.in_flight
         )
 
     def describe(self) -> Mapping[str, Any]:

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import math
 import random
+from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as with_changes
-from itertools import cycle
+from functools import cached_property
 from typing import Literal
 
-from vendor_verifier.run.engine import WorkItem
+from vendor_verifier.run.agenda import Agenda, WorkItem
 from vendor_verifier.values.plan import LoadShape
 from vendor_verifier.values.record import Record
 
@@ -32,33 +33,54 @@ class Start:
     number: int
 
 
-def in_lanes(items: Sequence[WorkItem], seed: int) -> list[list[WorkItem]]:
+class LaneItems:
+    """What is left of one line of ``agenda``, by numbers in asking order; each item is made when it is asked for."""
+
+    def __init__(self, agenda: Agenda, numbers: Sequence[int]) -> None:
+        self._agenda = agenda
+        self._numbers = numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, place: int) -> WorkItem:
+        return self._agenda.item(self._numbers[place])
+
+    def place_of(self, sample: str) -> int:
+        """The place of the last item with the sample of that id.
+
+        Raises:
+            KeyError: there is none.
+        """
+        return self._places[sample]
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {self._agenda.sample_id(number): place for place, number in enumerate(self._numbers)}
+
+
+def in_lanes(agenda: Agenda, seed: int) -> list[LaneItems]:
     """The items of each entry in asking order, entries in the order in which they first appear."""
-    ids = sorted({item.sample.id for item in items})
-    random.Random(seed).shuffle(ids)  # noqa: S311 an order, not a secret
-    place = {sample: number for number, sample in enumerate(ids)}
-    lanes: dict[tuple[str, str], list[WorkItem]] = {}
-    for item in items:
-        lanes.setdefault((item.line.entry.model, item.line.entry.label), []).append(item)
-    return [sorted(lane, key=lambda item: (item.repetition, place[item.sample.id])) for lane in lanes.values()]
+    lanes = agenda.lanes(random.Random(seed))  # noqa: S311 an order, not a secret
+    return [LaneItems(agenda, numbers) for numbers in lanes]
 
 
 class Lane:
     """One entry's plays. ``items`` are in asking order and at least one; with a shape that plans by doing they are one
     repetition, asked again and again."""
 
-    def __init__(self, items: Sequence[WorkItem], shape: LoadShape) -> None:
+    def __init__(self, items: LaneItems, shape: LoadShape) -> None:
         self.entry = items[0].line.entry
         self.begun = self.repetitions = self.under_way = self.most_under_way = 0
         self.discarded: Counter[Stage] = Counter()
         self.discarded_failed: Counter[Stage] = Counter()
         self.is_stopped = False
         self._shape = shape
-        self._named = {item.sample.id: item for item in items}
-        self._counted = cycle(items) if shape.plans_by_doing else iter(items)
+        self._items = items
+        self._drawn = self._drawn_aside = 0
         self._left = math.inf if shape.plans_by_doing else len(items)
-        self._uses: Counter[tuple[str, str]] = Counter()
-        self._aside = cycle(reversed(items))
+        # By place in the lane.
+        self._uses = array("Q", bytes(8 * len(items))) if shape.plans_by_doing else array("Q")
         self._since_s: float | None = None
         self._open = 0
         self._is_through = False
@@ -106,18 +128,28 @@ class Lane:
         return self._shape.duration_s is not None and now_s >= self._since_s + self._shape.duration_s
 
     def _next_counted(self, sample: str | None) -> WorkItem | None:
-        item = self._named[sample] if sample is not None else next(self._counted, None)
-        self._left -= item is not None
-        if item is None or not self._shape.plans_by_doing:
-            return item
-        key = (item.suite.name, item.sample.id)
-        self._uses[key] += 1
-        return with_changes(item, repetition=self._uses[key] - 1)
+        if sample is not None:
+            place = self._items.place_of(sample)
+        elif self._drawn < len(self._items) or self._shape.plans_by_doing:
+            place = self._drawn % len(self._items)
+            self._drawn += 1
+        else:
+            return None
+        self._left -= 1
+        if not self._shape.plans_by_doing:
+            return self._items[place]
+        self._uses[place] += 1
+        return with_changes(self._items[place], repetition=self._uses[place] - 1)
 
     def _discard(self, stage: Stage, sample: str | None) -> Start:
         number = self.discarded[stage]
         self.discarded[stage] += 1
-        return self._starting(Start(self._named[sample] if sample else next(self._aside), stage, number))
+        if sample:
+            place = self._items.place_of(sample)
+        else:
+            place = -1 - self._drawn_aside % len(self._items)
+            self._drawn_aside += 1
+        return self._starting(Start(self._items[place], stage, number))
 
     def _starting(self, start: Start) -> Start:
         self.under_way += 1
@@ -125,6 +157,6 @@ class Lane:
         return start
 
 
-def lanes_of(items: Sequence[WorkItem], shape: LoadShape, seed: int) -> Iterator[Lane]:
+def lanes_of(agenda: Agenda, shape: LoadShape, seed: int) -> Iterator[Lane]:
     """A lane for every entry that has anything to be asked."""
-    return (Lane(lane, shape) for lane in in_lanes(items, seed))
+    return (Lane(items, shape) for items in in_lanes(agenda, seed))

@@ -11,15 +11,16 @@ from __future__ import annotations
 import time
 from array import array
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import anyio
 
 from vendor_verifier.metrics.distribution import percentile
 from vendor_verifier.metrics.schedule import schedule_lag_ms
+from vendor_verifier.run.agenda import Agenda
 from vendor_verifier.run.drive import Driver
-from vendor_verifier.run.engine import Emit, Slots, WorkItem, make_record
+from vendor_verifier.run.engine import Emit, Slots, make_record
 from vendor_verifier.run.lanes import Lane, Start, lanes_of
 from vendor_verifier.run.schedule import due_times, opening_times
 from vendor_verifier.values.plan import Plan
@@ -81,9 +82,9 @@ class Load:
 
         return both
 
-    async def offer(self, items: Sequence[WorkItem], driver: Driver, slots: Slots) -> Mapping[EntryKey, LoadReport]:
-        """Offer ``items`` to their entries; what was offered to each."""
-        lanes = list(lanes_of(items, self._plan.load, self._plan.seed))
+    async def offer(self, agenda: Agenda, driver: Driver, slots: Slots) -> Mapping[EntryKey, LoadReport]:
+        """Offer what is left of ``agenda`` to its entries; what was offered to each."""
+        lanes = list(lanes_of(agenda, self._plan.load, self._plan.seed))
         async with anyio.create_task_group() as group:
             for place, lane in enumerate(lanes):
                 group.start_soon(self._run_lane, lane, driver, slots, place / len(lanes))

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 
 import anyio
 
+from vendor_verifier.run.agenda import Agenda, Shard, cut_shards
 from vendor_verifier.run.clients import open_client
 from vendor_verifier.run.descriptors import ensure_descriptors
 from vendor_verifier.run.drive import Driver
-from vendor_verifier.run.engine import Emit, Shard, VendorSlots, WorkItem, cut_shards, run_shard
+from vendor_verifier.run.engine import Emit, VendorSlots, run_shard
 from vendor_verifier.run.keys import KeyRing
 from vendor_verifier.run.load import Load, LoadReport
 from vendor_verifier.run.loop_lag import LoopLag, LoopReport
@@ -48,7 +49,7 @@ class RunEnd:
 
 async def run_local(
     plan: Plan,
-    items: Sequence[WorkItem],
+    agenda: Agenda,
     run: str,
     emit: Emit,
     scrubber: Scrubber,
@@ -56,8 +57,9 @@ async def run_local(
     limiter: LocalLimiter | None = None,
     in_flight: Counter[tuple[str, str]] | None = None,
 ) -> RunEnd:
-    """Send every item. A first SIGINT, SIGTERM or SIGHUP stops new requests and waits a little; a second ends at once.
+    """Send what is left of ``agenda``.
 
+    A first SIGINT, SIGTERM or SIGHUP stops new requests and waits a little; a second ends at once.
     ``costs`` price an answer by (model, label); only a plan with ``max_cost_usd`` looks at them. ``in_flight`` is kept
     true by (model, label). A caller that brings its own ``limiter`` keeps the books itself: the plan's spending limits,
     ``in_flight`` and ``RunEnd.limit`` are then of no effect.
@@ -82,9 +84,9 @@ async def run_local(
         with LoopLag() as lag:
             driver = Driver(client, limiter, plan.retry, rng, scrubber, KeyRing(scrubber), lag=lag)
             if shaped is not None:
-                load = await shaped.offer(items, driver, slots)
+                load = await shaped.offer(agenda, driver, slots)
             else:
-                shards = cut_shards(items, BLOCK, plan.seed)
+                shards = cut_shards(agenda, BLOCK, plan.seed)
                 await _run_shards(shards, shards_in_flight(entries, plan), driver, run, emit, slots)
     eased = {account: (easing.given, easing.lowest, easing.now) for account, easing in limiter.eased.items()}
     return RunEnd(interruption.signal_number, dict(limiter.stopped), spending.reason, eased, lag.report(), load)

@@ -21,10 +21,14 @@ import msgspec
 from vendor_verifier.suites.base import Play
 from vendor_verifier.suites.schema import ArgumentChecker
 from vendor_verifier.values.event import ToolCall
+from vendor_verifier.values.kept import Kept
 from vendor_verifier.values.record import Attempt, Response
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import Decision, Score
 from vendor_verifier.wire.payload import PayloadError, parse_json
+
+# A compiled schema takes tens of kB.
+_MOST_CHECKERS = 1000
 
 
 def fresh_checker(sample: Sample) -> ArgumentChecker:
@@ -33,25 +37,20 @@ def fresh_checker(sample: Sample) -> ArgumentChecker:
 
 
 class KeptCheckers:
-    """Checkers by tool set, for callers that judge samples many times, or many samples with the same tools."""
+    """Checkers of the tool sets met lately, for callers that judge many samples with the same tools."""
 
     def __init__(self) -> None:
-        self._by_sample: dict[str, ArgumentChecker] = {}
-        self._by_tools: dict[bytes, ArgumentChecker] = {}
+        self._by_tools: Kept[bytes, ArgumentChecker] = Kept(_MOST_CHECKERS)
         # Samples of one data set share what they declare alike; holding it keeps its identity its own.
-        self._by_identity: dict[int, tuple[object, ArgumentChecker]] = {}
+        self._by_identity: Kept[int, tuple[object, ArgumentChecker]] = Kept(_MOST_CHECKERS)
 
     def __call__(self, sample: Sample) -> ArgumentChecker:
-        checker = self._by_sample.get(sample.id)
-        if checker is None:
-            checker = self._by_sample[sample.id] = self._of_tools(sample)
-        return checker
-
-    def _of_tools(self, sample: Sample) -> ArgumentChecker:
         tools = sample.turn.tools
-        if id(tools) not in self._by_identity:
-            self._by_identity[id(tools)] = (tools, self._of_equal_tools(sample))
-        return self._by_identity[id(tools)][1]
+        known = self._by_identity.get(id(tools))
+        if known is None:
+            known = (tools, self._of_equal_tools(sample))
+            self._by_identity.keep(id(tools), known)
+        return known[1]
 
     def _of_equal_tools(self, sample: Sample) -> ArgumentChecker:
         try:
@@ -61,7 +60,8 @@ class KeptCheckers:
         key = hashlib.sha256(written).digest()
         checker = self._by_tools.get(key)
         if checker is None:
-            checker = self._by_tools[key] = fresh_checker(sample)
+            checker = fresh_checker(sample)
+            self._by_tools.keep(key, checker)
         return checker
 
 

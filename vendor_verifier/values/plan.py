@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -137,7 +137,7 @@ class Task:
     """
 
     suite: str
-    samples: tuple[Sample, ...]
+    samples: Sequence[Sample]
     options: Mapping[str, Any] = field(default_factory=dict)
     timeout_s: float | None = None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -170,7 +170,7 @@ class PlayedTask:
     provoke failures on purpose: they join no figure of the vendor but the suite's own."""
 
     suite: str
-    samples: tuple[Sample, ...]
+    samples: Sequence[Sample]
     main: str | None = None
     apart: bool = False
 

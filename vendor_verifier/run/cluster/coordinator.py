@@ -10,14 +10,16 @@ from __future__ import annotations
 import asyncio
 import pickle
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from vendor_verifier.errors import ClusterError
+from vendor_verifier.run.agenda import Agenda, WorkItem, cut_shards
 from vendor_verifier.run.cluster.job import pack
 from vendor_verifier.run.cluster.outbox import Message
-from vendor_verifier.run.engine import Emit, Shard, WorkItem
+from vendor_verifier.run.engine import Emit
 from vendor_verifier.run.local import BLOCK
 from vendor_verifier.store import decode_record
 from vendor_verifier.values.plan import Entry
@@ -31,10 +33,9 @@ _BLOCKS_PER_WORKER = 4
 MAX_FRUITLESS_LOSSES = 5
 
 
-def block_size(items: Iterable[WorkItem], workers: int) -> int:
+def block_size(agenda: Agenda, workers: int) -> int:
     """Samples in a block."""
-    samples = len({item.sample.id for item in items})
-    return max(1, min(BLOCK, -(-samples // (_BLOCKS_PER_WORKER * workers))))
+    return max(1, min(BLOCK, -(-agenda.samples // (_BLOCKS_PER_WORKER * workers))))
 
 
 @dataclass(slots=True)
@@ -70,7 +71,9 @@ class Coordinator:
 
     def __init__(
         self,
-        shards: Iterable[Shard],
+        agenda: Agenda,
+        block: int,
+        seed: int,
         entries: Sequence[Entry],
         run: str,
         *,
@@ -79,14 +82,16 @@ class Coordinator:
         order: Callable[..., None],
         blocks_in_flight: int,
     ) -> None:
-        self._queue = deque((shard.number, list(shard.items)) for shard in shards)
+        self._agenda = agenda
+        self._shards = cut_shards(agenda, block, seed)
+        # Blocks that are made: those that go out again, and no more than one that never did.
+        self._queue: deque[tuple[int, Sequence[WorkItem]]] = deque()
         self._entries = entries
         self._run = run
         self._emit = emit
         self._emit_duplicate = emit_duplicate
         self._order = order
         self._blocks_in_flight = blocks_in_flight
-        self._done: set[RecordKey] = set()
         self._sessions: dict[str, int] = {}
         self._dispatches: dict[int, _Dispatch] = {}
         self._issued = 0
@@ -105,7 +110,7 @@ class Coordinator:
     @property
     def is_finished(self) -> bool:
         """Nothing is under way and nothing will be."""
-        return not self._dispatches and (self._closed or not self._queue)
+        return not self._dispatches and (self._closed or not self._has_more())
 
     async def until_finished(self) -> None:
         """Wait for the last record, or after :meth:`close` for the last that was in flight.
@@ -161,12 +166,12 @@ class Coordinator:
         self._news.set()
 
     def _keep(self, dispatch: int, record: Record) -> None:
-        if record.key in self._done:
+        if not self._agenda.awaits(record.key):
             self.losses.duplicates += 1
             self._emit_duplicate(record)
             return
         self._emit((record,))
-        self._done.add(record.key)
+        self._agenda.cross_off(record.key)
         self._fruitless = 0
         sent = self._dispatches.get(dispatch)
         if sent is not None:
@@ -198,7 +203,7 @@ class Coordinator:
 
     def _again(self, sent: _Dispatch) -> None:
         """What is still missing of a block goes to the front of the queue."""
-        missing = [item for key, item in sent.missing.items() if key not in self._done]
+        missing = [item for key, item in sent.missing.items() if self._agenda.awaits(key)]
         if missing and not self._closed:
             self.losses.issued_again += len(missing)
             self._queue.appendleft((sent.block, missing))
@@ -208,17 +213,23 @@ class Coordinator:
         if self._closed or not self._sessions:
             return
         enough = max(BLOCKS_PER_SESSION, -(-self._blocks_in_flight // len(self._sessions)))
-        while self._queue:
+        while self._has_more():
             name = min(self._sessions, key=self._sessions.__getitem__)
             if self._sessions[name] >= enough:
                 return
             block, items = self._queue.popleft()
             self._issued += 1
             self._sessions[name] += 1
-            missing = {self._key(item): item for item in items if self._key(item) not in self._done}
+            missing = {self._key(item): item for item in items if self._agenda.awaits(self._key(item))}
             self._dispatches[self._issued] = _Dispatch(block, name, missing)
             packed = pickle.dumps(pack(block, list(missing.values()), self._entries))
             self._order("blocks", [name, self._issued, packed])
+
+    def _has_more(self) -> bool:
+        """Whether there is a block to hand out, which then stands in the queue."""
+        if not self._queue:
+            self._queue.extend((shard.number, shard.items) for shard in islice(self._shards, 1))
+        return bool(self._queue)
 
     def _key(self, item: WorkItem) -> RecordKey:
         entry = item.line.entry

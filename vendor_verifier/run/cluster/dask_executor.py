@@ -14,7 +14,6 @@ from vendor_verifier.run.cluster.dask_cluster import DaskCluster, failure_of
 from vendor_verifier.run.cluster.job import ClusterSide
 from vendor_verifier.run.cluster.outbox import ChannelClosed, Outbox
 from vendor_verifier.run.cluster.session_report import SessionReport, worst_loop
-from vendor_verifier.run.engine import cut_shards
 from vendor_verifier.run.executors import Work
 from vendor_verifier.run.local import RunEnd, interruptible, shards_in_flight
 from vendor_verifier.values.plan import ExecutorChoice
@@ -68,11 +67,13 @@ class DaskExecutor:
     async def run(self, work: Work) -> RunEnd:
         cpu_before_s = time.process_time()
         # Of those that are still on their way nobody knows; most of a cluster is there before its run.
-        block = block_size(work.items, max(1, len(await self._cluster.workers())))
+        block = block_size(work.agenda, max(1, len(await self._cluster.workers())))
         self._channel = await self._cluster.open_gate(work.job, work.costs, self._choice.hang_after_s)
         outbox = Outbox(self._channel)
         coordinator = self._coordinator = Coordinator(
-            cut_shards(work.items, block, work.plan.seed),
+            work.agenda,
+            block,
+            work.plan.seed,
             work.plan.entries,
             work.job.run,
             emit=work.emit,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from vendor_verifier.run.engine import Shard, WorkItem
+from vendor_verifier.run.agenda import Shard, WorkItem
 from vendor_verifier.scrub import Scrubber
 from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.values.sample import Sample

@@ -19,7 +19,6 @@ from vendor_verifier.run.cluster.gate import Gate
 from vendor_verifier.run.cluster.job import ClusterSide
 from vendor_verifier.run.cluster.outbox import ChannelClosed, Outbox
 from vendor_verifier.run.cluster.session_report import SessionReport, worst_loop
-from vendor_verifier.run.engine import cut_shards
 from vendor_verifier.run.executors import Work
 from vendor_verifier.run.local import RunEnd, interruptible, shards_in_flight
 from vendor_verifier.run.workers.child import Child, failure_in
@@ -59,9 +58,11 @@ class WorkersExecutor:
     async def run(self, work: Work) -> RunEnd:
         cpu_before_s = time.process_time()
         gate = Gate(work.plan, work.costs, work.in_flight, hang_after_s=self._choice.hang_after_s)
-        block = block_size(work.items, len(self._children))
+        block = block_size(work.agenda, len(self._children))
         coordinator = self._coordinator = Coordinator(
-            cut_shards(work.items, block, work.plan.seed),
+            work.agenda,
+            block,
+            work.plan.seed,
             work.plan.entries,
             work.job.run,
             emit=work.emit,

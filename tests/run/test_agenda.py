@@ -1,0 +1,189 @@
+"""The order of work: shuffled by seed, cut into blocks, vendors together, and what is answered left out."""
+
+from __future__ import annotations
+
+import random
+import tracemalloc
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import pytest
+from asking import Plain, samples
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vendor_verifier.run.agenda import Agenda, Part, WorkItem, cut_shards
+from vendor_verifier.run.drive import Line
+from vendor_verifier.run.lanes import in_lanes
+from vendor_verifier.suites.trigger import TriggerSuite
+from vendor_verifier.values.plan import Entry
+from vendor_verifier.values.record import RecordKey
+from vendor_verifier.values.request import Endpoint, Turn
+from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.samples import listed
+from vendor_verifier.wire.openai_chat import OpenAIChat
+
+LABELS = ("a", "b", "c")
+ENTRIES = [Entry("model", label, Plain.name, Endpoint("http://127.0.0.1", "m"), "openai", label) for label in LABELS]
+
+
+def agenda(*tasks: Sequence[Sample], repeats: Sequence[int] = (1, 1, 1)) -> Agenda:
+    """Tasks ``t0``, ``t1`` … of these samples for all three entries."""
+    lines = [Line(entry, Plain(), OpenAIChat()) for entry in ENTRIES]
+    parts = [Part(TriggerSuite(f"t{place}"), listed(asked)) for place, asked in enumerate(tasks)]
+    return Agenda(lines, parts, repeats)
+
+
+def every_key(tasks: Iterable[Sequence[Sample]], repeats: Sequence[int]) -> list[RecordKey]:
+    """What there is to ask, as the plan lists it."""
+    return [
+        ("run", "model", label, f"t{place}", sample.id, repetition)
+        for place, asked in enumerate(tasks)
+        for sample in asked
+        for repetition in range(max(repeats))
+        for label, most in zip(LABELS, repeats, strict=True)
+        if repetition < most
+    ]
+
+
+def key(item: WorkItem) -> RecordKey:
+    entry = item.line.entry
+    return ("run", entry.model, entry.label, item.suite.name, item.sample.id, item.repetition)
+
+
+def by_the_book(left: Iterable[RecordKey], seed: int) -> list[list[RecordKey]]:
+    """All keys sample by sample, ids and each one's keys shuffled: the order, written with everything in memory."""
+    rng = random.Random(seed)
+    by_sample: dict[str, list[RecordKey]] = {}
+    for each in left:
+        by_sample.setdefault(each[4], []).append(each)
+    order = sorted(by_sample)
+    rng.shuffle(order)
+    found = []
+    for sample in order:
+        rng.shuffle(by_sample[sample])
+        found.append(by_sample[sample])
+    return found
+
+
+def lanes_by_the_book(left: Iterable[RecordKey], seed: int) -> list[list[RecordKey]]:
+    """All keys entry by entry, repetition after repetition over one order of the samples."""
+    left = list(left)
+    ids = sorted({each[4] for each in left})
+    random.Random(seed).shuffle(ids)
+    lanes: dict[str, list[RecordKey]] = {}
+    for each in left:
+        lanes.setdefault(each[2], []).append(each)
+    return [sorted(lane, key=lambda each: (each[5], ids.index(each[4]))) for lane in lanes.values()]
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> tuple[list[tuple[Sample, ...]], tuple[int, ...], list[RecordKey]]:
+    """Tasks that share samples or not, how often each entry is asked, and what is answered already."""
+    known = samples(12)
+    tasks = draw(st.lists(st.lists(st.sampled_from(known), unique_by=lambda one: one.id).map(tuple), max_size=3))
+    repeats = draw(st.tuples(*[st.integers(1, 3)] * 3))
+    keys = every_key(tasks, repeats)
+    answered = draw(st.lists(st.sampled_from(keys), unique=True)) if keys else []
+    return tasks, repeats, answered
+
+
+@given(plan=plans(), block=st.integers(1, 12), seed=st.integers())
+def test_the_order_is_the_books(
+    plan: tuple[list[tuple[Sample, ...]], tuple[int, ...], list[RecordKey]], block: int, seed: int
+) -> None:
+    """Items that are made in turn come in the order of a list that is shuffled whole: nothing lost, nothing twice."""
+    tasks, repeats, answered = plan
+    work = agenda(*tasks, repeats=repeats)
+    assert [work.cross_off(each) for each in answered] == [True] * len(answered)
+    left = [each for each in every_key(tasks, repeats) if each not in answered]
+    expected = by_the_book(left, seed)
+    shards = list(cut_shards(work, block, seed))
+    assert [list(map(key, shard.items)) for shard in shards] == [
+        [each for group in expected[start : start + block] for each in group]
+        for start in range(0, len(expected), block)
+    ]
+    assert [shard.number for shard in shards] == list(range(len(shards)))
+    assert (len(work), work.samples) == (len(left), len(expected))
+
+
+@given(plan=plans(), seed=st.integers())
+def test_lanes_are_the_books(
+    plan: tuple[list[tuple[Sample, ...]], tuple[int, ...], list[RecordKey]], seed: int
+) -> None:
+    """Each entry's lane holds what is left of it, in the one order of all, and who has nothing left has no lane."""
+    tasks, repeats, answered = plan
+    work = agenda(*tasks, repeats=repeats)
+    for each in answered:
+        work.cross_off(each)
+    lanes = in_lanes(work, seed)
+    found = [[key(lane[place]) for place in range(len(lane))] for lane in lanes]
+    assert found == lanes_by_the_book((each for each in every_key(tasks, repeats) if each not in answered), seed)
+
+
+@given(plan=plans())
+def test_what_is_answered_is_counted_once_and_what_is_not_planned_never(
+    plan: tuple[list[tuple[Sample, ...]], tuple[int, ...], list[RecordKey]],
+) -> None:
+    """A key can be crossed off once; another vendor, task, sample or repetition cannot be at all."""
+    tasks, repeats, answered = plan
+    work = agenda(*tasks, repeats=repeats)
+    for each in answered:
+        run, model, label, suite, sample, _ = each
+        assert work.awaits(each)
+        assert [work.cross_off(each), work.cross_off(each), work.awaits(each)] == [True, False, False]
+        assert not work.cross_off((run, model, label, suite, sample, 3))
+        assert not work.cross_off((run, model, label, suite, sample, -1))
+    for stranger in (("run", "model", "z", "t0", "000-1", 0), ("run", "model", "a", "t9", "000-1", 0)):
+        assert not work.cross_off(stranger)
+    assert not work.cross_off(("run", "model", "a", "t0", "999-1", 0))
+    counted = Counter(each[2] for each in answered)
+    assert [work.crossed_of(line) for line in range(3)] == [counted[label] for label in LABELS]
+
+
+@given(count=st.integers(1, 40), block=st.integers(1, 12), seed=st.integers())
+def test_a_block_asks_all_vendors_the_same(count: int, block: int, seed: int) -> None:
+    """Every shard holds its samples for every vendor, each sample's items side by side."""
+    for shard in cut_shards(agenda(samples(count)), block, seed):
+        ids = [item.sample.id for item in shard.items]
+        assert len(set(ids)) <= block
+        for start in range(0, len(ids), len(LABELS)):
+            assert len(set(ids[start : start + len(LABELS)])) == 1
+            assert {item.line.entry.label for item in shard.items[start : start + len(LABELS)]} == set(LABELS)
+
+
+def test_another_seed_is_another_order() -> None:
+    """Neighbours in the sample file are not neighbours in time, and the first vendor asked is chance."""
+
+    def order(seed: int) -> list[tuple[str, str]]:
+        (shard,) = cut_shards(agenda(samples(60)), 60, seed)
+        return [(item.sample.id, item.line.entry.label) for item in shard.items]
+
+    asked = order(0)
+    assert order(0) == asked != order(1)
+    assert [sample for sample, _ in asked[:: len(LABELS)]] != sorted({sample for sample, _ in asked})
+    assert {label for _, label in asked[:: len(LABELS)]} == set(LABELS)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_does_not_depend_on_how_the_samples_came(seed: int) -> None:
+    """The samples of a resumed run, listed in another order, are shuffled the same way."""
+    forwards = [shard.items[0].sample.id for shard in cut_shards(agenda(samples(20)), 1, seed)]
+    backwards = [shard.items[0].sample.id for shard in cut_shards(agenda(samples(20)[::-1]), 1, seed)]
+    assert forwards == backwards
+
+
+def test_work_is_made_when_its_turn_comes() -> None:
+    """At no moment do ten thousand samples for three vendors take more than 80 bytes a sample, the order included."""
+    count = 10_000
+    asked = listed([Sample(f"{n:05}-1", Turn(())) for n in range(count)])
+    work = agenda(asked)
+    assert len(asked.ids) == count
+    tracemalloc.start()
+    try:
+        made = sum(len(shard.items) for shard in cut_shards(work, 25, 0))
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert made == 3 * count
+    assert most < 80 * count

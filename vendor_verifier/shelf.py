@@ -1,0 +1,137 @@
+"""Samples in a file, made one by one when they are asked for; in memory are their ids and where each line begins.
+
+A shelf is filled through a file without a name, which is gone when the program is, or laid over a stored one. Only
+what was read lately is kept as objects, because several vendors ask the same sample at about the same time.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from vendor_verifier.errors import RunFolderError, StorageError
+from vendor_verifier.sample_lines import SampleReader, encode_sample, id_in
+from vendor_verifier.values.kept import Kept
+from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.samples import ChosenSamples, Samples
+
+# Bytes of JSON; the shortest line is an object of some size too.
+_MOST_RECENT_BYTES = 4 * 2**20
+_LEAST_BYTES = 2**11
+_PIECE_BYTES = 2**18
+
+
+class Shelf(Samples):
+    """A sequence that grows by ``append``. Not for several threads at once."""
+
+    def __init__(self, stored: Path | None = None) -> None:
+        """Empty, or with the samples that are ``stored``, which are looked through for their ids.
+
+        Raises:
+            RunFolderError: the stored file cannot be read, or a line of it is no sample.
+        """
+        self._stored = stored
+        self._ids: list[str] = []
+        self._starts = array("Q", [0])
+        self._reader = SampleReader()
+        self._recent: Kept[int, Sample] = Kept(_MOST_RECENT_BYTES)
+        self._at_end = True
+        if stored is None:
+            self._file = _nameless()
+        else:
+            try:
+                self._file = stored.open("rb")
+                for line in self._file:
+                    self._note(id_in(line), line)
+            except (OSError, ValueError) as error:
+                raise self._unreadable(error) from None
+
+    def __del__(self) -> None:
+        file: BinaryIO | None = getattr(self, "_file", None)
+        if file is not None:
+            file.close()
+
+    @property
+    def ids(self) -> Sequence[str]:
+        return self._ids
+
+    def append(self, sample: Sample) -> None:
+        """Put a sample at the end.
+
+        Raises:
+            StorageError: the disk refused.
+        """
+        line = encode_sample(sample) + b"\n"
+        try:
+            if not self._at_end:
+                self._file.seek(self._starts[-1])
+                self._at_end = True
+            self._file.write(line)
+        except OSError as error:
+            raise _refused(error) from error
+        self._note(sample.id, line)
+
+    def at(self, place: int) -> Sample:
+        """The sample at a place from 0 on.
+
+        Raises:
+            RunFolderError: its line is no sample.
+            StorageError: the disk refused.
+        """
+        found = self._recent.get(place)
+        if found is None:
+            line = self.line(place)
+            try:
+                found = self._reader.read(line)
+            except ValueError as error:
+                raise self._unreadable(error) from None
+            self._recent.keep(place, found, max(len(line), _LEAST_BYTES))
+        return found
+
+    def line(self, place: int) -> bytes:
+        """The sample at a place as JSON, with its newline."""
+        begin = self._starts[place]
+        return self._read(begin, self._starts[place + 1] - begin)
+
+    def pieces(self) -> Iterator[bytes]:
+        """All lines as they lie there, many at a time."""
+        for begin in range(0, self._starts[-1], _PIECE_BYTES):
+            yield self._read(begin, min(_PIECE_BYTES, self._starts[-1] - begin))
+
+    def _read(self, begin: int, size: int) -> bytes:
+        self._at_end = False
+        try:
+            self._file.seek(begin)
+            return self._file.read(size)
+        except OSError as error:
+            raise _refused(error) from error
+
+    def _note(self, sample_id: str, line: bytes) -> None:
+        self._ids.append(sample_id)
+        self._starts.append(self._starts[-1] + len(line))
+
+    def _unreadable(self, error: Exception) -> RunFolderError:
+        return RunFolderError(f"{self._stored or 'a temporary file of samples'} cannot be read: {error}")
+
+
+def lines_of(samples: Iterable[Sample]) -> Iterator[bytes]:
+    """The content of a file with these samples, piece by piece; what lies on a shelf is not made for it."""
+    if isinstance(samples, Shelf):
+        return samples.pieces()
+    if isinstance(samples, ChosenSamples) and isinstance(samples.whole, Shelf):
+        return map(samples.whole.line, samples.places)
+    return (encode_sample(sample) + b"\n" for sample in samples)
+
+
+def _nameless() -> BinaryIO:
+    try:
+        return tempfile.TemporaryFile()
+    except OSError as error:
+        raise _refused(error) from error
+
+
+def _refused(error: OSError) -> StorageError:
+    return StorageError(f"samples cannot be kept in a temporary file (TMPDIR): {error}")

@@ -1,0 +1,36 @@
+"""What was made lately and may be asked for again, up to a stated size; it makes nothing itself."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class Kept(Generic[K, V]):
+    """Values by key, of a size of ``most`` in all, in whatever unit they are kept with; the oldest go first."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._size = 0
+        self._values: dict[K, tuple[V, int]] = {}
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def get(self, key: K) -> V | None:
+        """What is kept under ``key``."""
+        found = self._values.get(key)
+        return None if found is None else found[0]
+
+    def keep(self, key: K, value: V, size: int = 1) -> None:
+        """Keep what is not kept yet; something larger than all that may be kept is not."""
+        if size > self._most or key in self._values:
+            return
+        self._values[key] = (value, size)
+        self._size += size
+        while self._size > self._most:
+            _, gone = self._values.pop(next(iter(self._values)))
+            self._size -= gone
