@@ -1,22 +1,19 @@
 """capacity.html: the curves of a search for capacity, one file that loads and runs nothing; it computes nothing.
 
-Everything a stranger wrote passes ``visible`` and then the escaping of elements and drawings, as in report.html.
+Everything a stranger wrote passes ``visible`` and then the template's or the drawing's escaping, as in report.html.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from types import ModuleType
-
-from markupsafe import Markup
+from typing import Any
 
 from vendor_verifier.reports import capacity_words, capacity_words_zh, cells
 from vendor_verifier.reports.escape import visible
-from vendor_verifier.reports.html import tables
+from vendor_verifier.reports.html import svg, tables
 from vendor_verifier.reports.html.charts_load import Panel, Trace, curves
-from vendor_verifier.reports.html.document import document
-from vendor_verifier.reports.html.elements import element, lines
-from vendor_verifier.reports.html.pieces import framed, head, kicker, listed, run_name, table, warned
+from vendor_verifier.reports.html.render import part, policy
 from vendor_verifier.reports.html.tables import Cell, Row, Table, label, plain_table
 from vendor_verifier.reports.html.texts import HTML_LANG, Language
 from vendor_verifier.values.capacity import CapacityReport, Point, VendorCapacity
@@ -27,24 +24,33 @@ _FEW = 3
 
 def render(report: CapacityReport, language: Language = "en") -> str:
     """The whole page, UTF-8-encodable."""
+    from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup
+
     words: ModuleType = capacity_words_zh if language == "zh" else capacity_words
-    t = words.TEXTS.__getitem__
-    run = label(report.run)
-    meta = [
-        run_name(run, t),
-        report.created_at,
-        f"agent-vendor-verifier {report.version}",
-        t("samples").format(n=report.bounds.samples),
-    ]
-    warnings = [visible(warning) for warning in report.warnings]
-    vendors = (_vendor(f"v{at}", vendor, report, words) for at, vendor in enumerate(report.vendors))
-    overview = element("section", element("h2", t("bears")), table(_overview(report, words), t), class_="card")
-    body = (
-        head(kicker(t("title")), _verdicts(report, words), meta, warned(warnings, t, is_open=True)),
-        element("main", lines((overview, *vendors))),
-        element("footer", element("h2", t("how")), listed(_method(report, words)), class_="card"),
+    style = part("page.css")
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    template = environment.from_string(part("table.html.j2") + part("capacity.html.j2"))
+    text: str = template.render(
+        policy=policy(style, ""),
+        # Ours, constant, and held by the policy to exactly these bytes.
+        style=Markup(style),  # noqa: S704
+        icon=svg.icon,
+        t=words.TEXTS.__getitem__,
+        lang=HTML_LANG[language],
+        run=label(report.run),
+        verdicts=_verdicts(report, words),
+        meta=[
+            report.created_at,
+            f"agent-vendor-verifier {report.version}",
+            words.TEXTS["samples"].format(n=report.bounds.samples),
+        ],
+        warnings=[visible(warning) for warning in report.warnings],
+        overview=_overview(report, words),
+        vendors=[_vendor(vendor, report, words) for vendor in report.vendors],
+        method=list(_method(report, words)),
     )
-    return document(f"{t('title')} · {run}", HTML_LANG[language], body)
+    return text
 
 
 def _verdicts(report: CapacityReport, words: ModuleType) -> list[str]:
@@ -81,19 +87,17 @@ def _overview(report: CapacityReport, words: ModuleType) -> Table:
     return plain_table(t["bears"], t["vendor"], titles, rows, prose=titles[2:3])
 
 
-def _vendor(name: str, vendor: VendorCapacity, report: CapacityReport, words: ModuleType) -> Markup:
-    levels = _table(vendor, report, words)
-    parts = (
-        element("h2", label(f"{vendor.model} / {vendor.label}")),
-        element("p", visible(words.verdict(vendor, report.kind), _SENTENCE)),
-        framed(_picture(vendor, report, words)),
-        table(levels, words.TEXTS.__getitem__) if levels.rows else None,
-        listed(visible(note) for note in vendor.notes),
-    )
-    return element("section", lines(parts), class_="card", id=name)
+def _vendor(vendor: VendorCapacity, report: CapacityReport, words: ModuleType) -> dict[str, Any]:
+    return {
+        "name": label(f"{vendor.model} / {vendor.label}"),
+        "verdict": visible(words.verdict(vendor, report.kind), _SENTENCE),
+        "picture": _picture(vendor, report, words),
+        "table": _table(vendor, report, words),
+        "notes": [visible(note) for note in vendor.notes],
+    }
 
 
-def _picture(vendor: VendorCapacity, report: CapacityReport, words: ModuleType) -> Markup | None:
+def _picture(vendor: VendorCapacity, report: CapacityReport, words: ModuleType) -> Any:
     points = [point for point in vendor.points if point.level > 0]
     if not points:
         return None

@@ -1,41 +1,28 @@
 """report.html: one file that is complete in itself; the page's policy forbids it to load or send anything.
 
-Everything a stranger wrote passes ``visible`` (nothing hidden) and then the escaping of elements and drawings. Style
+Everything a stranger wrote passes ``visible`` (nothing hidden) and then the template's or the drawing's escaping. Style
 and script are constant and named by their digests in the policy, so nothing that slipped into the page could run. The
 page works without its script; then it does not sort or filter.
 """
 
 from __future__ import annotations
 
-from markupsafe import Markup
+import base64
+import hashlib
+from importlib.resources import files
+from typing import Any
 
 from vendor_verifier.reports.clock import clock_lines
 from vendor_verifier.reports.escape import visible
-from vendor_verifier.reports.html import charts, ranking
-from vendor_verifier.reports.html.document import document, part
-from vendor_verifier.reports.html.elements import element, lines, void
+from vendor_verifier.reports.html import charts, ranking, svg
 from vendor_verifier.reports.html.judged import judged_sections
 from vendor_verifier.reports.html.latency import latency_section
 from vendor_verifier.reports.html.load import asked, offered
-from vendor_verifier.reports.html.pictures import Chart, model_charts
-from vendor_verifier.reports.html.pieces import (
-    badge,
-    definitions,
-    folded,
-    framed,
-    head,
-    kicker,
-    listed,
-    note,
-    run_name,
-    table,
-    warned,
-)
+from vendor_verifier.reports.html.pictures import model_charts
 from vendor_verifier.reports.html.regions import regions_section
-from vendor_verifier.reports.html.section import Section
 from vendor_verifier.reports.html.tables import label
 from vendor_verifier.reports.html.texts import HTML_LANG, Language, Texts
-from vendor_verifier.reports.html.vendors import ExampleView, VendorView, suite_tables, vendor_view
+from vendor_verifier.reports.html.vendors import suite_tables, vendor_view
 from vendor_verifier.values.details import MAX_EXAMPLES
 from vendor_verifier.values.score import ModelScore, Report
 
@@ -43,7 +30,6 @@ MAX_BYTES = 400_000
 # With fewer examples of each vendor until the page is small enough to be mailed.
 _EXAMPLES = (MAX_EXAMPLES, 12, 8, 5, 3, 1, 0)
 _MAX_LISTED = 100
-_MAX_OPEN = 5
 
 
 def render(report: Report, language: Language = "en") -> str:
@@ -56,40 +42,57 @@ def render(report: Report, language: Language = "en") -> str:
     return page
 
 
+def policy(style: str, script: str) -> str:
+    """The content security policy that allows exactly these two texts and nothing else."""
+    return (
+        f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _digest(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
 def _page(report: Report, t: Texts, most: int) -> str:
-    run = label(report.run)
+    from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup
+
+    style, script = part("page.css"), part("page.js")
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    template = environment.from_string(part("table.html.j2") + part("page.html.j2"))
+    text: str = template.render(
+        t=t,
+        lang=HTML_LANG[t.language],
+        policy=policy(style, script),
+        # Ours, constant, and held by the policy to exactly these bytes.
+        style=Markup(style),  # noqa: S704
+        script=Markup(script),  # noqa: S704
+        icon=svg.icon,
+        patterns=charts.patterns(),
+        **_content(report, t, most),
+    )
+    return text
+
+
+def part(name: str) -> str:
+    """One of the constant texts of the pages."""
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def _content(report: Report, t: Texts, most: int) -> dict[str, Any]:
     models = [model for model in report.models if model.vendors]
-    dataset = listed(_listed(report.dataset, t))
     shortened = most < MAX_EXAMPLES and report.details is not None
-    method = [*_method(report, t), *([t("excerpts_cut")] if shortened else [])]
-    main = [_model(f"m{position}", model, report, t, most) for position, model in enumerate(models)]
-    main += [element("section", element("h2", t("dataset")), dataset, class_="card")] if dataset is not None else []
-    body = (
-        charts.patterns(),
-        element("a", t("skip"), class_="skip", href="#m0") if models else None,
-        _header(run, models, report, t),
-        element("main", lines(main)),
-        element("footer", element("h2", t("method")), listed(method), class_="card"),
-    )
-    return document(f"{t('title')} · {run}", HTML_LANG[t.language], body, script=part("page.js"))
-
-
-def _header(run: str, models: list[ModelScore], report: Report, t: Texts) -> Markup:
-    verdicts = [ranking.sentence(model, report.verdicts.get(model.model), t) for model in models] or [t("nothing")]
-    tools = element("div", _button(t("theme"), id="theme"), _button(t("print"), id="print"), class_="tools")
-    links = [element("a", label(model.model), href=f"#m{position}") for position, model in enumerate(models)]
-    warnings = _warnings(report, t)
-    return head(
-        element("div", kicker(t("title")), tools, class_="bar"),
-        verdicts,
-        [run_name(run, t), *_meta(report, t)],
-        element("nav", *links, aria_label=t("models")) if len(models) > 1 else None,
-        warned(warnings, t, is_open=len(warnings) <= _MAX_OPEN),
-    )
-
-
-def _button(words: str, **attributes: str) -> Markup:
-    return element("button", words, type="button", **attributes)
+    return {
+        "run": label(report.run),
+        "meta": _meta(report, t),
+        "verdicts": [ranking.sentence(model, report.verdicts.get(model.model), t) for model in models]
+        or [t("nothing")],
+        "warnings": _warnings(report, t),
+        "models": [_model(position, model, report, t, most) for position, model in enumerate(models)],
+        "dataset": _listed(report.dataset, t),
+        "method": [*_method(report, t), *([t("excerpts_cut")] if shortened else [])],
+    }
 
 
 def _meta(report: Report, t: Texts) -> list[str]:
@@ -116,106 +119,23 @@ def _listed(texts: tuple[str, ...], t: Texts) -> list[str]:
     return [*shown, t("and_more", n=len(texts) - _MAX_LISTED)] if len(texts) > _MAX_LISTED else shown
 
 
-def _model(name: str, model: ModelScore, report: Report, t: Texts, most: int) -> Markup:
-    """Everything about one model; ``name`` is the id that its parts begin with."""
+def _model(position: int, model: ModelScore, report: Report, t: Texts, most: int) -> dict[str, Any]:
     verdict = report.verdicts.get(model.model)
     details = report.details.models.get(model.model, {}) if report.details is not None else {}
-    sections = [*latency_section(model, t), *regions_section(model, t), *judged_sections(model, verdict, t)]
-    vendors = [
-        vendor_view(index, vendor, model, details.get(vendor.label), offered(vendor, model, report, t), t, most)
-        for index, vendor in enumerate(model.vendors)
-    ]
-    parts = (
-        element("h2", label(model.model), id=f"{name}h"),
-        _ranking(name, model, report, t),
-        *(_section(section, name, t) for section in sections if section.id == "gates"),
-        *(_chart(chart, name, t) for chart in model_charts(model, verdict, details, t)),
-        *(_section(section, name, t) for section in sections if section.id != "gates"),
-        *(
-            element("section", element("h3", title), lines(table(each, t) for each in tables), class_="card")
-            for title, tables in suite_tables(model, t)
-        ),
-        _vendors(name, vendors, t),
-    )
-    return element("section", lines(parts), class_="model", id=name, aria_labelledby=f"{name}h")
-
-
-def _ranking(name: str, model: ModelScore, report: Report, t: Texts) -> Markup:
-    search = void("input", type="search", data_filter=name, autocomplete="off", spellcheck="false")
-    bar = element(
-        "div",
-        element("h3", t("ranking")),
-        element("label", element("span", t("filter")), Markup(" "), search, class_="filter"),
-        element("output", data_shown=t("shown", n="#", all=len(model.vendors)), aria_live="polite"),
-        class_="bar",
-    )
-    rows = ranking.ranking(model, report.verdicts.get(model.model), t)
-    footnotes = map(note, ranking.footnotes(model, report, t))
-    screen = note(t("ranking_note"), "note screen")
-    return element("section", lines((bar, screen, table(rows, t, name, f"{name}r"), *footnotes)), class_="card")
-
-
-def _section(section: Section, name: str, t: Texts) -> Markup:
-    more = folded(t("more_figures", n=len(section.folded)), section.folded, t, name) if section.folded else None
-    parts = (
-        element("h3", section.title),
-        note(section.note) if section.note else None,
-        listed(section.lines),
-        *(table(each, t, name) for each in section.tables),
-        more,
-    )
-    return element("section", lines(parts), class_="card", id=f"{name}{section.id}")
-
-
-def _chart(chart: Chart, name: str, t: Texts) -> Markup:
-    parts = (
-        element("h3", chart.title),
-        note(chart.note),
-        framed(chart.picture),
-        folded(t("as_table"), [chart.table], t),
-    )
-    return element("section", lines(parts), class_="card", id=f"{name}{chart.id}")
-
-
-def _vendors(name: str, vendors: list[VendorView], t: Texts) -> Markup:
-    tools = element("div", _button(t("open_all"), data_open=name, data_other=t("close_all")), class_="tools")
-    bar = element("div", element("h3", t("vendors")), tools, class_="bar")
-    return element("section", lines((bar, *(_vendor(name, vendor, t) for vendor in vendors))), class_="card vendors")
-
-
-def _vendor(name: str, vendor: VendorView, t: Texts) -> Markup:
-    summary = element(
-        "summary",
-        vendor.icon,
-        element("strong", vendor.label),
-        badge(t) if vendor.is_baseline else None,
-        Markup(" "),
-        element("span", vendor.headline, class_="quiet"),
-    )
-    inside = (
-        note(vendor.subtitle),
-        definitions(vendor.facts),
-        table(vendor.distributions, t) if vendor.distributions.rows else None,
-        element("h4", t("examples")) if vendor.examples_note or vendor.examples else None,
-        note(vendor.examples_note) if vendor.examples_note else None,
-        *map(_example, vendor.examples),
-        element("p", element("a", t("back"), href=f"#{name}"), class_="note screen"),
-    )
-    return element(
-        "details",
-        summary,
-        element("div", lines(inside), class_="inside"),
-        class_="vendor",
-        id=f"{name}v{vendor.index}",
-        data_v=vendor.index,
-    )
-
-
-def _example(example: ExampleView) -> Markup:
-    reason = Markup(" ") + element("code", example.reason) if example.reason else None
-    where = element("span", example.where, class_="quiet")
-    summary = element("summary", example.title, reason, Markup(" "), where)
-    return element("details", summary, definitions(example.parts, "said"), class_="example")
+    return {
+        "id": f"m{position}",
+        "name": label(model.model),
+        "baseline": None if model.baseline is None else label(model.baseline),
+        "ranking": ranking.ranking(model, verdict, t),
+        "footnotes": ranking.footnotes(model, report, t),
+        "charts": model_charts(model, verdict, details, t),
+        "sections": [*latency_section(model, t), *regions_section(model, t), *judged_sections(model, verdict, t)],
+        "suites": suite_tables(model, t),
+        "vendors": [
+            vendor_view(index, vendor, model, details.get(vendor.label), offered(vendor, model, report, t), t, most)
+            for index, vendor in enumerate(model.vendors)
+        ],
+    }
 
 
 def _method(report: Report, t: Texts) -> list[str]:

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
-from vendor_verifier.reports.html.elements import written
-
 COLOURS = 8
 # Outlines around (0, 0) that differ in form and not only in size, so that colour is never the only difference.
 _SHAPES = (
@@ -33,9 +31,17 @@ _GROUPED_FROM = 1000
 
 def tag(name: str, *children: str, **attributes: object) -> Markup:
     """An element, all of it escaped; ``class_`` is ``class``, ``_`` in names ``-``, ``None`` left out."""
-    numbered = {key: short(value) if isinstance(value, float) else value for key, value in attributes.items()}
+    written = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape(_number(value))}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
     inside = "".join(escape(child) for child in children)
-    return Markup(f"<{name}{written(numbered)}>{inside}</{name}>" if inside else f"<{name}{written(numbered)}/>")  # noqa: S704
+    return Markup(f"<{name}{written}>{inside}</{name}>" if inside else f"<{name}{written}/>")  # noqa: S704
+
+
+def _number(value: object) -> str:
+    return short(value) if isinstance(value, float) else str(value)
 
 
 def short(value: float) -> str:

@@ -1,4 +1,4 @@
-"""Tables of the page as plain values: words and what to sort them by; ``pieces`` escapes and draws them."""
+"""Tables of the page as plain values: words and what to sort them by; the template escapes and draws them."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def plain_table(
 
 
 def label(text: str) -> str:
-    """A name written by a stranger, in one line without anything hidden, not yet escaped."""
+    """A name written by a stranger, in one line without anything hidden; the template escapes it."""
     return visible(text, MAX_LABEL)
 
 
