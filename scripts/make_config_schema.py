@@ -7,35 +7,25 @@ python scripts/make_config_schema.py --check    exit 1 if the file on disk is no
 from __future__ import annotations
 
 import argparse
-import inspect
 import json
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from vendor_verifier.config.fields import Kind, Rule, rules_of
-from vendor_verifier.config.shape import RESERVED, ModelSection, Price, Settings, VendorEntry
+from vendor_verifier.config.shape import RESERVED, ModelSection, Settings, VendorEntry
 
 TARGET = Path(__file__).resolve().parent.parent / "config.schema.json"
 
 
-_TYPES: Mapping[Kind, dict[str, Any]] = {
-    "text": {"type": "string"},
-    "whole number": {"type": "integer"},
-    "number": {"type": "number"},
-    "switch": {"type": "boolean"},
-    "mapping": {"additionalProperties": True, "type": "object"},
-    "texts": {"additionalProperties": {"type": "string"}, "type": "object"},
-    "list": {"items": {}, "type": "array"},
-    "anything": {},
-}
-_SIZES: Mapping[Kind, tuple[str, str]] = {"text": ("minLength", "maxLength"), "list": ("minItems", "maxItems")}
-
-
 def schema() -> dict[str, Any]:
     """The whole document: reserved keys by name, every other key a model."""
-    definitions = {part.__name__: _part(part) for part in (ModelSection, Price, Settings, VendorEntry)}
+    shapes = {kind.__name__: kind.model_json_schema(ref_template="#/$defs/{model}")
+              for kind in (Settings, VendorEntry, ModelSection)}  # fmt: skip
+    definitions: dict[str, Any] = {}
+    for name, shape in shapes.items():
+        definitions |= shape.pop("$defs", {})
+        definitions[name] = _without_titles(shape)
+    definitions = {name: _without_titles(shape) for name, shape in sorted(definitions.items())}
     definitions["ModelSection"]["properties"]["vendors"]["items"] = {"$ref": "#/$defs/VendorEntry"}
     gates: dict[str, Any] = {"type": ["array", "null"], "items": {"type": "string"}}
     definitions["ModelSection"]["properties"]["gates"] = gates
@@ -57,28 +47,12 @@ def schema() -> dict[str, Any]:
     }
 
 
-def _part(part: type) -> dict[str, Any]:
-    rules = rules_of(part)
-    required = [name for name, rule in rules.items() if rule.required]
-    return {
-        "additionalProperties": False,
-        "description": inspect.getdoc(part),
-        "properties": {name: _key(rule) for name, rule in rules.items()},
-        **({"required": required} if required else {}),
-        "type": "object",
-    }
-
-
-def _key(rule: Rule) -> dict[str, Any]:
-    if rule.keys is not None:
-        value = {"$ref": f"#/$defs/{rule.keys.__name__}"}
-    else:
-        least, most = _SIZES.get(rule.kind, ("minimum", "maximum"))
-        bounds = {most: rule.at_most, least: rule.at_least, "exclusiveMinimum": rule.above}
-        pattern = None if rule.form is None else f"^{rule.form}$"
-        known = {name: bound for name, bound in {**bounds, "pattern": pattern}.items() if bound is not None}
-        value = dict(sorted({**known, **_TYPES[rule.kind]}.items()))
-    return value if rule.required else {"anyOf": [value, {"type": "null"}], "default": None}
+def _without_titles(value: Any, *, names: bool = False) -> Any:
+    """Pydantic repeats every field's name as its title, which tells an editor nothing."""
+    if isinstance(value, dict):
+        return {key: _without_titles(item, names=key == "properties" and not names)
+                for key, item in value.items() if names or key != "title"}  # fmt: skip
+    return [_without_titles(item) for item in value] if isinstance(value, list) else value
 
 
 def main() -> int:

@@ -12,7 +12,6 @@ import pytest
 import yaml
 
 from vendor_verifier.config import load_config
-from vendor_verifier.config.fields import rules_of
 from vendor_verifier.config.shape import RESERVED, ModelSection, Settings, VendorEntry
 from vendor_verifier.errors import ConfigError
 from vendor_verifier.registry import find_vendors
@@ -31,11 +30,11 @@ def documents() -> Iterator[tuple[str, Any]]:
     """A right configuration with every key, at each place where a key may stand, set to every value."""
     for value in VALUES:
         entry = {"name": "novita", "model_id": "x"}
-        for key in (*rules_of(VendorEntry), "unknown"):
+        for key in (*VendorEntry.model_fields, "unknown"):
             yield f"entry {key}", {"m": {"vendors": [entry | {key: value}]}}
-        for key in (*rules_of(Settings), "name"):
+        for key in (*Settings.model_fields, "name"):
             yield f"defaults {key}", {"defaults": {key: value}, "m": {"vendors": [entry]}}
-        for key in (*rules_of(ModelSection), "unknown"):
+        for key in (*ModelSection.model_fields, "unknown"):
             yield f"model {key}", {"m": {"vendors": [entry]} | {key: value}}
         for key in (*RESERVED, "another model"):
             yield f"top {key}", {"m": {"vendors": [entry]}, key: value}

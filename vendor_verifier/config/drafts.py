@@ -8,7 +8,6 @@ from typing import Any
 
 from vendor_verifier.config.address import Address, AddressError, read_address
 from vendor_verifier.config.credentials import KeySource, check_headers, key_source
-from vendor_verifier.config.fields import rules_of
 from vendor_verifier.config.findings import Findings, listed, nearest
 from vendor_verifier.config.nodes import Listing, Path, Table, find, walk
 from vendor_verifier.config.secret_text import has_known_form, looks_secret, names_a_secret, shown
@@ -171,10 +170,12 @@ def _under_defaults(entry: VendorEntry, defaults: Settings) -> dict[str, Any]:
 
 def _settings(source: Settings) -> dict[str, Any]:
     """What is set; ``extra_body`` as it was written, a null inside it is meant. ``rpm`` goes by its short name."""
-    values = {name: value for name in rules_of(Settings) if (value := getattr(source, name)) is not None}
+    values = {
+        name: value for name, value in source.model_dump(exclude_none=True).items() if name in Settings.model_fields
+    }
     if "requests_per_minute" in values:
         values["rpm"] = values.pop("requests_per_minute")
-    return values
+    return values | ({"extra_body": source.extra_body} if source.extra_body is not None else {})
 
 
 def _headers(path: Path, settings: Settings) -> dict[str, tuple[Path, str]]:
@@ -184,7 +185,7 @@ def _headers(path: Path, settings: Settings) -> dict[str, tuple[Path, str]]:
 
 
 def _check_settings(path: Path, settings: Settings, findings: Findings) -> None:
-    """What the shape cannot know: wires, headers, and body keys that would change the question."""
+    """What pydantic cannot know: wires, headers, and body keys that would change the question."""
     if settings.validator is not None and settings.validator not in WIRES:
         near = nearest(settings.validator, WIRES) or f"; known are {listed(WIRES)}"
         findings.problem((*path, "validator"), f"unknown validator {shown(settings.validator)}{near}")
