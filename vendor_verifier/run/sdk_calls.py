@@ -1,7 +1,7 @@
 """Which official SDK speaks which wire, and how an answer is asked of it; imports an SDK only when one is needed.
 
 The SDKs are given our HTTP client, never retry, and get neither key nor address from the environment: what they send is
-sent, or replayed, by :mod:`vendor_verifier.run.sdk_client`.
+sent by :mod:`vendor_verifier.run.sdk_client`, or answered from a record by :mod:`vendor_verifier.run.httpx2_seam`.
 """
 
 from __future__ import annotations

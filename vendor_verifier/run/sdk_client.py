@@ -6,7 +6,7 @@ in it are the same as without an SDK. Of the SDK's own headers only those that i
 through; address, key and extra headers are the wire's, and nothing of the environment (``OPENAI_ORG_ID`` and the like)
 is sent.
 
-An SDK takes a hundred times as long over an event as the network does, so it reads an answer after its end: one answer
+An SDK takes about 100 µs over an event, far longer than the network, so it reads an answer after its end: one answer
 at a time and in slices, while the bytes of all others are stamped as they come. How long an SDK takes is nobody's
 latency; it bounds how many requests a core can carry.
 
