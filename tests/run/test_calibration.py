@@ -9,7 +9,7 @@ import time
 import pytest
 
 from vendor_verifier.run import calibration
-from vendor_verifier.run.calibration import calibrate
+from vendor_verifier.run.calibration import ENOUGH, calibrate
 from vendor_verifier.run.clients import Client
 from vendor_verifier.run.fast_transport import FastTransport
 from vendor_verifier.values.exchange import Exchange
@@ -30,6 +30,14 @@ def test_the_floor_of_the_fast_transport_is_small() -> None:
     assert found.ttft_error_ms.p50 < 10
     assert found.gap_error_ms.p50 is not None
     assert found.gap_error_ms.p50 < 5
+
+
+def test_many_streams_end_when_they_have_shown_enough() -> None:
+    """A hundred streams give the floor by two answers each, not by all they can give in a second."""
+    found = calibrate("direct", "fast", 100)
+    assert found.reason is None
+    assert found.ttft_error_ms is not None
+    assert found.ttft_error_ms.n == ENOUGH
 
 
 class _Busy(FastTransport):

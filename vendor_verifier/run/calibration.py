@@ -1,4 +1,4 @@
-"""Measures what the harness itself adds to a latency: a second of loopback streams whose true times are known.
+"""Measures what the harness itself adds to a latency: at most a second of loopback streams whose true times are known.
 
 The transport and the reader are those of the run, in as many streams as the run keeps in flight; the server is a
 process of its own (:mod:`vendor_verifier.run.calibration_server`). It times no vendor and corrects no number: the floor
@@ -15,6 +15,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
 from subprocess import DEVNULL
 
 import anyio
@@ -30,9 +31,12 @@ from vendor_verifier.wire.openai_chat import OpenAIChat
 from vendor_verifier.wire.progress import ProgressMeter
 
 SECONDS = 1.0
+# Answers after which the floor is known well enough; with many streams that takes half a second.
+ENOUGH = 200
 # More streams than this would measure this machine's other processes rather than the harness.
 MOST_IN_FLIGHT = 100
 _PATIENCE_S = 10.0
+_SERVER = Path(__file__).with_name("calibration_server.py")
 # Nothing arrives before it was sent.
 _CLOCKS_AGREE_MS = 1.0
 _LIMITS = Limits(total_s=5.0, connect_s=5.0, first_token_s=5.0, idle_s=5.0)
@@ -53,8 +57,9 @@ class Calibration:
 
 @dataclass(slots=True)
 class _Errors:
-    """What has been measured so far, ms."""
+    """What has been measured so far, ms, by ``asked`` answers that were begun."""
 
+    asked: int = 0
     ttft: list[float] = field(default_factory=list)
     gaps: list[float] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
@@ -84,7 +89,8 @@ def calibrate(
 
 
 async def _with_server(use: Callable[[int], Awaitable[Calibration]], streams: int) -> Calibration:
-    command = [sys.executable, "-P", "-m", "vendor_verifier.run.calibration_server"]
+    # Nothing but the standard library, so that it is up at once.
+    command = [sys.executable, "-I", "-S", str(_SERVER)]
     with anyio.move_on_after(_PATIENCE_S):
         async with await anyio.open_process(command, stdin=DEVNULL, stderr=DEVNULL) as server:
             try:
@@ -96,14 +102,15 @@ async def _with_server(use: Callable[[int], Awaitable[Calibration]], streams: in
 
 
 async def measure(client: Client, port: int, streams: int, seconds: float) -> Calibration:
-    """Keep ``streams`` answers of the server at ``port`` under way for so long; hold their times against its stamps."""
+    """Keep ``streams`` answers of the server at ``port`` under way for so long, or until there were ``ENOUGH``; hold
+    their times against its stamps."""
     errors, began_s = _Errors(), time.perf_counter()
 
     async def one_after_the_other() -> None:
         # The first answer waits for all the connections to be opened, which no run does at one moment.
         await _ask(client, port, _Errors())
         await _ask(client, port, errors)
-        while time.perf_counter() < began_s + seconds:
+        while time.perf_counter() < began_s + seconds and errors.asked < ENOUGH:
             await _ask(client, port, errors)
 
     async with anyio.create_task_group() as group:
@@ -113,6 +120,7 @@ async def measure(client: Client, port: int, streams: int, seconds: float) -> Ca
 
 
 async def _ask(client: Client, port: int, errors: _Errors) -> None:
+    errors.asked += 1
     wire = _WIRE
     request = wire.request(_TURN, Endpoint(f"http://127.0.0.1:{port}/v1", "calibration"))
     meter = ProgressMeter(wire.reader())

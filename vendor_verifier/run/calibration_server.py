@@ -9,7 +9,6 @@ It prints its port, and ends by itself.
 
 from __future__ import annotations
 
-import re
 import selectors
 import socket
 import sys
@@ -22,7 +21,7 @@ TTFT_S = 0.06
 GAP_S = 0.01
 # Whoever started it may have been killed.
 _LONGEST_S = 30.0
-_LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
+_LENGTH = b"\r\ncontent-length:"
 _HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 _CHOICE = '{"id":"%d","object":"chat.completion.chunk","model":"calibration","choices":[{"index":0,%s}]}'
 _PIECE = '"delta":{"content":"%d "},"finish_reason":null'
@@ -44,8 +43,8 @@ class _Line:
         now_ns = time.perf_counter_ns()
         self._read += data
         head, end, body = self._read.partition(b"\r\n\r\n")
-        length = _LENGTH.search(head)
-        if not end or len(body) < (int(length[1]) if length else 0):
+        _, _, length = head.lower().partition(_LENGTH)
+        if not end or len(body) < int(length.partition(b"\r\n")[0] or 0):
             return False
         self._read, self._asked_ns, self._left = b"", now_ns, PIECES
         return True
