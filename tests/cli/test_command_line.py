@@ -83,14 +83,31 @@ def test_help_costs_little_start_up() -> None:
     assert cpu_s < 0.5
 
 
-def test_neither_pandas_nor_an_sdk_is_imported_for_a_run() -> None:
-    """The hot path carries no heavy library: importing the whole main job leaves them out."""
-    code = (
-        "import sys, vendor_verifier.cli.main_job;"
-        "print([m for m in ('pandas', 'numpy', 'openai', 'anthropic', 'jinja2') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
-    assert done.stdout.strip() == "[]"
+def test_a_run_loads_no_heavy_library_before_it_has_sent(tmp_path: Path) -> None:
+    """What plans, sends and records does without statistics, templates, price lists and other people's HTTP."""
+    vendor = {"name": "mine", "model_id": "m", "url": "http://127.0.0.1:9/v1", "validator": "openai"}
+    (tmp_path / "config.yaml").write_text(json.dumps({"m": {"vendors": [vendor]}}))
+    code = """
+import sys
+from vendor_verifier.cli.main import main
+from vendor_verifier.pipeline import running
+
+def stop(folder):
+    print(*sys.modules)
+    raise SystemExit(0)
+
+running.score_folder = stop
+main("-n 1 --retries 0 --no-calibration --no-history -q -o run".split())
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False,
+    )  # fmt: skip
+    loaded = set(done.stdout.split())
+    assert "vendor_verifier.run.fast_transport" in loaded, done.stderr
+    assert (tmp_path / "run" / "records.jsonl").stat().st_size > 0
+    heavy = {"numpy", "pandas", "scipy", "jinja2", "rich", "genai_prices", "httpx2", "openai", "anthropic", "dask"}
+    assert loaded & (heavy | {"transformers", "distributed", "dotenv"}) == set()
 
 
 def test_version_is_the_package_s(capsys: pytest.CaptureFixture[str]) -> None:

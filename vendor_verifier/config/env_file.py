@@ -12,8 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dotenv.parser import parse_stream
-
 from vendor_verifier.config.secret_text import is_placeholder
 from vendor_verifier.config.yaml_source import MAX_BYTES, SourceError
 from vendor_verifier.errors import Problem
@@ -81,6 +79,9 @@ def read_limited(path: Path) -> str:
 
 def _parse(text: str) -> tuple[dict[str, str], list[int]]:
     """Values by name, and the lines that are none. The parser is the one behind ``dotenv_values``, which only logs."""
+    # For those who have such a file.
+    from dotenv.parser import parse_stream
+
     values: dict[str, str] = {}
     bad_lines: list[int] = []
     for binding in parse_stream(io.StringIO(text)):
