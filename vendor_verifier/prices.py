@@ -11,8 +11,8 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
-from vendor_verifier.config.address import is_loopback
 from vendor_verifier.errors import UsageError
+from vendor_verifier.loopback import is_loopback
 from vendor_verifier.shipped import shipped
 from vendor_verifier.values.judgement import Price
 from vendor_verifier.values.plan import Entry

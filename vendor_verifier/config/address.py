@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit
+
+from vendor_verifier.loopback import is_loopback
 
 _HOST = re.compile(r"[A-Za-z0-9._:%-]+")
 _PERSONA = re.compile(r"sim://([a-z][a-z0-9-]{0,40})")
@@ -65,13 +66,3 @@ def _split(url: str) -> tuple[SplitResult, int | None]:
     if "?" in url or "#" in url:
         raise AddressError("holds a `?query` or `#fragment`; give the base only, as in https://api.example.com/v1")
     return parts, port
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host's name or address is this machine."""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False

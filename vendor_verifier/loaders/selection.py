@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.suites.mcp_toolbench import CALL_TYPES
+from vendor_verifier.suites.task_filters import CALL_TYPES
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.samples import ChosenSamples, Samples, listed
 

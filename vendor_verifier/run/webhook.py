@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from concurrent.futures import Future
 from dataclasses import dataclass
-from ipaddress import ip_address
 from threading import Thread
 from urllib.parse import urlsplit
 
@@ -14,6 +13,7 @@ import httpx2
 
 from vendor_verifier import __version__
 from vendor_verifier.errors import UsageError
+from vendor_verifier.loopback import is_loopback
 from vendor_verifier.run.foreign_logs import HTTP_LOGGERS, silence
 
 TOTAL_S = 10.0
@@ -48,7 +48,7 @@ def read_webhook(address: str, name: str) -> Webhook:
         raise UsageError(f"{name} is no web address; expected https://…")
     if "@" in parts.netloc:
         raise UsageError(f"{name} holds a user name or password before the host; a webhook has none")
-    if parts.scheme != "https" and not (parts.scheme == "http" and _is_loopback(host)):
+    if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(host)):
         raise UsageError(f"{name} must begin with https:// (or http:// on loopback)")
     return Webhook(address, f"{parts.scheme}://{host}{port}", host == "hooks.slack.com")
 
@@ -82,12 +82,3 @@ def _send(webhook: Webhook, document: bytes, total_s: float, sent: Future[int]) 
     except Exception as error:  # noqa: BLE001 - handed over to who asked
         if not sent.done():
             sent.set_exception(error)
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -21,9 +21,7 @@ from vendor_verifier.suites.compat import mcp_toolbench as compat
 from vendor_verifier.suites.extract_calls import extract_calls
 from vendor_verifier.suites.hearing import Heard
 from vendor_verifier.suites.pairing import pair_calls
-from vendor_verifier.suites.task_filters import Mode, first, has_id, has_tags, is_compat, lowered, several
-
-CALL_TYPES = {"easy": "single", "single": "single", "hard": "multi", "multi": "multi", "medium": "multi"}
+from vendor_verifier.suites.task_filters import CALL_TYPES, Mode, first, has_id, has_tags, is_compat, lowered, several
 
 
 def evaluate(task: dict[str, Any], solution: str, *, mode: Mode = "strict") -> dict[str, Any]:

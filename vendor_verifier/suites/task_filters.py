@@ -8,6 +8,8 @@ from typing import Any, Literal
 from vendor_verifier.errors import UsageError
 
 Mode = Literal["strict", "compat"]
+# What a level asks for in a data set that tells rows apart by the number of their calls.
+CALL_TYPES = {"easy": "single", "single": "single", "hard": "multi", "multi": "multi", "medium": "multi"}
 
 
 def is_compat(mode: str) -> bool:
