@@ -7,6 +7,7 @@ from vendor_verifier.values.event import Usage
 from vendor_verifier.values.record import Attempt, Record, Response, Timing, TurnRecord
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.samples import listed
 
 ENTRIES = {("m", label): {"model": "m", "label": label, "model_id": "m"} for label in ("a", "b")}
 SAMPLES = [Sample(name, Turn(({"role": "user", "content": name},))) for name in ("s1", "s2", "s3", "s4")]
@@ -21,16 +22,16 @@ def record(label: str, sample: str, second: int, *, repetition: int = 0, cached:
 
 def test_samples_are_ordered_by_when_they_were_first_sent_to_anybody() -> None:
     """Neighbours in time stand together, whatever the data set's order; what was never sent goes last."""
-    audits = Audits(ENTRIES, {("trigger", sample.id): sample for sample in SAMPLES})
+    audits = Audits(ENTRIES, {"trigger": listed(SAMPLES)})
     for label, sample, second in (("a", "s1", 30), ("a", "s3", 10), ("b", "s1", 40), ("b", "s4", 5), ("a", "s4", 20)):
         audits.take(record(label, sample, second))
-    [ordered] = audits.in_sending_order({"trigger": SAMPLES}).values()
+    [ordered] = audits.in_sending_order().values()
     assert [sample.id for sample in ordered] == ["s4", "s3", "s1", "s2"]
 
 
 def test_only_prompts_that_were_sent_once_count_as_claims() -> None:
     """What was asked twice may well be cached."""
-    audits = Audits(ENTRIES, {("trigger", sample.id): sample for sample in SAMPLES})
+    audits = Audits(ENTRIES, {"trigger": listed(SAMPLES)})
     for each in (
         record("a", "s1", 1, cached=90),
         record("a", "s2", 2, cached=90),

@@ -68,11 +68,11 @@ _SHARES: tuple[_Share, ...] = (
 
 def behaviour_findings(label: str, own: Columns, baseline: Columns | None) -> tuple[Finding, ...]:
     """What the vendor's own rows show; ``baseline``: the baseline's, ``None`` for itself or where there is none."""
-    rows = [(sample, facts) for (_, sample, _), facts in own.rows.items()]
+    rows = [(sample, facts) for (_, sample, _), facts, _ in own.rows.entries()]
     silent = _nothing_answered(label, rows)
     if silent is not None:
         return (silent,)
-    reference = [] if baseline is None else list(baseline.rows.values())
+    reference = [] if baseline is None else list(baseline.rows.shared())
     found = (_share(label, each, rows, reference) for each in _SHARES)
     return tuple(finding for finding in found if finding is not None)
 
@@ -183,8 +183,10 @@ def _calls_unlike(label: str, gap: Gap) -> Finding:
 
 
 def _invalid(label: str, own: Columns, found: Difference) -> Finding:
-    kinds: Counter[str] = Counter(name for facts in own.rows.values() for name in facts.classes if name in _INVALID)
-    worst = [sample for (_, sample, _), facts in own.rows.items() if any(name in _INVALID for name in facts.classes)]
+    kinds: Counter[str] = Counter(name for facts in own.rows.shared() for name in facts.classes if name in _INVALID)
+    worst = [
+        sample for (_, sample, _), facts, _ in own.rows.entries() if any(name in _INVALID for name in facts.classes)
+    ]
     shown = ", ".join(f"{kind} {count}" for kind, count in kinds.most_common())
     said = f"breaks the schema in {100 * found.value:.1f} points more of its calls than the baseline: {shown}"
     evidence = {"difference": found.value, "low": found.low, "high": found.high, **kinds}
@@ -210,5 +212,5 @@ def _slow(
 
 
 def _clock_is_good(columns: Columns) -> bool:
-    stalled = sum(not _CLOCK_TROUBLE.isdisjoint(facts.anomalies) for facts in columns.rows.values())
+    stalled = sum(not _CLOCK_TROUBLE.isdisjoint(facts.anomalies) for facts in columns.rows.shared())
     return stalled <= _MOST_STALLED * len(columns.rows)

@@ -19,7 +19,7 @@ from typing import get_args
 
 from vendor_verifier.compare.columns import Columns
 from vendor_verifier.compare.facts import NOT_CHARGED
-from vendor_verifier.compare.trials import Unit
+from vendor_verifier.compare.ratios import Unit
 from vendor_verifier.values.judgement import BlameCounts, Cause
 from vendor_verifier.values.record import Phase
 from vendor_verifier.values.score import CallClass
@@ -55,7 +55,7 @@ def outcomes_of(columns: Columns, suite: str = "trigger") -> dict[Unit, Outcome]
             classes=facts.classes,
             defective="refused_defective_sample" in facts.anomalies or "schema_unusable" in facts.classes,
         )
-        for (name, sample, repetition), facts in columns.rows.items()
+        for (name, sample, repetition), facts, _ in columns.rows.entries()
         if name == suite
     }
 

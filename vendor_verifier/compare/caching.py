@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from vendor_verifier.values.judgement import Finding
 from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.samples import listed
 
 LEAST_CLAIMS = 5
 # Characters do not become tokens evenly, and templates add some tokens of their own before the prompt.
@@ -24,7 +25,7 @@ def shared_beginnings(samples: Sequence[Sample]) -> dict[str, float]:
     Templates put tools before or after the first message: the order that shares more counts. Sorted texts share most
     with a neighbour.
     """
-    shares = dict.fromkeys((sample.id for sample in samples), 0.0)
+    shares = dict.fromkeys(listed(samples).ids, 0.0)
     for tools_first in (True, False):
         texts = sorted((_text(sample, tools_first=tools_first), sample.id) for sample in samples)
         for (one, first), (other, second) in pairwise(texts):

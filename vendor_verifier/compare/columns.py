@@ -9,6 +9,7 @@ from operator import attrgetter
 
 from vendor_verifier.compare.facts import Facts
 from vendor_verifier.compare.routing import same_provider
+from vendor_verifier.compare.rows import Key, Rows
 from vendor_verifier.metrics import METRICS
 from vendor_verifier.metrics.distribution import distribution
 from vendor_verifier.metrics.gaps import ICL, Gaps, merged
@@ -17,8 +18,6 @@ from vendor_verifier.metrics.schema_accuracy import response_validity, schema_co
 from vendor_verifier.metrics.tps import pooled_tps
 from vendor_verifier.values.record import supersedes
 from vendor_verifier.values.score import Decision, Distribution, SchemaCounts, SchemaPolicy
-
-_COLUMN = {metric.name: position for position, metric in enumerate(METRICS)}
 
 
 @dataclass(slots=True)
@@ -29,14 +28,14 @@ class Columns:
     ``gaps`` are by the provider that served them, as far as it is known.
     """
 
-    rows: dict[tuple[str, str, int], Facts] = field(default_factory=dict)
-    misrouted: set[tuple[str, str, int]] = field(default_factory=set)
+    rows: Rows = field(default_factory=Rows)
+    misrouted: set[Key] = field(default_factory=set)
     gaps: dict[str | None, Gaps] = field(default_factory=dict)
 
     def add(self, sample: str, repetition: int, facts: Facts, gaps: Sequence[int] = ()) -> None:
         """Keep ``facts`` unless what is known under the key stands; ``gaps`` are a success's, ns."""
         key = (facts.suite, sample, repetition)
-        known = self.rows.get(key)
+        known = self.rows.shared_at(key)
         if known is None or supersedes(facts, known):
             self.rows[key] = facts
             # Nothing replaces a success, so what is counted here never has to be taken back.
@@ -48,20 +47,24 @@ class Columns:
 
         If one name that is not the pin's served every row, it is taken for a spelling nobody told us, and only named.
         """
-        served = {facts.served_provider for facts in self.rows.values() if facts.served_provider}
+        served = {facts.served_provider for facts in self.rows.shared() if facts.served_provider}
         others = {name for name in served if not same_provider(pin, name)}
         if not others or (served == others and len(others) == 1):
             return next(iter(others), None)
-        self.misrouted = {key for key, facts in self.rows.items() if facts.served_provider in others}
+        self.misrouted = {key for key, facts, _ in self.rows.entries() if facts.served_provider in others}
         for key in self.misrouted:
             del self.rows[key]
         for name in others:
             self.gaps.pop(name, None)
         return ", ".join(sorted(others))
 
+    def knows(self, key: Key) -> bool:
+        """Whether there is a record, the vendor's own or not."""
+        return key in self.rows or key in self.misrouted
+
     def of_suite(self, suite: str) -> list[Facts]:
-        """The rows of one evaluation."""
-        return [facts for facts in self.rows.values() if facts.suite == suite]
+        """The rows of one evaluation, without their numbers."""
+        return [facts for facts in self.rows.shared() if facts.suite == suite]
 
     def run(self, suite: str, repetition: int, missing: Iterable[str] = ()) -> dict[str, Decision]:
         """Decisions of one repetition of a suite by sample id, without what is not charged.
@@ -70,17 +73,15 @@ class Columns:
         """
         decided: dict[str, Decision] = {
             sample: facts.decision
-            for (name, sample, number), facts in self.rows.items()
+            for (name, sample, number), facts, _ in self.rows.entries()
             if name == suite and number == repetition and facts.charged
         }
-        known = self.rows.keys() | self.misrouted
-        lost = [sample for sample in missing if (suite, sample, repetition) not in known]
+        lost = [sample for sample in missing if not self.knows((suite, sample, repetition))]
         return {**decided, **dict.fromkeys(lost, "undecided")}
 
     def values(self, metric: str) -> list[float]:
         """What was measured of one of ``METRICS``."""
-        column = (facts.values[_COLUMN[metric]] for facts in self.rows.values())
-        return [value for value in column if value is not None]
+        return self.rows.column(metric).known(self.rows.places())
 
     def distributions(self) -> dict[str, Distribution]:
         """All of ``METRICS`` but ``success``, whose share is the success rate; and the gaps between pieces.
@@ -93,30 +94,30 @@ class Columns:
 
     def tally(self, fact: str) -> dict[str, int]:
         """How often each value of a text column occurs, most frequent first."""
-        return _by_frequency(filter(None, map(attrgetter(fact), self.rows.values())))
+        return _by_frequency(filter(None, map(attrgetter(fact), self.rows.shared())))
 
     def anomalies(self) -> dict[str, int]:
         """In how many records each anomaly was noticed."""
-        return _by_frequency(name for facts in self.rows.values() for name in facts.anomalies)
+        return _by_frequency(name for facts in self.rows.shared() for name in facts.anomalies)
 
     def schema(self, policy: SchemaPolicy) -> SchemaCounts:
-        return schema_counts((facts.classes for facts in self.rows.values()), policy)
+        return schema_counts((facts.classes for facts in self.rows.shared()), policy)
 
     def judged_responses(self, policy: SchemaPolicy) -> int:
         """Responses with at least one call that counts under ``policy``."""
-        return sum(response_validity(facts.classes, policy) is not None for facts in self.rows.values())
+        return sum(response_validity(facts.classes, policy) is not None for facts in self.rows.shared())
 
     def tps(self) -> float | None:
         """Σ tokens ÷ Σ decoding seconds."""
-        return pooled_tps(facts.decoding for facts in self.rows.values() if facts.decoding is not None)
+        return pooled_tps(filter(None, map(self.rows.decoding.at, self.rows.places())))
 
     def e2e_tps(self) -> float | None:
         """Σ tokens ÷ Σ seconds from sending to the last token."""
-        return pooled_tps(facts.delivery for facts in self.rows.values() if facts.delivery is not None)
+        return pooled_tps(filter(None, map(self.rows.delivery.at, self.rows.places())))
 
     def count(self, fact: str) -> int:
         """The sum of a number or truth column."""
-        return sum(map(attrgetter(fact), self.rows.values()))
+        return sum(map(attrgetter(fact), self.rows.shared()))
 
     def asked(self, planned: int, *, complete: bool) -> int:
         """What success is divided by: all that was planned, or recorded if the run was interrupted; charged only."""

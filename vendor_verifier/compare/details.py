@@ -29,6 +29,7 @@ from vendor_verifier.values.details import (
 )
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.samples import Samples, listed, sample_in
 from vendor_verifier.values.score import CallVerdict, Decision, EntryInfo, PlayedTask, Score
 
 _TRIGGER = "trigger"
@@ -106,7 +107,7 @@ class Gathering:
 
     entries: Mapping[tuple[str, str], _Entry]
     baselines: Mapping[str, str]
-    samples: Mapping[tuple[str, str], Sample]
+    samples: Mapping[str, Samples]
     suites: Mapping[str, Suite]
     repeats: Mapping[tuple[str, str], int]
     said: dict[str, dict[_Question, _Said]] = field(default_factory=dict)
@@ -117,7 +118,7 @@ class Gathering:
         """Everything that one record contributes; nothing if it does not belong to the plan."""
         entry = self.entries.get((record.model, record.label))
         most = self.repeats.get((record.model, record.label), 0)
-        sample = self.samples.get((record.suite, record.sample))
+        sample = sample_in(self.samples, record.suite, record.sample)
         suite = self.suites.get(record.suite)
         if entry is None or sample is None or suite is None or not 0 <= record.repetition < most:
             return
@@ -236,7 +237,7 @@ def gather_details(
     return Gathering(
         entries={(entry.model, entry.label): _Entry() for entry in entries},
         baselines=baselines,
-        samples={(task.suite, sample.id): sample for task in tasks if not task.apart for sample in task.samples},
+        samples={task.suite: listed(task.samples) for task in tasks if not task.apart},
         suites=suites,
         repeats={(entry.model, entry.label): repeat if entry.repeat is None else entry.repeat for entry in entries},
         look=look or Look(),

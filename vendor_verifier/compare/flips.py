@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from vendor_verifier.compare.trials import Part, Trials
+from vendor_verifier.compare.ratios import Part
+from vendor_verifier.compare.trials import Trials
 from vendor_verifier.values.comparison import Flip, SettingChange
 
 _SHOWN = 200

@@ -20,14 +20,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from vendor_verifier.compare.columns import Columns
-from vendor_verifier.compare.facts import Facts
 from vendor_verifier.compare.thresholds import REQUEST_METRICS, meets
-from vendor_verifier.metrics import METRICS
 from vendor_verifier.values.judgement import Threshold
 from vendor_verifier.values.record import Attempt, Record
 from vendor_verifier.values.score import Goodput, Report, VendorScore
-
-_POSITION = {metric.name: position for position, metric in enumerate(METRICS)}
 
 
 @dataclass(slots=True)
@@ -60,11 +56,12 @@ def goodput(columns: Columns, slos: Sequence[Threshold], *, asked: int, seconds:
     """
     kept = dict.fromkeys(map(str, slos), 0)
     good = unmeasured = failed = 0
-    for facts in columns.rows.values():
+    held = [(slo, columns.rows.column(REQUEST_METRICS[slo.metric])) for slo in slos]
+    for _, facts, place in columns.rows.entries():
         if not facts.succeeded:
             failed += facts.charged
             continue
-        verdicts = [meets(slo, _value(facts, slo)) for slo in slos]
+        verdicts = [meets(slo, column.at(place)) for slo, column in held]
         for name, verdict in zip(kept, verdicts, strict=True):
             kept[name] += verdict is True
         good += all(verdicts)
@@ -93,10 +90,6 @@ def with_goodput(
 
     models = (replace(each, vendors=tuple(of(each.model, one) for one in each.vendors)) for each in report.models)
     return replace(report, models=tuple(models))
-
-
-def _value(facts: Facts, slo: Threshold) -> float | None:
-    return facts.values[_POSITION[REQUEST_METRICS[slo.metric]]]
 
 
 def _span(attempt: Attempt) -> tuple[float, float] | None:

@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from vendor_verifier.compare.trials import Part, Unit
+from vendor_verifier.compare.ratios import RatioColumn, Unit, Units
 from vendor_verifier.metrics.usage import reported_usage
 from vendor_verifier.values.event import Usage
 from vendor_verifier.values.judgement import Money, Price
@@ -121,7 +121,7 @@ def money(
 
 def cost_ratios(
     attempts: Sequence[BilledAttempt], price: Price, asked: Iterable[Unit], valid_calls: dict[Unit, int]
-) -> dict[str, dict[Unit, Part]]:
+) -> dict[str, RatioColumn]:
     """The cost metrics as ratios of sums by unit, to join ``Trials.ratios``, so that they get intervals too.
 
     Units with an attempt that cannot be priced are left out of both: a partial sum would flatter.
@@ -135,10 +135,17 @@ def cost_ratios(
         elif attempt.unit in known:
             known[attempt.unit] += ours
             wasted[attempt.unit] = wasted.get(attempt.unit, 0.0) + (0.0 if attempt.useful else ours)
+    units = Units()
+    each_cost, each_waste, by_call = (RatioColumn(units) for _ in range(3))
+    for unit, cost in known.items():
+        place = units.place_of(unit)
+        each_cost.add(place, 1000 * cost, 1.0)
+        each_waste.add(place, 1000 * wasted.get(unit, 0.0), 1.0)
+        by_call.add(place, cost, float(valid_calls.get(unit, 0)))
     return {
-        "cost_per_1000_requests_usd": {unit: (1000 * cost, 1.0) for unit, cost in known.items()},
-        "wasted_per_1000_requests_usd": {unit: (1000 * wasted.get(unit, 0.0), 1.0) for unit in known},
-        "cost_per_valid_call_usd": {unit: (cost, float(valid_calls.get(unit, 0))) for unit, cost in known.items()},
+        "cost_per_1000_requests_usd": each_cost,
+        "wasted_per_1000_requests_usd": each_waste,
+        "cost_per_valid_call_usd": by_call,
     }
 
 

@@ -7,11 +7,13 @@ numerator 2·TP, denominator 2·TP + FP + FN.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from vendor_verifier.compare.trials import Part, Trials, Unit
+from vendor_verifier.compare.ratios import Part, Unit
+from vendor_verifier.compare.trials import Trials
 from vendor_verifier.compare.trigger_f1 import Run, cell
 from vendor_verifier.values.score import BaselineF1, Undecided
 
@@ -97,6 +99,7 @@ def build_panel(
         raise ValueError("labels and samples must be unique")
     by_label = {each.label: each for each in trials}
     expected = by_label[baseline].runs if baseline in by_label else ()
+    places = {name: place for place, name in enumerate(samples)}
     cells: dict[tuple[str, str], tuple[Component, ...]] = {}
     for each in trials:
         for metric in metrics:
@@ -105,7 +108,7 @@ def build_panel(
                 fixed = own and baseline_f1 == "fixed"
                 parts = _fixed(each.runs, samples) if fixed else _f1(expected, each.runs, samples, undecided, own=own)
             else:
-                parts = _ratio(each.ratios.get(metric, {}), samples)
+                parts = _ratio(each.ratios.get(metric, {}), places)
             if any(part.value is not None for part in parts):
                 cells[each.label, metric] = parts
     return Panel(tuple(samples), labels, tuple(metrics), cells)
@@ -126,13 +129,17 @@ def _fixed(runs: Sequence[Run], samples: Sequence[str]) -> tuple[Component, ...]
     return (_component([(1.0, 1.0)] * len(samples)),) if decided else ()
 
 
-def _ratio(column: Mapping[Unit, Part], samples: Sequence[str]) -> tuple[Component, ...]:
+def _ratio(column: Mapping[Unit, Part], places: Mapping[str, int]) -> tuple[Component, ...]:
     """The sum over repetitions, so that a sample stays one unit."""
-    sums = dict.fromkeys(samples, _NOTHING)
-    for (name, _), part in column.items():
-        if name in sums:
-            sums[name] = (sums[name][0] + part[0], sums[name][1] + part[1])
-    return (_component([sums[name] for name in samples]),)
+    import numpy as np
+
+    numerators, denominators = (array("d", bytes(8 * len(places))) for _ in range(2))
+    for (name, _), (numerator, denominator) in column.items():
+        place = places.get(name)
+        if place is not None:
+            numerators[place] += numerator
+            denominators[place] += denominator
+    return (Component(np.array(numerators), np.array(denominators)),)
 
 
 def _component(parts: Sequence[Part]) -> Component:

@@ -11,36 +11,30 @@ from collections.abc import Iterable
 
 from vendor_verifier.compare.columns import Columns
 from vendor_verifier.compare.facts import Facts
-from vendor_verifier.metrics import METRICS
 from vendor_verifier.metrics.distribution import distribution
-from vendor_verifier.values.score import Distribution, RegionScore
-
-_COLUMN = {metric.name: position for position, metric in enumerate(METRICS)}
+from vendor_verifier.values.score import RegionScore
 
 
 def regions_of(columns: Columns) -> tuple[RegionScore, ...]:
     """By name, those that named none last; empty where nobody named any."""
-    found: dict[str | None, list[Facts]] = {}
-    for facts in columns.rows.values():
-        found.setdefault(facts.region, []).append(facts)
+    found: dict[str | None, list[tuple[Facts, int]]] = {}
+    for _, facts, place in columns.rows.entries():
+        found.setdefault(facts.region, []).append((facts, place))
     if not any(found):
         return ()
-    return tuple(_region(name, found[name]) for name in sorted(found, key=lambda name: (name is None, name or "")))
+    names = sorted(found, key=lambda name: (name is None, name or ""))
+    return tuple(_region(columns, name, found[name]) for name in names)
 
 
-def _region(name: str | None, rows: Iterable[Facts]) -> RegionScore:
-    charged = [facts for facts in rows if facts.charged]
-    succeeded = sum(facts.succeeded for facts in charged)
+def _region(columns: Columns, name: str | None, rows: Iterable[tuple[Facts, int]]) -> RegionScore:
+    charged = [(facts, place) for facts, place in rows if facts.charged]
+    places = [place for _, place in charged]
+    succeeded = sum(facts.succeeded for facts, _ in charged)
     return RegionScore(
         region=name,
         asked=len(charged),
         succeeded=succeeded,
         success_rate=succeeded / len(charged) if charged else None,
-        ttft_ms=_spread(charged, "ttft_ms"),
-        e2e_ms=_spread(charged, "e2e_ms"),
+        ttft_ms=distribution(columns.rows.column("ttft_ms").known(places)),
+        e2e_ms=distribution(columns.rows.column("e2e_ms").known(places)),
     )
-
-
-def _spread(rows: Iterable[Facts], metric: str) -> Distribution:
-    values = (facts.values[_COLUMN[metric]] for facts in rows)
-    return distribution([value for value in values if value is not None])

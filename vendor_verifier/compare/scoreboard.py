@@ -39,6 +39,7 @@ from vendor_verifier.suites.schema import dataset_defects, schema_defects
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.samples import listed, sample_in
 from vendor_verifier.values.score import (
     EntryInfo,
     ModelScore,
@@ -100,7 +101,7 @@ class _Board:
     def triggers(self) -> tuple[str, ...]:
         """Samples of the suite that F1 is taken over."""
         task = self.tasks.get(TRIGGER)
-        return tuple(sample.id for sample in task.samples) if task else ()
+        return tuple(listed(task.samples).ids) if task else ()
 
     def runs(self, entry: EntryInfo) -> list[Run]:
         """Trigger decisions of the entry, one mapping per repetition."""
@@ -175,7 +176,7 @@ def score_run(
         samples=sum(len(task.samples) for task in tasks),
         repeat=repeat,
         complete=board.complete,
-        dataset=_dataset([sample for task in tasks for sample in task.samples], dataset),
+        dataset=_dataset((sample for task in tasks for sample in task.samples), dataset),
         warnings=(*warnings, *doubts, *outside),
         manifest=manifest or {},
     )
@@ -194,16 +195,15 @@ def _standings(board: _Board) -> tuple[tuple[ModelScore, ...], list[str]]:
 
 def _collect(board: _Board, suites: Mapping[str, Suite], records: Iterable[Record], look: Look) -> int:
     """Fill the board's columns; the number of records that do not belong to the plan."""
-    samples = {(task.suite, sample.id): sample for task in board.tasks.values() for sample in task.samples}
+    asked = {task.suite: listed(task.samples) for task in board.tasks.values()}
     trigger = suites.get(TRIGGER)
     checkers = trigger.checkers if isinstance(trigger, TriggerSuite) else KeptCheckers()
-    defective = {sample.id for sample in samples.values() if schema_defects(sample, checkers(sample))}
     repeats = {(entry.model, entry.label): board.repeat_of(entry) for entry in board.entries}
     ignored = 0
     for record in records:
         columns = board.columns.get((record.model, record.label))
         most = repeats.get((record.model, record.label), 0)
-        sample = samples.get((record.suite, record.sample))
+        sample = sample_in(asked, record.suite, record.sample)
         suite = suites.get(record.suite)
         if columns is None or sample is None or suite is None or not 0 <= record.repetition < most:
             ignored += 1
@@ -211,8 +211,10 @@ def _collect(board: _Board, suites: Mapping[str, Suite], records: Iterable[Recor
         if board.tasks[record.suite].apart:
             board.features[record.model, record.label].add(record, suite, sample)
             continue
-        facts = facts_of(record, suite, sample, defective=sample.id in defective, look=look)
-        columns.add(record.sample, record.repetition, facts, gaps_ns(record))
+        # Only a refusal is explained by it.
+        defective = not record.succeeded and bool(schema_defects(sample, checkers(sample)))
+        facts = facts_of(record, suite, sample, defective=defective, look=look)
+        columns.add(sample.id, record.repetition, facts, gaps_ns(record))
     return ignored
 
 

@@ -5,21 +5,18 @@ It judges nothing. F1 needs the baseline's decisions too and therefore stands ap
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from vendor_verifier.compare.columns import Columns
-from vendor_verifier.compare.facts import Facts
+from vendor_verifier.compare.ratios import Part, RatioColumn, Unit, Units
 from vendor_verifier.compare.repetitions import compared
 from vendor_verifier.compare.trigger_f1 import Run
 from vendor_verifier.metrics import METRICS
 from vendor_verifier.metrics.schema_accuracy import call_validity
 from vendor_verifier.values.score import SchemaPolicy
 
-Unit = tuple[str, int]
-Part = tuple[float, float]
 TRIGGER = "trigger"
-_POSITION = {metric.name: position for position, metric in enumerate(METRICS)}
 # Metric → the column it is the mean of; speeds are ratios of sums and stand below.
 MEANS: Mapping[str, str] = {
     "avg_tokens": "total_tokens",
@@ -69,49 +66,57 @@ def trials_of(
     numbers = compared(repeat, begun, each)
     lost = _lost(columns, planned, repeat) if complete and columns.rows else []
     missing = planned.get(TRIGGER, ()) if complete and columns.rows else ()
-    ratios: dict[str, dict[Unit, Part]] = {}
-    places = [(metric, _POSITION[MEANS[metric]]) for metric in means]
-    for (suite, sample, repetition), facts in columns.rows.items():
-        if facts.charged:
-            for metric, part in _parts(facts, policy, (main or {}).get(suite), places):
-                _add(ratios, metric, (sample, repetition), part)
-    for _, sample, repetition in lost:
-        _add(ratios, "success_rate", (sample, repetition), (0.0, 1.0))
-        _add(ratios, "first_attempt_success_rate", (sample, repetition), (0.0, 1.0))
+    ratios = _Ratios()
+    means_of = [(metric, columns.rows.column(MEANS[metric])) for metric in means]
+    for (suite, sample, repetition), facts, place in columns.rows.entries():
+        if not facts.charged:
+            continue
+        unit = ratios.units.place_of((sample, repetition))
+        ratios.add_outcome(unit, succeeded=facts.succeeded, at_first=facts.succeeded_first_try)
+        valid, counted = call_validity(facts.classes, policy)
+        if counted:
+            ratios.add("schema_accuracy", unit, valid, counted)
+        for metric, column in means_of:
+            value = column.at(place)
+            if value is not None:
+                ratios.add(metric, unit, value, 1.0)
+        for metric, sums in (("tps", columns.rows.decoding), ("e2e_tps", columns.rows.delivery)):
+            pooled = sums.at(place)
+            if pooled is not None:
+                ratios.add(metric, unit, pooled.tokens, pooled.seconds)
+        score = dict(facts.scores).get((main or {}).get(suite, ""))
+        if score is not None:
+            ratios.add(suite, unit, score, 1.0)
+    for sample, repetition in lost:
+        ratios.add_outcome(ratios.units.place_of((sample, repetition)), succeeded=False, at_first=False)
     runs = tuple(columns.run(TRIGGER, number, missing) for number in numbers) if TRIGGER in planned else ()
-    return Trials(label, runs, ratios)
+    return Trials(label, runs, ratios.by_metric)
 
 
-def _lost(columns: Columns, planned: Mapping[str, Sequence[str]], repeat: int) -> list[tuple[str, str, int]]:
-    known = columns.rows.keys() | columns.misrouted
-    wanted = ((suite, sample, number) for suite, ids in planned.items() for sample in ids for number in range(repeat))
-    return [key for key in wanted if key not in known]
+def _lost(columns: Columns, planned: Mapping[str, Sequence[str]], repeat: int) -> list[Unit]:
+    return [
+        (sample, number)
+        for suite, ids in planned.items()
+        for sample in ids
+        for number in range(repeat)
+        if not columns.knows((suite, sample, number))
+    ]
 
 
-def _parts(
-    facts: Facts, policy: SchemaPolicy, main: str | None, places: Iterable[tuple[str, int]]
-) -> Iterable[tuple[str, Part]]:
-    yield "success_rate", (float(facts.succeeded), 1.0)
-    yield "first_attempt_success_rate", (float(facts.succeeded_first_try), 1.0)
-    valid, counted = call_validity(facts.classes, policy)
-    if counted:
-        yield "schema_accuracy", (float(valid), float(counted))
-    for metric, place in places:
-        value = facts.values[place]
-        if value is not None:
-            yield metric, (value, 1.0)
-    for metric, pooled in (("tps", facts.decoding), ("e2e_tps", facts.delivery)):
-        if pooled is not None:
-            yield metric, (pooled.tokens, pooled.seconds)
-    score = dict(facts.scores).get(main or "")
-    if score is not None:
-        yield facts.suite, (score, 1.0)
+class _Ratios:
+    """Columns by metric, in the order in which metrics were first measured."""
 
+    def __init__(self) -> None:
+        self.units = Units()
+        self.by_metric: dict[str, RatioColumn] = {}
 
-def _add(ratios: dict[str, dict[Unit, Part]], metric: str, unit: Unit, part: Part) -> None:
-    """A sample that several suites ask is one unit: its answers are not independent."""
-    column = ratios.get(metric)
-    if column is None:
-        column = ratios[metric] = {}
-    before = column.get(unit)
-    column[unit] = part if before is None else (before[0] + part[0], before[1] + part[1])
+    def add(self, metric: str, unit: int, numerator: float, denominator: float) -> None:
+        """``unit`` is a place in ``units``."""
+        column = self.by_metric.get(metric)
+        if column is None:
+            column = self.by_metric[metric] = RatioColumn(self.units)
+        column.add(unit, numerator, denominator)
+
+    def add_outcome(self, unit: int, *, succeeded: bool, at_first: bool) -> None:
+        self.add("success_rate", unit, succeeded, 1.0)
+        self.add("first_attempt_success_rate", unit, at_first, 1.0)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,10 +15,11 @@ from vendor_verifier.metrics.usage import reported_usage
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.judgement import ServedNames
 from vendor_verifier.values.record import Record
-from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.samples import ChosenSamples, Samples
 
 EntryKey = tuple[str, str]
 RecordUnit = tuple[str, str, int]
+_NEVER = "~"
 
 
 @dataclass(slots=True)
@@ -59,20 +61,22 @@ class Audit:
 
 @dataclass(frozen=True, slots=True)
 class Audits:
-    """All entries' notes. ``entries`` are the manifest's, ``samples`` by (suite, id) without those that stand apart."""
+    """All entries' notes. ``entries`` are the manifest's, ``samples`` are by suite, without those that stand apart."""
 
     entries: Mapping[EntryKey, Mapping[str, Any]]
-    samples: Mapping[tuple[str, str], Sample]
+    samples: Mapping[str, Samples]
     found: dict[EntryKey, Audit] = field(default_factory=dict)
-    first_sent: dict[tuple[str, str], str] = field(default_factory=dict)
+    _first_sent: dict[str, list[str]] = field(default_factory=dict)
 
     def take(self, record: Record) -> None:
         """Note a record of the plan; others are left alone."""
         key = (record.model, record.label)
-        entry, sample = self.entries.get(key), self.samples.get((record.suite, record.sample))
-        if entry is None or sample is None:
+        entry, samples = self.entries.get(key), self.samples.get(record.suite)
+        place = None if samples is None else samples.place_of(record.sample)
+        if entry is None or samples is None or place is None:
             return
-        self._note_sending(record)
+        sample = samples.at(place)
+        self._note_sending(record, place)
         own = entry.get("parameters") or {}
         stated = own["max_tokens"] if "max_tokens" in own else sample.turn.parameters.get("max_tokens")
         limit = stated if isinstance(stated, int) else None
@@ -81,23 +85,28 @@ class Audits:
     def take_duplicate(self, record: Record) -> None:
         """Note that a record of the plan was paid for twice; nothing else is learnt of it."""
         key = (record.model, record.label)
-        if key in self.entries and (record.suite, record.sample) in self.samples:
+        samples = self.samples.get(record.suite)
+        if key in self.entries and samples is not None and samples.place_of(record.sample) is not None:
             self.found.setdefault(key, Audit()).duplicated_attempts += billed_attempts(record)
 
-    def in_sending_order(self, samples: Mapping[str, Sequence[Sample]]) -> dict[str, list[Sample]]:
-        """``samples`` by suite, each in the order in which it was first sent to anybody; never sent ones go last."""
+    def in_sending_order(self) -> dict[str, Samples]:
+        """The samples by suite, each in the order in which it was first sent to anybody; never sent ones go last."""
         return {
-            suite: sorted(found, key=lambda sample: self.first_sent.get((suite, sample.id), "~"))
-            for suite, found in samples.items()
+            suite: ChosenSamples(found, array("Q", sorted(range(len(found)), key=self._moments(suite).__getitem__)))
+            for suite, found in self.samples.items()
         }
 
-    def _note_sending(self, record: Record) -> None:
+    def _moments(self, suite: str) -> list[str]:
+        """When each sample of a suite was first sent; a text that is later than any where it was not."""
+        return self._first_sent.setdefault(suite, [_NEVER] * len(self.samples[suite]))
+
+    def _note_sending(self, record: Record, place: int) -> None:
         attempts = record.turns[0].attempts if record.turns else ()
         timing = attempts[0].timing if attempts else None
         if timing is not None:
-            key = (record.suite, record.sample)
+            moments = self._moments(record.suite)
             # UTC in one format: the texts order as the moments do.
-            self.first_sent[key] = min(timing.sent_at, self.first_sent.get(key, timing.sent_at))
+            moments[place] = min(timing.sent_at, moments[place])
 
     def of(self, model: str, label: str) -> Audit:
         """The notes on one entry, empty if nothing was heard of it."""

@@ -29,6 +29,7 @@ from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.values.record import Attempt, Response
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.samples import listed
 from vendor_verifier.wire.anthropic_messages import AnthropicMessages
 from vendor_verifier.wire.base import json_bytes
 
@@ -55,7 +56,7 @@ def forecast(prepared: Prepared, assumptions: Assumptions, now: datetime) -> For
     plan = prepared.plan
     questions = list(_questions(prepared))
     entries = tuple(_entry(entry, prepared, questions, assumptions, now) for entry in plan.entries)
-    n = len({sample.id for task in plan.tasks if _is_trigger(task.suite) for sample in task.samples})
+    n = len({name for task in plan.tasks if _is_trigger(task.suite) for name in listed(task.samples).ids})
     ceiling, prevalence, drop = assumptions.ceiling, assumptions.prevalence, assumptions.drop
     ceilings = [entry.cost_ceiling_usd for entry in entries]
     return Forecast(

@@ -29,7 +29,7 @@ from vendor_verifier.pipeline.pricing import money_of, prices_of, with_costs
 from vendor_verifier.pipeline.recounting import Recounted
 from vendor_verifier.pipeline.stored_trials import StoredTrials, trials_in
 from vendor_verifier.values.judgement import BlameCounts, Money, Price
-from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.samples import JoinedSamples, Samples
 from vendor_verifier.values.score import ModelScore, Report
 from vendor_verifier.values.verdict import ModelVerdict
 
@@ -48,7 +48,7 @@ class _Model:
     columns: Mapping[str, Columns]
     audits: Mapping[str, Audit]
     prices: Mapping[str, Price]
-    samples: Sequence[Sample]
+    samples: Samples
     recounted: Mapping[str, Mapping[str, tuple[int, int]]]
 
     @property
@@ -59,11 +59,10 @@ class _Model:
 def judge_report(
     report: Report,
     columns: Mapping[EntryKey, Columns],
-    samples: Mapping[str, Sequence[Sample]],
     audits: Audits,
     recounts: Mapping[str, Recounted],
 ) -> dict[str, ModelVerdict]:
-    """The verdict on every model of ``report``; ``samples`` by suite, without those apart, ``recounts`` by model.
+    """The verdict on every model of ``report``; ``audits`` are over its samples, ``recounts`` by model.
 
     Neighbours in time may be alike, so that everything is resampled in the order in which samples were sent.
 
@@ -71,12 +70,12 @@ def judge_report(
     """
     import numpy as np
 
-    if not any(samples.values()):
+    if not any(audits.samples.values()):
         return {}
-    samples = audits.in_sending_order(samples)
+    samples = audits.in_sending_order()
     stored = trials_in(report.manifest, columns, samples, complete=report.complete)
     # Digests begin like nothing: without the texts nothing is said of common beginnings.
-    asked = [] if report.manifest.get("redacted") else [each for found in samples.values() for each in found]
+    asked = JoinedSamples([] if report.manifest.get("redacted") else list(samples.values()))
     seed = int(report.manifest.get("settings", {}).get("seed") or 0)
     verdicts = {}
     for model in report.models:

@@ -23,6 +23,7 @@ from vendor_verifier.pipeline.shaping import told_load
 from vendor_verifier.reports.load_text import load_words
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.plan import Plan, Task
+from vendor_verifier.values.samples import listed
 from vendor_verifier.values.score import EntryInfo
 
 MANIFEST_SCHEMA = 1
@@ -91,7 +92,7 @@ def _most_repeats(plan: Plan) -> int:
 
 
 def _digest(task: Task) -> str:
-    return hashlib.sha256("\n".join(sample.id for sample in task.samples).encode()).hexdigest()
+    return hashlib.sha256("\n".join(listed(task.samples).ids).encode()).hexdigest()
 
 
 def task_entry(task: Task, dataset: Dataset) -> dict[str, Any]:

@@ -15,7 +15,8 @@ import msgspec
 
 from vendor_verifier.compare.columns import Columns
 from vendor_verifier.compare.money import cost_ratios, money
-from vendor_verifier.compare.trials import Trials, Unit
+from vendor_verifier.compare.ratios import Unit
+from vendor_verifier.compare.trials import Trials
 from vendor_verifier.errors import RunFolderError, UsageError
 from vendor_verifier.pipeline.auditing import Audit
 from vendor_verifier.pipeline.simulation import SCHEME
@@ -73,7 +74,7 @@ def with_costs(trials: Trials, columns: Columns, audit: Audit, price: Price | No
     if price is None:
         return trials
     valid: dict[Unit, int] = {}
-    for (_, sample, repetition), facts in columns.rows.items():
+    for (_, sample, repetition), facts, _ in columns.rows.entries():
         good = sum(each in _GOOD_CALLS for each in facts.classes)
         valid[sample, repetition] = valid.get((sample, repetition), 0) + good
     costs = cost_ratios(audit.attempts, price, valid, valid)

@@ -32,6 +32,7 @@ from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
 from vendor_verifier.values.judgement import Threshold
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.samples import listed
 from vendor_verifier.values.score import PlayedTask, Report
 
 # A run that was killed still says "running": whether it is complete is then seen from its records.
@@ -81,10 +82,10 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
         unreadable.append(f"records.jsonl:{number} cannot be read and is not scored: {reason}")
 
     infos, repeat = entry_infos(manifest), int(manifest["settings"]["repeat"])
-    samples = {task.suite: task.samples for task in played if not task.apart}
+    samples = {task.suite: listed(task.samples) for task in played if not task.apart}
     audits = Audits(
         {(entry["model"], entry["label"]): entry for entry in manifest["entries"]},
-        {(suite, sample.id): sample for suite, found in samples.items() for sample in found},
+        samples,
     )
     look = Look()
     details = gather_details(
@@ -120,7 +121,7 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
         # Records are read while scoring, so what cannot be read is only known now.
         warnings=(*report.warnings, *twice, *unreadable),
         details=details.finished(),
-        verdicts=judge_report(report, columns, samples, audits, recounts),
+        verdicts=judge_report(report, columns, audits, recounts),
     )
 
 

@@ -17,6 +17,7 @@ from vendor_verifier.run.descriptors import most_connections
 from vendor_verifier.run.local import RunEnd
 from vendor_verifier.run.schedule import due_times, offered
 from vendor_verifier.values.plan import Entry, ExecutorChoice, LoadShape, Plan, Task
+from vendor_verifier.values.samples import listed
 
 # Requests in flight per account, where nobody says: of a closed loop, and the most of an open one.
 PLACES = 5
@@ -60,7 +61,7 @@ def check_named_samples(load: LoadShape, tasks: Sequence[Task], file: Path | Non
     Raises:
         DataError: some do not.
     """
-    known = {sample.id for task in tasks for sample in task.samples}
+    known = {sample for task in tasks for sample in listed(task.samples).ids}
     unknown = dict.fromkeys(due.sample for due in load.schedule if due.sample is not None and due.sample not in known)
     problems = []
     for name in unknown:

@@ -17,6 +17,7 @@ from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
 from vendor_verifier.values.explanation import Slip
 from vendor_verifier.values.record import Record, supersedes
 from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.samples import sample_in
 from vendor_verifier.values.score import EntryInfo, Score
 
 _BAD_CALLS = ("invalid_json", "unknown_tool", "schema_mismatch")
@@ -48,12 +49,12 @@ Answers = dict[tuple[str, str], dict[Unit, Told]]
 def read_answers(folder: RunFolder, wanted: Iterable[EntryInfo]) -> Answers:
     """Facts of every record of ``wanted`` entries, by (model, label)."""
     tasks = list(folder.read_manifest().get("tasks") or ())
-    samples = {name: {each.id: each for each in folder.read_samples(name)} for name in (t["suite"] for t in tasks)}
+    samples = {name: folder.read_samples(name) for name in (t["suite"] for t in tasks)}
     suites = {task["suite"]: quiet_suite(task) for task in tasks}
     found: Answers = {(info.model, info.label): {} for info in wanted}
     for record in folder.read_records(lambda _number, _reason: None):
         own = found.get((record.model, record.label))
-        sample = samples.get(record.suite, {}).get(record.sample)
+        sample = sample_in(samples, record.suite, record.sample)
         if own is None or sample is None:
             continue
         told = _told(record, suites[record.suite], sample)

@@ -17,7 +17,7 @@ from vendor_verifier.pipeline.manifest import entry_infos, stored_manifest
 from vendor_verifier.pipeline.request import ScoreRequest, score_request
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites.base import Suite
-from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.samples import Samples, sample_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def read_trials(folder: RunFolder) -> StoredTrials:
 def trials_in(
     manifest: Mapping[str, Any],
     columns: Mapping[tuple[str, str], Columns],
-    samples: Mapping[str, Sequence[Sample]],
+    samples: Mapping[str, Samples],
     *,
     complete: bool,
 ) -> StoredTrials:
@@ -71,7 +71,7 @@ def trials_in(
         RunFolderError: the manifest does not describe its entries.
     """
     infos, score = entry_infos(manifest), score_request(manifest)
-    planned = {suite: tuple(sample.id for sample in found) for suite, found in samples.items()}
+    planned = {suite: tuple(found.ids) for suite, found in samples.items()}
     main = {suite: name for suite in planned if (name := known_suite(suite).main)}
     repeat = int(manifest["settings"]["repeat"])
     each = sum(int(task.get("count") or 0) for task in manifest["tasks"])
@@ -115,20 +115,19 @@ def _means(score: ScoreRequest, model: str) -> list[str]:
 def _columns(
     folder: RunFolder,
     manifest: Mapping[str, Any],
-    samples: Mapping[str, Sequence[Sample]],
+    samples: Mapping[str, Samples],
     suites: Mapping[str, Suite],
 ) -> dict[tuple[str, str], Columns]:
     infos, repeat = entry_infos(manifest), int(manifest["settings"]["repeat"])
     repeats = {(info.model, info.label): info.repeat or repeat for info in infos}
-    by_id = {(suite, sample.id): sample for suite, found in samples.items() for sample in found}
     columns = {(info.model, info.label): Columns() for info in infos}
     # What cannot be read was already told when the run was scored.
     for record in folder.read_records(lambda _number, _reason: None):
         own = columns.get((record.model, record.label))
-        sample = by_id.get((record.suite, record.sample))
+        sample = sample_in(samples, record.suite, record.sample)
         most = repeats.get((record.model, record.label), 0)
         if own is not None and sample is not None and 0 <= record.repetition < most:
-            own.add(record.sample, record.repetition, facts_of(record, suites[record.suite], sample))
+            own.add(sample.id, record.repetition, facts_of(record, suites[record.suite], sample))
     for info in infos:
         if info.provider:
             columns[info.model, info.label].set_misrouted_aside(info.provider)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import accumulate, chain
 from typing import overload
 
 from vendor_verifier.values.sample import Sample
@@ -69,7 +71,7 @@ class ListedSamples(Samples):
 
 
 class ChosenSamples(Samples):
-    """Some of ``whole``, by their ascending ``places`` in it."""
+    """Some of ``whole``, or all in another order, by their ``places`` in it."""
 
     def __init__(self, whole: Samples, places: Sequence[int]) -> None:
         self.whole = whole
@@ -82,6 +84,28 @@ class ChosenSamples(Samples):
 
     def at(self, place: int) -> Sample:
         return self.whole.at(self.places[place])
+
+
+class JoinedSamples(Samples):
+    """The samples of all ``parts``, one part after the other."""
+
+    def __init__(self, parts: Sequence[Samples]) -> None:
+        self._parts = parts
+        self._begins = (0, *accumulate(map(len, parts)))
+
+    @cached_property
+    def ids(self) -> Sequence[str]:
+        return tuple(chain.from_iterable(part.ids for part in self._parts))
+
+    def at(self, place: int) -> Sample:
+        part = bisect_right(self._begins, place) - 1
+        return self._parts[part].at(place - self._begins[part])
+
+
+def sample_in(by_suite: Mapping[str, Samples], suite: str, sample_id: str) -> Sample | None:
+    """The sample of that id in that suite, if there is one."""
+    samples = by_suite.get(suite)
+    return None if samples is None else samples.named(sample_id)
 
 
 def listed(samples: Sequence[Sample]) -> Samples:

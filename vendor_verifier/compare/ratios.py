@@ -1,0 +1,85 @@
+"""One metric by unit, each a part of a ratio of sums, in little space: units are shared by all metrics of an entry."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import ItemsView, Iterator, Mapping
+
+Unit = tuple[str, int]
+"""Sample and repetition."""
+Part = tuple[float, float]
+"""Numerator and denominator."""
+
+
+class Units:
+    """Every unit once, with the place of its parts in each column."""
+
+    def __init__(self) -> None:
+        self._places: dict[Unit, int] = {}
+        self.listed: list[Unit] = []
+
+    def place_of(self, unit: Unit) -> int:
+        """The unit's place; a new one gets the next."""
+        place = self._places.setdefault(unit, len(self.listed))
+        if place == len(self.listed):
+            self.listed.append(unit)
+        return place
+
+    def known(self, unit: Unit) -> int | None:
+        """The unit's place, if it has one."""
+        return self._places.get(unit)
+
+
+class RatioColumn(Mapping[Unit, Part]):
+    """The units that measured one metric, in the order in which they first did."""
+
+    def __init__(self, units: Units) -> None:
+        self._units = units
+        # By place of the unit: where its part stands, counted from 1.
+        self._slots = array("Q")
+        self._order = array("Q")
+        self._numerators = array("d")
+        self._denominators = array("d")
+
+    def add(self, place: int, numerator: float, denominator: float) -> None:
+        """Add to what the unit at ``place`` has: a sample that several suites ask is one unit."""
+        if place >= len(self._slots):
+            self._slots.extend(bytes(place + 1 - len(self._slots)))
+        slot = self._slots[place]
+        if slot:
+            self._numerators[slot - 1] += numerator
+            self._denominators[slot - 1] += denominator
+            return
+        self._order.append(place)
+        self._numerators.append(numerator)
+        self._denominators.append(denominator)
+        self._slots[place] = len(self._order)
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def __iter__(self) -> Iterator[Unit]:
+        return map(self._units.listed.__getitem__, self._order)
+
+    def __getitem__(self, unit: Unit) -> Part:
+        place = self._units.known(unit)
+        slot = self._slots[place] if place is not None and place < len(self._slots) else 0
+        if not slot:
+            raise KeyError(unit)
+        return self._numerators[slot - 1], self._denominators[slot - 1]
+
+    def items(self) -> ItemsView[Unit, Part]:
+        return _Items(self)
+
+    def parts(self) -> Iterator[tuple[Unit, Part]]:
+        """Units and their parts, none of which is looked up."""
+        return zip(self, zip(self._numerators, self._denominators, strict=True), strict=True)
+
+
+class _Items(ItemsView[Unit, Part]):
+    """Mapping's own view looks every value up."""
+
+    _mapping: RatioColumn
+
+    def __iter__(self) -> Iterator[tuple[Unit, Part]]:
+        return self._mapping.parts()
