@@ -35,7 +35,7 @@ from vendor_verifier.compare.suite_scores import suite_score
 from vendor_verifier.compare.trigger_f1 import Run, baseline_counts, paired, self_counts, trigger_counts
 from vendor_verifier.metrics.gaps import gaps_ns
 from vendor_verifier.suites.base import Suite
-from vendor_verifier.suites.schema import dataset_defects, schema_defects
+from vendor_verifier.suites.schema import dataset_defects
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.sample import Sample
@@ -212,7 +212,7 @@ def _collect(board: _Board, suites: Mapping[str, Suite], records: Iterable[Recor
             board.features[record.model, record.label].add(record, suite, sample)
             continue
         # Only a refusal is explained by it.
-        defective = not record.succeeded and bool(schema_defects(sample, checkers(sample)))
+        defective = not record.succeeded and bool(checkers(sample).schema_defects)
         facts = facts_of(record, suite, sample, defective=defective, look=look)
         columns.add(sample.id, record.repetition, facts, gaps_ns(record))
     return ignored

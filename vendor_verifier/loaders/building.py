@@ -12,7 +12,7 @@ from vendor_verifier.loaders.base import Keep, LoadedSamples, data_error
 from vendor_verifier.loaders.json_lines import Row
 from vendor_verifier.loaders.request_row import Question, UnusableRequest
 from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample, Source, sample_id
+from vendor_verifier.values.sample import Digests, Sample, Source, numbered
 from vendor_verifier.wire.tool_sets import ToolSets
 
 _MAX_DEFECTS = 50
@@ -121,16 +121,16 @@ class _Seen:
 
     def __init__(self) -> None:
         self.occurrences: dict[str, int] = {}
+        self._digests = Digests()
         self._repeated = array("Q")
 
     def named(self, turn: Turn, line: int) -> str:
         """The id of the next sample with this content."""
-        first = sample_id(turn, 1)
-        number = self.occurrences[first] = self.occurrences.get(first, 0) + 1
-        if number == 1:
-            return first
-        self._repeated.append(line)
-        return sample_id(turn, number)
+        digest = self._digests.of(turn)
+        number = self.occurrences[digest] = self.occurrences.get(digest, 0) + 1
+        if number > 1:
+            self._repeated.append(line)
+        return numbered(digest, number)
 
     def told(self, place: str) -> list[str]:
         repeats = sorted(self._repeated)

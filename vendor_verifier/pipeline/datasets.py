@@ -17,7 +17,6 @@ from vendor_verifier.sample_files import file_digest
 from vendor_verifier.shelf import Shelf
 from vendor_verifier.shipped import shipped
 from vendor_verifier.suites import SuiteKind
-from vendor_verifier.suites.schema import dataset_defects
 from vendor_verifier.suites.trigger import KeptCheckers
 from vendor_verifier.values.sample import Sample
 
@@ -104,4 +103,4 @@ def sample_defects(samples: Iterable[Sample]) -> list[str]:
 
 def _defects(sample: Sample, checkers: KeptCheckers) -> Iterator[str]:
     where = f"line {sample.source.line}" if sample.source else sample.id
-    return (f"{where}: {defect}" for defect in dataset_defects(sample, checkers(sample)))
+    return (f"{where}: {defect}" for defect in checkers(sample).defects)

@@ -9,6 +9,7 @@ Arguments are read by RFC 8259 (see :mod:`vendor_verifier.wire.payload`); of dup
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -31,6 +32,7 @@ class ArgumentChecker:
     """The tools of one sample, ready to judge calls. Hold one per tool set: compiled schemas are kept inside."""
 
     def __init__(self, tools: Sequence[Mapping[str, Any]]) -> None:
+        self._tools = tools
         self._parameters: dict[str, object] = {}
         self._compiled: dict[str, jsonschema_rs.Validator | str] = {}
         for name, parameters in _declarations(tools):
@@ -76,11 +78,16 @@ class ArgumentChecker:
         validator = self._validator(name)
         return validator if isinstance(validator, str) else None
 
-    @property
-    def defects(self) -> tuple[str, ...]:
+    @cached_property
+    def schema_defects(self) -> tuple[str, ...]:
         """Which of the schemas cannot be used, and why, in words."""
         reasons = ((name, self.unusable(name)) for name in self._parameters)
         return tuple(f"the schema of tool {name!r} is unusable: {reason}" for name, reason in reasons if reason)
+
+    @cached_property
+    def defects(self) -> tuple[str, ...]:
+        """All that is wrong with the tools, in words: no or repeated names, schemas that cannot be used."""
+        return (*_name_defects(self._tools), *self.schema_defects)
 
     def _validate(self, name: str, arguments: object) -> CallVerdict:
         validator = self._validator(name)
@@ -131,14 +138,10 @@ def _pointer(path: Sequence[str | int]) -> str:
     return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
 
 
-def dataset_defects(sample: Sample, checker: ArgumentChecker | None = None) -> tuple[str, ...]:
-    """What is wrong with the sample's own tools, in words: no or repeated names, schemas that cannot be used.
-
-    ``checker`` is one that was made for the same tools, if there is one.
-    """
+def _name_defects(tools: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     found: list[str] = []
     seen: set[str] = set()
-    for position, tool in enumerate(sample.turn.tools, 1):
+    for position, tool in enumerate(tools, 1):
         name = as_text(as_dict(as_dict(tool).get("function")).get("name"))
         if not name:
             found.append(f"tool {position} has no name")
@@ -146,9 +149,14 @@ def dataset_defects(sample: Sample, checker: ArgumentChecker | None = None) -> t
             found.append(f"tool {name!r} is declared twice; the first definition counts")
         else:
             seen.add(name)
-    return (*dict.fromkeys(found), *schema_defects(sample, checker))
+    return tuple(dict.fromkeys(found))
 
 
-def schema_defects(sample: Sample, checker: ArgumentChecker | None = None) -> tuple[str, ...]:
+def dataset_defects(sample: Sample) -> tuple[str, ...]:
+    """What is wrong with the sample's own tools: see :attr:`ArgumentChecker.defects`."""
+    return ArgumentChecker(sample.turn.tools).defects
+
+
+def schema_defects(sample: Sample) -> tuple[str, ...]:
     """Which of the sample's tool schemas cannot be used, and why; calls of those tools are nobody's fault."""
-    return (checker or ArgumentChecker(sample.turn.tools)).defects
+    return ArgumentChecker(sample.turn.tools).schema_defects

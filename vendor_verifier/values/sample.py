@@ -8,8 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from vendor_verifier.values.kept import Kept
 from vendor_verifier.values.request import Turn
 
+# Characters of canonical JSON of tool declarations, of which a data set repeats a few sets thousands of times.
+_MOST_TOOLS = 4 * 2**20
 _CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 
 
@@ -43,10 +46,35 @@ def content_digest(turn: Turn) -> str:
     Temperature, limits and everything else a vendor entry may override stay out, so that the same question asked with
     other settings keeps its identity.
     """
-    content = [list(turn.messages), list(turn.tools), turn.parameters.get("tool_choice")]
-    return hashlib.sha256(_CANONICAL.encode(content).encode()).hexdigest()[:16]
+    return Digests().of(turn)
+
+
+class Digests:
+    """Content digests of many turns. Tools that are the same object in several are written once: change none."""
+
+    def __init__(self) -> None:
+        self._written: Kept[int, tuple[object, str]] = Kept(_MOST_TOOLS)
+
+    def of(self, turn: Turn) -> str:
+        """As :func:`content_digest`."""
+        messages, choice = map(_CANONICAL.encode, (list(turn.messages), turn.parameters.get("tool_choice")))
+        content = f"[{messages},{self._tools(turn)},{choice}]"
+        return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+    def _tools(self, turn: Turn) -> str:
+        known = self._written.get(id(turn.tools))
+        if known is None:
+            # Kept with the object, whose identity is then nobody else's.
+            known = (turn.tools, _CANONICAL.encode(list(turn.tools)))
+            self._written.keep(id(turn.tools), known, len(known[1]))
+        return known[1]
 
 
 def sample_id(turn: Turn, occurrence: int) -> str:
     """The identity of the ``occurrence``-th (1-based) sample with this content."""
-    return f"{content_digest(turn)}-{occurrence}"
+    return numbered(content_digest(turn), occurrence)
+
+
+def numbered(digest: str, occurrence: int) -> str:
+    """The identity of the ``occurrence``-th (1-based) sample with this content digest."""
+    return f"{digest}-{occurrence}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -36,4 +35,5 @@ class ToolSets:
         if known is None:
             self._known.keep(written, turn.tools, len(written))
             return turn
-        return replace(turn, tools=known)
+        # As dataclasses.replace would have it, at a fifth of its cost: every sample of a data set comes here.
+        return Turn(turn.messages, known, turn.parameters, turn.stream, turn.thinking, turn.fixed)
