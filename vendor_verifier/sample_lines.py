@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 import msgspec
@@ -28,7 +29,6 @@ class _StoredTurn(msgspec.Struct):
 
 
 class _StoredSample(msgspec.Struct):
-    id: str
     turn: _StoredTurn
     expected: Mapping[str, Any] = {}
     tags: Mapping[str, Any] = {}
@@ -70,8 +70,8 @@ class SampleReader:
     def __init__(self) -> None:
         self._tools: Kept[bytes, Tools] = Kept(MOST_TOOLS_BYTES)
 
-    def read(self, line: bytes) -> Sample:
-        """The sample of a line.
+    def read(self, line: bytes, sample_id: str) -> Sample:
+        """The sample of a line whose id is known: whoever remembers samples by it holds one text.
 
         Raises:
             ValueError: the line is no sample.
@@ -81,9 +81,9 @@ class SampleReader:
             turn = stored.turn
             tools = self._read_tools(bytes(turn.tools))
         except msgspec.DecodeError:
-            return msgspec.convert(json.loads(line), Sample)
+            return replace(msgspec.convert(json.loads(line), Sample), id=sample_id)
         return Sample(
-            stored.id,
+            sample_id,
             Turn(turn.messages, tools, turn.parameters, turn.stream, turn.thinking, turn.fixed),
             stored.expected,
             stored.tags,

@@ -6,11 +6,11 @@ what was read lately is kept as objects, because several vendors ask the same sa
 
 from __future__ import annotations
 
+import io
 import tempfile
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO
 
 from vendor_verifier.errors import RunFolderError, StorageError
 from vendor_verifier.sample_lines import SampleReader, encode_sample, id_in
@@ -38,19 +38,21 @@ class Shelf(Samples):
         self._starts = array("Q", [0])
         self._reader = SampleReader()
         self._recent: Kept[int, Sample] = Kept(_MOST_RECENT_BYTES)
-        self._at_end = True
+        self._waiting = bytearray()
         if stored is None:
             self._file = _nameless()
         else:
             try:
-                self._file = stored.open("rb")
-                for line in self._file:
+                self._file = stored.open("rb", buffering=0)
+                lines = io.BufferedReader(self._file)
+                for line in lines:
                     self._note(id_in(line), line)
+                lines.detach()
             except (OSError, ValueError) as error:
                 raise self._unreadable(error) from None
 
     def __del__(self) -> None:
-        file: BinaryIO | None = getattr(self, "_file", None)
+        file: io.FileIO | None = getattr(self, "_file", None)
         if file is not None:
             file.close()
 
@@ -65,27 +67,22 @@ class Shelf(Samples):
             StorageError: the disk refused.
         """
         line = encode_sample(sample) + b"\n"
-        try:
-            if not self._at_end:
-                self._file.seek(self._starts[-1])
-                self._at_end = True
-            self._file.write(line)
-        except OSError as error:
-            raise _refused(error) from error
+        self._waiting += line
         self._note(sample.id, line)
+        if len(self._waiting) >= _PIECE_BYTES:
+            self._write_waiting()
 
     def at(self, place: int) -> Sample:
         """The sample at a place from 0 on.
 
         Raises:
-            RunFolderError: its line is no sample.
-            StorageError: the disk refused.
+            RunFolderError: its line cannot be read or is no sample.
         """
         found = self._recent.get(place)
         if found is None:
             line = self.line(place)
             try:
-                found = self._reader.read(line)
+                found = self._reader.read(line, self._ids[place])
             except ValueError as error:
                 raise self._unreadable(error) from None
             self._recent.keep(place, found, max(len(line), _LEAST_BYTES))
@@ -102,10 +99,20 @@ class Shelf(Samples):
             yield self._read(begin, min(_PIECE_BYTES, self._starts[-1] - begin))
 
     def _read(self, begin: int, size: int) -> bytes:
-        self._at_end = False
+        # No buffer: what is asked next lies elsewhere, and eight kB would be read for every few hundred bytes.
+        if self._waiting:
+            self._write_waiting()
         try:
             self._file.seek(begin)
             return self._file.read(size)
+        except OSError as error:
+            raise self._unreadable(error) from None
+
+    def _write_waiting(self) -> None:
+        try:
+            self._file.seek(0, io.SEEK_END)
+            while self._waiting:
+                del self._waiting[: self._file.write(self._waiting)]
         except OSError as error:
             raise _refused(error) from error
 
@@ -126,9 +133,9 @@ def lines_of(samples: Iterable[Sample]) -> Iterator[bytes]:
     return (encode_sample(sample) + b"\n" for sample in samples)
 
 
-def _nameless() -> BinaryIO:
+def _nameless() -> io.FileIO:
     try:
-        return tempfile.TemporaryFile()
+        return tempfile.TemporaryFile(buffering=0)
     except OSError as error:
         raise _refused(error) from error
 

@@ -81,7 +81,7 @@ class Columns:
 
     def values(self, metric: str) -> list[float]:
         """What was measured of one of ``METRICS``."""
-        return self.rows.column(metric).known(self.rows.places())
+        return self.rows.values_of(metric, self.rows.places())
 
     def distributions(self) -> dict[str, Distribution]:
         """All of ``METRICS`` but ``success``, whose share is the success rate; and the gaps between pieces.
@@ -109,11 +109,11 @@ class Columns:
 
     def tps(self) -> float | None:
         """Σ tokens ÷ Σ decoding seconds."""
-        return pooled_tps(filter(None, map(self.rows.decoding.at, self.rows.places())))
+        return pooled_tps(filter(None, map(self.rows.decoding, self.rows.places())))
 
     def e2e_tps(self) -> float | None:
         """Σ tokens ÷ Σ seconds from sending to the last token."""
-        return pooled_tps(filter(None, map(self.rows.delivery.at, self.rows.places())))
+        return pooled_tps(filter(None, map(self.rows.delivery, self.rows.places())))
 
     def count(self, fact: str) -> int:
         """The sum of a number or truth column."""

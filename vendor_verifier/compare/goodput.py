@@ -56,12 +56,12 @@ def goodput(columns: Columns, slos: Sequence[Threshold], *, asked: int, seconds:
     """
     kept = dict.fromkeys(map(str, slos), 0)
     good = unmeasured = failed = 0
-    held = [(slo, columns.rows.column(REQUEST_METRICS[slo.metric])) for slo in slos]
-    for _, facts, place in columns.rows.entries():
+    rows = columns.rows
+    for _, facts, place in rows.entries():
         if not facts.succeeded:
             failed += facts.charged
             continue
-        verdicts = [meets(slo, column.at(place)) for slo, column in held]
+        verdicts = [meets(slo, rows.value(REQUEST_METRICS[slo.metric], place)) for slo in slos]
         for name, verdict in zip(kept, verdicts, strict=True):
             kept[name] += verdict is True
         good += all(verdicts)

@@ -43,10 +43,10 @@ class RatioColumn(Mapping[Unit, Part]):
 
     def add(self, place: int, numerator: float, denominator: float) -> None:
         """Add to what the unit at ``place`` has: a sample that several suites ask is one unit."""
-        if place >= len(self._slots):
-            self._slots.extend(bytes(place + 1 - len(self._slots)))
-        slot = self._slots[place]
-        if slot:
+        missing = place + 1 - len(self._slots)
+        if missing > 0:
+            self._slots.frombytes(bytes(self._slots.itemsize * missing))
+        elif slot := self._slots[place]:
             self._numerators[slot - 1] += numerator
             self._denominators[slot - 1] += denominator
             return

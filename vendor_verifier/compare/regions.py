@@ -35,6 +35,6 @@ def _region(columns: Columns, name: str | None, rows: Iterable[tuple[Facts, int]
         asked=len(charged),
         succeeded=succeeded,
         success_rate=succeeded / len(charged) if charged else None,
-        ttft_ms=distribution(columns.rows.column("ttft_ms").known(places)),
-        e2e_ms=distribution(columns.rows.column("e2e_ms").known(places)),
+        ttft_ms=distribution(columns.rows.values_of("ttft_ms", places)),
+        e2e_ms=distribution(columns.rows.values_of("e2e_ms", places)),
     )

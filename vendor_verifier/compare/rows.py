@@ -7,9 +7,8 @@ make none. It counts and sums up nothing.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, MutableMapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import fields, replace
-from itertools import zip_longest
 from operator import attrgetter
 from typing import Any
 
@@ -23,51 +22,45 @@ Key = tuple[str, str, int]
 _NUMBERS = ("values", "decoding", "delivery")
 _SHARED = tuple(field.name for field in fields(Facts) if field.name not in _NUMBERS)
 _shared_of = attrgetter(*_SHARED)
-_ABSENT, _WHOLE, _REAL = range(3)
+_KINDS: Mapping[type, int] = {type(None): 0, int: 1, bool: 1, float: 2}
+_REAL = _KINDS[float]
+# Of METRICS in their order, then tokens and seconds of decoding, and of delivery.
+_WIDTH = len(METRICS) + 4
 _POSITION = {metric.name: position for position, metric in enumerate(METRICS)}
 
 
-class Column:
-    """One number a row, or ``None``; whole numbers stay whole."""
+class Numbers:
+    """Rows of as many numbers each, any of which may be ``None``; whole numbers stay whole."""
 
-    def __init__(self) -> None:
+    def __init__(self, width: int) -> None:
+        self._width = width
         self._numbers = array("d")
         self._kinds = bytearray()
 
-    def put(self, place: int, value: float | None) -> None:
-        """Set the number at ``place``, which is at most the next one."""
-        number = 0.0 if value is None else value
-        kind = _ABSENT if value is None else _WHOLE if isinstance(value, int) else _REAL
-        if place == len(self._kinds):
-            self._numbers.append(number)
-            self._kinds.append(kind)
-        else:
-            self._numbers[place], self._kinds[place] = number, kind
+    def __len__(self) -> int:
+        return len(self._kinds) // self._width
 
-    def at(self, place: int) -> float | None:
-        """The number at ``place``."""
-        kind, number = self._kinds[place], self._numbers[place]
-        return number if kind == _REAL else int(number) if kind else None
+    def put(self, place: int, row: Sequence[float | None]) -> None:
+        """Set the row at ``place``, which is at most the next one."""
+        numbers = array("d", [0.0 if value is None else value for value in row])
+        begin = place * self._width
+        self._numbers[begin : begin + self._width] = numbers
+        self._kinds[begin : begin + self._width] = bytes([_KINDS[type(value)] for value in row])
 
-    def known(self, places: Iterable[int]) -> list[float]:
-        """The numbers at ``places`` that there are."""
-        kinds, numbers = self._kinds, self._numbers
-        return [numbers[at] if kind == _REAL else int(numbers[at]) for at in places if (kind := kinds[at])]
+    def at(self, place: int, column: int) -> float | None:
+        """One number."""
+        at = place * self._width + column
+        kind = self._kinds[at]
+        return self._numbers[at] if kind == _REAL else int(self._numbers[at]) if kind else None
 
-
-class _Sums:
-    """Tokens and seconds of every row that measured them."""
-
-    def __init__(self) -> None:
-        self._tokens, self._seconds = Column(), Column()
-
-    def put(self, place: int, sums: Decoding | None) -> None:
-        self._tokens.put(place, None if sums is None else sums.tokens)
-        self._seconds.put(place, None if sums is None else sums.seconds)
-
-    def at(self, place: int) -> Decoding | None:
-        tokens, seconds = self._tokens.at(place), self._seconds.at(place)
-        return None if tokens is None or seconds is None else Decoding(tokens, seconds)
+    def known(self, places: Iterable[int], column: int) -> list[float]:
+        """The numbers of one column at ``places`` that there are."""
+        kinds, numbers, width = self._kinds, self._numbers, self._width
+        return [
+            numbers[at] if kind == _REAL else int(numbers[at])
+            for place in places
+            if (kind := kinds[at := place * width + column])
+        ]
 
 
 class Rows(MutableMapping[Key, Facts]):
@@ -77,9 +70,7 @@ class Rows(MutableMapping[Key, Facts]):
         self._places: dict[Key, int] = {}
         self._shared: list[Facts] = []
         self._known: dict[tuple[Any, ...], Facts] = {}
-        self._numbers = tuple(Column() for _ in METRICS)
-        self.decoding = _Sums()
-        self.delivery = _Sums()
+        self._numbers = Numbers(_WIDTH)
 
     def __len__(self) -> int:
         return len(self._places)
@@ -94,9 +85,9 @@ class Rows(MutableMapping[Key, Facts]):
         place = self._places[key]
         return replace(
             self._shared[place],
-            values=tuple(column.at(place) for column in self._numbers),
-            decoding=self.decoding.at(place),
-            delivery=self.delivery.at(place),
+            values=tuple(self._numbers.at(place, column) for column in range(len(METRICS))),
+            decoding=self.decoding(place),
+            delivery=self.delivery(place),
         )
 
     def __setitem__(self, key: Key, facts: Facts) -> None:
@@ -106,10 +97,8 @@ class Rows(MutableMapping[Key, Facts]):
             self._shared.append(shared)
         else:
             self._shared[place] = shared
-        for column, value in zip_longest(self._numbers, facts.values):
-            column.put(place, value)
-        self.decoding.put(place, facts.decoding)
-        self.delivery.put(place, facts.delivery)
+        values = facts.values or (None,) * len(METRICS)
+        self._numbers.put(place, (*values, *_told(facts.decoding), *_told(facts.delivery)))
 
     def __delitem__(self, key: Key) -> None:
         # Its numbers stay behind unseen: few rows are ever taken out.
@@ -128,9 +117,25 @@ class Rows(MutableMapping[Key, Facts]):
         """Where the numbers of every row are."""
         return self._places.values()
 
-    def column(self, metric: str) -> Column:
-        """The numbers of one of ``METRICS``."""
-        return self._numbers[_POSITION[metric]]
+    def value(self, metric: str, place: int) -> float | None:
+        """What was measured there of one of ``METRICS``."""
+        return self._numbers.at(place, _POSITION[metric])
+
+    def values_of(self, metric: str, places: Iterable[int]) -> list[float]:
+        """What was measured of one of ``METRICS`` at those of ``places`` that measured it."""
+        return self._numbers.known(places, _POSITION[metric])
+
+    def decoding(self, place: int) -> Decoding | None:
+        """Tokens and seconds of decoding there."""
+        return self._sums(place, len(METRICS))
+
+    def delivery(self, place: int) -> Decoding | None:
+        """Tokens and seconds from sending on there."""
+        return self._sums(place, len(METRICS) + 2)
+
+    def _sums(self, place: int, column: int) -> Decoding | None:
+        tokens, seconds = self._numbers.at(place, column), self._numbers.at(place, column + 1)
+        return None if tokens is None or seconds is None else Decoding(tokens, seconds)
 
     def shared_at(self, key: Key) -> Facts | None:
         """What the row of ``key`` is without its numbers."""
@@ -143,3 +148,7 @@ class Rows(MutableMapping[Key, Facts]):
         if known is None:
             known = self._known[told] = replace(facts, values=(), decoding=None, delivery=None)
         return known
+
+
+def _told(sums: Decoding | None) -> tuple[float | None, float | None]:
+    return (None, None) if sums is None else (sums.tokens, sums.seconds)

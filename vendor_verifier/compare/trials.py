@@ -67,8 +67,9 @@ def trials_of(
     lost = _lost(columns, planned, repeat) if complete and columns.rows else []
     missing = planned.get(TRIGGER, ()) if complete and columns.rows else ()
     ratios = _Ratios()
-    means_of = [(metric, columns.rows.column(MEANS[metric])) for metric in means]
-    for (suite, sample, repetition), facts, place in columns.rows.entries():
+    rows = columns.rows
+    asked = [(metric, MEANS[metric]) for metric in means]
+    for (suite, sample, repetition), facts, place in rows.entries():
         if not facts.charged:
             continue
         unit = ratios.units.place_of((sample, repetition))
@@ -76,12 +77,12 @@ def trials_of(
         valid, counted = call_validity(facts.classes, policy)
         if counted:
             ratios.add("schema_accuracy", unit, valid, counted)
-        for metric, column in means_of:
-            value = column.at(place)
+        for metric, column in asked:
+            value = rows.value(column, place)
             if value is not None:
                 ratios.add(metric, unit, value, 1.0)
-        for metric, sums in (("tps", columns.rows.decoding), ("e2e_tps", columns.rows.delivery)):
-            pooled = sums.at(place)
+        for metric, sums in (("tps", rows.decoding), ("e2e_tps", rows.delivery)):
+            pooled = sums(place)
             if pooled is not None:
                 ratios.add(metric, unit, pooled.tokens, pooled.seconds)
         score = dict(facts.scores).get((main or {}).get(suite, ""))

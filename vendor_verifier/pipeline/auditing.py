@@ -98,7 +98,10 @@ class Audits:
 
     def _moments(self, suite: str) -> list[str]:
         """When each sample of a suite was first sent; a text that is later than any where it was not."""
-        return self._first_sent.setdefault(suite, [_NEVER] * len(self.samples[suite]))
+        found = self._first_sent.get(suite)
+        if found is None:
+            found = self._first_sent[suite] = [_NEVER] * len(self.samples[suite])
+        return found
 
     def _note_sending(self, record: Record, place: int) -> None:
         attempts = record.turns[0].attempts if record.turns else ()
