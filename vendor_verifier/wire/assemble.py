@@ -23,6 +23,7 @@ from vendor_verifier.values.event import (
     StreamEnd,
     StreamEvent,
     TextDelta,
+    ToolCall,
     ToolCallDelta,
     Usage,
 )
@@ -143,10 +144,11 @@ class Assembler:
 
     def collected(self, *, streamed: bool = True) -> Collected:
         """The answer so far. ``streamed`` False: no token moments, as they would be the body's."""
-        response = Response(
-            text="".join(self._text),
+        text, calls = "".join(self._text), self._calls.calls()
+        told = Response(
+            text=text,
             reasoning="".join(self._reasoning),
-            tool_calls=self._calls.calls(),
+            tool_calls=calls,
             finish_reason=self._finish.reason if self._finish else None,
             finish_raw=self._finish.raw if self._finish else None,
             usage=self._usage,
@@ -156,32 +158,27 @@ class Assembler:
             fingerprint=self._identity.fingerprint,
             request_id=self._identity.response_id,
             streamed=streamed,
+            anomalies=tuple(dict.fromkeys([*self._anomalies, *self._noticed(text, calls, streamed=streamed)])),
         )
-        written = writable(response)
-        anomalies = dict.fromkeys([*self._anomalies, *self._noticed(response, written)])
-        return Collected(
-            replace(written, anomalies=tuple(anomalies)) if anomalies else written,
-            self._fault,
-            self._ended,
-            self._moments() if streamed else TokenMoments(),
-        )
+        response = writable(told)
+        if response is not told and replacements(response) > replacements(told):
+            response = replace(response, anomalies=(*told.anomalies, "lone_surrogate"))
+        return Collected(response, self._fault, self._ended, self._moments() if streamed else TokenMoments())
 
-    def _noticed(self, response: Response, written: Response) -> Iterator[str]:
+    def _noticed(self, text: str, calls: Sequence[ToolCall], *, streamed: bool) -> Iterator[str]:
         """Anomalies that only the whole answer shows."""
-        for call in response.tool_calls:
+        for call in calls:
             yield from call.anomalies
         is_complete = self._ended or self._finish is not None
-        if is_complete and leaked_markup(response.text):
+        if is_complete and leaked_markup(text):
             yield "markup_in_text"
         if self._ended and self._finish is None and self._fault is None:
             yield "no_finish_reason"
         if self._usage is not None and self._usage.output == 0 and self._token_moments:
             yield "usage_zero"
         moments = self._token_moments
-        if response.streamed and moments[-1:] == moments[:1] and sum(self._token_sizes) >= BUFFERED_CHARACTERS:
+        if streamed and moments[-1:] == moments[:1] and sum(self._token_sizes) >= BUFFERED_CHARACTERS:
             yield "buffered"
-        if written is not response and replacements(written) > replacements(response):
-            yield "lone_surrogate"
 
     def _take_parsed(self, parsed: Parsed) -> None:
         self._text = [parsed.text]
