@@ -20,7 +20,7 @@ from vendor_verifier.values.samples import ChosenSamples, Samples
 
 # Bytes of JSON; the shortest line is an object of some size too.
 _MOST_RECENT_BYTES = 4 * 2**20
-_LEAST_BYTES = 2**11
+_LEAST_BYTES = 2**13
 _PIECE_BYTES = 2**18
 
 

@@ -10,7 +10,7 @@ Output includes reasoning and input includes cached tokens, whatever the wire's 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from vendor_verifier.compare.ratios import RatioColumn, Unit, Units
@@ -120,7 +120,7 @@ def money(
 
 
 def cost_ratios(
-    attempts: Sequence[BilledAttempt], price: Price, asked: Iterable[Unit], valid_calls: dict[Unit, int]
+    attempts: Iterable[BilledAttempt], price: Price, asked: Iterable[Unit], valid_calls: dict[Unit, int]
 ) -> dict[str, RatioColumn]:
     """The cost metrics as ratios of sums by unit, to join ``Trials.ratios``, so that they get intervals too.
 

@@ -53,6 +53,10 @@ class Numbers:
         kind = self._kinds[at]
         return self._numbers[at] if kind == _REAL else int(self._numbers[at]) if kind else None
 
+    def row(self, place: int) -> tuple[float | None, ...]:
+        """All numbers of a row."""
+        return tuple([self.at(place, column) for column in range(self._width)])
+
     def known(self, places: Iterable[int], column: int) -> list[float]:
         """The numbers of one column at ``places`` that there are."""
         kinds, numbers, width = self._kinds, self._numbers, self._width

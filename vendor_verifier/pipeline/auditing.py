@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from array import array
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from vendor_verifier.compare.answer_rows import BilledAttempts, Claims, IdentityRows
 from vendor_verifier.compare.identity import IdentityRow, identity_row
 from vendor_verifier.compare.identity_since import served_names
-from vendor_verifier.compare.money import BilledAttempt, billed_attempts
+from vendor_verifier.compare.money import billed_attempts
+from vendor_verifier.compare.rows import Key
 from vendor_verifier.metrics.usage import reported_usage
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.judgement import ServedNames
@@ -18,7 +20,6 @@ from vendor_verifier.values.record import Record
 from vendor_verifier.values.samples import ChosenSamples, Samples
 
 EntryKey = tuple[str, str]
-RecordUnit = tuple[str, str, int]
 _NEVER = "~"
 
 
@@ -28,35 +29,30 @@ class Audit:
     cached tokens) are by (suite, sample, repetition), of the answer that stands; ``attempts`` are all that may be
     billed, ``duplicated_attempts`` those of records that were made twice."""
 
-    rows: dict[RecordUnit, IdentityRow] = field(default_factory=dict)
-    reasoning: dict[RecordUnit, tuple[int, bool]] = field(default_factory=dict)
-    cached: dict[RecordUnit, tuple[int, int]] = field(default_factory=dict)
-    attempts: list[BilledAttempt] = field(default_factory=list)
-    duplicated_attempts: list[BilledAttempt] = field(default_factory=list)
+    rows: IdentityRows = field(default_factory=IdentityRows)
+    reasoning: Claims = field(default_factory=Claims)
+    cached: Claims = field(default_factory=Claims)
+    attempts: BilledAttempts = field(default_factory=BilledAttempts)
+    duplicated_attempts: BilledAttempts = field(default_factory=BilledAttempts)
 
     def cached_once(self) -> list[tuple[str, int, int]]:
         """(sample, prompt tokens, cached tokens) of the prompts that were sent once and are said to be cached."""
-        sent = Counter(attempt.unit[0] for attempt in self.attempts)
-        return [
-            (sample, prompt, cached)
-            for (_, sample, _), (prompt, cached) in self.cached.items()
-            if cached and sent[sample] == 1
-        ]
+        sent = self.attempts.by_sample()
+        return [claim for claim in self.cached if claim[2] and sent[claim[0]] == 1]
 
-    def take(self, record: Record, asked_model: str, max_tokens: int | None) -> None:
-        """Note one record; the first success under a key stands."""
-        self.attempts += billed_attempts(record)
-        key = (record.suite, record.sample, record.repetition)
+    def take(self, record: Record, key: Key, asked_model: str, max_tokens: int | None) -> None:
+        """Note one record; the first success under its key stands."""
+        self.attempts.add(key, billed_attempts(record))
         final = record.final
         row = identity_row(record, asked_model, max_tokens)
         if row is None or final is None or final.response is None or (key in self.rows and not record.succeeded):
             return
-        self.rows[key] = row
+        self.rows.put(key, row)
         usage = reported_usage(final)
         if usage.reasoning is not None:
-            self.reasoning[key] = (usage.reasoning, bool(final.response.reasoning.strip()))
+            self.reasoning.put(key, usage.reasoning, bool(final.response.reasoning.strip()))
         if usage.cached is not None and usage.input is not None:
-            self.cached[key] = (usage.input, usage.cached)
+            self.cached.put(key, usage.input, usage.cached)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +76,17 @@ class Audits:
         own = entry.get("parameters") or {}
         stated = own["max_tokens"] if "max_tokens" in own else sample.turn.parameters.get("max_tokens")
         limit = stated if isinstance(stated, int) else None
-        self.found.setdefault(key, Audit()).take(record, str(entry.get("model_id") or record.model), limit)
+        # The texts that others hold too, not the record's own.
+        unit = (sys.intern(record.suite), sample.id, record.repetition)
+        self.found.setdefault(key, Audit()).take(record, unit, str(entry.get("model_id") or record.model), limit)
 
     def take_duplicate(self, record: Record) -> None:
         """Note that a record of the plan was paid for twice; nothing else is learnt of it."""
         key = (record.model, record.label)
         samples = self.samples.get(record.suite)
         if key in self.entries and samples is not None and samples.place_of(record.sample) is not None:
-            self.found.setdefault(key, Audit()).duplicated_attempts += billed_attempts(record)
+            unit = (record.suite, record.sample, record.repetition)
+            self.found.setdefault(key, Audit()).duplicated_attempts.add(unit, billed_attempts(record))
 
     def in_sending_order(self) -> dict[str, Samples]:
         """The samples by suite, each in the order in which it was first sent to anybody; never sent ones go last."""

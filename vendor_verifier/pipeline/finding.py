@@ -41,8 +41,10 @@ def bill_findings(
         if claims and shares is None:
             shares = shared_beginnings(samples)
         found = (
-            hidden_reasoning_finding(label, ((key[1], *told) for key, told in audit.reasoning.items())),
-            cache_finding(label, ((key[1], *told) for key, told in audit.cached.items())),
+            hidden_reasoning_finding(
+                label, ((sample, tokens, bool(shown)) for sample, tokens, shown in audit.reasoning)
+            ),
+            cache_finding(label, audit.cached),
             unexplained_cache_finding(label, claims, shares or {}),
             _recount_finding(label, recounted.get(label, {})),
             cost_finding(label, money[label]) if label in money else None,
@@ -71,10 +73,10 @@ def who_answered(audits: Mapping[str, Audit]) -> Iterator[Finding]:
     """Names, ids and bytes of the answers."""
     repeating = False
     for label, audit in audits.items():
-        own = identity_findings(label, list(audit.rows.values()))
+        own = identity_findings(label, list(audit.rows))
         repeating = repeating or any(finding.name == "answers_repeated" for finding in own)
         yield from own
-    for finding in pass_through_findings({label: audit.rows.values() for label, audit in audits.items()}):
+    for finding in pass_through_findings({label: audit.rows for label, audit in audits.items()}):
         # Where a vendor answers itself byte for byte, equal bytes elsewhere say nothing about a common source.
         if finding.name != "identical_answers" or not repeating:
             yield finding

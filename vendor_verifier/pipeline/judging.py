@@ -112,7 +112,7 @@ def _judge_model(model: _Model, report: Report, rng: np.random.Generator) -> Mod
         money=money,
         prices=model.prices,
         blame=_blame(model),
-        served={label: served_names(audit.rows.values()) for label, audit in model.audits.items() if audit.rows},
+        served={label: served_names(audit.rows) for label, audit in model.audits.items() if audit.rows},
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,6 +37,22 @@ class StoredTrials:
     def samples(self) -> tuple[str, ...]:
         """Every planned sample once, in the order of the suites."""
         return tuple(dict.fromkeys(sample for ids in self.planned.values() for sample in ids))
+
+
+class _Requests(Mapping[str, Sequence[float]]):
+    """What single requests measured, by metric; gathered when it is asked for, which it rarely is."""
+
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
+
+    def __getitem__(self, metric: str) -> Sequence[float]:
+        return self._columns.values(REQUEST_METRICS[metric])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(REQUEST_METRICS)
+
+    def __len__(self) -> int:
+        return len(REQUEST_METRICS)
 
 
 def read_trials(folder: RunFolder) -> StoredTrials:
@@ -99,10 +115,7 @@ def trials_in(
         scores=tuple(main),
         trials={model: tuple(found) for model, found in trials.items()},
         baselines={info.model: info.label for info in reversed(infos) if info.is_baseline},
-        requests={
-            key: {metric: found.values(column) for metric, column in REQUEST_METRICS.items()}
-            for key, found in columns.items()
-        },
+        requests={key: _Requests(found) for key, found in columns.items()},
     )
 
 

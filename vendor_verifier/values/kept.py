@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
@@ -15,7 +16,8 @@ class Kept(Generic[K, V]):
     def __init__(self, most: int) -> None:
         self._most = most
         self._size = 0
-        self._values: dict[K, tuple[V, int]] = {}
+        # In a plain dict the first key is looked for from the beginning, over all that were taken out before it.
+        self._values: OrderedDict[K, tuple[V, int]] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._values)
@@ -32,5 +34,5 @@ class Kept(Generic[K, V]):
         self._values[key] = (value, size)
         self._size += size
         while self._size > self._most:
-            _, gone = self._values.pop(next(iter(self._values)))
+            _, (_, gone) = self._values.popitem(last=False)
             self._size -= gone
