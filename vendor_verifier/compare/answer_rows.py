@@ -29,7 +29,7 @@ class IdentityRows:
         self._told: list[_Told] = []
         self._response_ids: list[str | None] = []
         self._digests = bytearray()
-        self._tokens = Numbers(1)
+        self._output_tokens: list[int | None] = []
 
     def __len__(self) -> int:
         return len(self._places)
@@ -40,19 +40,18 @@ class IdentityRows:
     def __iter__(self) -> Iterator[IdentityRow]:
         for (_, sample, repetition), place in self._places.items():
             asked_model, served_model, fingerprint, max_tokens, finish_reason = self._told[place]
-            digest = bytes(self._digests[place * _DIGEST_BYTES : (place + 1) * _DIGEST_BYTES])
-            tokens = self._tokens.at(place, 0)
+            digest = self._digests[place * _DIGEST_BYTES : (place + 1) * _DIGEST_BYTES]
             yield IdentityRow(
-                sample=sample,
-                repetition=repetition,
-                asked_model=asked_model,
-                served_model=served_model,
-                fingerprint=fingerprint,
-                response_id=self._response_ids[place],
-                digest=None if digest == _NO_DIGEST else digest.hex(),
-                output_tokens=None if tokens is None else int(tokens),
-                max_tokens=max_tokens,
-                finish_reason=finish_reason,
+                sample,
+                repetition,
+                asked_model,
+                served_model,
+                fingerprint,
+                self._response_ids[place],
+                None if digest == _NO_DIGEST else digest.hex(),
+                self._output_tokens[place],
+                max_tokens,
+                finish_reason,
             )
 
     def put(self, key: Key, row: IdentityRow) -> None:
@@ -63,11 +62,12 @@ class IdentityRows:
         if place == len(self._told):
             self._told.append(told)
             self._response_ids.append(row.response_id)
+            self._output_tokens.append(row.output_tokens)
         else:
             self._told[place], self._response_ids[place] = told, row.response_id
+            self._output_tokens[place] = row.output_tokens
         digest = _NO_DIGEST if row.digest is None else bytes.fromhex(row.digest)
         self._digests[place * _DIGEST_BYTES : (place + 1) * _DIGEST_BYTES] = digest
-        self._tokens.put(place, (row.output_tokens,))
 
 
 class BilledAttempts:

@@ -87,6 +87,8 @@ def identity_findings(label: str, rows: Sequence[IdentityRow]) -> tuple[Finding,
 
 def pass_through_findings(rows: Mapping[str, Iterable[IdentityRow]]) -> tuple[Finding, ...]:
     """Pairs of vendors with response ids in common, or with the same bytes on half of their common samples or more."""
+    if len(rows) < 2:
+        return ()
     answers = {
         label: {(row.sample, row.repetition): row for row in each if row.digest or row.response_id}
         for label, each in rows.items()

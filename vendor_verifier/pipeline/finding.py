@@ -17,7 +17,7 @@ from vendor_verifier.compare.billing import (
 )
 from vendor_verifier.compare.caching import shared_beginnings, unexplained_cache_finding
 from vendor_verifier.compare.columns import Columns
-from vendor_verifier.compare.identity import identity_findings, pass_through_findings
+from vendor_verifier.compare.identity import IdentityRow, identity_findings, pass_through_findings
 from vendor_verifier.compare.trials import Trials
 from vendor_verifier.pipeline.auditing import Audit
 from vendor_verifier.values.judgement import Finding, Gap, Money, RankingJudgement
@@ -69,14 +69,14 @@ def prompt_findings(trials: Sequence[Trials], baseline: str | None) -> Iterator[
     yield from same_counter_findings(counts, baseline)
 
 
-def who_answered(audits: Mapping[str, Audit]) -> Iterator[Finding]:
-    """Names, ids and bytes of the answers."""
+def who_answered(rows: Mapping[str, Sequence[IdentityRow]]) -> Iterator[Finding]:
+    """Names, ids and bytes of the answers, by label."""
     repeating = False
-    for label, audit in audits.items():
-        own = identity_findings(label, list(audit.rows))
+    for label, each in rows.items():
+        own = identity_findings(label, each)
         repeating = repeating or any(finding.name == "answers_repeated" for finding in own)
         yield from own
-    for finding in pass_through_findings({label: audit.rows for label, audit in audits.items()}):
+    for finding in pass_through_findings(rows):
         # Where a vendor answers itself byte for byte, equal bytes elsewhere say nothing about a common source.
         if finding.name != "identical_answers" or not repeating:
             yield finding

@@ -100,11 +100,12 @@ def _judge_model(model: _Model, report: Report, rng: np.random.Generator) -> Mod
     ]
     money = dict(_money(model))
     compared = _compare(model, trials, money, report, rng) if trials else ModelVerdict()
+    answered = {label: list(audit.rows) for label, audit in model.audits.items()}
     found = chain(
         conduct(model.columns, model.baseline, compared.ranking, compared.gaps),
         prompt_findings(trials, model.baseline),
         bill_findings(model.audits, money, model.samples, model.recounted),
-        who_answered(model.audits),
+        who_answered(answered),
     )
     return replace(
         compared,
@@ -112,7 +113,7 @@ def _judge_model(model: _Model, report: Report, rng: np.random.Generator) -> Mod
         money=money,
         prices=model.prices,
         blame=_blame(model),
-        served={label: served_names(audit.rows) for label, audit in model.audits.items() if audit.rows},
+        served={label: served_names(rows) for label, rows in answered.items() if rows},
     )
 
 
