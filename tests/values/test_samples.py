@@ -1,0 +1,58 @@
+"""Samples found by place or by id, and what was made lately."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vendor_verifier.values.kept import Kept
+from vendor_verifier.values.request import Turn
+from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.samples import ChosenSamples, JoinedSamples, listed, sample_in
+
+LISTS = st.lists(st.builds(Sample, id=st.text("abc", min_size=1, max_size=2), turn=st.just(Turn(()))), max_size=6)
+
+
+@given(parts=st.lists(LISTS, max_size=3))
+def test_joined_samples_are_one_list(parts: list[list[Sample]]) -> None:
+    """Part after part, empty ones included."""
+    joined, whole = JoinedSamples([listed(part) for part in parts]), [sample for part in parts for sample in part]
+    assert list(joined) == whole
+    assert list(joined.ids) == [sample.id for sample in whole]
+    assert [joined[place] for place in range(len(joined))] == whole
+
+
+@given(samples=LISTS, data=st.data())
+def test_chosen_samples_are_those_in_that_order(samples: list[Sample], data: st.DataObject) -> None:
+    """Some of them, or all in another order, and found by id among the chosen only."""
+    places = data.draw(st.lists(st.sampled_from(range(len(samples))), unique=True)) if samples else []
+    chosen, expected = ChosenSamples(listed(samples), places), [samples[place] for place in places]
+    assert list(chosen) == expected
+    assert list(chosen[:1]) == expected[:1]
+    by_id = {sample.id: sample for sample in expected}
+    assert all(chosen.named(sample.id) == by_id.get(sample.id) for sample in samples)
+
+
+def test_a_sample_is_looked_for_in_its_suite() -> None:
+    """Another suite's sample of that id is another sample."""
+    one = Sample("a", Turn(()))
+    assert sample_in({"trigger": listed([one])}, "trigger", "a") is one
+    assert sample_in({"trigger": listed([one])}, "trigger", "b") is None
+    assert sample_in({"trigger": listed([one])}, "bfcl", "a") is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 4))), st.integers(1, 10))
+def test_what_is_kept_never_exceeds_its_size_and_the_oldest_goes_first(given: list[tuple[int, int]], most: int) -> None:
+    """Against a list that does the same step by step."""
+    kept: Kept[int, int] = Kept(most)
+    expected: list[tuple[int, int]] = []
+    for key, size in given:
+        kept.keep(key, -key, size)
+        if size <= most and key not in dict(expected):
+            expected.append((key, size))
+        while sum(size for _, size in expected) > most:
+            expected.pop(0)
+        assert [kept.get(number) for number in range(10)] == [
+            -number if number in dict(expected) else None for number in range(10)
+        ]
+        assert len(kept) == len(expected)
