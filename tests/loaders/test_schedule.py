@@ -51,6 +51,8 @@ def test_a_written_schedule_is_read_back(times: list[float]) -> None:
         ('{"at_s": 5, "sample": 3}', 1, "sample: read a number; expected a sample's id in quotes"),
         ('{"at_s": ', 1, "not JSON"),
         ('{"at_s": ' + "[" * 100_000, 1, "not JSON"),
+        ('{"at_s": 1' + "0" * 400 + "}", 1, "read inf; expected seconds after the start"),
+        ('1,"' + "x" * 200_000, 1, "no row of a table"),
         ("", None, "holds no time"),
         ("# nothing\n\n", None, "holds no time"),
     ],

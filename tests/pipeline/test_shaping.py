@@ -208,11 +208,11 @@ def test_a_replayed_schedule_from_file_to_report(bench: Any) -> None:
     assert len(records) == 8
     page = (bench.folder / "replayed/report.html").read_text(encoding="utf-8")
     assert "replayed schedule of 4 requests in 0.3 s" in page
-    schedule.write_text("0,nobody\n", encoding="utf-8")
+    schedule.write_text("# whom nobody knows\n0\n1,nobody\n2,nobody\n", encoding="utf-8")
     code, _, err = bench("--config-file-path", bench.folder / "config.yaml", "--test-file-path",
                          bench.folder / "samples.jsonl", "--replay-schedule", schedule, "--dry-run")  # fmt: skip
     assert code == 2
-    assert "'nobody', which is not among this run's 3" in err
+    assert err.count("times.csv:3: names the sample 'nobody', which is not among this run's 3") == 1
 
 
 def test_a_dry_run_tells_the_load(bench: Any) -> None:

@@ -39,7 +39,7 @@ def read_schedule(lines: Iterable[bytes], file: Path) -> tuple[Due, ...]:
     last: tuple[float, int] | None = None
     for number, line in enumerate(lines, 1):
         try:
-            due = _due(line, is_first=not found and not problems)
+            due = _due(line, number, is_first=not found and not problems)
         except _Unreadable as error:
             problems.append(Problem(str(error), file, number))
             continue
@@ -57,7 +57,7 @@ def read_schedule(lines: Iterable[bytes], file: Path) -> tuple[Due, ...]:
     return tuple(found)
 
 
-def _due(line: bytes, *, is_first: bool) -> Due | None:
+def _due(line: bytes, number: int, *, is_first: bool) -> Due | None:
     """None for a line without content, and for the titles of columns."""
     try:
         text = line.decode("utf-8-sig").strip()
@@ -66,8 +66,11 @@ def _due(line: bytes, *, is_first: bool) -> Due | None:
     if not text or text.startswith("#"):
         return None
     if text.startswith("{"):
-        return _from_object(text)
-    words = [word.strip() for word in next(csv.reader([text]))]
+        return _from_object(text, number)
+    try:
+        words = [word.strip() for word in next(csv.reader([text]))]
+    except csv.Error as error:
+        raise _Unreadable(f"read {shortened(text)}, no row of a table ({error}); {_SHAPE}") from None
     if is_first and words[0].casefold() == _KEYS[0]:
         return None
     if len(words) > len(_KEYS):
@@ -76,10 +79,10 @@ def _due(line: bytes, *, is_first: bool) -> Due | None:
         at_s = float(words[0])
     except ValueError:
         raise _Unreadable(f"read {shortened(words[0])}; {_SHAPE}") from None
-    return Due(_checked(at_s), (words[1] or None) if len(words) > 1 else None)
+    return Due(_checked(at_s), (words[1] or None) if len(words) > 1 else None, number)
 
 
-def _from_object(text: str) -> Due:
+def _from_object(text: str, number: int) -> Due:
     try:
         row: Any = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -93,10 +96,14 @@ def _from_object(text: str) -> Due:
         raise _Unreadable(f"at_s: read {kind_of(at_s)}; expected a number of seconds")
     if sample is not None and not isinstance(sample, str):
         raise _Unreadable(f"sample: read {kind_of(sample)}; expected a sample's id in quotes")
-    return Due(_checked(float(at_s)), sample)
+    return Due(_checked(at_s), sample, number)
 
 
-def _checked(at_s: float) -> float:
+def _checked(stated: float) -> float:
+    try:
+        at_s = float(stated)
+    except OverflowError:
+        at_s = math.inf
     if not math.isfinite(at_s) or at_s < 0:
         raise _Unreadable(f"read {at_s:g}; expected seconds after the start, from 0 on")
     return at_s

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from vendor_verifier.errors import DataError, Problem, ProblemsError
+from vendor_verifier.loaders.base import MAX_SHOWN, data_error
 from vendor_verifier.loaders.schedule import read_schedule
 from vendor_verifier.pipeline.request import LoadRequest
 from vendor_verifier.run.descriptors import most_connections
@@ -56,20 +57,24 @@ def read_load(
 
 
 def check_named_samples(load: LoadShape, tasks: Sequence[Task], file: Path | None) -> None:
-    """Every sample that the schedule names takes part in the run.
+    """Every sample that the schedule names takes part in the run; of one that does not, the first line is told.
 
     Raises:
         DataError: some do not.
     """
     known = {sample for task in tasks for sample in listed(task.samples).ids}
-    unknown = dict.fromkeys(due.sample for due in load.schedule if due.sample is not None and due.sample not in known)
+    unknown: dict[str, int | None] = {}
+    for due in load.schedule:
+        if due.sample is not None and due.sample not in known:
+            unknown.setdefault(due.sample, due.line)
     problems = []
-    for name in unknown:
-        near = difflib.get_close_matches(name, known, 1)
+    for place, (name, line) in enumerate(unknown.items()):
+        near = difflib.get_close_matches(name, known, 1) if place < MAX_SHOWN else ()
         hint = f"; did you mean {near[0]}?" if near else ""
-        problems.append(Problem(f"names the sample {name!r}, which is not among this run's {len(known)}{hint}", file))
+        words = f"names the sample {name!r}, which is not among this run's {len(known)}{hint}"
+        problems.append(Problem(words, file, line))
     if problems:
-        raise DataError(problems[:20])
+        raise data_error(problems)
 
 
 def places(load: LoadShape, stated: int | None, entries: Sequence[Entry]) -> int:

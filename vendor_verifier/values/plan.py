@@ -89,10 +89,14 @@ class RetryRules:
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """One line of a schedule: a request begins ``at_s`` seconds after the start, with this sample or the next one."""
+    """One line of a schedule: a request begins ``at_s`` seconds after the start, with this sample or the next one.
+
+    ``line`` is where it stands in its file, for whoever has to complain about it.
+    """
 
     at_s: float
     sample: str | None = None
+    line: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
