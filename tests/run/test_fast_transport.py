@@ -70,6 +70,25 @@ async def test_tls_is_spoken_verified_and_timed(
     assert (second.exchange.connect_ns, second.exchange.tls_ns) == (None, None)
 
 
+async def test_only_a_name_is_looked_up(server: FaultServer) -> None:
+    """A name's look-up is timed as a part of connecting; an address in figures takes none, so none is stated."""
+    server.answer = lambda _: say(stream(text("hello"), DONE))
+    named, stated = await fast(server.url().replace("127.0.0.1", "localhost"), server.url())
+    assert (named.kind, stated.kind) == (None, None)
+    assert named.exchange.connect_ns is not None
+    assert named.exchange.dns_ns is not None
+    assert 0 < named.exchange.dns_ns < named.exchange.connect_ns
+    assert (stated.exchange.dns_ns, stated.exchange.connection_reused) == (None, False)
+    assert stated.exchange.tcp_ns is not None
+
+
+@pytest.mark.parametrize("host", ["a" * 64 + ".invalid", "a..invalid"])
+async def test_a_name_that_no_host_can_have_does_not_resolve(host: str) -> None:
+    """Python refuses to ask for such a name by an error of its own; for a user it is the same slip in the address."""
+    (asked,) = await fast(f"http://{host}/v1")
+    assert (asked.kind, asked.phase) == ("dns", "dns")
+
+
 async def test_an_unknown_authority_is_refused(server: FaultServer, certificate: Path) -> None:
     """The same certificate, trusted by nobody: the failure is TLS, and nothing was sent."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

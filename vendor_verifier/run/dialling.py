@@ -8,7 +8,7 @@ import ssl
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 from vendor_verifier.run.request_head import Origin
 
@@ -25,10 +25,10 @@ class TlsFailed(OSError):
 
 @dataclass(frozen=True, slots=True)
 class Dialled(Generic[AnyProtocol]):
-    """An open connection; ``tls_ns`` is None without TLS."""
+    """An open connection; ``tls_ns`` is None without TLS, ``dns_ns`` where the address was stated instead of a name."""
 
     protocol: AnyProtocol
-    dns_ns: int
+    dns_ns: int | None
     tcp_ns: int
     tls_ns: int | None
 
@@ -46,14 +46,18 @@ async def dial(
     """
     loop = asyncio.get_running_loop()
     began_ns = time.perf_counter_ns()
-    addresses = await loop.getaddrinfo(origin.host, origin.port, type=socket.SOCK_STREAM)
+    addresses = _stated(origin)
+    is_name = addresses is None
+    if addresses is None:
+        addresses = await _looked_up(origin)
     named_ns = time.perf_counter_ns()
+    dns_ns = named_ns - began_ns if is_name else None
     connected = await _first_to_answer(addresses)
     connected_ns = time.perf_counter_ns()
     try:
         if origin.scheme != "https":
             _, protocol = await loop.create_connection(make, sock=connected)
-            return Dialled(protocol, named_ns - began_ns, connected_ns - named_ns, None)
+            return Dialled(protocol, dns_ns, connected_ns - named_ns, None)
         try:
             _, protocol = await loop.create_connection(make, sock=connected, ssl=context(), server_hostname=origin.host)
         except (OSError, EOFError) as error:
@@ -61,7 +65,25 @@ async def dial(
     except BaseException:
         connected.close()
         raise
-    return Dialled(protocol, named_ns - began_ns, connected_ns - named_ns, time.perf_counter_ns() - connected_ns)
+    return Dialled(protocol, dns_ns, connected_ns - named_ns, time.perf_counter_ns() - connected_ns)
+
+
+async def _looked_up(origin: Origin) -> Sequence[_Address]:
+    loop = asyncio.get_running_loop()
+    try:
+        return await loop.getaddrinfo(origin.host, origin.port, type=socket.SOCK_STREAM)
+    except UnicodeError as error:
+        # A label that is empty or too long: nobody is even asked.
+        raise socket.gaierror(socket.EAI_NONAME, "no host can have this name") from error
+
+
+def _stated(origin: Origin) -> Sequence[_Address] | None:
+    """The address where it is stated in figures; None for a name, which somebody has to be asked about."""
+    try:
+        found = socket.getaddrinfo(origin.host, origin.port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+    except (socket.gaierror, UnicodeError):
+        return None
+    return cast("Sequence[_Address]", found)
 
 
 async def _first_to_answer(addresses: Sequence[_Address]) -> socket.socket:
