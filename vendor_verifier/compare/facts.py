@@ -68,17 +68,19 @@ def facts_of(
     """
     look = look or Look()
     score = look.score(record, suite, sample)
+    # Asked once: it looks through the turns each time.
+    succeeded = record.succeeded
     final, known = record.final, look.measured(record)
-    failure = None if record.succeeded else _failure(record)
-    kind = None if record.succeeded else "harness" if failure is None else failure.kind
+    failure = None if succeeded else _failure(record)
+    kind = None if succeeded else "harness" if failure is None else failure.kind
     answered = None if final is None else final.response
     anomalies = dict.fromkeys([*score.anomalies, *_anomalies(record)])
     if defective and kind in _REFUSALS:
         anomalies["refused_defective_sample"] = None
     return Facts(
         suite=record.suite,
-        succeeded=record.succeeded,
-        succeeded_first_try=record.succeeded_first_try,
+        succeeded=succeeded,
+        succeeded_first_try=succeeded and record.succeeded_first_try,
         attempts=sum(len(turn.attempts) for turn in record.turns),
         decision=score.decision,
         classes=tuple(call.verdict for call in score.calls),
@@ -86,7 +88,7 @@ def facts_of(
         decoding=known.decoding,
         delivery=known.delivery,
         failure=kind,
-        finish_reason=answered.finish_reason or "none" if answered is not None and record.succeeded else None,
+        finish_reason=answered.finish_reason or "none" if answered is not None and succeeded else None,
         served_model=None if answered is None else answered.served_model,
         served_provider=None if answered is None else answered.served_provider,
         anomalies=tuple(anomalies),
