@@ -86,6 +86,16 @@ def test_levels_double_and_are_then_halved_in_between() -> None:
     assert ended == Ended("edge", 11)
 
 
+def test_a_highest_rate_below_the_unloaded_one_is_tried_by_the_clock() -> None:
+    """One request after the other may make more than the highest rate asked for: that one is tried, and told."""
+    bounds = SearchBounds("rate", highest=5, samples=20, max_requests=20_000)
+    unloaded = Tried(11.1, "holds", 40)
+    seen, ended = search(lambda _: "holds", bounds, unloaded)
+    assert [tried.level for tried in seen[1:]] == [5]
+    assert ended == Ended("highest", 5)
+    assert search(lambda _: "broken", bounds, unloaded)[1] == Ended("edge", None)
+
+
 def test_a_level_that_stays_undecided_is_asked_more_and_then_does_not_hold() -> None:
     """Undecided levels get up to three times the requests; after that they bound the search from above."""
     seen, ended = search(lambda level: "holds" if level < 8 else "undecided")

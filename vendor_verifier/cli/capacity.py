@@ -38,7 +38,7 @@ def capacity_command(
     seed: Annotated[int, option("Order of asking, simulated answers.", WHAT)] = 0,
     from_folder: Annotated[Path | None, option("Judge a stored search again; send nothing.", WHAT, "--from")] = None,
     by: Annotated[LoadKind, option("Requests in flight, or begun per second.", PACE)] = "concurrency",
-    arrival: Annotated[Arrival, option("With --by rate: how they follow each other.", PACE)] = "poisson",
+    arrival: Annotated[Arrival | None, option("Of a rate: evenly, or at random. [default: poisson]", PACE)] = None,
     up_to: Annotated[float, option("The highest level tried.", PACE, check=_AT_LEAST_1)] = 64,
     step: Annotated[float, option("How near to the edge, 0.1 = 10 %.", PACE, check=Number(gt=0, lte=1))] = 0.1,
     max_requests: Annotated[int, option("Requests to each vendor at the most.", PACE, check=_AT_LEAST_1)] = 2000,

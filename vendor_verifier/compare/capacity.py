@@ -28,13 +28,13 @@ def next_step(seen: Sequence[Tried], bounds: SearchBounds) -> Step | Ended:
     left = bounds.max_requests - sum(tried.requests for tried in seen)
     if len(seen) > 1 and last.outcome == "undecided" and _may_ask_more(last, bounds, left):
         return Step(last.level, repetitions_at(last.level, bounds))
-    holds, fails = _bracket(seen)
-    level = _next_level(holds, fails, bounds)
+    level = _next_level(seen, bounds)
     capacity = capacity_of(seen)
     if level is None:
-        if fails is None:
+        failed = first_failed(seen)
+        if failed is None:
             return Ended("highest", capacity)
-        return Ended("client" if fails.outcome == "client" else "edge", capacity)
+        return Ended("client" if failed.outcome == "client" else "edge", capacity)
     repetitions = repetitions_at(level, bounds)
     if requests_at(level, bounds) > left:
         return Ended("requests", capacity)
@@ -83,16 +83,23 @@ def _bracket(seen: Sequence[Tried]) -> tuple[float, Tried | None]:
 
 
 def capacity_of(seen: Sequence[Tried]) -> float | None:
-    """The highest level that holds below every one that does not; ``None`` when there is none."""
+    """The highest level that holds below every one that does not; ``None`` when there is none.
+
+    The unloaded level counts only where no load holds: one request after the other may make more than the highest rate.
+    """
     failed = first_failed(seen)
     top = math.inf if failed is None else failed.level
-    return max((tried.level for tried in seen if tried.outcome == "holds" and tried.level < top), default=None)
+    unloaded, *loaded = [tried.level if tried.outcome == "holds" and tried.level < top else None for tried in seen]
+    return max((level for level in loaded if level is not None), default=unloaded)
 
 
-def _next_level(holds: float, failed: Tried | None, bounds: SearchBounds) -> float | None:
+def _next_level(seen: Sequence[Tried], bounds: SearchBounds) -> float | None:
+    holds, failed = _bracket(seen)
     if failed is None:
         doubled = 2 * holds if bounds.kind == "concurrency" else _rounded(2 * holds)
-        return min(doubled, bounds.highest) if holds < bounds.highest else None
+        # Without load nothing came by the clock yet, however many a second it was.
+        is_untried = bounds.kind == "rate" and len(seen) == 1
+        return min(doubled, bounds.highest) if is_untried or holds < bounds.highest else None
     if failed.level - holds <= resolution(holds, bounds):
         return None
     if bounds.kind == "concurrency":

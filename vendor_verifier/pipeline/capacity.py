@@ -6,8 +6,9 @@ each level: ``capacity.json`` with what was found, ``records.jsonl`` with the an
 
 from __future__ import annotations
 
+import math
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -89,15 +90,19 @@ def measure_capacity(
     ``on_point`` is told of every level when it is judged, ``on_record`` of every counted answer as it comes.
 
     Raises:
-        UsageError: a limit that cannot be meant, a budget that does not even cover the unloaded level, or more
-            requests in flight than this machine has open files for.
+        UsageError: what contradicts itself, a limit that cannot be meant, a budget that does not even cover the
+            unloaded level, or more requests in flight than this machine has open files for.
         RunFolderError: the folder holds something already.
         StorageError: the disk refused a write; every record written before stays.
     """
+    problems = list(_contradictions(request))
+    if problems:
+        raise ProblemsError(problems)
     thresholds = read_limits(request.limits, request.kind)
     if request.kind == "concurrency":
         ensure_descriptors(int(request.highest))
     bounds = _bounds(request, prepared)
+    arrival = request.arrival or "poisson"
     plan = replace(prepared.plan, max_cost_usd=request.max_cost_usd)
     guard = GuardedSpending(max_cost_usd=request.max_cost_usd, costs=costs_of(plan))
     folder = new_folder(request.run.output_dir, prepared)
@@ -109,14 +114,14 @@ def measure_capacity(
         thresholds=thresholds,
         seed=plan.seed,
         vendors=(),
-        arrival=request.arrival if request.kind == "rate" else None,
+        arrival=arrival if request.kind == "rate" else None,
         at_least=request.at_least,
         # Every vendor is compared with itself; that there is no baseline takes nothing away.
         warnings=tuple(warning for warning in plan.warnings if not warning.endswith(NO_F1)),
     )
     scrubber = Scrubber(prepared.configuration.secrets)
     with Journal(folder, scrubber) as journal, with_simulated_vendors(plan.entries, plan.seed) as entries:
-        bench = Bench(report.run, plan, prepared, request.kind, request.arrival, journal, scrubber, guard, on_record)
+        bench = Bench(report.run, plan, prepared, request.kind, arrival, journal, scrubber, guard, on_record)
         signal_number: int | None = None
         for entry in entries:
             search = _Search(bench, entry, _curve(entry, report, plan), on_point)
@@ -161,6 +166,19 @@ def _searched(search: _Search, keep: Callable[[VendorCapacity], None]) -> Vendor
         # Whether what gave way comes back once the load is gone: if not, load was not the cause.
         search.visit("afterwards", 1, 1)
     return curve.concluded(stopped)
+
+
+def _contradictions(request: CapacityRequest) -> Iterator[Problem]:
+    if request.kind == "concurrency" and request.arrival is not None:
+        yield Problem("says how requests of a rate follow each other; add --by rate, or leave it out", key="--arrival")
+    if not math.isfinite(request.highest):
+        yield Problem(f"read {request.highest:g}; expected a number from 1 on", key="--up-to")
+    elif request.kind == "concurrency" and request.highest != int(request.highest):
+        words = f"read {request.highest:g}; requests in flight are whole; write a whole number, or add --by rate"
+        yield Problem(words, key="--up-to")
+    if request.at_least is not None and request.at_least > request.highest:
+        words = f"{request.at_least:g} lies above the highest level tried, {request.highest:g}; raise --up-to"
+        yield Problem(words, key="--at-least")
 
 
 def _bounds(request: CapacityRequest, prepared: Prepared) -> SearchBounds:
