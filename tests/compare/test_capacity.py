@@ -110,6 +110,12 @@ def test_a_vendor_that_misses_a_limit_unloaded_is_not_loaded() -> None:
     assert next_step([replace(UNLOADED, outcome="broken")], BOUNDS) == Ended("unloaded", None)
 
 
+def test_a_vendor_that_answers_nothing_has_no_rate_to_begin_with() -> None:
+    """Limits that a silent vendor keeps do not make a search begin at 0 requests a second."""
+    bounds = SearchBounds("rate", highest=5, samples=20, max_requests=20_000)
+    assert next_step([Tried(0.0, "holds", 40)], bounds) == Ended("unloaded", None)
+
+
 def test_the_client_s_limit_is_not_the_vendor_s() -> None:
     """Where our own process was the limit, the search says so instead of naming an edge."""
     _, ended = search(lambda level: "holds" if level <= 32 else "client")

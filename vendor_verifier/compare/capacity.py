@@ -23,7 +23,8 @@ def next_step(seen: Sequence[Tried], bounds: SearchBounds) -> Step | Ended:
     if not seen:
         raise ValueError("a search begins with the unloaded level")
     first, last = seen[0], seen[-1]
-    if first.outcome == "broken":
+    # A rate of 0, because nothing was answered, has no double; whatever the limits say.
+    if first.outcome == "broken" or not first.level:
         return Ended("unloaded", None)
     left = bounds.max_requests - sum(tried.requests for tried in seen)
     if len(seen) > 1 and last.outcome == "undecided" and _may_ask_more(last, bounds, left):

@@ -20,9 +20,9 @@ FILLED: Mapping[LoadKind, int] = {"concurrency": 4, "rate": 10}
 class CapacityRequest:
     """One call of ``capacity``. ``run`` says what to ask whom; pace and patience are ours.
 
-    ``arrival`` is for a rate, random unless said otherwise. ``highest`` is the highest level tried, ``step`` how near a search comes to the edge, as a share of the level.
-    ``max_requests`` and ``max_s`` are for each vendor, ``max_cost_usd`` for all together. ``at_least`` is a level that
-    every vendor has to bear.
+    ``arrival`` is for a rate, random unless said otherwise. ``highest`` is the highest level tried, ``step`` how near a
+    search comes to the edge, as a share of the level. ``max_requests`` and ``max_s`` are for each vendor,
+    ``max_cost_usd`` for all together. ``at_least`` is a level that every vendor has to bear.
     """
 
     run: RunRequest

@@ -53,7 +53,8 @@ def verdict(vendor: VendorCapacity, kind: LoadKind) -> str:
             client = f"not measurable beyond: at {at(vendor.broke_at or top, kind)} the client is the limit"
             return f"{bears}; {client} ({_client(vendor)})"
         case "unloaded":
-            return f"misses a limit without any load: {limits(vendor.gave_way)}"
+            missed = limits(vendor.gave_way)
+            return f"misses a limit without any load: {missed}" if missed else "answers nothing, even without load"
         case "drifted":
             return (
                 f"{bears}; {_gave_way(vendor, kind)}; but asked without load afterwards it misses the same, so it got "
