@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from msgspec.json import schema_components
+
 from vendor_verifier.config.shape import RESERVED, ModelSection, Settings, VendorEntry
 
 TARGET = Path(__file__).resolve().parent.parent / "config.schema.json"
@@ -19,13 +21,9 @@ TARGET = Path(__file__).resolve().parent.parent / "config.schema.json"
 
 def schema() -> dict[str, Any]:
     """The whole document: reserved keys by name, every other key a model."""
-    shapes = {kind.__name__: kind.model_json_schema(ref_template="#/$defs/{model}")
-              for kind in (Settings, VendorEntry, ModelSection)}  # fmt: skip
-    definitions: dict[str, Any] = {}
-    for name, shape in shapes.items():
-        definitions |= shape.pop("$defs", {})
-        definitions[name] = _without_titles(shape)
-    definitions = {name: _without_titles(shape) for name, shape in sorted(definitions.items())}
+    _, definitions = schema_components((Settings, VendorEntry, ModelSection), ref_template="#/$defs/{name}")
+    for shape in definitions.values():
+        del shape["title"]  # its name again, which tells an editor nothing
     definitions["ModelSection"]["properties"]["vendors"]["items"] = {"$ref": "#/$defs/VendorEntry"}
     gates: dict[str, Any] = {"type": ["array", "null"], "items": {"type": "string"}}
     definitions["ModelSection"]["properties"]["gates"] = gates
@@ -45,14 +43,6 @@ def schema() -> dict[str, Any]:
         "additionalProperties": {"$ref": "#/$defs/ModelSection"},
         "$defs": definitions,
     }
-
-
-def _without_titles(value: Any, *, names: bool = False) -> Any:
-    """Pydantic repeats every field's name as its title, which tells an editor nothing."""
-    if isinstance(value, dict):
-        return {key: _without_titles(item, names=key == "properties" and not names)
-                for key, item in value.items() if names or key != "title"}  # fmt: skip
-    return [_without_titles(item) for item in value] if isinstance(value, list) else value
 
 
 def main() -> int:

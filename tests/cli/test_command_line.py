@@ -107,7 +107,7 @@ main("-n 1 --retries 0 --no-calibration --no-history -q -o run".split())
     assert "vendor_verifier.run.fast_transport" in loaded, done.stderr
     assert (tmp_path / "run" / "records.jsonl").stat().st_size > 0
     heavy = {"numpy", "pandas", "scipy", "jinja2", "rich", "genai_prices", "httpx2", "openai", "anthropic", "dask"}
-    assert loaded & (heavy | {"transformers", "distributed", "dotenv"}) == set()
+    assert loaded & (heavy | {"transformers", "distributed", "dotenv", "pydantic"}) == set()
 
 
 def test_version_is_the_package_s(capsys: pytest.CaptureFixture[str]) -> None:

@@ -30,11 +30,11 @@ def documents() -> Iterator[tuple[str, Any]]:
     """A right configuration with every key, at each place where a key may stand, set to every value."""
     for value in VALUES:
         entry = {"name": "novita", "model_id": "x"}
-        for key in (*VendorEntry.model_fields, "unknown"):
+        for key in (*VendorEntry.__struct_fields__, "unknown"):
             yield f"entry {key}", {"m": {"vendors": [entry | {key: value}]}}
-        for key in (*Settings.model_fields, "name"):
+        for key in (*Settings.__struct_fields__, "name"):
             yield f"defaults {key}", {"defaults": {key: value}, "m": {"vendors": [entry]}}
-        for key in (*ModelSection.model_fields, "unknown"):
+        for key in (*ModelSection.__struct_fields__, "unknown"):
             yield f"model {key}", {"m": {"vendors": [entry]} | {key: value}}
         for key in (*RESERVED, "another model"):
             yield f"top {key}", {"m": {"vendors": [entry]}, key: value}

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import to_builtins
+
 from vendor_verifier.config.address import Address, AddressError, read_address
 from vendor_verifier.config.credentials import KeySource, check_headers, key_source
 from vendor_verifier.config.findings import Findings, listed, nearest
@@ -170,12 +172,10 @@ def _under_defaults(entry: VendorEntry, defaults: Settings) -> dict[str, Any]:
 
 def _settings(source: Settings) -> dict[str, Any]:
     """What is set; ``extra_body`` as it was written, a null inside it is meant. ``rpm`` goes by its short name."""
-    values = {
-        name: value for name, value in source.model_dump(exclude_none=True).items() if name in Settings.model_fields
-    }
+    values = {name: value for name, value in to_builtins(source).items() if name in Settings.__struct_fields__}
     if "requests_per_minute" in values:
         values["rpm"] = values.pop("requests_per_minute")
-    return values | ({"extra_body": source.extra_body} if source.extra_body is not None else {})
+    return values
 
 
 def _headers(path: Path, settings: Settings) -> dict[str, tuple[Path, str]]:
@@ -185,7 +185,7 @@ def _headers(path: Path, settings: Settings) -> dict[str, tuple[Path, str]]:
 
 
 def _check_settings(path: Path, settings: Settings, findings: Findings) -> None:
-    """What pydantic cannot know: wires, headers, and body keys that would change the question."""
+    """What the shape cannot know: wires, headers, and body keys that would change the question."""
     if settings.validator is not None and settings.validator not in WIRES:
         near = nearest(settings.validator, WIRES) or f"; known are {listed(WIRES)}"
         findings.problem((*path, "validator"), f"unknown validator {shown(settings.validator)}{near}")

@@ -1,98 +1,120 @@
-"""The shape of config.yaml as pydantic models, and what to say when a value does not fit; it opens nothing.
+"""The shape of config.yaml as structs, and what to say when a value does not fit; it opens nothing.
 
-Pydantic finds the misfit, the words are ours: what was read, what was expected, how to mend it. The value itself is
-never taken from pydantic's report, which would quote keys.
+Msgspec decides what fits, the words are ours: what was read, what was expected, how to mend it. Msgspec stops at the
+first misfit, so a part that does not fit is held against its struct again, key by key.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, TypeVar
+from collections.abc import Iterator, Mapping
+from types import NoneType
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic_core import ErrorDetails
+from msgspec import Meta, Struct, ValidationError, convert
+from msgspec.structs import fields
 
 from vendor_verifier.config.findings import Findings, listed, nearest
 from vendor_verifier.config.nodes import Listing, Node, Path, Scalar, Table, find, plain
 from vendor_verifier.config.secret_text import abbreviated, holds_secret, shown
 
-Shape = TypeVar("Shape", bound=BaseModel)
+Shape = TypeVar("Shape", bound=Struct)
 RESERVED = ("defaults", "suites", "gates", "slos")
 
+# A Meta for each message. Infinity fits what nothing bounds above, but yaml_source lets none through.
+_Whole = Annotated[int, Meta(ge=1)]
+_Amount = Annotated[float, Meta(ge=0)]
+_Temperature = Annotated[float, Meta(ge=0, le=2)]
+_FILLED = Meta(min_length=1, extra={"expected": "something between the quotes"})
+_CURRENCY = Meta(
+    pattern="^[A-Z]{3}$",
+    max_length=3,  # the pattern alone lets a line break follow
+    extra={"expected": 'three capital letters such as "USD" or "CNY"'},
+)
 
-class Price(BaseModel):
+
+class _Part(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(…)"  # its texts may be keys
+
+
+class Price(_Part, frozen=True):
     """What a vendor charges: per million tokens and per request; ``rate`` is US dollars for one ``currency``."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
-
-    input: float | None = Field(default=None, ge=0)
-    output: float | None = Field(default=None, ge=0)
-    cached: float | None = Field(default=None, ge=0)
-    reasoning: float | None = Field(default=None, ge=0)
-    request: float | None = Field(default=None, ge=0)
-    currency: str | None = Field(default=None, pattern="^[A-Z]{3}$")
-    rate: float | None = Field(default=None, gt=0)
+    input: _Amount | None = None
+    output: _Amount | None = None
+    cached: _Amount | None = None
+    reasoning: _Amount | None = None
+    request: _Amount | None = None
+    currency: Annotated[str, _CURRENCY] | None = None
+    rate: Annotated[float, Meta(gt=0)] | None = None
 
 
-class Settings(BaseModel):
+class Settings(_Part, frozen=True):
     """What an entry may set, and ``defaults:`` for all entries."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
-
     validator: str | None = None
-    temperature: float | None = Field(default=None, ge=0, le=2)
-    max_tokens: int | None = Field(default=None, ge=1)
+    temperature: _Temperature | None = None
+    max_tokens: _Whole | None = None
     extra_body: dict[str, Any] | None = None
-    extra_headers: dict[str, str] | None = Field(default=None, repr=False)
-    concurrency: int | None = Field(default=None, ge=1)
-    rpm: float | None = Field(default=None, gt=0, le=1_000_000)
-    tpm: float | None = Field(default=None, gt=0, le=1_000_000_000)
-    requests_per_minute: float | None = Field(default=None, gt=0, le=1_000_000)
+    extra_headers: dict[str, str] | None = None
+    concurrency: _Whole | None = None
+    rpm: Annotated[float, Meta(gt=0), Meta(le=1_000_000)] | None = None
+    tpm: Annotated[float, Meta(gt=0), Meta(le=1_000_000_000)] | None = None
+    requests_per_minute: Annotated[float, Meta(gt=0), Meta(le=1_000_000)] | None = None
     price: Price | None = None
     allow_http: bool | None = None
 
 
-class VendorEntry(Settings):
+class VendorEntry(Settings, frozen=True, kw_only=True):
     """One line under ``vendors:``, as written."""
 
-    name: str = Field(min_length=1, max_length=80)
-    model_id: str | None = Field(default=None, min_length=1, max_length=300)
-    url: str | None = Field(default=None, min_length=1, max_length=2000)
-    api_key: str | None = Field(default=None, repr=False)
-    api_key_env: str | None = Field(default=None, min_length=1, repr=False)
-    api_key_command: str | None = Field(default=None, min_length=1, max_length=500)
-    provider: str | None = Field(default=None, min_length=1, max_length=100)
-    label: str | None = Field(default=None, min_length=1, max_length=80)
+    name: Annotated[str, _FILLED, Meta(max_length=80)]
+    model_id: Annotated[str, _FILLED, Meta(max_length=300)] | None = None
+    url: Annotated[str, _FILLED, Meta(max_length=2000)] | None = None
+    api_key: str | None = None
+    api_key_env: Annotated[str, _FILLED] | None = None
+    api_key_command: Annotated[str, _FILLED, Meta(max_length=500)] | None = None
+    provider: Annotated[str, _FILLED, Meta(max_length=100)] | None = None
+    label: Annotated[str, _FILLED, Meta(max_length=80)] | None = None
     is_baseline: bool | None = None
 
 
-class ModelSection(BaseModel):
+class ModelSection(_Part, frozen=True):
     """What stands under a unified model name; its entries are checked one by one."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    vendors: list[Any] = Field(min_length=1)
+    vendors: Annotated[list[Any], Meta(min_length=1, extra={"expected": "at least one vendor"})]
     gates: Any = None  # read with those of all models
-    tokenizer: str | None = Field(default=None, min_length=1, max_length=1000)
+    tokenizer: Annotated[str, _FILLED, Meta(max_length=1000)] | None = None
 
 
-_ENTRY_ONLY = tuple(name for name in VendorEntry.model_fields if name not in Settings.model_fields)
-_EXPECTED = {
-    "string_type": "text",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "float_type": "a number",
-    "bool_type": "`true` or `false`, without quotes",
-    "list_type": "a list (lines that start with `- `)",
-    "dict_type": "a mapping (`key: value` lines)",
-    "model_type": "a mapping (`key: value` lines)",
+class _Misfit(Struct, frozen=True):
+    """One thing that does not fit, ``path`` below the part; ``expected`` says what would."""
+
+    path: tuple[str, ...]
+    trouble: Literal["unknown", "missing", "unfit"]
+    expected: str = ""
+
+
+_MAPPING = "a mapping (`key: value` lines)"
+_EXPECTED: Mapping[Any, str] = {
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    _Temperature: "a number from 0 to 2",
+    bool: "`true` or `false`, without quotes",
+    list[Any]: "a list (lines that start with `- `)",
+    dict[str, Any]: _MAPPING,
+    dict[str, str]: _MAPPING,
+    Price: _MAPPING,
 }
-_FIELD_SETS: tuple[tuple[type[BaseModel], str], ...] = (
+_BOUNDS = {"ge": "at least {:g}", "gt": "more than {:g}", "le": "at most {:g}", "max_length": "at most {} characters"}
+_FIELD_SETS: tuple[tuple[type[Struct], str], ...] = (
     (ModelSection, "a model"),
     (VendorEntry, "a vendor entry"),
     (Settings, "defaults"),
     (Price, "price"),
 )
+_ENTRY_ONLY = tuple(name for name in VendorEntry.__struct_fields__ if name not in Settings.__struct_fields__)
 
 
 def check_shape(
@@ -105,31 +127,78 @@ def check_shape(
     """
     node = find(findings.root, path)
     content = plain(node) if node is not None else None
-    misfits = _misfits(kind, content)
-    for details in misfits:
-        where = (*path, *details["loc"])
-        findings.problem(where, _message(kind, details, find(findings.root, where), where))
-    bad = frozenset(str(details["loc"][0]) if details["loc"] else "" for details in misfits)
-    if not bad:
-        return kind.model_validate(content), bad
+    part = _read(kind, content)
+    if part is not None:
+        return part, frozenset()
+    misfits = list(_misfits(kind, content))
+    for misfit in misfits:
+        where = (*path, *misfit.path)
+        findings.problem(where, _message(kind, misfit, find(findings.root, where), where))
+    bad = frozenset(misfit.path[0] if misfit.path else "" for misfit in misfits)
     if not isinstance(content, dict):
         return None, bad
     rest = {**_without(content, misfits), **{name: value for name, value in (stand_ins or {}).items() if name in bad}}
-    return (None if _misfits(kind, rest) else kind.model_validate(rest)), bad
+    return _read(kind, rest), bad
 
 
-def _misfits(kind: type[BaseModel], content: Any) -> list[ErrorDetails]:
+def _read(kind: type[Shape], content: Any) -> Shape | None:
     try:
-        kind.model_validate(content)
-    except ValidationError as error:
-        return error.errors(include_url=False, include_input=False, include_context=True)
-    return []
+        return convert(content, kind)
+    except ValidationError:
+        return None
 
 
-def _without(content: Mapping[str, Any], misfits: list[ErrorDetails]) -> dict[str, Any]:
+def _fits(value: Any, kind: Any) -> bool:
+    try:
+        convert(value, kind)
+    except ValidationError:
+        return False
+    return True
+
+
+def _misfits(part: type[Struct], content: Any) -> Iterator[_Misfit]:
+    """Everything in ``content`` that does not fit, in the order of the part's fields, and then the unknown keys."""
+    if not isinstance(content, dict):
+        yield _Misfit((), "unfit", _MAPPING)
+        return
+    for field in fields(part):
+        if field.name not in content:
+            if field.required:
+                yield _Misfit((field.name,), "missing")
+        elif not _fits(content[field.name], field.type):
+            for misfit in _within(field.type, content[field.name]):
+                yield _Misfit((field.name, *misfit.path), misfit.trouble, misfit.expected)
+    yield from (_Misfit((name,), "unknown") for name in content if name not in part.__struct_fields__)
+
+
+def _within(wanted: Any, value: Any) -> Iterator[_Misfit]:
+    """What does not fit in a ``value`` that does not fit ``wanted``: of a mapping its items, else the value itself."""
+    kind = get_args(wanted)[0] if NoneType in get_args(wanted) else wanted
+    if isinstance(value, dict) and kind is Price:
+        yield from _misfits(Price, value)
+    elif isinstance(value, dict) and get_origin(kind) is dict:
+        yield from (_Misfit((name,), "unfit", "text") for name, item in value.items() if not _fits({name: item}, kind))
+    else:
+        yield _Misfit((), "unfit", _expected(kind, value))
+
+
+def _expected(kind: Any, value: Any) -> str:
+    """The words for ``kind``, or for the first of its bounds that ``value`` misses."""
+    if kind in _EXPECTED:
+        return _EXPECTED[kind]
+    plain_kind, *bounds = get_args(kind)
+    if not _fits(value, plain_kind):
+        return _EXPECTED[plain_kind]
+    missed: Meta = next(bound for bound in bounds if not _fits(value, Annotated[plain_kind, bound]))
+    if missed.extra is not None:
+        return str(missed.extra["expected"])
+    return next(words.format(limit) for name, words in _BOUNDS.items() if (limit := getattr(missed, name)) is not None)
+
+
+def _without(content: Mapping[str, Any], misfits: list[_Misfit]) -> dict[str, Any]:
     """``content`` without what did not fit; of headers only the bad ones go, the others may hold secrets to refuse."""
-    bad = {details["loc"] for details in misfits}
-    kept = {name: value for name, value in content.items() if not any(loc[:1] == (name,) for loc in bad)}
+    bad = {misfit.path for misfit in misfits}
+    kept = {name: value for name, value in content.items() if not any(path[:1] == (name,) for path in bad)}
     headers = content.get("extra_headers")
     if isinstance(headers, dict):
         kept["extra_headers"] = {name: value for name, value in headers.items() if ("extra_headers", name) not in bad}
@@ -138,51 +207,32 @@ def _without(content: Mapping[str, Any], misfits: list[ErrorDetails]) -> dict[st
 
 def check_overrides(overrides: Mapping[str, Any]) -> Mapping[str, str]:
     """What is wrong with settings from the command line: name → message."""
-    misfits = _misfits(Settings, dict(overrides))
-    return {str(details["loc"][0]): f"expected {_expected(details)}" for details in misfits}
+    return {misfit.path[0]: f"expected {misfit.expected}" for misfit in _misfits(Settings, dict(overrides))}
 
 
-def _message(kind: type[BaseModel], details: ErrorDetails, node: Node | None, path: Path) -> str:
+def _message(kind: type[Struct], misfit: _Misfit, node: Node | None, path: Path) -> str:
     name = str(path[-1]) if path else ""
-    if details["type"] == "extra_forbidden":
+    if misfit.trouble == "unknown":
         return _unknown_key(kind, name, path)
-    if details["type"] == "missing":
+    if misfit.trouble == "missing":
         return f"`{name}` is missing"
     if isinstance(node, Scalar) and node.kind == "nothing":
-        return f"empty; expected {_expected(details)}"
-    if details["type"] == "string_type" and isinstance(node, Scalar):
+        return f"empty; expected {misfit.expected}"
+    if misfit.expected == "text" and isinstance(node, Scalar):
         raw = quoted_raw(node, path)
         fix = f'; write it in quotes: "{node.raw}"' if raw == f"`{node.raw}`" else "; write it in quotes"
         return f"read {raw}, which YAML takes as {node.kind}; expected text{fix}"
-    return f"read {describe_node(node, path)}; expected {_expected(details)}"
+    return f"read {describe_node(node, path)}; expected {misfit.expected}"
 
 
-def _unknown_key(kind: type[BaseModel], name: str, path: Path) -> str:
+def _unknown_key(kind: type[Struct], name: str, path: Path) -> str:
     if kind is Settings and len(path) == 2 and name in _ENTRY_ONLY:
         return f"`{name}` belongs to one vendor entry, not to defaults"
     owner = Price if len(path) > 1 and path[-2] == "price" else kind
     where = next(text for model, text in _FIELD_SETS if model is owner)
-    known = owner.model_fields
+    known = owner.__struct_fields__
     near = nearest(name, known)
     return f"unknown key in {where}{near or '; known are ' + listed(known)}"
-
-
-def _expected(details: ErrorDetails) -> str:
-    context = details.get("ctx", {})
-    bounds = {"greater_than_equal": ("ge", "at least"), "less_than_equal": ("le", "at most"),
-              "greater_than": ("gt", "more than")}  # fmt: skip
-    if details["loc"][-1:] == ("temperature",):
-        return "a number from 0 to 2"
-    if details["type"] in bounds:
-        key, words = bounds[details["type"]]
-        return f"{words} {context[key]:g}"
-    if details["type"] == "string_too_long":
-        return f"at most {context['max_length']} characters"
-    if details["type"] in ("string_too_short", "too_short"):
-        return "at least one vendor" if details["loc"][-1] == "vendors" else "something between the quotes"
-    if details["type"] == "string_pattern_mismatch":
-        return 'three capital letters such as "USD" or "CNY"'
-    return _EXPECTED.get(details["type"], "a finite number" if details["type"] == "finite_number" else "another value")
 
 
 def describe_node(node: Node | None, path: Path) -> str:
@@ -193,7 +243,7 @@ def describe_node(node: Node | None, path: Path) -> str:
         return "a list" if node.items else "an empty list"
     if node is None or node.kind == "nothing":
         return "nothing"
-    if path and path[-1] not in VendorEntry.model_fields and path[-1] not in Price.model_fields:
+    if path and path[-1] not in VendorEntry.__struct_fields__ and path[-1] not in Price.__struct_fields__:
         return f"a single value ({node.kind})"
     return f"the text {quoted_raw(node, path)}" if node.kind == "text" else quoted_raw(node, path)
 

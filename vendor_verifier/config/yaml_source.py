@@ -168,7 +168,9 @@ class _Builder:
 def _scalar(node: yaml.ScalarNode, line: int) -> Scalar:
     raw, tag = str(node.value), str(node.tag).removeprefix(_TAG)
     if _SURROGATE.search(raw):
-        return Scalar(line, raw, raw, "misread", "half a character (a lone surrogate); remove it")
+        # Written out: text with half a character in it cannot be encoded by whoever reads it next.
+        written = raw.encode(errors="backslashreplace").decode()
+        return Scalar(line, written, written, "misread", "half a character (a lone surrogate); remove it")
     if node.style is not None or tag == "null":
         return Scalar(line, raw, None, "nothing") if node.style is None else Scalar(line, raw, raw, "text")
     if tag == "bool":
