@@ -28,7 +28,7 @@ from vendor_verifier.pipeline.gating import judge_panel, own_metrics, read_gates
 from vendor_verifier.pipeline.pricing import money_of, prices_of, with_costs
 from vendor_verifier.pipeline.recounting import Recounted
 from vendor_verifier.pipeline.stored_trials import StoredTrials, trials_in
-from vendor_verifier.values.judgement import BlameCounts, Money, Price
+from vendor_verifier.values.judgement import BlameCounts, Finding, Money, Price, ServedNames
 from vendor_verifier.values.samples import JoinedSamples, Samples
 from vendor_verifier.values.score import ModelScore, Report
 from vendor_verifier.values.verdict import ModelVerdict
@@ -100,12 +100,12 @@ def _judge_model(model: _Model, report: Report, rng: np.random.Generator) -> Mod
     ]
     money = dict(_money(model))
     compared = _compare(model, trials, money, report, rng) if trials else ModelVerdict()
-    answered = {label: list(audit.rows) for label, audit in model.audits.items()}
+    about_names, served = _names(model)
     found = chain(
         conduct(model.columns, model.baseline, compared.ranking, compared.gaps),
         prompt_findings(trials, model.baseline),
         bill_findings(model.audits, money, model.samples, model.recounted),
-        who_answered(answered),
+        about_names,
     )
     return replace(
         compared,
@@ -113,7 +113,7 @@ def _judge_model(model: _Model, report: Report, rng: np.random.Generator) -> Mod
         money=money,
         prices=model.prices,
         blame=_blame(model),
-        served={label: served_names(rows) for label, rows in answered.items() if rows},
+        served=served,
     )
 
 
@@ -155,6 +155,12 @@ def _compare(
 
 def _held(trials: Sequence[Trials], metric: str) -> bool:
     return any(each.ratios.get(metric) for each in trials)
+
+
+def _names(model: _Model) -> tuple[list[Finding], dict[str, ServedNames]]:
+    """What names, ids and bytes say, and which names there were by label; the rows are let go again."""
+    rows = {label: list(audit.rows) for label, audit in model.audits.items()}
+    return list(who_answered(rows)), {label: served_names(found) for label, found in rows.items() if found}
 
 
 def _money(model: _Model) -> Iterator[tuple[str, Money]]:
