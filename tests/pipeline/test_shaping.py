@@ -231,6 +231,18 @@ def test_a_dry_run_tells_the_load(bench: Any) -> None:
     assert "requests, 5 at a time" in out
     _, out, _ = bench(*paths, "--dry-run", "--duration", "6")
     assert "as many requests as the vendors answer in time" in out
+    assert "as many requests as are answered in time to sim:" in out
+    assert "baseline, asked" not in out
+
+
+@pytest.mark.parametrize("command", [["--dry-run"], ["plan"]])
+def test_what_sending_would_refuse_is_refused_before_it(bench: Any, command: list[str]) -> None:
+    """Who only looks at what would be sent is told of flags that no run takes."""
+    bench.configure("official: faithful")
+    bench.samples(1)
+    code, out, err = bench(*command, "--test-file-path", "samples.jsonl", "--workers", "0")
+    assert (code, out) == (2, "")
+    assert "--workers 0: expected a number of processes from 1 on, or auto" in err
 
 
 def test_bad_gates_and_bad_slos_are_told_at_once(bench: Any) -> None:

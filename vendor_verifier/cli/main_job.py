@@ -12,6 +12,7 @@ from vendor_verifier.config import read_environment
 from vendor_verifier.pipeline.planning import Prepared, prepare
 from vendor_verifier.pipeline.remembering import history_file, remember
 from vendor_verifier.pipeline.running import RunOutcome, run, unfinished_vendors
+from vendor_verifier.pipeline.sending import check_executor
 from vendor_verifier.pipeline.shaping import foreseen, told_load
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.reports.load_text import load_words
@@ -26,6 +27,7 @@ def run_main_job(options: RunOptions) -> int:
     for warning in prepared.plan.warnings:
         say(f"warning: {plain(warning)}")
     if options.dry_run:
+        check_executor(request.executor, prepared.plan)
         _print_plan(prepared)
         return EXIT_OK
     with progress(quiet=options.quiet, verbose=options.verbose) as watcher:
@@ -51,12 +53,13 @@ def _print_plan(prepared: Prepared) -> None:
     for entry in plan.entries:
         words = [
             f"{entry.model} / {entry.label}",
-            f"{_number(plan, entry)} requests to {entry.endpoint.base_url}",
+            f"{_requests(plan, entry)} to {entry.endpoint.base_url}",
             f"model {entry.endpoint.model_id}",
             f"key {'from ' + entry.key_name if entry.key_name else 'none'}",
             f"{'at most ' if plan.load.is_open else ''}{entry.concurrency or plan.request_concurrency} at a time",
         ]
-        words += [f"baseline, asked {plan.repeat_of(entry)} time(s)"] if entry.is_baseline else []
+        times = "" if plan.load.plans_by_doing else f", asked {plan.repeat_of(entry)} time(s)"
+        words += [f"baseline{times}"] if entry.is_baseline else []
         lines.append("  " + plain("; ".join(words)))
     told = told_load(plan.load)
     lines += [plain(load_words(told))] if told is not None else []
@@ -71,9 +74,9 @@ def _print_plan(prepared: Prepared) -> None:
     sys.stdout.write("\n".join(lines) + "\n")
 
 
-def _number(plan: Plan, entry: Entry) -> str:
+def _requests(plan: Plan, entry: Entry) -> str:
     found = foreseen(plan.load, plan.records_of(entry), plan.seed)
-    return "as many as are answered in time:" if found is None else str(found)
+    return "as many requests as are answered in time" if found is None else f"{found} requests"
 
 
 def _exit_code(outcome: RunOutcome, *, can_go_on: bool) -> int:

@@ -39,13 +39,16 @@ def plan_command(
     from vendor_verifier.config import read_environment
     from vendor_verifier.pipeline.estimating import forecast
     from vendor_verifier.pipeline.planning import prepare
+    from vendor_verifier.pipeline.sending import check_executor
     from vendor_verifier.reports.escape import plain
     from vendor_verifier.reports.forecast_text import forecast_lines
 
     assumed = Assumptions(
         answer_tokens=answer_tokens, answer_s=answer_seconds, ceiling=ceiling, prevalence=prevalence, drop=drop
     )
-    prepared = prepare(options.request(), read_environment(), require_keys=False)
+    request = options.request()
+    prepared = prepare(request, read_environment(), require_keys=False)
+    check_executor(request.executor, prepared.plan)
     for warning in prepared.plan.warnings:
         say(f"warning: {plain(warning)}")
     foreseen = forecast(prepared, assumed, datetime.now(UTC))

@@ -20,7 +20,7 @@ from vendor_verifier.run.engine import Emit
 from vendor_verifier.run.local import RunEnd, run_local
 from vendor_verifier.run.pacing import LocalLimiter
 from vendor_verifier.run.spending import CostOf
-from vendor_verifier.run.workers.count import cores_here, workers_for
+from vendor_verifier.run.workers.count import MOST_PER_CORE, cores_here, workers_for
 from vendor_verifier.scrub import Scrubber
 from vendor_verifier.values.plan import ExecutorChoice, Plan
 from vendor_verifier.values.record import Record
@@ -99,6 +99,10 @@ def check_choice(choice: ExecutorChoice) -> None:
     """
     if choice.workers != "auto" and choice.workers < 1:
         raise UsageError(f"--workers {choice.workers}: expected a number of processes from 1 on, or auto")
+    most = MOST_PER_CORE * cores_here()
+    if choice.workers != "auto" and choice.workers > most:
+        words = f"at most {MOST_PER_CORE} processes a core, {most} here; ask for fewer, or auto"
+        raise UsageError(f"--workers {choice.workers}: {words}")
     if choice.workers != 1 and choice.name == "dask":
         raise UsageError(
             "--workers are processes of this machine without a cluster; with --executor dask start more Dask workers, "

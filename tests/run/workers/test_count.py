@@ -51,6 +51,7 @@ def test_what_is_in_flight_is_counted_over_all_accounts(monkeypatch: pytest.Monk
     ("choice", "words"),
     [
         (ExecutorChoice(workers=0), "--workers 0: expected a number of processes from 1 on, or auto"),
+        (ExecutorChoice(workers=1_000_000), "--workers 1000000: at most 16 processes a core"),
         (ExecutorChoice(name="dask", local_workers=2, workers=2), "--workers are processes of this machine"),
         (ExecutorChoice(name="dask", local_workers=2, workers="auto"), "give --dask-local N"),
     ],

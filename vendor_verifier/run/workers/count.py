@@ -9,6 +9,9 @@ from vendor_verifier.values.plan import WorkersWish
 # Up to here one process stamps times within a millisecond or two (benchmarks/README.md); beyond, its loop gets late.
 IN_FLIGHT_PER_WORKER = 300
 
+# More of them take turns on a core; each has an interpreter of its own in memory.
+MOST_PER_CORE = 16
+
 
 def cores_here() -> int:
     """Cores that this process may use."""
