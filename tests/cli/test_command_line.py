@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -13,8 +14,9 @@ import pytest
 
 import vendor_verifier.cli.main as main_module
 from vendor_verifier import __version__
+from vendor_verifier.cli.examples import EXAMPLES
 from vendor_verifier.cli.exit_codes import TABLE
-from vendor_verifier.cli.main import run_app
+from vendor_verifier.cli.main import build_app, run_app
 
 ROOT = Path(__file__).parents[2]
 FLAGS = """
@@ -70,6 +72,21 @@ def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[
     """--help works below every command and says what it does."""
     assert run_app([name, "--help"]) == 0
     assert len(capsys.readouterr().out) > 100
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [(name, words) for name, examples in EXAMPLES.items() for words in examples]
+)
+def test_the_examples_below_a_help_are_of_that_command(
+    name: str, words: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each stands below its own command's help on one line of any terminal, and has only flags that the command takes."""
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run_app([*name.split(), "--help"]) == 0
+    assert capsys.readouterr().out.count(f"\n  agent-vendor-verifier {words}\n") == 1
+    assert not name or words.split()[0] == name
+    arguments = shlex.split(words.partition(" > ")[0])
+    build_app().parse_args(arguments, exit_on_error=False, print_error=False)
 
 
 def test_help_costs_little_start_up() -> None:

@@ -11,21 +11,13 @@ from typing import TYPE_CHECKING, Any
 from vendor_verifier import __version__
 from vendor_verifier.cli import exit_codes
 from vendor_verifier.cli.console import say
+from vendor_verifier.cli.examples import EXAMPLES
 from vendor_verifier.errors import VerifierError
 
 if TYPE_CHECKING:
     from cyclopts import App
 
 _HELP = "Verify that the vendors of an LLM serve the model they sell. Default: run."
-_EPILOGUE = f"""\
-{exit_codes.TABLE}
-
-Examples:
-  agent-vendor-verifier demo
-  agent-vendor-verifier --test-file-path samples.jsonl --vendor-concurrency 5
-  agent-vendor-verifier --model kimi-k2.5 -n 100 -o runs/kimi
-"""
-
 
 _COMMANDS = {
     "run": ("vendor_verifier.cli.run:run_command", "Ask every vendor, score the answers, rank (the default)."),
@@ -65,7 +57,7 @@ def build_app() -> App:
     app = App(
         name="agent-vendor-verifier",
         help=_HELP,
-        help_epilogue=_EPILOGUE,
+        help_epilogue=_epilogue(""),
         version=__version__,
         help_format="plaintext",
         help_formatter="plain",
@@ -73,8 +65,13 @@ def build_app() -> App:
     )
     app.default(run_command)
     for name, (target, words) in _COMMANDS.items():
-        app.command(target, name=name, help=words)
+        app.command(target, name=name, help=words, help_epilogue=_epilogue(name))
     return app
+
+
+def _epilogue(command: str) -> str:
+    examples = "".join(f"\n  agent-vendor-verifier {words}" for words in EXAMPLES.get(command, ()))
+    return f"{exit_codes.TABLE}\n" + (f"\nExamples:{examples}\n" if examples else "")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
