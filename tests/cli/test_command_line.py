@@ -80,7 +80,7 @@ def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[
 def test_the_examples_below_a_help_are_of_that_command(
     name: str, words: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each stands below its own command's help on one line of any terminal, and has only flags that the command takes."""
+    """Each stands below its own command's help, on one line of any terminal, with flags that the command takes."""
     monkeypatch.setenv("COLUMNS", "80")
     assert run_app([*name.split(), "--help"]) == 0
     assert capsys.readouterr().out.count(f"\n  agent-vendor-verifier {words}\n") == 1
