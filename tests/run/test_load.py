@@ -207,6 +207,26 @@ async def test_places_open_over_the_ramp(server: FaultServer) -> None:
     assert server.most_in_flight["a"] == 8
 
 
+async def test_entries_of_one_account_share_the_ramp(server: FaultServer) -> None:
+    """Four entries with one key open no more places than one would, so that the account's load grows over the ramp."""
+    server.answer = lambda _: after(0.05)
+    entries = [entry(server, label, account="shared") for label in "abcd"]
+    await run(entries, 40, load=LoadShape(ramp_up_s=0.8), request_concurrency=8)
+    began_ns = min(one.at_ns for one in server.seen)
+    half = {one.connection for one in server.seen if one.at_ns - began_ns < 0.3e9}
+    assert len(half) <= 5
+    assert len({one.connection for one in server.seen}) >= 8
+
+
+async def test_what_was_never_sent_was_not_held_back(server: FaultServer) -> None:
+    """Of requests that found no place, only those are counted that count: no warm-up, and none that a limit ended."""
+    server.answer = lambda _: after(0.05)
+    load = LoadShape(request_rate=500, warmup=5)
+    told = report(await run([entry(server, "a")], 20, load=load, request_concurrency=1, max_requests=8))
+    assert told.warmup == 5
+    assert told.held_back <= told.begun <= 3
+
+
 async def test_a_run_by_duration_asks_until_the_time_is_over(server: FaultServer) -> None:
     """Samples are asked again and again as repetitions, every one that was begun has a record, and it ends in time."""
     server.answer = lambda seen: after(0.01 if seen.vendor == "a" else 0.03)

@@ -61,6 +61,16 @@ def test_places_open_one_after_the_other() -> None:
     assert opening_times(3, 0.0) == [0, 0, 0]
 
 
+@given(places=st.integers(1, 40), turns=st.integers(1, 6), at=st.floats(0, 1))
+def test_entries_that_share_places_open_them_in_turn(places: int, turns: int, at: float) -> None:
+    """Until the ramp is over as many are open as one entry alone would have; then each entry may use them all."""
+    alone = sum(opens_s <= at for opens_s in opening_times(places, 1.0))
+    shared = [opening_times(places, 1.0, turn, turns) for turn in range(turns)]
+    together = sum(opens_s <= at for times in shared for opens_s in times)
+    assert at == 1 or places == 1 or together == alone
+    assert all(times[-1] == (1.0 if places > 1 else 0.0) for times in shared)
+
+
 @given(rate=st.floats(0.5, 500), ramp_s=st.floats(0, 20), at_s=st.floats(0, 60))
 def test_what_is_offered_until_then_is_what_was_due_by_then(rate: float, ramp_s: float, at_s: float) -> None:
     """Λ(t) and the due times are each other's inverse: between them lies less than one request."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from array import array
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import anyio
@@ -37,8 +37,8 @@ MOST_WAITING = 10_000
 class LoadReport:
     """What was offered to one entry.
 
-    ``begun`` plays count, in ``repetitions`` of the samples; warm-up and cool-down were thrown away. ``held_back``
-    plays found ``cap`` others under way when they were due. Lags are from due to sent without the time to connect;
+    ``begun`` plays count, in ``repetitions`` of the samples; warm-up and cool-down were thrown away. ``held_back`` of
+    them found ``cap`` others under way when they were due. Lags are from due to sent without the time to connect;
     ``None`` in a closed loop.
     """
 
@@ -68,6 +68,7 @@ class Load:
         self._under_way: Counter[str] = Counter()
         self._held_back: Counter[EntryKey] = Counter()
         self._lags: dict[EntryKey, array[float]] = {}
+        self._turns: Mapping[EntryKey, tuple[int, int]] = {}
 
     def close(self) -> None:
         """Begin nothing more; what is under way goes on."""
@@ -85,10 +86,23 @@ class Load:
     async def offer(self, agenda: Agenda, driver: Driver, slots: Slots) -> Mapping[EntryKey, LoadReport]:
         """Offer what is left of ``agenda`` to its entries; what was offered to each."""
         lanes = list(lanes_of(agenda, self._plan.load, self._plan.seed))
+        self._turns = self._turns_of(lanes)
         async with anyio.create_task_group() as group:
             for place, lane in enumerate(lanes):
                 group.start_soon(self._run_lane, lane, driver, slots, place / len(lanes))
         return {_key(lane): self._report(lane) for lane in lanes}
+
+    def _turns_of(self, lanes: Sequence[Lane]) -> dict[EntryKey, tuple[int, int]]:
+        """Each lane's place among those of its account that go at the same time, and how many those are."""
+        found = {}
+        sharing = Counter(lane.entry.account for lane in lanes)
+        seen: Counter[str] = Counter()
+        for lane in lanes:
+            account = lane.entry.account
+            turns = min(sharing[account], self._plan.vendor_concurrency or len(lanes))
+            found[_key(lane)] = (seen[account] % turns, turns)
+            seen[account] += 1
+        return found
 
     async def _run_lane(self, lane: Lane, driver: Driver, slots: Slots, phase: float) -> None:
         """``phase`` (0..1) spreads vendors that are asked at the same rate over the time between two requests."""
@@ -133,7 +147,7 @@ class Load:
                 await self._play(lane, start, driver, None)
 
         async with anyio.create_task_group() as group:
-            for opens_s in opening_times(places, self._plan.load.ramp_up_s):
+            for opens_s in opening_times(places, self._plan.load.ramp_up_s, *self._turns[_key(lane)]):
                 group.start_soon(place, opens_s)
 
     async def _wait_until(self, due_ns: int, driver: Driver) -> None:
@@ -144,7 +158,7 @@ class Load:
 
     async def _play(self, lane: Lane, start: Start, driver: Driver, due: tuple[int, float] | None) -> None:
         account = lane.entry.account
-        self._held_back[_key(lane)] += due is not None and self._under_way[account] >= self._cap(lane)
+        is_held = due is not None and self._under_way[account] >= self._cap(lane)
         self._under_way[account] += 1
         record: Record | None = None
         try:
@@ -155,6 +169,7 @@ class Load:
         if record is None:
             self.close()
         elif start.stage == "counted":
+            self._held_back[_key(lane)] += is_held
             lag = schedule_lag_ms(record)
             if lag is not None:
                 self._lags.setdefault(_key(lane), array("d")).append(lag)

@@ -46,9 +46,15 @@ def offered(shape: LoadShape, until_s: float) -> float:
     return rate * until_s**2 / (2 * ramp_s) if until_s < ramp_s else rate * (until_s - ramp_s / 2)
 
 
-def opening_times(places: int, ramp_up_s: float) -> Sequence[float]:
-    """Seconds after which each place of a closed loop opens: the first at once, the last when the ramp is over."""
-    return [ramp_up_s * place / (places - 1) if places > 1 else 0.0 for place in range(places)]
+def opening_times(places: int, ramp_up_s: float, turn: int = 0, turns: int = 1) -> Sequence[float]:
+    """Seconds after which each place of a closed loop opens: the first at once, the last when the ramp is over.
+
+    Where ``turns`` entries share the places, theirs open in turn, so that together they grow as one alone would;
+    ``turn`` counts from 0.
+    """
+    if places == 1:
+        return [0.0]
+    return [min(ramp_up_s, ramp_up_s * (turns * place + turn) / (places - 1)) for place in range(places)]
 
 
 def _units(arrival: Arrival, seed: int) -> Iterator[float]:
