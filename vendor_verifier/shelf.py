@@ -7,6 +7,7 @@ what was read lately is kept as objects, because several vendors ask the same sa
 from __future__ import annotations
 
 import io
+import os
 import tempfile
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
@@ -103,6 +104,8 @@ class Shelf(Samples):
         if self._waiting:
             self._write_waiting()
         try:
+            if hasattr(os, "pread"):
+                return os.pread(self._file.fileno(), size, begin)
             self._file.seek(begin)
             return self._file.read(size)
         except OSError as error:

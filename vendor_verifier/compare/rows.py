@@ -42,10 +42,15 @@ class Numbers:
 
     def put(self, place: int, row: Sequence[float | None]) -> None:
         """Set the row at ``place``, which is at most the next one."""
-        numbers = array("d", [0.0 if value is None else value for value in row])
+        numbers = [0.0 if value is None else value for value in row]
+        kinds = map(_KINDS.__getitem__, map(type, row))
         begin = place * self._width
-        self._numbers[begin : begin + self._width] = numbers
-        self._kinds[begin : begin + self._width] = bytes([_KINDS[type(value)] for value in row])
+        if begin == len(self._kinds):
+            self._numbers.fromlist(numbers)
+            self._kinds.extend(kinds)
+        else:
+            self._numbers[begin : begin + self._width] = array("d", numbers)
+            self._kinds[begin : begin + self._width] = bytes(kinds)
 
     def at(self, place: int, column: int) -> float | None:
         """One number."""

@@ -78,7 +78,7 @@ class Audits:
         limit = stated if isinstance(stated, int) else None
         # The texts that others hold too, not the record's own.
         unit = (sys.intern(record.suite), sample.id, record.repetition)
-        self.found.setdefault(key, Audit()).take(record, unit, str(entry.get("model_id") or record.model), limit)
+        self._audit(key).take(record, unit, str(entry.get("model_id") or record.model), limit)
 
     def take_duplicate(self, record: Record) -> None:
         """Note that a record of the plan was paid for twice; nothing else is learnt of it."""
@@ -86,7 +86,13 @@ class Audits:
         samples = self.samples.get(record.suite)
         if key in self.entries and samples is not None and samples.place_of(record.sample) is not None:
             unit = (record.suite, record.sample, record.repetition)
-            self.found.setdefault(key, Audit()).duplicated_attempts.add(unit, billed_attempts(record))
+            self._audit(key).duplicated_attempts.add(unit, billed_attempts(record))
+
+    def _audit(self, key: EntryKey) -> Audit:
+        found = self.found.get(key)
+        if found is None:
+            found = self.found[key] = Audit()
+        return found
 
     def in_sending_order(self) -> dict[str, Samples]:
         """The samples by suite, each in the order in which it was first sent to anybody; never sent ones go last."""
