@@ -87,6 +87,14 @@ def test_the_order_of_prompts_does_not_matter() -> None:
     assert one.evidence == pytest.approx(other.evidence)
 
 
+def test_prompts_cut_by_as_much_are_named_in_their_order() -> None:
+    """Equal cuts leave the choice of examples to the samples' ids, not to chance."""
+    rows = [PromptPair(f"s{number:02}", 100 + number, 100 + number) for number in range(20)]
+    rows += [PromptPair(f"t{number}", 900, 500) for number in range(9)]
+    [cut] = prompt_token_findings("v", rows)
+    assert cut.samples == ("t0", "t1", "t2")
+
+
 def test_one_counter_behind_two_names() -> None:
     """Equal counts on every prompt, unlike the baseline's; one prompt apart is enough to say nothing."""
     base = {f"s{i}": 100.0 + i for i in range(40)}

@@ -62,7 +62,7 @@ def prompt_token_findings(label: str, pairs: Sequence[PromptPair]) -> tuple[Find
         return ()
     cut = _cut(pairs)
     whole = [pair for pair in pairs if pair not in cut]
-    findings = [_truncation(label, sorted(cut, key=_delta), len(pairs))] if cut else []
+    findings = [_truncation(label, sorted(cut, key=_by_delta), len(pairs))] if cut else []
     if len(whole) >= LEAST_PROMPTS:
         slope = _slope(label, whole)
         line = slope if slope is not None else _constant(label, whole)
@@ -143,12 +143,12 @@ def cost_finding(label: str, money: Money) -> Finding | None:
 
 def _cut(pairs: Sequence[PromptPair]) -> frozenset[PromptPair]:
     """Prompts that lack tokens, if they are the minority and the longer ones; otherwise the tokenizer differs."""
-    lacking = [pair for pair in pairs if pair.delta < -max(_CUT_TOKENS, _CUT_SHARE * pair.baseline)]
-    others = [pair.baseline for pair in pairs if pair not in set(lacking)]
+    lacking = frozenset(pair for pair in pairs if pair.delta < -max(_CUT_TOKENS, _CUT_SHARE * pair.baseline))
     if not lacking or len(lacking) >= len(pairs) / 2:
         return frozenset()
+    others = [pair.baseline for pair in pairs if pair not in lacking]
     longer = median(pair.baseline for pair in lacking) > median(others)
-    return frozenset(lacking) if longer else frozenset()
+    return lacking if longer else frozenset()
 
 
 def _truncation(label: str, cut: Sequence[PromptPair], prompts: int) -> Finding:
@@ -203,5 +203,5 @@ def _constant(label: str, pairs: Sequence[PromptPair]) -> Finding | None:
     return Finding("prompt_tokens_constant", label, said, evidence, tuple(pair.sample for pair in worst))
 
 
-def _delta(pair: PromptPair) -> float:
-    return pair.delta
+def _by_delta(pair: PromptPair) -> tuple[float, str]:
+    return (pair.delta, pair.sample)
