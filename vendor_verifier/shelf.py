@@ -7,7 +7,6 @@ what was read lately is kept as objects, because several vendors ask the same sa
 from __future__ import annotations
 
 import io
-import os
 import tempfile
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,6 +22,9 @@ from vendor_verifier.values.samples import ChosenSamples, Samples
 _MOST_RECENT_BYTES = 4 * 2**20
 _LEAST_BYTES = 2**13
 _PIECE_BYTES = 2**18
+# A call of the system costs as much as making a sample: blocks of the file are kept, small files whole.
+_BLOCK_BYTES = 2**14
+_MOST_BLOCKS_BYTES = 16 * 2**20
 
 
 class Shelf(Samples):
@@ -39,6 +41,7 @@ class Shelf(Samples):
         self._starts = array("Q", [0])
         self._reader = SampleReader()
         self._recent: Kept[int, Sample] = Kept(_MOST_RECENT_BYTES)
+        self._blocks: Kept[int, bytes] = Kept(_MOST_BLOCKS_BYTES)
         self._waiting = bytearray()
         if stored is None:
             self._file = _nameless()
@@ -92,20 +95,35 @@ class Shelf(Samples):
     def line(self, place: int) -> bytes:
         """The sample at a place as JSON, with its newline."""
         begin = self._starts[place]
-        return self._read(begin, self._starts[place + 1] - begin)
+        return self._line(begin, self._starts[place + 1] - begin)
 
     def pieces(self) -> Iterator[bytes]:
         """All lines as they lie there, many at a time."""
         for begin in range(0, self._starts[-1], _PIECE_BYTES):
             yield self._read(begin, min(_PIECE_BYTES, self._starts[-1] - begin))
 
+    def _line(self, begin: int, size: int) -> bytes:
+        """So many bytes of the file, by way of blocks that are kept: what is asked next lies anywhere."""
+        first, last = begin // _BLOCK_BYTES, (begin + size - 1) // _BLOCK_BYTES
+        block = self._block(first)
+        if first < last:
+            block += b"".join(map(self._block, range(first + 1, last + 1)))
+        start = begin - first * _BLOCK_BYTES
+        return block[start : start + size]
+
+    def _block(self, number: int) -> bytes:
+        found = self._blocks.get(number)
+        if found is None:
+            found = self._read(number * _BLOCK_BYTES, _BLOCK_BYTES)
+            # The last one may still grow.
+            if len(found) == _BLOCK_BYTES or self._stored is not None:
+                self._blocks.keep(number, found, _BLOCK_BYTES)
+        return found
+
     def _read(self, begin: int, size: int) -> bytes:
-        # No buffer: what is asked next lies elsewhere, and eight kB would be read for every few hundred bytes.
         if self._waiting:
             self._write_waiting()
         try:
-            if hasattr(os, "pread"):
-                return os.pread(self._file.fileno(), size, begin)
             self._file.seek(begin)
             return self._file.read(size)
         except OSError as error:
