@@ -114,6 +114,7 @@ def subjects(in_flights: Sequence[int]) -> Iterator[tuple[str, int]]:
         if in_flight <= _OTHERS_UP_TO:
             yield "product, --transport httpx2", in_flight
             if importlib.util.find_spec("openai") is not None:
+                yield "product, --client sdk", in_flight
                 yield "openai SDK, typed chunks", in_flight
 
 
