@@ -40,10 +40,8 @@ bench:
 	.bench/product/bin/python -m pip install --quiet --constraint constraints.txt '.[fast,sdk]'
 	.bench/product/bin/python benchmarks/bench.py $(BENCH)
 
-# Raw protocol limits that one request of the whole product may cost.
-AT_MOST ?= 4
 bench-smoke: $(VENV)/.installed-test
-	$(BIN)/python benchmarks/cost.py --requests 20000 --rounds 2 --at-most $(AT_MOST)
+	$(BIN)/python benchmarks/cost.py --requests 20000 --rounds 2 --at-most 4
 
 # Everything that reads what others wrote, by coverage, for a stated time. Skipped with a message where atheris has no wheel.
 FUZZ_SECONDS ?= 300
