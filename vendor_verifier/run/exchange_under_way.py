@@ -23,7 +23,7 @@ from vendor_verifier.wire.progress import ProgressMeter
 
 
 class ExchangeUnderWay:
-    """The marks set so far, and the one deadline that applies now. It connects, or is given a connection, and then talks."""
+    """The marks set so far, and the one deadline that applies now. Connected, or given a connection, it talks."""
 
     def __init__(
         self,
