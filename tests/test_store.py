@@ -16,7 +16,7 @@ from vendor_verifier.store import RunFolder, UnreadableLine, decode_record, enco
 from vendor_verifier.values.event import ToolCall, Usage
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
 from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample, Source, content_digest, sample_id
+from vendor_verifier.values.sample import Sample, Source, content_digest, numbered
 
 COUNT = st.integers(-(2**53), 2**53)
 MAYBE_COUNT = st.none() | COUNT
@@ -196,7 +196,7 @@ def test_samples_come_back_as_they_were_sent(
     """Every sample keeps its content to the last character, lone surrogates included, and so its identity."""
     folder = RunFolder(tmp_path_factory.mktemp("run"))
     turn = Turn(({"role": "user", "content": content},), ({"function": schema},), {"tool_choice": "auto"})
-    sample = Sample(sample_id(turn, 1), turn, {"call": True}, {"tag": "x"}, Source("data", 3))
+    sample = Sample(numbered(content_digest(turn), 1), turn, {"call": True}, {"tag": "x"}, Source("data", 3))
     folder.write_samples("trigger", [sample, sample])
     (read, again) = folder.read_samples("trigger")
     assert read == again

@@ -15,7 +15,7 @@ from vendor_verifier.compare.scoreboard import score_run
 from vendor_verifier.values.event import ToolCall, Usage
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
 from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample, Source, content_digest, sample_id
+from vendor_verifier.values.sample import Sample, Source, content_digest, numbered
 from vendor_verifier.values.score import EntryInfo, PlayedTask, Report, VendorScore
 
 FOLDER = Path(__file__).parents[2].parent / "shared" / "data" / "llmvv"
@@ -30,8 +30,9 @@ def read_samples() -> list[Sample]:
         for number, line in enumerate(lines, 1):
             body = json.loads(line)
             turn = Turn(tuple(body["messages"]), tuple(body["tools"]))
-            seen[content_digest(turn)] += 1
-            samples.append(Sample(sample_id(turn, seen[content_digest(turn)]), turn, source=Source("set", number)))
+            digest = content_digest(turn)
+            seen[digest] += 1
+            samples.append(Sample(numbered(digest, seen[digest]), turn, source=Source("set", number)))
     return samples
 
 

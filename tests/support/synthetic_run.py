@@ -32,7 +32,7 @@ from vendor_verifier.values.judgement import (
 )
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
 from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample, Source, sample_id
+from vendor_verifier.values.sample import Sample, Source, content_digest, numbered
 from vendor_verifier.values.score import EntryInfo, PlayedTask, Report
 from vendor_verifier.values.verdict import ModelVerdict
 
@@ -71,7 +71,7 @@ def samples(number: int) -> tuple[Sample, ...]:
             place % 9
         )
         turn = Turn(({"role": "system", "content": "You help."}, {"role": "user", "content": words}), (_TOOL,))
-        made.append(Sample(sample_id(turn, 1), turn, source=Source("weather.jsonl", place + 1)))
+        made.append(Sample(numbered(content_digest(turn), 1), turn, source=Source("weather.jsonl", place + 1)))
     return tuple(made)
 
 

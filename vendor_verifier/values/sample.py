@@ -70,11 +70,6 @@ class Digests:
         return known[1]
 
 
-def sample_id(turn: Turn, occurrence: int) -> str:
-    """The identity of the ``occurrence``-th (1-based) sample with this content."""
-    return numbered(content_digest(turn), occurrence)
-
-
 def numbered(digest: str, occurrence: int) -> str:
     """The identity of the ``occurrence``-th (1-based) sample with this content digest."""
     return f"{digest}-{occurrence}"
