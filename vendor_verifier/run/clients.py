@@ -24,7 +24,9 @@ class Client(Protocol):
         *,
         wire: str,
         total_s: float | None = None,
-    ) -> Exchange: ...
+        fresh: bool = False,
+    ) -> Exchange:
+        """``fresh``: over a connection of its own, never over one that was kept."""
 
 
 def open_client(

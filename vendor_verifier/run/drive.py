@@ -128,6 +128,17 @@ class Driver:
         return TurnRecord(_as_asked(attempts), request.rewritten)
 
     async def _attempt(self, number: int, question: _Question, scheduled_ns: int) -> Attempt:
+        attempt = await self._sending(number, question, scheduled_ns, fresh=False)
+        if attempt is not None:
+            return attempt
+        # A kept connection that ends as a request comes in is nobody's failure: HTTP lets either side close it.
+        again = await self._sending(number, question, scheduled_ns, fresh=True)
+        assert again is not None
+        was_skipped = again.failure is not None and again.failure.kind == "skipped"
+        return again if was_skipped else replace(again, resent=True)
+
+    async def _sending(self, number: int, question: _Question, scheduled_ns: int, *, fresh: bool) -> Attempt | None:
+        """What became of one request; None when its connection was given up under it. ``fresh``: on one of its own."""
         entry, request = question.line.entry, question.request
         ask = ask_for(request.body, reads_limit=entry.tokens_per_minute is not None)
         leave = await self.limiter.acquire(entry, ask)
@@ -139,12 +150,15 @@ class Driver:
         try:
             meter = ProgressMeter(question.reader())
             exchange = await self.client.exchange(
-                request, meter, scheduled_ns, wire=question.line.wire.name, total_s=question.total_s
+                request, meter, scheduled_ns, wire=question.line.wire.name, total_s=question.total_s, fresh=fresh
             )
         except Exception as error:  # noqa: BLE001 as above: the plugin's reader runs inside
             return Attempt(number, failure=self._plugin_failure(error, "stream"))
         finally:
             self.limiter.release(entry)
+        if exchange.lost and not fresh:
+            self.limiter.heard(entry, Attempt(number, failure=exchange.failure, resent=True), ask)
+            return None
         watch.stop()
         was_stalled = self.lag.was_stalled(began_ns)
         await self.turns.take()

@@ -34,6 +34,7 @@ class ExchangeUnderWay:
         listener: terms.Listener | None,
     ) -> None:
         self.connection_reused = False
+        self.is_lost = False
         self._limits = limits
         self._total_s = total_s
         self._meter = meter
@@ -59,6 +60,7 @@ class ExchangeUnderWay:
         self._end_ns: int | None = None
         self._connect_ns: tuple[int | None, int | None, int | None, int | None] = (None, None, None, None)
         self._failure: Failure | None = None
+        self._has_surplus = False
 
     # --- connecting
 
@@ -76,6 +78,7 @@ class ExchangeUnderWay:
             self._failure = Failure(kind, phase, terms.advised(kind, str(error)[:500] or type(error).__name__))
         else:
             parts = (dialled.dns_ns, dialled.tcp_ns, dialled.tls_ns)
+            dialled.protocol.round_trip_ns = dialled.tcp_ns
             self._connect_ns = (time.perf_counter_ns() - self._created_ns, *parts)
             return dialled.protocol
         self._end_ns = time.perf_counter_ns() - self._zero_ns
@@ -127,7 +130,8 @@ class ExchangeUnderWay:
             if not self._done.done():
                 self._done.set_exception(error)
 
-    def whole(self, at_ns: int) -> None:
+    def whole(self, at_ns: int, *, has_surplus: bool) -> None:
+        self._has_surplus = has_surplus
         self._finish(at_ns)
 
     def broken(self, at_ns: int, why: str, error: Exception | None) -> None:
@@ -139,7 +143,15 @@ class ExchangeUnderWay:
         else:
             kind: FailureKind = "protocol" if why == "protocol" else "connection_reset"
             self._failure = Failure(kind, "headers", words)
+            self.is_lost = why == "closed" and self._was_given_up(at_ns)
         self._finish(at_ns)
+
+    def _was_given_up(self, at_ns: int) -> bool:
+        """Whether a connection that had served before ended at once and unheard: the request may have met nobody."""
+        connection = self._connection
+        if connection is None or not self.connection_reused or connection.was_heard:
+            return False
+        return at_ns - self._zero_ns <= terms.moment_ns(connection.round_trip_ns)
 
     def room(self) -> int:
         return self._cap - self._received
@@ -210,6 +222,8 @@ class ExchangeUnderWay:
             tls_ns=tls_ns,
             connection_reused=None if self._connection is None else self.connection_reused,
             failure=self._failure,
+            lost=self.is_lost,
+            has_surplus=self._has_surplus,
         )
 
 

@@ -12,7 +12,6 @@ import asyncio
 import contextlib
 import functools
 import ssl
-import time
 import urllib.request
 from collections.abc import Mapping
 from types import TracebackType
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from vendor_verifier.run import terms
 from vendor_verifier.run.exchange_under_way import ExchangeUnderWay
-from vendor_verifier.run.http_connection import HttpConnection
+from vendor_verifier.run.kept_connections import KeptConnections
 from vendor_verifier.run.request_head import Origin, RequestHead, Unusual, request_head
 from vendor_verifier.values.exchange import Exchange
 from vendor_verifier.values.plan import Limits
@@ -30,7 +29,6 @@ from vendor_verifier.wire.progress import ProgressMeter
 if TYPE_CHECKING:
     from vendor_verifier.run.transport import Transport
 
-_KEEP_ALIVE_NS = 30 * 10**9
 _DEFAULT_HEADERS = {"accept": "*/*", "connection": "keep-alive", **terms.DEFAULT_HEADERS}
 _HEADS_KEPT = 256
 
@@ -40,7 +38,7 @@ class FastTransport:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._idle: dict[Origin, list[HttpConnection]] = {}
+        self._kept = KeptConnections()
         self._heads: dict[tuple[object, ...], RequestHead | None] = {}
         self._plain: Transport | None = None
         self._context = functools.cache(_tls_context)
@@ -53,10 +51,7 @@ class FastTransport:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for connections in self._idle.values():
-            for connection in connections:
-                connection.abort()
-        self._idle.clear()
+        self._kept.close()
         if self._plain is not None:
             await self._plain.__aexit__(kind, error, trace)
         # Aborted connections close in the next round of the loop.
@@ -71,18 +66,25 @@ class FastTransport:
         wire: str | None = None,
         total_s: float | None = None,
         listener: terms.Listener | None = None,
+        fresh: bool = False,
     ) -> Exchange:
         """As :meth:`vendor_verifier.run.transport.Transport.exchange`."""
         head = self._head(request)
         if head is None:
             other = await self._other()
-            return await other.exchange(request, meter, scheduled_at_ns, wire=wire, total_s=total_s, listener=listener)
+            return await other.exchange(
+                request, meter, scheduled_at_ns, wire=wire, total_s=total_s, listener=listener, fresh=fresh
+            )
         attempt = ExchangeUnderWay(self._limits, total_s or self._limits.total_s, meter, scheduled_at_ns, listener)
-        connection = await self._connection(head.origin, attempt)
+        kept = None if fresh else self._kept.take(head.origin)
+        attempt.connection_reused = kept is not None
+        connection = kept or await attempt.connect(head.origin, self._context)
         if connection is not None:
             await attempt.talk(connection, head.with_body(request.body))
+            if kept is not None:
+                self._kept.learn(head.origin, was_open=not attempt.is_lost)
             if connection.reusable:
-                self._idle.setdefault(head.origin, []).append(connection)
+                self._kept.put(head.origin, connection)
         return attempt.exchange()
 
     def _head(self, request: HttpRequest) -> RequestHead | None:
@@ -117,18 +119,6 @@ class FastTransport:
             self._plain = Transport(self._limits)
             await self._plain.__aenter__()
         return self._plain
-
-    async def _connection(self, origin: Origin, attempt: ExchangeUnderWay) -> HttpConnection | None:
-        """An idle connection or a new one; None when there is none to be had, which the attempt then knows."""
-        kept = self._idle.get(origin, [])
-        oldest_ns = time.perf_counter_ns() - _KEEP_ALIVE_NS
-        while kept:
-            connection = kept.pop()
-            if connection.reusable and connection.idle_since_ns > oldest_ns:
-                attempt.connection_reused = True
-                return connection
-            connection.abort()
-        return await attempt.connect(origin, self._context)
 
 
 def _tls_context() -> ssl.SSLContext:

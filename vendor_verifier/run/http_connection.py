@@ -2,7 +2,8 @@
 
 It keeps no content, retries nothing and has no opinion on what is in a body. Bodies may be chunked, of a stated
 length, or end with the connection; interim (1xx) answers are passed over; what is compressed unasked is unpacked up to
-a bound. After a whole answer the connection is idle and may be used again, unless either side said otherwise.
+a bound. After a whole answer the connection is idle and may be used again, unless either side said otherwise. Bytes
+beyond the end of an answer belong to none: they are dropped, and the connection with them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from collections.abc import Mapping
 from typing import Protocol, cast
 
 import httptools
+
+from vendor_verifier.run.waiting_bytes import has_waiting_bytes
 
 MAX_HEAD_BYTES = 100 * 1024
 _PIECE_BYTES = 64 * 1024
@@ -29,8 +32,8 @@ class Hearer(Protocol):
     def body(self, at_ns: int, data: bytes, *, is_last: bool) -> None:
         """A piece of the body; ``is_last``: the answer ends with it, as :meth:`whole` will say."""
 
-    def whole(self, at_ns: int) -> None:
-        """The answer is over."""
+    def whole(self, at_ns: int, *, has_surplus: bool) -> None:
+        """The answer is over; ``has_surplus``: more came with its end, which was no part of it."""
 
     def broken(self, at_ns: int, why: str, error: Exception | None) -> None:
         """``why`` is ``closed``, ``protocol`` or ``payload``."""
@@ -45,6 +48,8 @@ class HttpConnection(asyncio.Protocol):
     def __init__(self) -> None:
         self.reusable = False
         self.idle_since_ns = 0
+        # What connecting took: how long a way there and back is.
+        self.round_trip_ns = 0
         self._transport: asyncio.Transport | None = None
         self._pieces: list[bytes] = []
         # What the parser calls for every chunk, without a frame of ours between them.
@@ -66,6 +71,15 @@ class HttpConnection(asyncio.Protocol):
         self._unpacker: zlib._Decompress | None = None
 
     # --- for the sender
+
+    @property
+    def was_heard(self) -> bool:
+        """Whether any byte came since the last request was sent."""
+        return self._at_ns > 0
+
+    def can_be_used(self) -> bool:
+        """Whether the connection is idle and silent. What lies unread on it is its end, or was never asked for."""
+        return self.reusable and self._transport is not None and not has_waiting_bytes(self._transport)
 
     def send(self, data: bytes, hearer: Hearer) -> None:
         """Write one request; ``hearer`` hears the answer."""
@@ -120,7 +134,8 @@ class HttpConnection(asyncio.Protocol):
         if hearer is None:
             return
         if self._over:
-            self._end(hearer, reusable=error is None and self._keep_alive and not self._to_the_end)
+            is_clean = error is None and self._keep_alive and not self._to_the_end
+            self._end(hearer, reusable=is_clean, has_surplus=error is not None)
         elif error is not None:
             self.abort()
             hearer.broken(self._at_ns, "protocol", error)
@@ -144,15 +159,17 @@ class HttpConnection(asyncio.Protocol):
                 return
             hearer.body(self._at_ns, plain, is_last=False)
 
-    def _end(self, hearer: Hearer, *, reusable: bool) -> None:
+    def _end(self, hearer: Hearer, *, reusable: bool, has_surplus: bool) -> None:
         self._hearer = None
         self.reusable = reusable
         self.idle_since_ns = self._at_ns
         if not reusable and self._transport is not None:
             self._transport.abort()
-        hearer.whole(self._at_ns)
+        hearer.whole(self._at_ns, has_surplus=has_surplus)
 
     def eof_received(self) -> bool:
+        # The loop says that the connection is lost a round later; until then somebody would still send over it.
+        self.reusable = False
         return False
 
     def connection_lost(self, error: Exception | None) -> None:
@@ -162,11 +179,16 @@ class HttpConnection(asyncio.Protocol):
             return
         now_ns = time.perf_counter_ns()
         if error is None and self._to_the_end:
-            hearer.whole(now_ns)
+            hearer.whole(now_ns, has_surplus=False)
         else:
             hearer.broken(now_ns, "closed", error)
 
     # --- httptools
+
+    def on_message_begin(self) -> None:
+        if self._over:
+            # Nobody asked a second time: the parser must not read on, or both would be told as one.
+            raise ConnectionError("another answer follows the one that was asked for")
 
     def on_header(self, name: bytes, value: bytes) -> None:
         key, text = _text(name).lower(), _text(value)

@@ -92,13 +92,14 @@ class SdkTransport:
         *,
         wire: str,
         total_s: float | None = None,
+        fresh: bool = False,
     ) -> Exchange:
         """Send ``request`` through the SDK of ``wire``; times and limits are the network's alone.
 
         Raises:
             UsageError: the wire has no SDK, or it is not installed.
         """
-        call = _Call(self._network, self._turns, request, meter, scheduled_at_ns, wire, total_s)
+        call = _Call(self._network, self._turns, request, meter, scheduled_at_ns, wire, total_s, fresh)
         with self._seam.sending(call.send):
             return await call.run(self._sdk(wire))
 
@@ -142,6 +143,7 @@ class _Call:
         scheduled_at_ns: int,
         wire: str,
         total_s: float | None,
+        fresh: bool,
     ) -> None:
         self._network = network
         self._turns = turns
@@ -150,6 +152,7 @@ class _Call:
         self._scheduled_at_ns = scheduled_at_ns
         self._wire = wire
         self._total_s = total_s
+        self._fresh = fresh
         self._turn = AsyncExitStack()
         self._exchange: Exchange | None = None
         self._has_items = False
@@ -184,7 +187,12 @@ class _Call:
         await self._turn.aclose()
         try:
             self._exchange = await self._network.exchange(
-                sent, self._meter, self._scheduled_at_ns, wire=self._wire, total_s=self._total_s
+                sent,
+                self._meter,
+                self._scheduled_at_ns,
+                wire=self._wire,
+                total_s=self._total_s,
+                fresh=self._fresh,
             )
         except Exception as error:
             # An SDK would take it for the vendor's.

@@ -40,7 +40,10 @@ class Spending:
         return is_open
 
     def pay(self, entry: Entry, attempt: Attempt, sent_bytes: int) -> None:
-        """Add what one attempt cost: as reported, else by price and tokens, else by price and length."""
+        """Add what one attempt cost: as reported, else by price and tokens, else by price and length.
+
+        A sending that is to be sent again costs its prompt: whoever closed the connection may have read it before.
+        """
         if self.max_cost_usd is None:
             return
         response = attempt.response
@@ -48,7 +51,7 @@ class Spending:
         if usage is not None and usage.cost_usd is not None:
             self.cost_usd += usage.cost_usd
             return
-        if response is None and attempt.failure is not None:
+        if response is None and attempt.failure is not None and not attempt.resent:
             return  # refused or never answered: nobody charges for that
         cost_of = self.costs.get((entry.model, entry.label))
         if cost_of is None:

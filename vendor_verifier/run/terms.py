@@ -15,6 +15,8 @@ MAX_ANSWER_BYTES = 32 * 1024 * 1024
 MAX_ERROR_BYTES = 64 * 1024
 # Every chunk is kept with its moment, so an answer of single bytes costs far more memory than its size.
 MAX_CHUNKS = 500_000
+# A connection that the server gave up while a request was on its way to it ends no later than this after the sending.
+_MOMENT_NS = 10**9
 DEFAULT_HEADERS: Mapping[str, str] = {
     # No compression: a compressing proxy holds tokens back until its block is full.
     "accept-encoding": "identity",
@@ -38,6 +40,11 @@ def timeout_failure(kind: FailureKind, limits: Limits, total_s: float, phase: Ph
         "timeout_idle": f"no data for {seconds:g} s in the middle of the answer",
     }.get(kind, f"not finished within {seconds:g} s")
     return Failure(kind, phase, words, status)
+
+
+def moment_ns(round_trip_ns: int) -> int:
+    """How soon after sending a kept connection must end for its end to have crossed the request on the way."""
+    return max(_MOMENT_NS, 2 * round_trip_ns)
 
 
 def over_cap(status: int) -> Failure:

@@ -15,12 +15,15 @@ from datetime import UTC, datetime
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from types import TracebackType
 from typing import Any
+from urllib.parse import urlsplit
 
 import anyio
 import httpx2
 
 from vendor_verifier.run import terms
+from vendor_verifier.run.closings import Closings
 from vendor_verifier.run.foreign_logs import HTTP_LOGGERS, silence
+from vendor_verifier.run.httpx2_surplus import WatchedStream
 from vendor_verifier.values.exchange import Exchange
 from vendor_verifier.values.plan import Limits
 from vendor_verifier.values.record import Failure, FailureKind, Phase
@@ -34,13 +37,21 @@ class Transport:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         silence(*HTTP_LOGGERS)
-        self._client = httpx2.AsyncClient(
+        self._client = self._open(most_kept=None)
+        # Keeps no connection: what goes through it goes over a new one. Hardly ever needed.
+        self._fresh: httpx2.AsyncClient | None = None
+        self._closings = Closings()
+        # What connecting to a host took last.
+        self._round_trips_ns: dict[str, int] = {}
+
+    def _open(self, most_kept: int | None) -> httpx2.AsyncClient:
+        return httpx2.AsyncClient(
             headers=terms.DEFAULT_HEADERS,
             follow_redirects=False,
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
             # The pool must never make a request wait: pacing is decided elsewhere and is not latency.
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=30.0),
-            timeout=httpx2.Timeout(None, connect=limits.connect_s),
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=most_kept, keepalive_expiry=30.0),
+            timeout=httpx2.Timeout(None, connect=self._limits.connect_s),
         )
 
     async def __aenter__(self) -> Transport:
@@ -51,6 +62,8 @@ class Transport:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._client.__aexit__(kind, error, trace)
+        if self._fresh is not None:
+            await self._fresh.__aexit__(kind, error, trace)
 
     async def exchange(
         self,
@@ -61,24 +74,38 @@ class Transport:
         wire: str | None = None,  # noqa: ARG002 the client that sends through an SDK needs it
         total_s: float | None = None,
         listener: terms.Listener | None = None,
+        fresh: bool = False,
     ) -> Exchange:
         """Send ``request`` and collect the answer.
 
         ``scheduled_at_ns`` is when it was due (``perf_counter_ns``); ``total_s`` replaces the run's limit for the whole
-        attempt.
+        attempt. ``fresh``: over a connection of its own, never over one that was kept.
         """
         limits = self._limits if total_s is None else replace(self._limits, total_s=total_s)
         attempt = _Attempt(limits, meter, scheduled_at_ns, listener)
+        host = urlsplit(request.url).netloc
+        may_reuse = not fresh and self._closings.is_worth_keeping(host)
         try:
-            await attempt.run(self._client, request)
+            await attempt.run(self._client if may_reuse else await self._keeping_none(), request)
         except (httpx2.LocalProtocolError, httpx2.UnsupportedProtocol):
             # Its message quotes the header, which may be the key.
             attempt.failure = Failure("harness", "send", "the address or a header of the request is not valid HTTP")
         except (httpx2.HTTPError, OSError) as error:
             attempt.failure = _transport_failure(error, attempt)
+            attempt.lost = attempt.was_given_up(self._round_trips_ns.get(host, 0))
         except (httpx2.InvalidURL, ValueError) as error:
             attempt.failure = Failure("harness", "send", f"the request cannot be sent: {error}")
+        if attempt.tcp_ns is not None:
+            self._round_trips_ns[host] = attempt.tcp_ns
+        elif may_reuse:
+            self._closings.learn(host, was_open=not attempt.lost)
         return attempt.exchange()
+
+    async def _keeping_none(self) -> httpx2.AsyncClient:
+        if self._fresh is None:
+            self._fresh = self._open(most_kept=0)
+            await self._fresh.__aenter__()
+        return self._fresh
 
 
 class _Attempt:
@@ -92,6 +119,9 @@ class _Attempt:
         self.chunks: list[tuple[int, bytes]] = []
         self.failure: Failure | None = None
         self.connecting = True
+        self.lost = False
+        self.tcp_ns: int | None = None
+        self._has_surplus = False
         self._limits = limits
         self._meter = meter
         self._listener = listener
@@ -132,12 +162,19 @@ class _Attempt:
         if self._scope.cancelled_caught:
             self.failure = self._timeout()
 
+    def was_given_up(self, round_trip_ns: int) -> bool:
+        """Whether a connection that had served before ended at once and unheard: the request may have met nobody."""
+        is_unheard = self.failure is not None and self.failure.kind == "connection_reset" and self.status is None
+        was_kept = not self.connecting and self._connect_ns is None
+        return is_unheard and was_kept and self._now() <= terms.moment_ns(round_trip_ns)
+
     async def _read(self, response: httpx2.Response) -> None:
         is_success = 200 <= response.status_code < 300
         if "text/event-stream" not in self.headers.get("content-type", "").lower():
             self._meter.expect_body()
         cap = terms.MAX_ANSWER_BYTES if is_success else terms.MAX_ERROR_BYTES
         received = 0
+        response.stream = watched = WatchedStream(response)
         async for chunk in response.aiter_bytes():
             self.chunks.append((self._now(), chunk))
             if self._listener is not None:
@@ -148,6 +185,7 @@ class _Attempt:
                 return
             if self._meter.feed(chunk) and self._meter.has_token:
                 self._limit("timeout_idle", self._limits.idle_s)
+        self._has_surplus = watched.has_surplus
 
     def _over_cap(self, excess: int, *, is_success: bool) -> None:
         """Keep what fits. Of a refusal that is enough; an answer without its end is none."""
@@ -171,12 +209,16 @@ class _Attempt:
             tls_ns=self._tls_ns,
             connection_reused=None if self.connecting else self._connect_ns is None,
             failure=self.failure,
+            lost=self.lost,
+            has_surplus=self._has_surplus,
         )
 
     async def _trace(self, name: str, _info: Mapping[str, Any]) -> None:
         now_ns = time.perf_counter_ns()
         if name == "connection.connect_tcp.started":
             self._connect_started_ns = now_ns
+        elif name == "connection.connect_tcp.complete" and self._connect_started_ns is not None:
+            self.tcp_ns = now_ns - self._connect_started_ns
         elif name == "connection.start_tls.started":
             self._tls_started_ns = now_ns
         elif name == "connection.start_tls.complete" and self._tls_started_ns is not None:

@@ -14,7 +14,9 @@ class Exchange:
 
     All ``_ns`` are on one monotonic clock with zero = the request was handed to a connected socket. ``headers`` have
     lower-case names. ``failure`` is what stopped the exchange (``None`` when the body ended by the protocol's rules);
-    ``chunks`` then hold what had arrived.
+    ``chunks`` then hold what had arrived. ``lost``: the connection had served before and ended within a moment of
+    sending, before any byte of an answer: the request may have met nobody. ``has_surplus``: bytes came with the end of
+    the answer that were no part of it; they are in no chunk.
     """
 
     sent_at: str
@@ -30,6 +32,8 @@ class Exchange:
     tcp_ns: int | None = None
     tls_ns: int | None = None
     connection_reused: bool | None = None
+    lost: bool = False
+    has_surplus: bool = False
 
     @property
     def body(self) -> bytes:

@@ -88,12 +88,17 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One HTTP try. A cut stream has both a (partial) response and a failure; a skipped sample has neither timing."""
+    """One HTTP try. A cut stream has both a (partial) response and a failure; a skipped sample has neither timing.
+
+    ``resent``: a kept connection ended under the first sending before any byte came back, and this is what became of
+    the second one, on a new connection; its timing is the second's.
+    """
 
     number: int
     timing: Timing | None = None
     response: Response | None = None
     failure: Failure | None = None
+    resent: bool = False
 
     @property
     def succeeded(self) -> bool:

@@ -54,6 +54,8 @@ def read_answer(
     response = None if collected.empty and not collected.complete else _named_back(collected.response, tool_names or {})
     if response is not None and response.request_id is None:
         response = replace(response, request_id=exchange.headers.get("x-request-id"))
+    if response is not None and exchange.has_surplus:
+        response = replace(response, anomalies=(*response.anomalies, "bytes_after_answer"))
     failure = _judge(exchange, collected, unreadable)
     return _timing(exchange, collected.moments), response, failure
 
