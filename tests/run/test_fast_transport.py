@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-import subprocess
 import zlib
 from pathlib import Path
 
@@ -33,20 +32,6 @@ async def fast(*urls: str, kind: type[AnyTransport] = FastTransport) -> list[Ask
     """Ask each address in turn over one transport."""
     async with kind(LIMITS) as transport:
         return [await ask(url, transport, LIMITS) for url in urls]
-
-
-@pytest.fixture
-def certificate(tmp_path: Path) -> Path:
-    """A certificate of localhost and its key in one file, signed by itself."""
-    file = tmp_path / "localhost.pem"
-    words = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost"
-    command = ["openssl", *words.split(), "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
-    try:
-        subprocess.run([*command, "-keyout", file, "-out", tmp_path / "c"], check=True, capture_output=True, timeout=20)
-    except (OSError, subprocess.SubprocessError):
-        pytest.skip("openssl cannot make a certificate here")
-    file.write_bytes((tmp_path / "c").read_bytes() + file.read_bytes())
-    return file
 
 
 @pytest.mark.parametrize("kind", [FastTransport, Transport])

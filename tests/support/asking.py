@@ -5,9 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
-
-from fault_server import FaultServer
+from typing import Any, Protocol
 
 from vendor_verifier.run.agenda import Agenda, Part
 from vendor_verifier.run.drive import Line
@@ -80,7 +78,13 @@ class Plain(OpenAICompatible):
     name = "plain"
 
 
-def entry(server: FaultServer, label: str, **fields: Any) -> Entry:
+class Served(Protocol):
+    """Any server of the tests."""
+
+    def url(self, vendor: str = "v") -> str: ...
+
+
+def entry(server: Served, label: str, **fields: Any) -> Entry:
     """An entry of the fault server whose path begins with its label; an account of its own unless given."""
     endpoint = Endpoint(server.url(label), "m", KEY)
     return Entry("model", label, "plain", endpoint, "openai", **{"account": label} | fields)

@@ -37,6 +37,7 @@ class Transport:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         silence(*HTTP_LOGGERS)
+        self._context = httpx2.create_ssl_context()
         self._client = self._open(most_kept=None)
         # Keeps no connection: what goes through it goes over a new one. Hardly ever needed.
         self._fresh: httpx2.AsyncClient | None = None
@@ -47,6 +48,8 @@ class Transport:
     def _open(self, most_kept: int | None) -> httpx2.AsyncClient:
         return httpx2.AsyncClient(
             headers=terms.DEFAULT_HEADERS,
+            # Read once: a second time would hold up every answer under way.
+            verify=self._context,
             follow_redirects=False,
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
             # The pool must never make a request wait: pacing is decided elsewhere and is not latency.
@@ -83,7 +86,7 @@ class Transport:
         """
         limits = self._limits if total_s is None else replace(self._limits, total_s=total_s)
         attempt = _Attempt(limits, meter, scheduled_at_ns, listener)
-        host = urlsplit(request.url).netloc
+        host = _host_of(request)
         may_reuse = not fresh and self._closings.is_worth_keeping(host)
         try:
             await attempt.run(self._client if may_reuse else await self._keeping_none(), request)
@@ -97,7 +100,7 @@ class Transport:
             attempt.failure = Failure("harness", "send", f"the request cannot be sent: {error}")
         if attempt.tcp_ns is not None:
             self._round_trips_ns[host] = attempt.tcp_ns
-        elif may_reuse:
+        elif attempt.was_kept:
             self._closings.learn(host, was_open=not attempt.lost)
         return attempt.exchange()
 
@@ -106,6 +109,14 @@ class Transport:
             self._fresh = self._open(most_kept=0)
             await self._fresh.__aenter__()
         return self._fresh
+
+
+def _host_of(request: HttpRequest) -> str:
+    try:
+        return urlsplit(request.url).netloc
+    except ValueError:
+        # No address at all: nothing will be sent, which is said where it is tried.
+        return ""
 
 
 class _Attempt:
@@ -162,11 +173,18 @@ class _Attempt:
         if self._scope.cancelled_caught:
             self.failure = self._timeout()
 
+    @property
+    def was_kept(self) -> bool:
+        """Whether the request went over a connection that had served before."""
+        return not self.connecting and self._connect_ns is None
+
     def was_given_up(self, round_trip_ns: int) -> bool:
-        """Whether a connection that had served before ended at once and unheard: the request may have met nobody."""
-        is_unheard = self.failure is not None and self.failure.kind == "connection_reset" and self.status is None
-        was_kept = not self.connecting and self._connect_ns is None
-        return is_unheard and was_kept and self._now() <= terms.moment_ns(round_trip_ns)
+        """Whether a kept connection ended at once and without an answer: the request may have met nobody.
+
+        The library does not tell half a status line from none; both ways the next sending is over a new connection.
+        """
+        is_unheard = self.failure is not None and self.failure.kind == "connection_reset"
+        return is_unheard and self.was_kept and self._now() <= terms.moment_ns(round_trip_ns)
 
     async def _read(self, response: httpx2.Response) -> None:
         is_success = 200 <= response.status_code < 300
@@ -207,7 +225,7 @@ class _Attempt:
             scheduled_ns=self._scheduled_at_ns - self._zero_ns,
             connect_ns=self._connect_ns,
             tls_ns=self._tls_ns,
-            connection_reused=None if self.connecting else self._connect_ns is None,
+            connection_reused=None if self.connecting else self.was_kept,
             failure=self.failure,
             lost=self.lost,
             has_surplus=self._has_surplus,

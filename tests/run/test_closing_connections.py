@@ -1,0 +1,190 @@
+"""Connections that the server closes although it promised to keep them: nobody is charged for using one again."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from pathlib import Path
+from typing import Any
+
+import pytest
+from asking import AnyTransport, Ran, ask, entry, run
+from closing_server import ANSWER, ClosingServer
+from fault_server import DONE, FaultServer, Script, Seen, say, stream, text
+
+from vendor_verifier.run import terms
+from vendor_verifier.run.fast_transport import FastTransport
+from vendor_verifier.run.transport import Transport
+from vendor_verifier.values.plan import Limits, RetryRules
+from vendor_verifier.values.record import Attempt
+
+pytestmark = pytest.mark.anyio
+
+LIMITS = Limits(total_s=20, connect_s=5, first_token_s=10, idle_s=10)
+NO_RETRY = RetryRules(retries=0)
+EACH = pytest.mark.parametrize("kind", [FastTransport, Transport])
+WAYS = {"fast": {}, "httpx2": {"transport": "httpx2"}, "sdk": {"client": "sdk"}}
+CARRIED = pytest.mark.parametrize("how", WAYS.values(), ids=WAYS)
+
+
+def attempts(ran: Ran) -> list[Attempt]:
+    return [attempt for record in ran.records for turn in record.turns for attempt in turn.attempts]
+
+
+async def sent_to(server: Any, count: int, concurrency: int = 1, **plan: Any) -> Ran:
+    """Ask ``count`` samples once each, without a retry."""
+    plan = {"retry": NO_RETRY, "limits": LIMITS, "request_concurrency": concurrency} | plan
+    return await run([entry(server, "v")], count, **plan)
+
+
+# --- nobody fails
+
+
+@CARRIED
+@pytest.mark.parametrize("concurrency", [1, 5, 20])
+async def test_a_server_that_closes_after_each_answer_fails_nothing(how: dict[str, str], concurrency: int) -> None:
+    """200 requests to a server that announces Keep-Alive and closes all the same: 200 answers, all at first."""
+    with ClosingServer() as server:
+        ran = await sent_to(server, 200, concurrency, **how)
+    assert ran.kinds("v") == [None] * 200
+    assert all(record.succeeded_first_try for record in ran.records)
+    assert server.requests == 200
+
+
+@EACH
+@pytest.mark.parametrize("politely", [True, False])
+async def test_a_kept_connection_over_tls_that_ends_at_once_is_known_as_such(
+    kind: type[AnyTransport], politely: bool, server: FaultServer, certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Over TLS as well, whether the server says goodbye or just leaves, the request counts as lost on its way."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    asked: dict[int, int] = {}
+
+    def answer(seen: Seen) -> Script:
+        asked[seen.connection] = asked.get(seen.connection, 0) + 1
+        is_first = asked[seen.connection] == 1
+        return say(stream(text("hello"), DONE)) if is_first else Script((), "close" if politely else "reset")
+
+    server.answer = answer
+    tls = await asyncio.start_server(server._accept, "127.0.0.1", 0, ssl=context)
+    async with tls, kind(LIMITS) as transport:
+        url = f"https://localhost:{tls.sockets[0].getsockname()[1]}/v"
+        first, second = await ask(url, transport, LIMITS), await ask(url, transport, LIMITS)
+    assert first.kind is None
+    assert (second.kind, second.exchange.connection_reused, second.exchange.lost) == ("connection_reset", True, True)
+
+
+@EACH
+async def test_a_connection_that_was_closed_meanwhile_is_not_used(kind: type[AnyTransport]) -> None:
+    """The end lies unread on the socket and the loop had no moment to look: a new connection is taken all the same."""
+    with ClosingServer() as server:
+        async with kind(LIMITS) as transport:
+            first = await ask(server.url(), transport, LIMITS)
+            # Blocks the loop on purpose until the server has closed.
+            server.closed.acquire()
+            second = await ask(server.url(), transport, LIMITS)
+    assert (first.kind, second.kind) == (None, None)
+    assert (second.exchange.connection_reused, second.exchange.lost) == (False, False)
+
+
+# --- what is lost is sent again, once
+
+
+def loses_the_second(connection: int, nth: int) -> bytes | None:
+    """Every connection answers once, and is closed on its second request."""
+    return ANSWER if nth == 1 else None
+
+
+@CARRIED
+async def test_what_a_kept_connection_lost_is_sent_once_more_and_said(how: dict[str, str]) -> None:
+    """The second request meets a connection that closes unanswered: one attempt, marked, which is not a retry."""
+    with ClosingServer(None, loses_the_second) as server:
+        ran = await sent_to(server, 2, **how)
+    assert [attempt.resent for attempt in attempts(ran)] == [False, True]
+    assert all(record.succeeded_first_try for record in ran.records)
+    assert server.requests == 3
+    # Its times are those of the second sending, which went over a new connection.
+    assert [attempt.timing.connection_reused for attempt in attempts(ran) if attempt.timing] == [False, False]
+
+
+@CARRIED
+async def test_a_second_such_end_is_the_vendors(how: dict[str, str]) -> None:
+    """The new connection ends without an answer too: that is a failure, and it is retried like any other."""
+    with ClosingServer(None, lambda connection, nth: ANSWER if (connection, nth) == (1, 1) else None) as server:
+        ran = await sent_to(server, 2, retry=RetryRules(1, max_wait_s=0.01), **how)
+    _, *second = attempts(ran)
+    kinds = [attempt.failure.kind if attempt.failure else None for attempt in second]
+    assert kinds == ["connection_reset", "connection_reset"]
+    assert [attempt.resent for attempt in second] == [True, False]
+    assert server.requests == 1 + 2 + 1
+
+
+async def test_an_answer_that_had_begun_is_never_sent_again() -> None:
+    """One byte of an answer, then the end: the vendor had the request, so its failure stands."""
+    with ClosingServer(2, lambda _connection, nth: ANSWER if nth == 1 else b"H") as server:
+        ran = await sent_to(server, 2)
+    assert ran.kinds("v") == [None, "connection_reset"]
+    assert not any(attempt.resent for attempt in attempts(ran))
+    assert server.requests == 2
+
+
+@EACH
+async def test_an_end_that_comes_late_is_the_vendors(
+    kind: type[AnyTransport], server: FaultServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that took its time over a request had it; only an end within a moment can have crossed it."""
+    monkeypatch.setattr(terms, "_MOMENT_NS", 10_000_000)
+
+    def answer(seen: Seen) -> Script:
+        return say(stream(text("hello"), DONE)) if seen.number == 0 else Script([(0.3, b"")], "close")
+
+    server.answer = answer
+    async with kind(LIMITS) as transport:
+        await ask(server.url(), transport, LIMITS)
+        late = await ask(server.url(), transport, LIMITS)
+    assert (late.kind, late.exchange.connection_reused, late.exchange.lost) == ("connection_reset", True, False)
+
+
+def test_a_moment_is_a_second_or_two_ways_there_and_back() -> None:
+    """Far away hosts get more time than near ones: their closing is longer on the way."""
+    assert terms.moment_ns(200_000_000) == 1_000_000_000
+    assert terms.moment_ns(900_000_000) == 1_800_000_000
+
+
+@EACH
+async def test_a_first_connection_that_ends_is_the_vendors(kind: type[AnyTransport]) -> None:
+    """Nothing was kept: whoever accepts a connection and closes it unanswered failed."""
+    with ClosingServer(None, lambda _connection, _nth: None) as server:
+        async with kind(LIMITS) as transport:
+            asked = await ask(server.url(), transport, LIMITS)
+    assert (asked.kind, asked.exchange.lost) == ("connection_reset", False)
+
+
+# --- it counts against every limit
+
+
+async def test_what_is_sent_again_counts_as_a_request() -> None:
+    """--max-requests 4 lets four requests out, sent again or not; the sample that was cut stays due."""
+    with ClosingServer(None, loses_the_second) as server:
+        ran = await sent_to(server, 5, max_requests=4)
+    assert server.requests == 4
+    assert len(ran.records) == 2
+    assert ran.end is not None
+    assert ran.end.limit == "--max-requests 4 was reached"
+
+
+async def test_what_is_sent_again_never_exceeds_the_places(server: FaultServer) -> None:
+    """At most three at a time are under way at the server, however many are sent twice."""
+    asked: dict[int, int] = {}
+
+    def answer(seen: Seen) -> Script:
+        asked[seen.connection] = asked.get(seen.connection, 0) + 1
+        return Script([(0.01, stream(text("hello"), DONE))], "keep") if asked[seen.connection] == 1 else Script()
+
+    server.answer = answer
+    ran = await sent_to(server, 20, 3)
+    assert ran.kinds("v") == [None] * 20
+    assert any(attempt.resent for attempt in attempts(ran))
+    assert server.most_together <= 3
