@@ -53,7 +53,8 @@ async def test_one_answer_in_between_keeps_a_vendor_alive(server: FaultServer) -
     server.answer = lambda seen: GOOD if seen.number % (DOWN_AFTER - 1) == 0 else Script((), "close")
     ran = await run([entry(server, "a")], 60, retry=ONCE, request_concurrency=1)
     assert Counter(ran.kinds("a"))["skipped"] == 0
-    assert len(server.seen) == 60
+    # The first failure after an answer met the connection that was kept of it, and was sent twice.
+    assert len(server.seen) == 60 + sum(record.resent for record in ran.records)
 
 
 async def test_a_short_outage_that_retries_survive_stops_nobody(server: FaultServer) -> None:

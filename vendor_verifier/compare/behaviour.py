@@ -1,7 +1,8 @@
 """What a vendor does otherwise than the baseline, each defect under its own name; findings, never accusations.
 
 Two kinds. A share (answers cut, refused at first, buffered, calls written as text) is reported when its interval lies
-above 1 % and above the baseline's own interval. A figure (F1, schema accuracy, speed) is reported when the difference
+above 1 % and above the baseline's own interval; requests that a closed connection lost are counted, more than 5 % of
+them are reported. A figure (F1, schema accuracy, speed) is reported when the difference
 from the baseline is proven, all comparisons taken together. So a faithful twin has none of them in 19 of 20 runs.
 """
 
@@ -22,6 +23,8 @@ LEAST_LOSS = 0.005
 # A vendor is called slow from this many times the baseline's figure on; below, the ranking says enough.
 LEAST_SLOWDOWN = 1.5
 _MOST_STALLED = 0.05
+_MOST_LOST = 0.05
+_NOT_SENT = ("skipped", "untranslatable", "harness")
 _CLOCK_TROUBLE = frozenset({"loop_lag", "clock_jump"})
 _CUT = frozenset({"truncated"})
 _REFUSED = frozenset({"rate_limited", "overloaded", "http_5xx", "conflict", "request_timeout"})
@@ -73,7 +76,8 @@ def behaviour_findings(label: str, own: Columns, baseline: Columns | None) -> tu
     if silent is not None:
         return (silent,)
     reference = [] if baseline is None else list(baseline.rows.shared())
-    found = (_share(label, each, rows, reference) for each in _SHARES)
+    found = [_share(label, each, rows, reference) for each in _SHARES]
+    found.append(_requests_lost(label, rows))
     return tuple(finding for finding in found if finding is not None)
 
 
@@ -118,7 +122,7 @@ def _any(facts: Facts, kinds: frozenset[str]) -> bool:
 
 
 def _nothing_answered(label: str, rows: Sequence[_Row]) -> Finding | None:
-    charged = [facts for _, facts in rows if facts.failure not in ("skipped", "untranslatable", "harness")]
+    charged = [facts for _, facts in rows if facts.failure not in _NOT_SENT]
     if not charged or any(facts.succeeded for _, facts in rows):
         return None
     kinds = Counter(facts.failure or "no reason" for facts in charged)
@@ -148,6 +152,20 @@ def _share(label: str, share: _Share, rows: Sequence[_Row], baseline: Sequence[F
         said += f", against {100 * reference.value:.3g} % at the baseline"
     evidence: dict[str, float | int | str] = {"share": found.value or 0.0, "low": found.low, "high": found.high}
     return Finding(share.name, label, said, evidence, tuple(dict.fromkeys(showing))[:3])
+
+
+def _requests_lost(label: str, rows: Sequence[_Row]) -> Finding | None:
+    sent = [(sample, facts) for sample, facts in rows if facts.failure not in _NOT_SENT]
+    resent = sum(facts.resent for _, facts in sent)
+    sends = resent + sum(facts.attempts for _, facts in sent)
+    if resent < 2 or sends < LEAST_ROWS or resent <= _MOST_LOST * sends:
+        return None
+    said = (
+        f"let {resent} of {sends} requests meet a kept connection that ended unanswered; each was sent again on a new "
+        "one, and it may have worked on and billed both"
+    )
+    samples = tuple(dict.fromkeys(sample for sample, facts in sent if facts.resent))[:3]
+    return Finding("requests_lost", label, said, {"resent": resent, "sends": sends}, samples)
 
 
 def _reference(share: _Share, baseline: Sequence[Facts]) -> Estimate:

@@ -26,8 +26,9 @@ class Facts:
     """One record as a row of columns.
 
     ``failure`` is why the record failed and ``phase`` how far it had come; ``troubles`` are the kinds of all failures
-    on the way, those that a later try made good as well. ``values`` are in the order of ``METRICS``; ``classes`` one
-    per judged call; ``scores`` what the suite measured, and ``problem`` why it scored badly, in the suite's words.
+    on the way, those that a later try made good as well; ``resent`` of the ``attempts`` were sent twice, because a kept
+    connection ended under them. ``values`` are in the order of ``METRICS``; ``classes`` one per judged call; ``scores``
+    what the suite measured, and ``problem`` why it scored badly, in the suite's words.
     """
 
     suite: str
@@ -51,6 +52,7 @@ class Facts:
     phase: Phase | None = None
     troubles: tuple[FailureKind, ...] = ()
     region: str | None = None
+    resent: int = 0
 
     @property
     def charged(self) -> bool:
@@ -99,6 +101,7 @@ def facts_of(
         phase=None if failure is None else failure.phase,
         troubles=_troubles(record),
         region=None if record.region is None else sys.intern(record.region),
+        resent=record.resent,
     )
 
 

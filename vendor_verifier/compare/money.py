@@ -43,6 +43,9 @@ def billed_attempts(record: Record) -> Iterator[BilledAttempt]:
     """The attempts of a record that reached the model or may have; refusals (4xx, 5xx, no connection) cost nothing."""
     for turn in record.turns:
         for position, attempt in enumerate(turn.attempts, 1):
+            if attempt.resent:
+                # The first sending: whoever closed the connection may have read it before.
+                yield BilledAttempt((record.sample, record.repetition), Usage(), useful=False, retried=record.succeeded)
             if _may_be_billed(attempt):
                 useful = record.succeeded and position == len(turn.attempts)
                 retried = record.succeeded and not useful

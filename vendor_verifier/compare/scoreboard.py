@@ -292,6 +292,7 @@ def _vendor(board: _Board, entry: EntryInfo, baseline: EntryInfo | None) -> Vend
         anomalies=columns.anomalies(),
         served_models=columns.tally("served_model"),
         attempts=columns.count("attempts"),
+        resent=columns.count("resent"),
         suites=suites,
         regions=regions_of(columns),
     )

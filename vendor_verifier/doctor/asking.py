@@ -16,6 +16,7 @@ from vendor_verifier.doctor.values import Answer, Case, Diagnosis, Question
 from vendor_verifier.errors import UsageError
 from vendor_verifier.run.fast_transport import FastTransport
 from vendor_verifier.run.keys import KeyRing
+from vendor_verifier.run.resending import sent_to_the_end
 from vendor_verifier.scrub import Scrubber
 from vendor_verifier.values.exchange import Exchange
 from vendor_verifier.values.plan import Entry, Limits
@@ -113,7 +114,9 @@ class _Desk:
     async def _sent(self, question: Question, request: HttpRequest, patient: Patient) -> Answer:
         tools = question.turn.tools
         meter = ProgressMeter(patient.wire.reader(tools))
-        exchange = await self.transport.exchange(request, meter, time.perf_counter_ns())
+        exchange = await sent_to_the_end(
+            lambda fresh: self.transport.exchange(request, meter, time.perf_counter_ns(), fresh=fresh)
+        )
         # At the source, because everything further on is cut into excerpts, and half a key is not recognised.
         chunks = [(at_ns, self.scrubber.bytes(chunk)) for at_ns, chunk in exchange.chunks]
         exchange = replace(exchange, chunks=chunks)

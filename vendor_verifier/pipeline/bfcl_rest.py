@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import anyio
 
+from vendor_verifier.run.resending import sent_to_the_end
 from vendor_verifier.run.transport import Transport
 from vendor_verifier.scrub import Scrubber
 from vendor_verifier.store import RunFolder
@@ -106,7 +107,8 @@ async def _fetched(due: Mapping[str, RestRequest], scrubber: Scrubber, pause_s: 
 
 async def _fetch(transport: Transport, request: RestRequest, scrubber: Scrubber) -> Fetched:
     sent = HttpRequest(request.url, request.headers, b"", method="GET")
-    exchange = await transport.exchange(sent, ProgressMeter(OpenAIChat().reader()), time.perf_counter_ns())
+    meter = ProgressMeter(OpenAIChat().reader())
+    exchange = await sent_to_the_end(lambda fresh: transport.exchange(sent, meter, time.perf_counter_ns(), fresh=fresh))
     if exchange.failure is not None:
         return Fetched(exchange.status, error=scrubber.text(f"{exchange.failure.kind}: {exchange.failure.message}"))
     try:

@@ -53,6 +53,7 @@ def new_manifest(run: str, prepared: Prepared, score: ScoreRequest) -> dict[str,
         "identity": identity(plan),
         "warnings": list(plan.warnings),
         "stopped": {},
+        "resent": {},
         "redacted": plan.redact_content,
     }
 

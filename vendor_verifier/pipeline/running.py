@@ -86,17 +86,17 @@ def run(
             folder.write_manifest(manifest)
             costs = costs_of(prepared.plan)
             manifest |= calibrated(request, prepared.plan, len(agenda))
+            resent: Counter[str] = Counter(manifest.get("resent") or {})
             in_flight: Counter[Name] | None = None if request.executor.name == "dask" else Counter()
+            noted = _counting(resent, on_record)
             on_start(outlook_of(prepared.plan, agenda, in_flight))
             job = job_of(manifest["run"], plan, request, prepared)
             with _keeping_facts(folder, manifest):
-                sent = _send(
-                    request.executor, job, plan, agenda, folder, journal, scrubber, costs, on_record, in_flight
-                )
+                sent = _send(request.executor, job, plan, agenda, folder, journal, scrubber, costs, noted, in_flight)
         end = sent.end
         if end.signal_number is None:
             _fetch_rest_answers(folder, prepared, scrubber)
-        manifest |= ending(end, prepared.plan) | {"finished_at": now_text()}
+        manifest |= ending(end, prepared.plan) | {"resent": dict(resent), "finished_at": now_text()}
         manifest["entries"] = with_begun(manifest["entries"], prepared.plan, end)
         manifest |= with_executor(manifest, sent.executor)
         folder.write_manifest(manifest)
@@ -105,6 +105,17 @@ def run(
     write_reports(folder, report, language=request.language)
     write_pages(folder, report)
     return RunOutcome(folder, report, end.signal_number, end.limit)
+
+
+def _counting(resent: Counter[str], on_record: OnRecord) -> OnRecord:
+    """``on_record``, with what had to be sent twice counted by entry."""
+
+    def noted(record: Record) -> None:
+        if record.resent:
+            resent[f"{record.model}: {record.label}"] += record.resent
+        on_record(record)
+
+    return noted
 
 
 def _fetch_rest_answers(folder: RunFolder, prepared: Prepared, scrubber: Scrubber) -> None:

@@ -127,6 +127,16 @@ def measured_line(vendor: VendorScore) -> str | None:
     return f"measured, of {vendor.planned} planned: " + ", ".join(short) if short else None
 
 
+def resent_line(vendor: VendorScore) -> str | None:
+    """How many requests were sent twice and why; None when none was."""
+    if not vendor.resent:
+        return None
+    return (
+        f"{_plural(vendor.resent, 'request')} of {vendor.attempts + vendor.resent} sent again on a new connection, "
+        "because a kept one had ended unanswered"
+    )
+
+
 def broken_line(vendor: VendorScore, escape: Escape) -> str | None:
     """The feature checks that were found broken; None when there is none."""
     checks = [item for score in vendor.suites.values() for item in score.checks.items()]

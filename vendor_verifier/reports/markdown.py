@@ -26,6 +26,10 @@ _REGIONS_NOTE = (
     "Where a record's worker says it stood. Success is of the records made there; TTFT and end to end are milliseconds "
     "of successes, n says of how many, and hold the way from that region to the vendor."
 )
+_RESENT_NOTE = (
+    "A kept connection ended within a moment of sending and before any byte of an answer: the request went out once "
+    "more, on a new connection. It is neither a failure nor a retry; the vendor may have read, and billed, both."
+)
 _MEASURED_NOTE = "Each metric: how many of the planned samples it was taken over."
 
 
@@ -68,6 +72,7 @@ def _model(model: ModelScore, report: Report) -> list[str]:
         lines += _section(f"### {title}", body)
     lines += _section("### Ranks behind the IRF", tables.ranks(model, report))
     lines += _section("### How much was measured", tables.measured(model), _MEASURED_NOTE)
+    lines += _section("### Sent again", tables.sent_again(model), _RESENT_NOTE)
     lines += _section("### Triggering against the baseline", tables.triggering(model), _trigger_note(report))
     lines += _section("### Tool-call arguments", tables.arguments(model), _schema_note(report))
     lines += _section("### Speed", tables.speed(model))

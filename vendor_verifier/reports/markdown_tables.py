@@ -78,6 +78,16 @@ def measured(model: ModelScore) -> list[str]:
     return table([*header, *(title for title, _ in cells.PAGE_COLUMNS)], rows)
 
 
+def sent_again(model: ModelScore) -> list[str]:
+    """Requests that were sent twice, of all that were sent; empty when none was."""
+    rows = [
+        [label(vendor.label), cells.of(vendor.resent, vendor.attempts + vendor.resent)]
+        for vendor in model.vendors
+        if vendor.resent
+    ]
+    return table(["Vendor", "Sent again, of all sent"], rows) if rows else []
+
+
 def triggering(model: ModelScore) -> list[str]:
     """The confusion matrix behind F1; empty when no vendor has one."""
     header = [

@@ -122,6 +122,7 @@ def _counts(vendor: VendorScore) -> dict[str, int | None]:
         "succeeded_first_try": vendor.succeeded_first_try,
         "failed": vendor.recorded - vendor.succeeded,
         "attempts": vendor.attempts,
+        "resent": vendor.resent,
         "responses_with_calls": vendor.schema.responses,
         "calls": vendor.schema.calls,
         "valid_calls": facts.valid_calls(vendor),

@@ -139,6 +139,7 @@ def _notes(model: ModelScore, report: Report) -> list[str]:
             facts.measured_line(vendor),
             facts.served_line(vendor, _label),
             facts.broken_line(vendor, _label),
+            facts.resent_line(vendor),
         ]
         if vendor.failures:
             told.append(f"failures: {cells.tally(vendor.failures, _label)}")

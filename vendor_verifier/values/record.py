@@ -163,6 +163,11 @@ class Record:
         return bool(self.turns)
 
     @property
+    def resent(self) -> int:
+        """How many of its attempts were sent twice."""
+        return sum(attempt.resent for turn in self.turns for attempt in turn.attempts)
+
+    @property
     def succeeded_first_try(self) -> bool:
         return self.succeeded and all(len(turn.attempts) == 1 for turn in self.turns)
 

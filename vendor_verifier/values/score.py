@@ -216,7 +216,8 @@ class VendorScore:
     ``metrics`` holds the rank metrics by their public names (``f1``, ``success_rate``, ``schema_accuracy``,
     ``avg_tokens``, ``avg_ttft_ms``, ``tps`` and any suite score); ``measured`` says over how many records each was
     taken (``f1``: pairs; ``schema_accuracy``: responses; ``tps``: requests). ``planned`` is what should have been sent;
-    ``succeeded`` counts records, after retries. ``regions`` are by name, empty where no worker named one.
+    ``succeeded`` counts records, after retries; ``resent`` of the ``attempts`` were sent twice, because a kept
+    connection ended under them. ``regions`` are by name, empty where no worker named one.
     """
 
     label: str
@@ -242,6 +243,7 @@ class VendorScore:
     anomalies: Mapping[str, int] = field(default_factory=dict)
     served_models: Mapping[str, int] = field(default_factory=dict)
     attempts: int = 0
+    resent: int = 0
     irf: float | None = None
     irf_metrics: int = 0
     irf_global: float | None = None

@@ -53,6 +53,8 @@ SENTENCES: Mapping[str, str] = {
     # behaviour
     "answers_cut": "{share_percent} 的请求，其回答在结束前中断",
     "refused_at_first": "{share_percent} 的请求起初被拒绝，重试后才得到回答",
+    "requests_lost": "在发送的 {sends} 个请求中，{resent} 个遇到保持的连接未作答即断开，已在新连接上重发："
+    "两次都可能被处理并计费",
     "stream_buffered": "要求流式返回，但 {share_percent} 的回答一次性送达",
     "calls_in_text": "{share_percent} 的回答把工具调用或其标记写进了正文",
     "access_refused": "密钥或余额被拒绝，到达的 {requests} 个请求全部失败：{failures}",
@@ -100,6 +102,7 @@ EVIDENCE: Mapping[str, str] = {
     "most": "最大", "deltas": "各差次数", "ids": "编号", "same": "相同", "compared": "比较", "asked": "请求的",
     "served": "应答的", "of": "总数", "families": "格式", "names": "名称", "samples": "样本", "before": "之前",
     "after": "之后", "served models": "应答模型", "fingerprints": "指纹", "models": "模型",
+    "resent": "重发", "sends": "发送",
     "invalid_json": "JSON 无效", "unknown_tool": "未知工具", "schema_mismatch": "不符合 schema",
 }  # fmt: skip
 

@@ -170,6 +170,7 @@ ENGLISH: Mapping[str, str] = {
     "of": "{part} of {whole}",
     "first_try": "without any retry",
     "attempts": "Requests sent",
+    "resent": "Of these again, because a kept connection ended unanswered",
     "goodput": "Goodput",
     "goodput_of": "{good} of {asked} good ({share})",
     "goodput_rate": "{rate} a second",

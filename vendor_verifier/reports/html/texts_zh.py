@@ -163,6 +163,7 @@ CHINESE: Mapping[str, str] = {
     "of": "{part} / {whole}",
     "first_try": "无需重试",
     "attempts": "发送的请求数",
+    "resent": "其中因保持的连接未作答即断开而重发",
     "goodput": "有效吞吐（goodput）",
     "goodput_of": "{asked} 个请求中 {good} 个达标（{share}）",
     "goodput_rate": "每秒 {rate} 个",

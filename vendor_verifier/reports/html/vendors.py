@@ -98,7 +98,8 @@ def _facts(vendor: VendorScore, load: str | None, t: Texts) -> list[tuple[str, s
     first = facts.first_attempt_success_rate(vendor)
     told: list[tuple[str, str | None]] = [
         (t("succeeded"), f"{done}{t('comma')}{t('first_try')} {cells.rate(first)}"),
-        (t("attempts"), str(vendor.attempts)),
+        (t("attempts"), str(vendor.attempts + vendor.resent)),
+        (t("resent"), str(vendor.resent) if vendor.resent else None),
         (t("goodput"), goodput(vendor, t)),
         (t("load"), load),
         (t("triggering"), _trigger(vendor, t)),
