@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -131,6 +132,19 @@ def test_the_first_version_stays_readable() -> None:
     assert record.final.response is not None
     assert record.final.response.tool_calls == (ToolCall("f", "{}", "c"),)
     assert decode_record(encode_record(record)) == record
+
+
+def test_what_was_sent_again_is_stored_and_old_lines_say_nothing_of_it() -> None:
+    """``resent`` comes back as it was written; a line from before it was known holds no attempt that was resent."""
+    old = decode_record(VERSION_1)
+    assert b"resent" not in VERSION_1
+    assert (old.resent, [attempt.resent for attempt in old.turns[0].attempts]) == (
+        0,
+        [False] * len(old.turns[0].attempts),
+    )
+    again = replace(old, turns=(replace(old.turns[0], attempts=(replace(old.turns[0].attempts[0], resent=True),)),))
+    read = decode_record(encode_record(again))
+    assert (read.resent, read) == (1, again)
 
 
 def test_a_key_added_later_does_no_harm() -> None:

@@ -48,6 +48,17 @@ def test_a_share_is_named_above_one_percent_and_above_the_baselines(name: str) -
     assert behaviour_findings("v", rows(200, 20, **BAD[name]), None) != ()
 
 
+def test_requests_that_closed_connections_lost_are_named_above_five_percent() -> None:
+    """Eleven of 211 sendings are, ten of 210 are not; a single one never is, and neither is what was not sent."""
+    [finding] = behaviour_findings("v", rows(200, 11, resent=1), None)
+    assert (finding.name, finding.evidence) == ("requests_lost", {"resent": 11, "sends": 211})
+    assert finding.samples == ("s0", "s1", "s2")
+    assert "11 of 211" in finding.statement
+    assert behaviour_findings("v", rows(200, 10, resent=1), None) == ()
+    assert behaviour_findings("v", rows(10, 1, resent=1), None) == ()
+    assert behaviour_findings("v", rows(200, 10, resent=1, succeeded=False, failure="harness"), None) == ()
+
+
 def test_who_answers_nothing_is_told_apart_from_who_lets_nobody_in() -> None:
     """A vendor that is down, a key that is refused, and four requests that say too little."""
     down = {"succeeded": False, "failure": "http_5xx", "troubles": ("http_5xx",)}

@@ -93,6 +93,15 @@ def test_nothing_measured_costs_nothing_known() -> None:
     )
 
 
+def test_what_was_sent_again_may_be_billed_twice() -> None:
+    """The sending that a closing connection lost is a second one that may be on the bill, of unknown size."""
+    attempt = Attempt(1, response=Response(usage=Usage(10, 5)), resent=True)
+    record = Record("run", "m", "v", "v", "trigger", "s", 0, (TurnRecord((attempt,)),))
+    assert [(each.usage.input, each.useful) for each in billed_attempts(record)] == [(None, False), (10, True)]
+    found = money(billed_attempts(record), PRICE, requests=1, valid_calls=1)
+    assert (found.attempts, found.unpriced, found.wasted_on_retries_usd) == (2, 1, 0.0)
+
+
 def test_a_record_lists_what_may_be_billed() -> None:
     """A refusal costs nothing, a cut answer and a time-out may; only the attempt that succeeded is useful."""
     answer = Response(tool_calls=(ToolCall("f", "{}"),), usage=Usage(10, 5))

@@ -153,6 +153,29 @@ def test_a_good_server_is_usable_and_its_timeline_is_decoded(
     assert {"first token", "last token", "finish", "end marker"} <= set(whats)
 
 
+def test_a_server_that_closes_its_connections_is_judged_like_one_that_keeps_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Closing after an answer, or as the next request comes in, is nobody's fault: every check comes out the same."""
+    seen_on: dict[int, int] = {}
+
+    def losing(seen: Seen) -> Script:
+        seen_on[seen.connection] = seen_on.get(seen.connection, 0) + 1
+        return streaming(seen) if seen_on[seen.connection] == 1 else Script((), "close")
+
+    def closing(seen: Seen) -> Script:
+        return Script(streaming(seen).steps, "close")
+
+    found = []
+    for answer in (streaming, closing, losing):
+        with serving(answer) as server:
+            doctor_command(config_file_path=configure(tmp_path, good=server.url()), json=True)
+        found.append(checks_of(json.loads(capsys.readouterr().out), "good"))
+    assert found[0]["tools accepted"] == found[0]["key accepted"] == "ok"
+    assert found[1] == found[2] == found[0]
+    assert max(seen_on.values()) == 2
+
+
 def test_sdk_findings_make_a_reservation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A stream that only our reader can read is a reservation with --sdk, and none without."""
 

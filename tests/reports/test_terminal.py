@@ -11,7 +11,8 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from vendor_verifier.reports import terminal
+from vendor_verifier.reports import markdown, scores_json, terminal
+from vendor_verifier.reports.html.render import render as html
 from vendor_verifier.values.score import Report
 
 
@@ -98,6 +99,24 @@ def test_vendor_without_records_is_not_a_failure(reports: ModuleType) -> None:
     lines = terminal.plain_lines(report)
     assert "  –. silent: IRF –; succeeded –; Success –; F1 –; TPS –; Schema –; TTFT ms –; Avg token –" in lines
     assert "  silent: not measured, there is no record of it (10 planned)" in lines
+
+
+def test_every_format_says_what_was_sent_again(reports: ModuleType) -> None:
+    """How many requests went out twice stands in each format a person or a program reads, and not where none did."""
+    full = reports.full()
+    lossy = reports.vendor("lossy", attempts=200, resent=3)
+    model = replace(full.models[0], vendors=(lossy, *full.models[0].vendors))
+    report = replace(full, models=(model, *full.models[1:]))
+    said = "3 requests of 203 sent again on a new connection"
+    assert said in drawn(report, width=400)
+    assert any(said in line for line in terminal.plain_lines(report))
+    assert "| lossy | 3 of 203 |" in markdown.render(report)
+    assert "Of these again, because a kept connection ended unanswered" in html(report)
+    assert "其中因保持的连接未作答即断开而重发" in html(report, language="zh")
+    counts = scores_json.scores(report)["models"][model.model]["vendors"]["lossy"]["counts"]
+    assert (counts["attempts"], counts["resent"]) == (200, 3)
+    for silent in (drawn(full, width=400), markdown.render(full), html(full)):
+        assert "unanswered" not in silent
 
 
 def test_notes_tell_what_is_behind_a_figure(reports: ModuleType) -> None:

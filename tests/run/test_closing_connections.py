@@ -8,15 +8,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asking import AnyTransport, Ran, ask, entry, run
+from asking import AnyTransport, Ran, agenda_of, ask, entry, plan_of, run, samples
 from closing_server import ANSWER, ClosingServer
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text
 
 from vendor_verifier.run import terms
+from vendor_verifier.run.budgets import Ask
 from vendor_verifier.run.fast_transport import FastTransport
+from vendor_verifier.run.local import run_local
+from vendor_verifier.run.pacing import Leave, LocalLimiter
+from vendor_verifier.run.spending import Spending
 from vendor_verifier.run.transport import Transport
-from vendor_verifier.values.plan import Limits, RetryRules
-from vendor_verifier.values.record import Attempt
+from vendor_verifier.scrub import Scrubber
+from vendor_verifier.values.plan import Entry, Limits, RetryRules
+from vendor_verifier.values.record import Attempt, Failure
 
 pytestmark = pytest.mark.anyio
 
@@ -188,3 +193,39 @@ async def test_what_is_sent_again_never_exceeds_the_places(server: FaultServer) 
     assert ran.kinds("v") == [None] * 20
     assert any(attempt.resent for attempt in attempts(ran))
     assert server.most_together <= 3
+
+
+async def test_a_budget_of_tokens_hears_of_both_sendings() -> None:
+    """Each sending has its own leave and is settled: nothing of the lost one is held back for the next minute."""
+    leaves: list[int] = []
+
+    class Watching(LocalLimiter):
+        async def acquire(self, entry: Entry, ask: Ask) -> Leave:
+            leaves.append(id(ask))
+            return await super().acquire(entry, ask)
+
+        def heard(self, entry: Entry, attempt: Attempt, ask: Ask) -> None:
+            leaves.remove(id(ask))
+            super().heard(entry, attempt, ask)
+
+    with ClosingServer(None, loses_the_second) as server:
+        one = entry(server, "v", tokens_per_minute=1e9)
+        plan = plan_of([one], samples(2), limits=LIMITS, retry=NO_RETRY, request_concurrency=1)
+        ran = Ran()
+        limiter = Watching(plan.entries, 1)
+        await run_local(plan, agenda_of([one], samples(2)), "run", ran.records.extend, Scrubber([]), limiter=limiter)
+    assert [attempt.resent for attempt in attempts(ran)] == [False, True]
+    assert leaves == []
+    assert server.requests == 3
+
+
+def test_what_is_sent_again_costs_its_prompt_once_more() -> None:
+    """--max-cost errs on the side of stopping early: the lost sending's prompt is counted, a plain failure's is not."""
+    spending = Spending(max_cost_usd=1.0, costs={("model", "v"): lambda usage: (usage.input or 0) / 1000})
+    failure = Failure("connection_reset", "headers", "closed")
+    with ClosingServer() as server:
+        asked = entry(server, "v")
+    spending.pay(asked, Attempt(1, failure=failure), 300)
+    assert spending.cost_usd == 0
+    spending.pay(asked, Attempt(1, failure=failure, resent=True), 300)
+    assert spending.cost_usd == pytest.approx(0.1)

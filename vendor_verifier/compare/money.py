@@ -45,7 +45,7 @@ def billed_attempts(record: Record) -> Iterator[BilledAttempt]:
         for position, attempt in enumerate(turn.attempts, 1):
             if attempt.resent:
                 # The first sending: whoever closed the connection may have read it before.
-                yield BilledAttempt((record.sample, record.repetition), Usage(), useful=False, retried=record.succeeded)
+                yield BilledAttempt((record.sample, record.repetition), Usage(), useful=False)
             if _may_be_billed(attempt):
                 useful = record.succeeded and position == len(turn.attempts)
                 retried = record.succeeded and not useful

@@ -1,0 +1,62 @@
+"""Whole commands against a server that closes the connections it promised to keep: it is accused of nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from closing_server import ANSWER, ClosingServer
+
+from vendor_verifier.pipeline.capacity import measure_capacity
+from vendor_verifier.pipeline.capacity_request import CapacityRequest
+from vendor_verifier.pipeline.planning import prepare
+from vendor_verifier.pipeline.request import RunRequest, Selection
+from vendor_verifier.values.record import Record
+
+
+def configure(folder: Path, url: str) -> Path:
+    """A config of one vendor at ``url``."""
+    path = folder / "config.yaml"
+    price = "price: {input: 1, output: 1}"
+    entry = f"{{name: simulated, label: shut, model_id: m, validator: openai, url: '{url}', {price}}}"
+    path.write_text(f"simulated-model:\n  vendors:\n    - {entry}\n", encoding="utf-8")
+    return path
+
+
+def loses_the_second(_connection: int, nth: int) -> bytes | None:
+    return ANSWER if nth == 1 else None
+
+
+def test_a_run_says_how_many_requests_were_sent_again_and_charges_nobody(bench: Any) -> None:
+    """Records, manifest, scores and report agree on the number; all succeed at the first try; it is a finding."""
+    bench.samples(12)
+    with ClosingServer(None, loses_the_second) as server:
+        configure(bench.folder, server.url())
+        _, scores = bench.run("--retries", "0", "--request-concurrency", "1")
+    folder = bench.folder / "run"
+    (model,) = scores["models"].values()
+    shut = model["vendors"]["shut"]
+    resent = shut["counts"]["resent"]
+    records = [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
+    marked = [attempt["resent"] for record in records for turn in record["turns"] for attempt in turn["attempts"]]
+    assert 2 <= resent == sum(marked) == server.requests - 12
+    assert (shut["success_rate"], shut["first_attempt_success_rate"], shut["failures"]) == (1.0, 1.0, {})
+    assert json.loads((folder / "manifest.json").read_text())["resent"] == {"simulated-model: shut": resent}
+    assert f"| shut | {resent} of {12 + resent} |" in (folder / "report.md").read_text()
+    findings = {found["name"]: found["evidence"] for found in model["judgement"]["findings"]}
+    assert findings["requests_lost"] == {"resent": resent, "sends": 12 + resent}
+
+
+@pytest.mark.slow  # a whole search
+def test_a_search_for_capacity_fails_no_request_of_it(tmp_path: Path) -> None:
+    """Up to 8 in flight nothing is retried, and nothing fails: the server bears what it bears."""
+    seen: list[Record] = []
+    with ClosingServer() as server:
+        run = RunRequest(
+            config_file=configure(tmp_path, server.url()), selection=Selection(limit=8), output_dir=tmp_path / "out"
+        )
+        measure_capacity(CapacityRequest(run=run, highest=8), prepare(run, {}), on_record=seen.append)
+    assert len(seen) > 30
+    assert [record.final.failure for record in seen if record.final is not None and record.final.failure] == []
