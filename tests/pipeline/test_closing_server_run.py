@@ -47,6 +47,9 @@ def test_a_run_says_how_many_requests_were_sent_again_and_charges_nobody(bench: 
     assert f"| shut | {resent} of {12 + resent} |" in (folder / "report.md").read_text()
     findings = {found["name"]: found["evidence"] for found in model["judgement"]["findings"]}
     assert findings["requests_lost"] == {"resent": resent, "sends": 12 + resent}
+    twice = next(record["sample"] for record in records if record["turns"][0]["attempts"][0]["resent"])
+    _, told, _ = bench("explain", folder, "--vendor", "shut", "--sample", twice)
+    assert "attempt 1, sent again on a new connection" in told
 
 
 @pytest.mark.slow  # a whole search

@@ -41,7 +41,8 @@ def explanation_lines(explained: Explanation, limit: int = SHORT) -> Iterator[st
     for number, turn in enumerate(record.turns, 1):
         for attempt in turn.attempts:
             of = f"turn {number}, " if len(record.turns) > 1 else ""
-            yield f"reply ({of}attempt {attempt.number})"
+            again = ", sent again on a new connection" if attempt.resent else ""
+            yield f"reply ({of}attempt {attempt.number}{again})"
             yield from ("  " + line for line in _attempt(attempt, limit))
         if turn.rewritten:
             yield _inner("asked in other words: " + ", ".join(turn.rewritten), limit)
