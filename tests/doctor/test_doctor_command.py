@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 import pytest
 from fault_server import DONE, FaultServer, Script, Seen, delta, say, stream, text, whole
+from proxy_server import ProxyServer
 
 from vendor_verifier.cli.doctor import doctor_command
+from vendor_verifier.errors import UsageError
 from vendor_verifier.run import sdk_calls
 
+AnyServer = TypeVar("AnyServer", FaultServer, ProxyServer)
 KEY = "canary-key-0123456789abcdef"
 CALL = {"index": 0, "id": "c", "type": "function", "function": {"name": "get_weather", "arguments": '{"city":"Paris"}'}}
 
@@ -33,11 +36,15 @@ def configure(folder: Path, **urls: str) -> Path:
     return path
 
 
+def serving(answer: Any) -> AbstractContextManager[FaultServer]:
+    """A fault server in a thread of its own."""
+    return running(FaultServer(answer))
+
+
 @contextmanager
-def serving(answer: Any) -> Iterator[FaultServer]:
-    """A fault server in a thread of its own, because the command has its own event loop."""
+def running(server: AnyServer) -> Iterator[AnyServer]:
+    """``server`` in a thread of its own, because the command has its own event loop."""
     started, stop = threading.Event(), threading.Event()
-    server = FaultServer(answer)
 
     async def serve() -> None:
         async with server:
@@ -250,3 +257,28 @@ def test_the_sdks_are_asked_for_only_with_the_flag(
     assert doctor_command(config_file_path=path) == 0
     with pytest.raises(sdk_calls.UsageError, match="pip install openai anthropic"):
         doctor_command(config_file_path=path, sdk=True)
+
+
+def test_a_proxy_that_refuses_is_named_with_its_variable(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The doctor asks through the proxy of the environment, as a run does, and says who did not let it through."""
+    for name in ("https_proxy", "all_proxy", "no_proxy", "HTTPS_PROXY", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    with running(ProxyServer(refusal=403)) as proxy:
+        monkeypatch.setenv("ALL_PROXY", proxy.url.replace("http://", "http://user:canary@"))
+        assert doctor_command(config_file_path=configure(tmp_path, v="https://vendor.invalid/v1")) != 0
+    out = capsys.readouterr().out
+    assert f"proxy: {proxy.url} (from ALL_PROXY)" in out
+    assert "does not let us through: 403" in out
+    assert len(proxy.asked) <= 2
+    assert "canary" not in out
+
+
+def test_a_proxy_of_an_unknown_kind_is_refused_before_anything_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The variable is named, and what is expected."""
+    monkeypatch.setenv("all_proxy", "gopher://proxy.test:70")
+    with pytest.raises(UsageError, match=r"all_proxy .*gopher.*expected"):
+        doctor_command(config_file_path=configure(tmp_path, v="https://vendor.invalid/v1"))

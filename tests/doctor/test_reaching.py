@@ -53,7 +53,7 @@ async def test_behind_a_proxy_nothing_is_looked_up(monkeypatch: pytest.MonkeyPat
     """The proxy resolves and connects; we must not do it beside it."""
     monkeypatch.setattr(reaching.socket, "getaddrinfo", lambda *_, **__: pytest.fail("looked up"))
     found = await reach("https://api.test/v1", {"https_proxy": "http://proxy.test:1"})
-    assert found.proxy == "http://proxy.test:1"
+    assert found.proxy == "http://proxy.test:1 (from https_proxy)"
     assert found.dns_error is None
 
 

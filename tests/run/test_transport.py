@@ -44,7 +44,7 @@ def connect_slowly(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
         return slow_connect
 
     monkeypatch.setattr(anyio, "connect_tcp", slowed(anyio.connect_tcp))
-    monkeypatch.setattr(dialling, "_connect", slowed(dialling._connect))
+    monkeypatch.setattr(dialling, "start_connection", slowed(dialling.start_connection))
 
 
 async def test_ttft_and_gaps_are_the_servers(server: FaultServer) -> None:
@@ -115,9 +115,9 @@ async def test_an_unexpected_os_error_is_a_value(server: FaultServer, monkeypatc
 
     async with asking.TRANSPORT(QUICK) as transport:
         if isinstance(transport, Transport):
-            monkeypatch.setattr(transport._client, "send", fail)
+            monkeypatch.setattr(transport._clients[None, True], "send", fail)
         else:
-            monkeypatch.setattr(dialling, "_connect", fail)
+            monkeypatch.setattr(dialling, "start_connection", fail)
         asked = await ask(server.url(), transport)
     assert asked.kind == "connect"
     assert asked.attempt.failure is not None

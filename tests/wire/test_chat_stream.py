@@ -21,6 +21,7 @@ from vendor_verifier.wire.chat_chunk import ChatChunk, ordinary_chunk
 from vendor_verifier.wire.chat_reader import OpenAIChatReader
 from vendor_verifier.wire.chat_stream import read_chat_stream
 from vendor_verifier.wire.sse import SseDecoder
+from vendor_verifier.wire.steps import at_once
 
 CAPTURES = sorted(path for path in (Path(__file__).parent / "captures").rglob("*") if path.is_file())
 
@@ -41,7 +42,7 @@ def generally(chunks: Sequence[tuple[int, bytes]]) -> tuple[Collected, bool]:
 def same(chunks: Sequence[tuple[int, bytes]]) -> bool:
     """Whether the stream was read at once; fails when that heard anything else than the general reader."""
     assembler = Assembler()
-    if not read_chat_stream(chunks, assembler):
+    if not at_once(read_chat_stream(chunks, assembler)):
         return False
     assert (assembler.collected(), True) == generally(chunks)
     return True

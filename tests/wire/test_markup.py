@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.wire.markup import leaked_markup
+from vendor_verifier.wire.markup import markup_sought
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ from vendor_verifier.wire.markup import leaked_markup
 )
 def test_families(text: str, family: str) -> None:
     """Each family's own marks are found anywhere in the text."""
-    assert family in leaked_markup(f"Sure! {text} done")
+    assert family in markup_sought(f"Sure! {text} done")
 
 
 @pytest.mark.parametrize(
@@ -41,10 +41,10 @@ def test_families(text: str, family: str) -> None:
 )
 def test_ordinary_text(text: str) -> None:
     """Comparisons, lists, HTML and plain words are no leak."""
-    assert leaked_markup(text) == ()
+    assert not any(markup_sought(text))
 
 
 @given(st.text(alphabet=st.characters(exclude_characters="<[")))
 def test_text_without_brackets_is_never_markup(text: str) -> None:
     """Without an opening bracket there is nothing to find."""
-    assert leaked_markup(text) == ()
+    assert not any(markup_sought(text))

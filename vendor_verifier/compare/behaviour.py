@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from vendor_verifier.compare.columns import Columns
-from vendor_verifier.compare.facts import Facts
+from vendor_verifier.compare.facts import NOT_CHARGED, Facts
 from vendor_verifier.compare.intervals import wilson
 from vendor_verifier.values.judgement import Difference, Estimate, Finding, Gap, RankingJudgement
 
@@ -24,7 +24,7 @@ LEAST_LOSS = 0.005
 LEAST_SLOWDOWN = 1.5
 _MOST_STALLED = 0.05
 _MOST_LOST = 0.05
-_NOT_SENT = ("skipped", "untranslatable", "harness")
+_NOT_SENT = NOT_CHARGED | {"skipped"}
 _CLOCK_TROUBLE = frozenset({"loop_lag", "clock_jump"})
 _CUT = frozenset({"truncated"})
 _REFUSED = frozenset({"rate_limited", "overloaded", "http_5xx", "conflict", "request_timeout"})

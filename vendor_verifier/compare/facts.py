@@ -16,7 +16,7 @@ from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import CallClass, Decision, Score
 
 # Failures that are ours: nothing was asked of the vendor, so nothing is held against it.
-NOT_CHARGED = frozenset({"untranslatable", "harness"})
+NOT_CHARGED = frozenset({"untranslatable", "harness", "proxy"})
 # Refusals that a sample with a broken tool schema brings upon itself.
 _REFUSALS = frozenset({"bad_request", "unprocessable"})
 

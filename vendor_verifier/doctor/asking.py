@@ -17,13 +17,14 @@ from vendor_verifier.errors import UsageError
 from vendor_verifier.run.fast_transport import FastTransport
 from vendor_verifier.run.keys import KeyRing
 from vendor_verifier.run.resending import sent_to_the_end
+from vendor_verifier.run.slices import in_slices
 from vendor_verifier.scrub import Scrubber
 from vendor_verifier.values.exchange import Exchange
 from vendor_verifier.values.plan import Entry, Limits
 from vendor_verifier.values.record import Failure
 from vendor_verifier.values.request import HttpRequest
 from vendor_verifier.vendor import Vendor
-from vendor_verifier.wire.answer import read_answer
+from vendor_verifier.wire.answer import answer_in_steps
 from vendor_verifier.wire.base import Wire
 from vendor_verifier.wire.progress import ProgressMeter
 
@@ -120,8 +121,10 @@ class _Desk:
         # At the source, because everything further on is cut into excerpts, and half a key is not recognised.
         chunks = [(at_ns, self.scrubber.bytes(chunk)) for at_ns, chunk in exchange.chunks]
         exchange = replace(exchange, chunks=chunks)
-        timing, response, failure = read_answer(
-            exchange, patient.wire.reader(tools), tool_names=request.tool_names, classify=patient.vendor.classify
+        timing, response, failure = await in_slices(
+            answer_in_steps(
+                exchange, patient.wire.reader(tools), tool_names=request.tool_names, classify=patient.vendor.classify
+            )
         )
         if failure is not None:
             failure = replace(failure, message=self.scrubber.text(failure.message))

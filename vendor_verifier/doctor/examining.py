@@ -15,6 +15,7 @@ from vendor_verifier.doctor.values import Diagnosis
 from vendor_verifier.pipeline.simulation import with_simulated_vendors
 from vendor_verifier.pipeline.wires import run_wires, wire_of
 from vendor_verifier.registry import Registry, find_vendors
+from vendor_verifier.run.proxies import require_proxies
 from vendor_verifier.run.sdk_calls import SDK_OF_WIRE, require_sdks
 from vendor_verifier.scrub import Scrubber
 from vendor_verifier.values.plan import Entry
@@ -61,6 +62,7 @@ def doctor(request: DoctorRequest, environ: Mapping[str, str]) -> Visit:
     )
     if request.sdk:
         require_sdks({entry.wire for entry in configuration.entries} & SDK_OF_WIRE.keys())
+    require_proxies((entry.endpoint.base_url for entry in configuration.entries), environ)
     scrubber = Scrubber(configuration.secrets)
     with with_simulated_vendors(configuration.entries, seed=0) as entries:
         wires = run_wires(entries, request.tokenizer_model)

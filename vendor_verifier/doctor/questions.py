@@ -28,6 +28,7 @@ _BUDGET_FIELDS = ("max_tokens", "max_completion_tokens")
 # After these the vendor cannot be asked anything, so nothing more is asked.
 _HOPELESS: frozenset[FailureKind] = frozenset({
     "dns", "tls", "connect", "connect_refused", "timeout_connect", "redirect", "auth", "no_credit", "harness",
+    "proxy",
 })  # fmt: skip
 _PASSING: frozenset[FailureKind] = frozenset({
     "connection_reset", "protocol", "request_timeout", "conflict", "rate_limited", "overloaded", "http_5xx",

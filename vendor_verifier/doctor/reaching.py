@@ -13,8 +13,8 @@ import anyio
 import anyio.to_thread
 
 from vendor_verifier.config.address import read_address
-from vendor_verifier.doctor.proxies import proxy_for
 from vendor_verifier.doctor.values import Reach
+from vendor_verifier.run.proxies import proxy_for
 
 _LIMIT_S = 6.0
 _CONNECT_S = 4.0
@@ -30,8 +30,9 @@ async def reach(base_url: str, environ: Mapping[str, str]) -> Reach:
     """
     address = read_address(base_url, allow_http=True)
     parts = urlsplit(address.url)
-    proxy = proxy_for(parts.scheme, address.host, environ)
-    known = Reach(address.origin, address.host, parts.scheme, address.local, proxy)
+    proxy = proxy_for(address.url, environ)
+    shown = None if proxy is None else f"{proxy.shown} (from {proxy.variable})"
+    known = Reach(address.origin, address.host, parts.scheme, address.local, shown)
     if proxy is not None:
         return known
     port = parts.port or _PORTS[parts.scheme]

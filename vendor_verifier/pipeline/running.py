@@ -32,6 +32,7 @@ from vendor_verifier.run.agenda import Agenda, Part
 from vendor_verifier.run.cluster.job import Job
 from vendor_verifier.run.drive import Line
 from vendor_verifier.run.journal import Journal
+from vendor_verifier.run.proxies import require_proxies
 from vendor_verifier.run.quiet_collector import quiet_collector
 from vendor_verifier.run.spending import CostOf
 from vendor_verifier.scrub import Scrubber
@@ -75,6 +76,7 @@ def run(
         StorageError: the disk refused a write; every record written before stays.
     """
     check_executor(request.executor, prepared.plan)
+    require_proxies(entry.endpoint.base_url for entry in prepared.plan.entries)
     folder, manifest = _open_folder(request, prepared)
     scrubber = Scrubber({*prepared.configuration.secrets, *prepared.rest_keys.values()})
     with Journal(folder, scrubber) as journal:

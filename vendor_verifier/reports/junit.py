@@ -16,7 +16,7 @@ from vendor_verifier.reports.escape import visible
 from vendor_verifier.values.details import Case, VendorDetails
 from vendor_verifier.values.score import ModelScore, Report, VendorScore
 
-_OURS = frozenset({"untranslatable", "harness"})
+_OURS = frozenset({"untranslatable", "harness", "proxy"})
 _NEVER_ASKED = frozenset({"skipped"})
 
 

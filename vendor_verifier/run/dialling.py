@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar, cast
 
+from aiohappyeyeballs import start_connection
+
 from vendor_verifier.run.request_head import Origin
 
 # RFC 8305, "connection attempt delay".
@@ -87,47 +89,9 @@ def _stated(origin: Origin) -> Sequence[_Address] | None:
 
 
 async def _first_to_answer(addresses: Sequence[_Address]) -> socket.socket:
-    """A connection to the first address that answers; the next one is tried when one fails or takes its time."""
-    if len(addresses) == 1:
-        return await _connect(addresses[0])
-    waiting: set[asyncio.Task[socket.socket]] = set()
-    failure: OSError = OSError("the name has no address")
+    """A connection to the first address that answers; families in turns, the next one when one fails or takes long."""
     try:
-        for address in (*addresses, None):
-            if address is not None:
-                waiting.add(asyncio.create_task(_connect(address)))
-            while waiting:
-                patience = _NEXT_ADDRESS_S if address is not None else None
-                done, waiting = await asyncio.wait(waiting, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
-                for task in done:
-                    error = task.exception()
-                    if error is None:
-                        waiting |= done - {task}
-                        return task.result()
-                    if not isinstance(error, OSError):
-                        raise error
-                    failure = error
-                if address is not None:
-                    break
-        raise failure
-    finally:
-        for task in waiting:
-            task.add_done_callback(_close_unwanted)
-            task.cancel()
-
-
-def _close_unwanted(task: asyncio.Task[socket.socket]) -> None:
-    if not task.cancelled() and task.exception() is None:
-        task.result().close()
-
-
-async def _connect(address: _Address) -> socket.socket:
-    family, kind, protocol, _, where = address
-    connecting = socket.socket(family, kind, protocol)
-    try:
-        connecting.setblocking(False)
-        await asyncio.get_running_loop().sock_connect(connecting, where)
-    except BaseException:
-        connecting.close()
-        raise
-    return connecting
+        return await start_connection(addresses, happy_eyeballs_delay=_NEXT_ADDRESS_S, interleave=1)
+    except RuntimeError as error:
+        # What uvloop raises where others raise OSError.
+        raise OSError(str(error)) from error

@@ -17,6 +17,7 @@ from vendor_verifier.run.keys import KeyRing
 from vendor_verifier.run.loop_lag import LOOP_LAG, LoopLag
 from vendor_verifier.run.pacing import Limiter
 from vendor_verifier.run.retry import attempt_until_done, stops_vendor
+from vendor_verifier.run.slices import in_slices
 from vendor_verifier.run.turns import Turns
 from vendor_verifier.scrub import Scrubber
 from vendor_verifier.suites.base import Play
@@ -24,7 +25,7 @@ from vendor_verifier.values.plan import Entry, RetryRules
 from vendor_verifier.values.record import Attempt, Failure, Phase, TurnRecord
 from vendor_verifier.values.request import HttpRequest, Turn
 from vendor_verifier.vendor import Vendor
-from vendor_verifier.wire.answer import read_answer
+from vendor_verifier.wire.answer import answer_in_steps
 from vendor_verifier.wire.base import Reader, Wire
 from vendor_verifier.wire.http_failure import MAX_MESSAGE
 from vendor_verifier.wire.progress import ProgressMeter
@@ -69,6 +70,7 @@ class Driver:
     clock_ns: Callable[[], int] = time.perf_counter_ns
     lag: LoopLag = field(default_factory=LoopLag)
     turns: Turns = field(default_factory=Turns)
+    barred: dict[str, str] = field(default_factory=dict)
 
     async def play(
         self, play: Play, line: Line, total_s: float | None = None, due_ns: int | None = None
@@ -145,7 +147,7 @@ class Driver:
         if leave == "closed":
             raise RunClosed
         if leave == "stopped":
-            return Attempt(number, failure=Failure("skipped", "plan", "the vendor was stopped earlier in this run"))
+            return Attempt(number, failure=self._unasked(entry))
         watch, began_ns = ClockWatch(), time.perf_counter_ns()
         try:
             meter = ProgressMeter(question.reader())
@@ -163,18 +165,22 @@ class Driver:
         was_stalled = self.lag.was_stalled(began_ns)
         await self.turns.take()
         try:
-            timing, response, failure = read_answer(
-                exchange,
-                question.reader(),
-                tool_names=request.tool_names,
-                classify=question.line.vendor.classify,
-                asked_stream=question.turn.stream,
+            timing, response, failure = await in_slices(
+                answer_in_steps(
+                    exchange,
+                    question.reader(),
+                    tool_names=request.tool_names,
+                    classify=question.line.vendor.classify,
+                    asked_stream=question.turn.stream,
+                )
             )
         except Exception as error:  # noqa: BLE001 as above
             return Attempt(number, failure=self._plugin_failure(error, "parse"))
         if failure is not None:
             # A failure's words go to screens and manifests as well as to the journal, which scrubs for itself.
             failure = replace(failure, message=self.scrubber.text(failure.message))
+            if failure.kind == "proxy":
+                self.barred[entry.account] = failure.message
             if stops_vendor(failure):
                 self.limiter.stop(entry, failure.message)
         if was_stalled and response is not None:
@@ -182,6 +188,12 @@ class Driver:
         attempt = Attempt(number, timing, watch.flagged(response), failure)
         self.limiter.heard(entry, attempt, ask)
         return attempt
+
+    def _unasked(self, entry: Entry) -> Failure:
+        """Why nothing more is asked of a stopped vendor; a proxy in the way stays nobody's failure."""
+        if entry.account in self.barred:
+            return Failure("proxy", "plan", self.barred[entry.account])
+        return Failure("skipped", "plan", "the vendor was stopped earlier in this run")
 
     def _plugin_failure(self, error: Exception, phase: Phase) -> Failure:
         """A bug on our side of the line: it is counted as ours, never charged to the vendor."""

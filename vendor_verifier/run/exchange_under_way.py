@@ -120,10 +120,15 @@ class ExchangeUnderWay:
                 self._over_cap(self._received - self._cap)
                 self._leave(at_ns)
             # Nobody waits any more for what an answer that is over may bring.
-            elif not is_last and self._meter.feed(data) and self._meter.has_token:
+            elif is_last:
+                return
+            elif self._meter.feed(data) and self._meter.has_token:
                 self._progress_ns = at_ns
                 if self._waits_for != "timeout_idle":
                     self._wait_for("timeout_idle", self._limits.idle_s)
+            elif self._meter.is_flooded:
+                self._failure = terms.flooded(self._status)
+                self._leave(at_ns)
         except Exception as error:  # noqa: BLE001 a reader's bug is for who asked, not for the event loop
             if self._connection is not None:
                 self._connection.abort()

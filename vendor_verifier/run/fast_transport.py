@@ -12,15 +12,14 @@ import asyncio
 import contextlib
 import functools
 import ssl
-import urllib.request
-from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from vendor_verifier.run import terms
 from vendor_verifier.run.exchange_under_way import ExchangeUnderWay
 from vendor_verifier.run.kept_connections import KeptConnections
-from vendor_verifier.run.request_head import Origin, RequestHead, Unusual, request_head
+from vendor_verifier.run.proxies import proxy_for
+from vendor_verifier.run.request_head import RequestHead, Unusual, request_head
 from vendor_verifier.values.exchange import Exchange
 from vendor_verifier.values.plan import Limits
 from vendor_verifier.values.request import HttpRequest
@@ -42,10 +41,8 @@ class FastTransport:
         self._heads: dict[tuple[object, ...], RequestHead | None] = {}
         self._plain: Transport | None = None
         self._context = functools.cache(_tls_context)
-        self._proxies: Mapping[str, str] = {}
 
     async def __aenter__(self) -> FastTransport:
-        self._proxies = urllib.request.getproxies()
         return self
 
     async def __aexit__(
@@ -97,7 +94,7 @@ class FastTransport:
                 head = request_head(request.url, request.headers, _DEFAULT_HEADERS)
             except (Unusual, ValueError):
                 head = None
-            if head is not None and self._is_proxied(head.origin):
+            if head is not None and proxy_for(request.url) is not None:
                 head = None
             if head is not None and head.origin.scheme == "https":
                 # TLS settings are read before the first handshake is timed; that tells what is wrong with them.
@@ -105,11 +102,6 @@ class FastTransport:
                     self._context()
             self._heads[key] = head
         return self._heads[key]
-
-    def _is_proxied(self, origin: Origin) -> bool:
-        if not (self._proxies.get(origin.scheme) or self._proxies.get("all")):
-            return False
-        return not urllib.request.proxy_bypass_environment(origin.host, dict(self._proxies))  # type: ignore[attr-defined]
 
     async def _other(self) -> Transport:
         if self._plain is None:

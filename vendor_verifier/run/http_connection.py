@@ -4,23 +4,33 @@ It keeps no content, retries nothing and has no opinion on what is in a body. Bo
 length, or end with the connection; interim (1xx) answers are passed over; what is compressed unasked is unpacked up to
 a bound. After a whole answer the connection is idle and may be used again, unless either side said otherwise. Bytes
 beyond the end of an answer belong to none: they are dropped, and the connection with them.
+
+Nothing a server sends holds up the event loop. What arrives is stamped at once, and where there is much of it or it is
+compressed it is read in slices, for half a millisecond at a time; then everybody else has a turn, while this
+connection is not read from. Headers, trailers and chunk extensions are bounded in bytes and in number.
 """
 
 from __future__ import annotations
 
 import asyncio
+import functools
 import time
 import zlib
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol, cast
 
 import httptools
 
+from vendor_verifier.run.unpacking import unpacked, unpacker_of
 from vendor_verifier.run.waiting_bytes import has_waiting_bytes
 
 MAX_HEAD_BYTES = 100 * 1024
-_PIECE_BYTES = 64 * 1024
-_UNPACKERS = {"gzip": 16 + zlib.MAX_WBITS, "x-gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}
+# Of head and trailers together; real ones have some thirty.
+MAX_FIELDS = 1000
+# The most that is read without a look at the clock.
+_SLICE_BYTES = 1024
+_TURN_NS = 500_000
 _NO_BODY = frozenset({204, 304})
 
 
@@ -56,19 +66,24 @@ class HttpConnection(asyncio.Protocol):
         self.on_body = self._pieces.append
         self._parser = httptools.HttpResponseParser(self)
         self._hearer: Hearer | None = None
-        self._failed = False
+        self._is_paused = False
         self._start()
 
     def _start(self) -> None:
         self._at_ns = 0
         self._headers: dict[str, str] = {}
-        self._head_bytes = 0
+        self._fields: dict[str, list[str]] = {}
+        self._field_count = 0
+        self._bare_bytes = 0
         self._has_head = False
         self._to_the_end = False
         self._pieces.clear()
         self._over = False
         self._keep_alive = False
         self._unpacker: zlib._Decompress | None = None
+        self._arrived: deque[tuple[int, bytes]] = deque()
+        self._work: Iterator[None] | None = None
+        self._loss: Callable[[], None] | None = None
 
     # --- for the sender
 
@@ -102,62 +117,114 @@ class HttpConnection(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
-        self._at_ns = time.perf_counter_ns()
+        at_ns = time.perf_counter_ns()
         hearer = self._hearer
         if hearer is None:
             self.abort()
             return
-        if not self._has_head:
-            self._head_bytes += len(data)
-        error: Exception | None = None
+        if not self._has_head or len(data) > _SLICE_BYTES or self._unpacker is not None or self._work is not None:
+            self._arrived.append((at_ns, data))
+            if self._work is None:
+                self._work = self._slices()
+                self._go_on()
+            return
+        self._at_ns = at_ns
+        error = self._parse(data)
+        if len(self._pieces) == 1 and not self._over and error is None:
+            # Nearly always: one more chunk of an answer under way.
+            hearer.body(at_ns, self._pieces.pop(), is_last=False)
+        else:
+            for _ in self._tell(error, more=False):
+                """Without compression it is one step."""
+
+    def _go_on(self) -> None:
+        """Read what has arrived until it is all read or somebody else must have a turn."""
+        transport = self._transport
+        assert transport is not None
+        over_ns = time.perf_counter_ns() + _TURN_NS
+        for _ in self._work or ():
+            if time.perf_counter_ns() >= over_ns:
+                if not (self._is_paused or transport.is_closing()):
+                    self._is_paused = True
+                    transport.pause_reading()
+                asyncio.get_running_loop().call_soon(self._go_on)
+                return
+        self._work = None
+        if self._is_paused:
+            self._is_paused = False
+            if not transport.is_closing():
+                transport.resume_reading()
+        if self._loss is not None:
+            self._loss()
+
+    def _slices(self) -> Iterator[None]:
+        """Read what has arrived, with a pause after each slice of it."""
+        while self._arrived:
+            at_ns, data = self._arrived.popleft()
+            for start in range(0, len(data), _SLICE_BYTES):
+                if self._hearer is None:
+                    return
+                self._at_ns = at_ns
+                end = start + _SLICE_BYTES
+                error = self._parse(data[start:end])
+                yield from self._tell(error, more=self._over and self._follows(data[end:]))
+                yield
+
+    def _follows(self, rest: bytes) -> bool:
+        """Whether more has arrived than an answer and line ends too many, which parsers pass over."""
+        return any(data.strip(b"\r\n") for data in (rest, *(data for _, data in self._arrived)))
+
+    def _parse(self, data: bytes) -> Exception | None:
+        """Let the parser take the next bytes apart; why it cannot, or None."""
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
-            error = ConnectionError("the server wants to speak another protocol")
+            return ConnectionError("the server wants to speak another protocol")
         except httptools.HttpParserError as refused:
-            error = refused
-        if error is None and not self._has_head and self._head_bytes > MAX_HEAD_BYTES:
-            error = ConnectionError(f"headers of more than {MAX_HEAD_BYTES} bytes")
-        if len(self._pieces) == 1 and not self._over and error is None and self._unpacker is None:
-            # Nearly always: one more chunk of an answer under way.
-            hearer.body(self._at_ns, self._pieces.pop(), is_last=False)
-        else:
-            self._tell(error)
+            return refused.__context__ if isinstance(refused.__context__, ConnectionError) else refused
+        if self._pieces:
+            self._bare_bytes = 0
+            return None
+        self._bare_bytes += len(data)
+        if self._bare_bytes <= MAX_HEAD_BYTES:
+            return None
+        what = "trailers or chunk extensions" if self._has_head else "headers"
+        return ConnectionError(f"{what} of more than {MAX_HEAD_BYTES} bytes")
 
-    def _tell(self, error: Exception | None) -> None:
-        """Hand over what this piece brought: what could be read first, then why no more could."""
+    def _tell(self, error: Exception | None, *, more: bool) -> Iterator[None]:
+        """Hand over what this piece brought: what could be read first, then why no more could. ``more`` has arrived."""
         if self._pieces and self._hearer is not None:
             data = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
             self._pieces.clear()
-            self._hear(data)
+            if self._unpacker is None:
+                self._hearer.body(self._at_ns, data, is_last=self._over)
+            else:
+                yield from self._unpack(data, self._unpacker)
         hearer = self._hearer
         if hearer is None:
             return
         if self._over:
-            is_clean = error is None and self._keep_alive and not self._to_the_end
-            self._end(hearer, reusable=is_clean, has_surplus=error is not None)
+            has_surplus = more or error is not None
+            is_clean = self._keep_alive and not self._to_the_end and not has_surplus
+            self._end(hearer, reusable=is_clean, has_surplus=has_surplus)
         elif error is not None:
             self.abort()
             hearer.broken(self._at_ns, "protocol", error)
 
-    def _hear(self, data: bytes) -> None:
-        hearer = self._hearer
-        assert hearer is not None
-        if self._unpacker is None:
-            hearer.body(self._at_ns, data, is_last=self._over)
-            return
-        # Piece by piece: a bomb is never unpacked further than somebody listens.
-        while hearer.room() >= 0:
-            try:
-                plain = self._unpacker.decompress(data, _PIECE_BYTES)
-            except zlib.error as error:
-                self.abort()
+    def _unpack(self, data: bytes, unpacker: zlib._Decompress) -> Iterator[None]:
+        try:
+            for plain in unpacked(unpacker, data):
+                if self._hearer is not None:
+                    self._hearer.body(self._at_ns, plain, is_last=False)
+                # Never further than somebody listens.
+                if self._hearer is None or self._hearer.room() < 0:
+                    return
+                yield
+        except zlib.error as error:
+            hearer = self._hearer
+            self.abort()
+            if hearer is not None:
                 hearer.broken(self._at_ns, "payload", error)
-                return
-            data = self._unpacker.unconsumed_tail
-            if not plain:
-                return
-            hearer.body(self._at_ns, plain, is_last=False)
 
     def _end(self, hearer: Hearer, *, reusable: bool, has_surplus: bool) -> None:
         self._hearer = None
@@ -174,6 +241,10 @@ class HttpConnection(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         self.reusable = False
+        if self._work is not None:
+            # It had said something before it left.
+            self._loss = functools.partial(self.connection_lost, error)
+            return
         hearer, self._hearer = self._hearer, None
         if hearer is None:
             return
@@ -191,21 +262,23 @@ class HttpConnection(asyncio.Protocol):
             raise ConnectionError("another answer follows the one that was asked for")
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        key, text = _text(name).lower(), _text(value)
-        known = self._headers.get(key)
-        self._headers[key] = text if known is None else f"{known}, {text}"
+        self._field_count += 1
+        if self._field_count > MAX_FIELDS:
+            raise ConnectionError(f"more than {MAX_FIELDS} header fields")
+        if not self._has_head:
+            # Trailers are counted and passed over: the answer has been read by its head.
+            self._fields.setdefault(_text(name).lower(), []).append(_text(value))
 
     def on_headers_complete(self) -> None:
         status = self._parser.get_status_code()
+        fields, self._fields = self._fields, {}
         if status < 200:
-            self._headers = {}
             return
         self._has_head = True
-        headers = self._headers
+        headers = self._headers = {name: ", ".join(values) for name, values in fields.items()}
         coded = headers.get("transfer-encoding", "").lower().endswith("chunked")
         self._to_the_end = not coded and "content-length" not in headers and status not in _NO_BODY
-        window = _UNPACKERS.get(headers.get("content-encoding", "").strip().lower())
-        self._unpacker = None if window is None else zlib.decompressobj(window)
+        self._unpacker = unpacker_of(headers)
         if self._hearer is not None:
             self._hearer.head(self._at_ns, status, headers)
 

@@ -35,6 +35,7 @@ _RAISED: Mapping[FailureKind, type[httpx2.RequestError]] = {
     "protocol": httpx2.RemoteProtocolError,
     "truncated": httpx2.RemoteProtocolError,
     "bad_payload": httpx2.DecodingError,
+    "proxy": httpx2.ProxyError,
     "harness": httpx2.LocalProtocolError,
 }
 

@@ -116,7 +116,7 @@ class Lane:
         elif record is not None and not record.succeeded:
             self.discarded_failed[start.stage] += 1
         final = None if record is None else record.final
-        if final is not None and final.failure is not None and final.failure.kind == "skipped":
+        if final is not None and final.failure is not None and final.failure.kind in ("skipped", "proxy"):
             self.is_stopped = True
 
     def _is_late(self, now_s: float) -> bool:

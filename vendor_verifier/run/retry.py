@@ -28,7 +28,7 @@ _RETRIED: frozenset[FailureKind] = frozenset(
 _ONCE: frozenset[FailureKind] = frozenset({"empty_response", "bad_payload"})
 _RETRYABLE_STATUS = frozenset({408, 409, 429})
 # These make every further request pointless.
-STOPS_VENDOR: frozenset[FailureKind] = frozenset({"auth", "no_credit"})
+STOPS_VENDOR: frozenset[FailureKind] = frozenset({"auth", "no_credit", "proxy"})
 _STOPPING_STATUS = frozenset({401, 402})
 # These mean "not so fast": the wait is for the whole account, not for one request.
 PAUSES_ACCOUNT: frozenset[FailureKind] = frozenset({"rate_limited", "overloaded"})
@@ -56,7 +56,7 @@ def should_retry(attempt: Attempt) -> bool:
 
 
 def stops_vendor(failure: Failure) -> bool:
-    """Whether nothing more should be asked of this account: no valid key, or no credit, also when said inside a 200.
+    """Whether nothing more should be asked of this account: no key, no credit, also inside a 200, or no way there.
 
     A 403 does not: it is as often about one prompt (a filter before the vendor) or one model as about the key.
     """

@@ -10,6 +10,7 @@ from typing import Protocol
 from vendor_verifier import __version__
 from vendor_verifier.values.plan import Limits
 from vendor_verifier.values.record import Failure, FailureKind, Phase
+from vendor_verifier.wire.progress import MAX_EVENTS_WITHOUT_TOKEN
 
 MAX_ANSWER_BYTES = 32 * 1024 * 1024
 MAX_ERROR_BYTES = 64 * 1024
@@ -51,6 +52,12 @@ def over_cap(status: int) -> Failure:
     """An answer that is larger than what is kept of one."""
     words = f"the answer is larger than {MAX_ANSWER_BYTES} bytes or {MAX_CHUNKS} pieces"
     return Failure("limit_exceeded", "stream", words, status)
+
+
+def flooded(status: int | None) -> Failure:
+    """A stream that goes on and on and says nothing."""
+    words = f"more than {MAX_EVENTS_WITHOUT_TOKEN} events, or three times as many lines, without a token"
+    return Failure("limit_exceeded", "first_token", words, status)
 
 
 def advised(kind: FailureKind, words: str) -> str:

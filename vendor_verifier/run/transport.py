@@ -9,7 +9,9 @@ from __future__ import annotations
 import socket
 import ssl
 import time
-from collections.abc import Mapping
+import zlib
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from dataclasses import replace
 from datetime import UTC, datetime
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -24,11 +26,17 @@ from vendor_verifier.run import terms
 from vendor_verifier.run.closings import Closings
 from vendor_verifier.run.foreign_logs import HTTP_LOGGERS, silence
 from vendor_verifier.run.httpx2_surplus import WatchedStream
+from vendor_verifier.run.proxies import Proxy, proxy_for
+from vendor_verifier.run.slices import Slices
+from vendor_verifier.run.unpacking import unpacked, unpacker_of
 from vendor_verifier.values.exchange import Exchange
 from vendor_verifier.values.plan import Limits
 from vendor_verifier.values.record import Failure, FailureKind, Phase
 from vendor_verifier.values.request import HttpRequest
 from vendor_verifier.wire.progress import ProgressMeter
+from vendor_verifier.wire.sse import in_small_pieces
+
+_PROXY_WANTS_A_PASSWORD = 407
 
 
 class Transport:
@@ -37,36 +45,47 @@ class Transport:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         silence(*HTTP_LOGGERS)
-        self._context = httpx2.create_ssl_context()
-        self._client = self._open(most_kept=None)
-        # Keeps no connection: what goes through it goes over a new one. Hardly ever needed.
-        self._fresh: httpx2.AsyncClient | None = None
+        self._context = tls_context()
         self._closings = Closings()
         # What connecting to a host took last.
         self._round_trips_ns: dict[str, int] = {}
+        self._clients: dict[tuple[str | None, bool], httpx2.AsyncClient] = {(None, True): self._open(None, keeps=True)}
 
-    def _open(self, most_kept: int | None) -> httpx2.AsyncClient:
+    def _client(self, proxy: Proxy | None, *, keeps: bool) -> httpx2.AsyncClient:
+        """The client whose connections go through ``proxy``, or straight; one that ``keeps`` none opens a new one."""
+        key = (None if proxy is None else proxy.url, keeps)
+        if key not in self._clients:
+            self._clients[key] = self._open(key[0], keeps=keeps)
+        return self._clients[key]
+
+    def _open(self, proxy: str | None, *, keeps: bool) -> httpx2.AsyncClient:
         return httpx2.AsyncClient(
+            # There is one reader of the environment's proxies, and it is not the library.
+            trust_env=False,
+            proxy=proxy,
             headers=terms.DEFAULT_HEADERS,
             # Read once: a second time would hold up every answer under way.
             verify=self._context,
             follow_redirects=False,
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
             # The pool must never make a request wait: pacing is decided elsewhere and is not latency.
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=most_kept, keepalive_expiry=30.0),
+            limits=httpx2.Limits(
+                max_connections=None, max_keepalive_connections=None if keeps else 0, keepalive_expiry=30.0
+            ),
             timeout=httpx2.Timeout(None, connect=self._limits.connect_s),
         )
 
     async def __aenter__(self) -> Transport:
-        await self._client.__aenter__()
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
-        await self._client.__aexit__(kind, error, trace)
-        if self._fresh is not None:
-            await self._fresh.__aexit__(kind, error, trace)
+        for client in self._clients.values():
+            await client.aclose()
 
     async def exchange(
         self,
@@ -89,26 +108,27 @@ class Transport:
         host = _host_of(request)
         may_reuse = not fresh and self._closings.is_worth_keeping(host)
         try:
-            await attempt.run(self._client if may_reuse else await self._keeping_none(), request)
+            attempt.proxy = proxy_for(request.url)
+            await attempt.run(self._client(attempt.proxy, keeps=may_reuse), request)
         except (httpx2.LocalProtocolError, httpx2.UnsupportedProtocol):
             # Its message quotes the header, which may be the key.
             attempt.failure = Failure("harness", "send", "the address or a header of the request is not valid HTTP")
+        except zlib.error as error:
+            attempt.failure = Failure("bad_payload", "stream", str(error)[:500], attempt.status)
         except (httpx2.HTTPError, OSError) as error:
             attempt.failure = _transport_failure(error, attempt)
             attempt.lost = attempt.was_given_up(self._round_trips_ns.get(host, 0))
         except (httpx2.InvalidURL, ValueError) as error:
             attempt.failure = Failure("harness", "send", f"the request cannot be sent: {error}")
-        if attempt.tcp_ns is not None:
+        if attempt.not_let_through():
+            if attempt.to_socks is not None:
+                # The library forgets the connection to a SOCKS proxy that refused.
+                await attempt.to_socks.aclose()
+        elif attempt.tcp_ns is not None:
             self._round_trips_ns[host] = attempt.tcp_ns
         elif attempt.was_kept:
             self._closings.learn(host, was_open=not attempt.lost)
         return attempt.exchange()
-
-    async def _keeping_none(self) -> httpx2.AsyncClient:
-        if self._fresh is None:
-            self._fresh = self._open(most_kept=0)
-            await self._fresh.__aenter__()
-        return self._fresh
 
 
 def _host_of(request: HttpRequest) -> str:
@@ -133,12 +153,17 @@ class _Attempt:
         self.lost = False
         self.tcp_ns: int | None = None
         self._has_surplus = False
+        # Whether what happens is the vendor's: not before a proxy in between has let us through.
+        self.is_through = False
+        self.proxy: Proxy | None = None
+        self.to_socks: Any = None
         self._limits = limits
         self._meter = meter
         self._listener = listener
         self._scheduled_at_ns = scheduled_at_ns
         self._created_ns = self._zero_ns = time.perf_counter_ns()
         self._sent_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self._is_plain_http = False
         self._connect_started_ns: int | None = None
         self._connect_ns: int | None = None
         self._tls_started_ns: int | None = None
@@ -150,6 +175,7 @@ class _Attempt:
         self._deadline_kind: FailureKind = "timeout_total"
 
     async def run(self, client: httpx2.AsyncClient, request: HttpRequest) -> None:
+        self._is_plain_http = request.url.startswith("http://")
         built = client.build_request(
             request.method,
             request.url,
@@ -161,6 +187,11 @@ class _Attempt:
             response = await client.send(built, stream=True)
             self._headers_ns = self._now()
             self.status = response.status_code
+            if self.proxy is not None and self.status == _PROXY_WANTS_A_PASSWORD:
+                # Only proxies say so: nobody else has heard the question.
+                self.failure, self.status = self.barred("407 Proxy Authentication Required"), None
+                await response.aclose()
+                return
             self.headers = {name.lower(): value for name, value in response.headers.items()}
             if self._listener is not None:
                 self._listener.headers(self.status, self.headers)
@@ -193,17 +224,32 @@ class _Attempt:
         cap = terms.MAX_ANSWER_BYTES if is_success else terms.MAX_ERROR_BYTES
         received = 0
         response.stream = watched = WatchedStream(response)
-        async for chunk in response.aiter_bytes():
-            self.chunks.append((self._now(), chunk))
-            if self._listener is not None:
-                self._listener.chunk(chunk)
-            received += len(chunk)
-            if received > cap or len(self.chunks) > terms.MAX_CHUNKS:
-                self._over_cap(received - cap, is_success=is_success)
-                return
-            if self._meter.feed(chunk) and self._meter.has_token:
-                self._limit("timeout_idle", self._limits.idle_s)
+        async with aclosing(self._pieces(response)) as pieces:
+            async for at_ns, chunk in pieces:
+                self.chunks.append((at_ns, chunk))
+                if self._listener is not None:
+                    self._listener.chunk(chunk)
+                received += len(chunk)
+                if received > cap or len(self.chunks) > terms.MAX_CHUNKS:
+                    self._over_cap(received - cap, is_success=is_success)
+                    return
+                if self._meter.feed(chunk) and self._meter.has_token:
+                    self._limit("timeout_idle", self._limits.idle_s)
+                elif self._meter.is_flooded:
+                    self.failure = terms.flooded(self.status)
+                    return
         self._has_surplus = watched.has_surplus
+
+    async def _pieces(self, response: httpx2.Response) -> AsyncGenerator[tuple[int, bytes], None]:
+        """The body in small pieces, each stamped when it arrived; the loop has its turn between them."""
+        unpacker = unpacker_of(self.headers)
+        slices = Slices()
+        async for raw in response.aiter_raw():
+            arrived = [(self._now(), raw)]
+            for at_ns, piece in in_small_pieces(arrived):
+                for plain in (piece,) if unpacker is None else unpacked(unpacker, piece):
+                    yield at_ns, plain
+                    await slices.rest_if_over()
 
     def _over_cap(self, excess: int, *, is_success: bool) -> None:
         """Keep what fits. Of a refusal that is enough; an answer without its end is none."""
@@ -231,18 +277,22 @@ class _Attempt:
             has_surplus=self._has_surplus,
         )
 
-    async def _trace(self, name: str, _info: Mapping[str, Any]) -> None:
+    async def _trace(self, name: str, info: Mapping[str, Any]) -> None:
         now_ns = time.perf_counter_ns()
-        if name == "connection.connect_tcp.started":
+        if name.endswith(".connect_tcp.started"):
             self._connect_started_ns = now_ns
-        elif name == "connection.connect_tcp.complete" and self._connect_started_ns is not None:
+        elif name.endswith(".connect_tcp.complete") and self._connect_started_ns is not None:
             self.tcp_ns = now_ns - self._connect_started_ns
-        elif name == "connection.start_tls.started":
+            self.to_socks = info["return_value"] if name.startswith("socks.") else None
+        elif name.endswith(".start_tls.started"):
             self._tls_started_ns = now_ns
-        elif name == "connection.start_tls.complete" and self._tls_started_ns is not None:
+            # Through a proxy only the handshake with the vendor has another name than one with the proxy itself.
+            self.is_through = self.is_through or not name.startswith("connection.")
+        elif name.endswith(".start_tls.complete") and self._tls_started_ns is not None:
             self._tls_ns = now_ns - self._tls_started_ns
         elif name.endswith("send_request_headers.started"):
             self.connecting = False
+            self.is_through = self.is_through or self._is_plain_http
             self._zero_ns = now_ns
             self._limit("timeout_first_token", self._limits.first_token_s)
             if self._connect_started_ns is not None:
@@ -256,7 +306,18 @@ class _Attempt:
         self._deadline_kind = kind if phase_deadline < self._total_deadline else "timeout_total"
         self._scope.deadline = min(phase_deadline, self._total_deadline)
 
+    def not_let_through(self) -> bool:
+        """Whether a proxy stood between us and the vendor to the last."""
+        return self.proxy is not None and not self.is_through
+
+    def barred(self, words: str) -> Failure:
+        """The proxy's failure, which is nobody's: the vendor has not heard of the question."""
+        assert self.proxy is not None
+        return Failure("proxy", "connect", f"{self.proxy.words} does not let us through: {words}")
+
     def _timeout(self) -> Failure:
+        if self.not_let_through():
+            return self.barred("it did not let us through in time")
         return terms.timeout_failure(
             self._deadline_kind, self._limits, self._limits.total_s, self._phase(), self.status
         )
@@ -279,14 +340,17 @@ def tls_context() -> ssl.SSLContext:
 def _transport_failure(error: Exception, attempt: _Attempt) -> Failure:
     """Name what broke. The reason sits at the bottom of the exception's causes, not in its class."""
     causes = _causes(error)
+    if isinstance(error, httpx2.ProxyError) or attempt.not_let_through():
+        return attempt.barred(_words(error, causes))
     kind, phase = _classify(error, causes, attempt)
-    words = next((str(cause) for cause in reversed(causes) if str(cause)), type(error).__name__)
-    return Failure(kind, phase, terms.advised(kind, words[:500]), attempt.status)
+    return Failure(kind, phase, terms.advised(kind, _words(error, causes)), attempt.status)
+
+
+def _words(error: Exception, causes: list[BaseException]) -> str:
+    return next((str(cause) for cause in reversed(causes) if str(cause)), type(error).__name__)[:500]
 
 
 def _classify(error: Exception, causes: list[BaseException], attempt: _Attempt) -> tuple[FailureKind, Phase]:
-    if isinstance(error, httpx2.DecodingError):
-        return "bad_payload", "stream"
     if attempt.status is not None:
         return "truncated", "stream"
     if isinstance(error, httpx2.TimeoutException):

@@ -15,6 +15,7 @@ from vendor_verifier import __version__
 from vendor_verifier.errors import UsageError
 from vendor_verifier.loopback import is_loopback
 from vendor_verifier.run.foreign_logs import HTTP_LOGGERS, silence
+from vendor_verifier.run.proxies import proxy_for
 
 TOTAL_S = 10.0
 _HEADERS = {"content-type": "application/json", "user-agent": f"agent-vendor-verifier/{__version__}"}
@@ -71,11 +72,16 @@ def post(webhook: Webhook, document: bytes, *, total_s: float = TOTAL_S) -> str 
 
 
 def _send(webhook: Webhook, document: bytes, total_s: float, sent: Future[int]) -> None:
-    # A proxy of the environment is for the outside world only.
-    outside = webhook.address.startswith("https://")
+    proxy = proxy_for(webhook.address)
     try:
         with (
-            httpx2.Client(follow_redirects=False, timeout=total_s, trust_env=outside) as client,
+            httpx2.Client(
+                verify=httpx2.create_ssl_context(),
+                follow_redirects=False,
+                timeout=total_s,
+                trust_env=False,
+                proxy=None if proxy is None else proxy.url,
+            ) as client,
             client.stream("POST", webhook.address, content=document, headers=_HEADERS) as answer,
         ):
             sent.set_result(answer.status_code)

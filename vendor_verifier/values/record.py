@@ -16,7 +16,7 @@ FailureKind = Literal[
     "auth", "moderation", "no_credit", "bad_request", "not_found", "too_large", "unprocessable", "http_4xx",
     "conflict", "request_timeout", "rate_limited", "overloaded", "http_5xx",
     "not_an_api_response", "api_error_in_200", "empty_response", "truncated", "bad_payload", "limit_exceeded",
-    "untranslatable", "skipped", "harness",
+    "untranslatable", "skipped", "harness", "proxy",
 ]  # fmt: skip
 
 Phase = Literal["plan", "dns", "connect", "tls", "send", "headers", "first_token", "stream", "parse"]

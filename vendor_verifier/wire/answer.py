@@ -6,21 +6,25 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from vendor_verifier.values.event import Fault
+from vendor_verifier.values.event import Anomaly, Fault
 from vendor_verifier.values.exchange import Exchange
 from vendor_verifier.values.record import Failure, Response, Timing
-from vendor_verifier.wire.assemble import Assembler, Collected, TokenMoments
+from vendor_verifier.wire.assemble import MAX_CHARACTERS, Assembler, Collected, TokenMoments
 from vendor_verifier.wire.base import Reader
 from vendor_verifier.wire.http_failure import MAX_MESSAGE, http_failure
-from vendor_verifier.wire.payload import PayloadError, parse_json
-from vendor_verifier.wire.sse import SseDecoder
+from vendor_verifier.wire.payload import MAX_BYTES, MAX_PARTS, PayloadError, has_many_parts, parse_json
+from vendor_verifier.wire.sse import SseDecoder, in_small_pieces
+from vendor_verifier.wire.steps import Steps, at_once
 
 Classify = Callable[[int, Mapping[str, str], bytes], Failure | None]
 Outcome = tuple[Timing, Response | None, Failure | None]
 
 _BOM = b"\xef\xbb\xbf"
 _HEAD_BYTES = 8
-_ENDLESS_BYTES = 2 * 1024 * 1024
+_ENDLESS_BYTES = 512 * 1024
+# Several times what the longest answer of any model has; reading is bounded by them, not by a clock.
+MAX_EVENTS = 250_000
+MAX_LINES = 3 * MAX_EVENTS
 _STREAM_STARTS = (b":", b"data:", b"event:", b"id:", b"retry:")
 _BODY_STARTS = (b"{", b"[", b"<")
 # What cannot spoil an answer that has already been given whole.
@@ -35,7 +39,21 @@ def read_answer(
     classify: Classify | None = None,
     asked_stream: bool = True,
 ) -> Outcome:
-    """Read one exchange with a fresh ``reader``.
+    """Read one exchange at one go; see :func:`answer_in_steps`."""
+    return at_once(
+        answer_in_steps(exchange, reader, tool_names=tool_names, classify=classify, asked_stream=asked_stream)
+    )
+
+
+def answer_in_steps(
+    exchange: Exchange,
+    reader: Reader,
+    *,
+    tool_names: Mapping[str, str] | None = None,
+    classify: Classify | None = None,
+    asked_stream: bool = True,
+) -> Steps[Outcome]:
+    """Read one exchange with a fresh ``reader``, in steps that are short whatever was sent.
 
     ``tool_names`` maps names as sent to names as declared; ``classify`` is the vendor's opinion of a non-2xx answer.
     ``asked_stream``: whether an answer in one piece is odd.
@@ -46,11 +64,9 @@ def read_answer(
     if not 200 <= exchange.status < 300:
         return _timing(exchange), None, _refusal(exchange, classify)
     if _speaks_sse(exchange):
-        collected, unreadable = _read_stream(exchange, reader)
+        collected, unreadable = yield from _read_stream(exchange, reader)
     else:
-        collected, unreadable = _read_body(exchange, reader)
-        if asked_stream and exchange.body.strip() and unreadable is None:
-            collected = _flagged(collected, "not_streamed")
+        collected, unreadable = yield from _read_body(exchange, reader, asked_stream=asked_stream)
     response = None if collected.empty and not collected.complete else _named_back(collected.response, tool_names or {})
     if response is not None and response.request_id is None:
         response = replace(response, request_id=exchange.headers.get("x-request-id"))
@@ -78,30 +94,54 @@ def _head(exchange: Exchange) -> bytes:
     return head
 
 
-def _read_stream(exchange: Exchange, reader: Reader) -> tuple[Collected, Failure | None]:
-    at_once = getattr(reader, "read_stream", None)
-    if at_once is not None and exchange.failure is None:
+def _read_stream(exchange: Exchange, reader: Reader) -> Steps[tuple[Collected, Failure | None]]:
+    in_blocks = getattr(reader, "read_stream", None)
+    if in_blocks is not None and exchange.failure is None:
         # Some readers know an ordinary stream of theirs when they see it whole; see wire.chat_stream.
         assembler = Assembler()
-        if at_once(exchange.chunks, assembler):
-            return assembler.collected(), None
+        if (yield from in_blocks(exchange.chunks, assembler)):
+            return (yield from assembler.collecting()), None
     decoder = SseDecoder()
     assembler = Assembler()
     read, add = reader.read, assembler.add
-    for at_ns, chunk in _worth_reading(exchange):
+    left, last_ns = MAX_EVENTS, 0
+    for at_ns, chunk in in_small_pieces(_worth_reading(exchange)):
+        last_ns = at_ns
         for event in decoder.feed(chunk):
+            if len(event.data) > MAX_PARTS:
+                # What is long has taken its time to be decoded.
+                yield
+                if has_many_parts(event.data):
+                    add(Anomaly("bad_event"), at_ns)
+                    continue
+                yield
             for heard in read(event):
                 add(heard, at_ns)
-    last_ns = exchange.chunks[-1][0] if exchange.chunks else 0
+            left -= 1
+            yield
+        if left < 0 or decoder.lines > MAX_LINES or assembler.characters > MAX_CHARACTERS or decoder.overflow:
+            break
+        yield
     for event in decoder.close():
-        for heard in reader.read(event):
-            assembler.add(heard, last_ns)
-    collected = assembler.collected()
+        for heard in read(event):
+            add(heard, last_ns)
+    yield
+    collected = yield from assembler.collecting()
     if decoder.invalid_utf8:
         collected = _flagged(collected, "invalid_utf8")
+    return collected, _beyond_bounds(decoder, assembler, left)
+
+
+def _beyond_bounds(decoder: SseDecoder, assembler: Assembler, events_left: int) -> Failure | None:
     if decoder.overflow:
-        return collected, Failure("limit_exceeded", "stream", "one event of the stream is longer than any answer")
-    return collected, None
+        words = "one event of the stream is longer than any answer"
+    elif events_left < 0 or decoder.lines > MAX_LINES:
+        words = f"the stream has more than {MAX_EVENTS} events or {MAX_LINES} lines"
+    elif assembler.characters > MAX_CHARACTERS:
+        words = f"the answer has more than {MAX_CHARACTERS} characters"
+    else:
+        return None
+    return Failure("limit_exceeded", "stream", words)
 
 
 def _worth_reading(exchange: Exchange) -> Iterator[tuple[int, bytes]]:
@@ -115,20 +155,45 @@ def _worth_reading(exchange: Exchange) -> Iterator[tuple[int, bytes]]:
                 return
 
 
-def _read_body(exchange: Exchange, reader: Reader) -> tuple[Collected, Failure | None]:
-    body = exchange.body.strip()
+def _read_body(exchange: Exchange, reader: Reader, *, asked_stream: bool) -> Steps[tuple[Collected, Failure | None]]:
     assembler = Assembler()
+    body = yield from _body_in_steps(exchange)
+    if len(body) > MAX_BYTES:
+        words = f"the answer came as one body of more than {MAX_BYTES} bytes"
+        return assembler.collected(streamed=False), Failure("limit_exceeded", "parse", words, exchange.status)
     unreadable: Failure | None = None
+    yield
+    has_many = has_many_parts(body)
+    yield
     try:
+        if has_many:
+            raise PayloadError(f"more than {MAX_PARTS} values")
         parsed = parse_json(body) if body else None
     except PayloadError as error:
         excerpt = body[:200].decode(errors="replace")
         kind_word = "an HTML page" if excerpt.lstrip().startswith("<") else "not JSON"
         unreadable = Failure("not_an_api_response", "parse", f"{kind_word} ({error}): {excerpt}", exchange.status)
     else:
+        yield
         for heard in reader.read_body(parsed) if body else ():
             assembler.add(heard)
-    return assembler.collected(streamed=False), unreadable
+            yield
+    collected = yield from assembler.collecting(streamed=False)
+    if asked_stream and body and unreadable is None:
+        collected = _flagged(collected, "not_streamed")
+    return collected, unreadable
+
+
+def _body_in_steps(exchange: Exchange) -> Steps[bytes]:
+    """The body without white space around it; no more of it than shows that it is too long."""
+    body = bytearray()
+    for place, (_, chunk) in enumerate(exchange.chunks):
+        body += chunk
+        if len(body) > MAX_BYTES:
+            break
+        if place % 64 == 0:
+            yield
+    return bytes(body.strip())
 
 
 def _judge(exchange: Exchange, collected: Collected, unreadable: Failure | None) -> Failure | None:

@@ -28,12 +28,16 @@ from vendor_verifier.values.event import (
     Usage,
 )
 from vendor_verifier.values.record import Response
-from vendor_verifier.wire.markup import leaked_markup
+from vendor_verifier.wire.markup import markup_sought
+from vendor_verifier.wire.steps import Steps, at_once
 from vendor_verifier.wire.tool_calls import ToolCallAccumulator
-from vendor_verifier.wire.writable import replacements, writable
+from vendor_verifier.wire.writable import replacements, writable_in_steps
 
 # More characters than one decoding step yields: arriving all at one moment, they were held back.
 BUFFERED_CHARACTERS = 40
+# Far more than the longest answer of any model; who reads stops there.
+MAX_CHARACTERS = 1024 * 1024
+_GAPS_A_STEP = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,7 @@ class Assembler:
     """Takes events with the moment each arrived; :meth:`collected` gives the answer so far."""
 
     def __init__(self) -> None:
+        self.characters = 0
         self._text: list[str] = []
         self._reasoning: list[str] = []
         self._calls = ToolCallAccumulator()
@@ -98,6 +103,7 @@ class Assembler:
             self._first_event_ns = at_ns
         size = self._take(event)
         if size:
+            self.characters += size
             self._token_moments.append(at_ns)
             self._token_sizes.append(size)
             if self._first_answer_ns is None and type(event) is not ReasoningDelta:
@@ -111,6 +117,7 @@ class Assembler:
         if not sizes:
             return
         self.add(joined, moments[0])
+        self.characters += sum(sizes) - self._token_sizes[-1]
         self._token_sizes[-1:] = sizes
         self._token_moments += moments[1:]
 
@@ -144,7 +151,14 @@ class Assembler:
 
     def collected(self, *, streamed: bool = True) -> Collected:
         """The answer so far. ``streamed`` False: no token moments, as they would be the body's."""
+        return at_once(self.collecting(streamed=streamed))
+
+    def collecting(self, *, streamed: bool = True) -> Steps[Collected]:
+        """As :meth:`collected`, in steps."""
         text, calls = "".join(self._text), self._calls.calls()
+        yield
+        leaks = yield from self._leaks(text)
+        noticed = tuple(self._noticed(calls, leaks=leaks, streamed=streamed))
         told = Response(
             text=text,
             reasoning="".join(self._reasoning),
@@ -158,19 +172,30 @@ class Assembler:
             fingerprint=self._identity.fingerprint,
             request_id=self._identity.response_id,
             streamed=streamed,
-            anomalies=tuple(dict.fromkeys([*self._anomalies, *self._noticed(text, calls, streamed=streamed)])),
+            anomalies=tuple(dict.fromkeys([*self._anomalies, *noticed])),
         )
-        response = writable(told)
+        yield
+        response = yield from writable_in_steps(told)
         if response is not told and replacements(response) > replacements(told):
             response = replace(response, anomalies=(*told.anomalies, "lone_surrogate"))
-        return Collected(response, self._fault, self._ended, self._moments() if streamed else TokenMoments())
+        yield
+        moments = (yield from self._moments()) if streamed else TokenMoments()
+        return Collected(response, self._fault, self._ended, moments)
 
-    def _noticed(self, text: str, calls: Sequence[ToolCall], *, streamed: bool) -> Iterator[str]:
+    def _leaks(self, text: str) -> Steps[bool]:
+        """Whether markup stands in the text of an answer that is whole."""
+        if self._ended or self._finish is not None:
+            for is_found in markup_sought(text):
+                if is_found:
+                    return True
+                yield
+        return False
+
+    def _noticed(self, calls: Sequence[ToolCall], *, leaks: bool, streamed: bool) -> Iterator[str]:
         """Anomalies that only the whole answer shows."""
         for call in calls:
             yield from call.anomalies
-        is_complete = self._ended or self._finish is not None
-        if is_complete and leaked_markup(text):
+        if leaks:
             yield "markup_in_text"
         if self._ended and self._finish is None and self._fault is None:
             yield "no_finish_reason"
@@ -192,16 +217,21 @@ class Assembler:
             self._anomalies["finish_changed"] = None
         self._finish = finish
 
-    def _moments(self) -> TokenMoments:
+    def _moments(self) -> Steps[TokenMoments]:
         moments = self._token_moments
         if not moments:
             return TokenMoments(first_event_ns=self._first_event_ns)
+        gaps: list[int] = []
+        for start in range(0, len(moments) - 1, _GAPS_A_STEP):
+            some = moments[start : start + _GAPS_A_STEP + 1]
+            gaps += map(sub, some[1:], some)
+            yield
         return TokenMoments(
             first_event_ns=self._first_event_ns,
             first_token_ns=moments[0],
             first_answer_ns=self._first_answer_ns,
             last_token_ns=moments[-1],
-            gaps_ns=tuple(map(sub, moments[1:], moments)),
+            gaps_ns=tuple(gaps),
             first_chunk_share=sum(self._token_sizes[: bisect_right(moments, moments[0])]) / sum(self._token_sizes),
         )
 

@@ -30,7 +30,10 @@ from vendor_verifier.wire.chat_stream import read_chat_stream
 from vendor_verifier.wire.fault import read_fault
 from vendor_verifier.wire.hearing import END_MARKER, Introductions, body_object, event_object
 from vendor_verifier.wire.payload import as_dict, as_list, as_text, as_whole, as_word
+from vendor_verifier.wire.steps import Steps
 from vendor_verifier.wire.usage import chat_usage
+
+_LONG = 64 * 1024
 
 
 class OpenAIChatReader:
@@ -41,12 +44,13 @@ class OpenAIChatReader:
         self._said_anything = False
         self._last_identity: tuple[str | None, ...] = ()
 
-    def read_stream(self, chunks: Sequence[tuple[int, bytes]], assembler: Assembler) -> bool:
+    def read_stream(self, chunks: Sequence[tuple[int, bytes]], assembler: Assembler) -> Steps[bool]:
         """See :func:`vendor_verifier.wire.chat_stream.read_chat_stream`; a reader that hears more does without."""
-        return type(self) is OpenAIChatReader and read_chat_stream(chunks, assembler)
+        return type(self) is OpenAIChatReader and (yield from read_chat_stream(chunks, assembler))
 
     def read(self, event: SseEvent) -> Iterable[StreamEvent]:
-        chunk = None if event.name else ordinary_chunk(event.data)
+        # What is long is read once: nothing is gained by trying the quick way first.
+        chunk = None if event.name or len(event.data) > _LONG else ordinary_chunk(event.data)
         return self._any_event(event) if chunk is None else self._ordinary(chunk)
 
     def _ordinary(self, chunk: ChatChunk) -> list[StreamEvent]:

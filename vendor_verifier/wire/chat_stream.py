@@ -19,6 +19,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, repeat, takewhile
 from operator import sub
+from typing import TypeAlias
 
 import msgspec
 
@@ -31,9 +32,10 @@ from vendor_verifier.values.event import (
     TextDelta,
     ToolCallDelta,
 )
-from vendor_verifier.wire.assemble import Assembler
+from vendor_verifier.wire.assemble import MAX_CHARACTERS, Assembler
 from vendor_verifier.wire.chat_chunk import FINISH_REASONS, ChatChunk, deltas, ordinary_chunk, usage_of
-from vendor_verifier.wire.sse import MAX_LINE_BYTES
+from vendor_verifier.wire.sse import in_small_pieces
+from vendor_verifier.wire.steps import Steps
 
 _START = b"data: "
 _END = b"\n\n"
@@ -41,6 +43,10 @@ _BETWEEN = _END + _START
 _DONE = b"[DONE]"
 # Events looked at together, so that chunks of two kinds in turns are not all looked at for each of them.
 _BLOCK = 64
+# Read without a pause: a millisecond or two.
+_BLOCK_BYTES = 32 * 1024
+_LONG_EVENT = 2 * _BLOCK_BYTES
+_Chunks: TypeAlias = list[tuple[int, bytes]]
 # The inside of a JSON string, and of several with a line feed between two.
 _INSIDE = re.compile(rb'[^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*')
 _INSIDES = re.compile(rb'[^"\\\x00-\x1f]*(?:(?:\\.|\n)[^"\\\x00-\x1f]*)*')
@@ -48,22 +54,62 @@ _INSIDES = re.compile(rb'[^"\\\x00-\x1f]*(?:(?:\\.|\n)[^"\\\x00-\x1f]*)*')
 _strings = msgspec.json.Decoder(list[str]).decode
 
 
-def read_chat_stream(chunks: Sequence[tuple[int, bytes]], assembler: Assembler) -> bool:
+def read_chat_stream(chunks: Sequence[tuple[int, bytes]], assembler: Assembler) -> Steps[bool]:
     """Put the stream in ``chunks`` together in ``assembler``, which must be fresh; False: it is not an ordinary one.
 
-    After False ``assembler`` is half filled and worth nothing.
+    A step is a block of whole events. After False ``assembler`` is half filled and worth nothing.
     """
     if not chunks:
         return False
-    whole = chunks[0][1] if len(chunks) == 1 else b"".join([chunk for _, chunk in chunks])
-    if not (whole.startswith(_START) and whole.endswith(_END)) or len(whole) > MAX_LINE_BYTES or b"\r" in whole:
-        return False
-    events = whole[len(_START) : -len(_END)].split(_BETWEEN)
+    folding = _Folding(assembler)
     try:
-        _Folding(events, _moments(chunks, events), assembler).take()
+        for block in _blocks(chunks):
+            whole = block[0][1] if len(block) == 1 else b"".join([chunk for _, chunk in block])
+            if not (whole.startswith(_START) and whole.endswith(_END)) or b"\r" in whole:
+                return False
+            if assembler.characters > MAX_CHARACTERS:
+                return False
+            events = whole[len(_START) : -len(_END)].split(_BETWEEN)
+            folding.take(events, _moments(block, events))
+            yield
     except _Unusual:
         return False
     return True
+
+
+def _blocks(chunks: Sequence[tuple[int, bytes]]) -> Iterator[_Chunks]:
+    """The chunks of about so many bytes at a time, cut between two events; what is left comes last.
+
+    Raises:
+        _Unusual: an event is too long to be read at one go with others.
+    """
+    held: _Chunks = []
+    size, wanted = 0, _BLOCK_BYTES
+    for at_ns, chunk in in_small_pieces(chunks):
+        held.append((at_ns, chunk))
+        size += len(chunk)
+        if size >= wanted:
+            cut = b"".join([chunk for _, chunk in held]).rfind(_BETWEEN) + len(_END)
+            if cut >= len(_END):
+                block, held = _parted(held, cut)
+                size -= cut
+                yield block
+            elif size > _LONG_EVENT:
+                raise _Unusual
+            # A long event is not sought through again for each piece of it.
+            wanted = max(_BLOCK_BYTES, 2 * size)
+    if held:
+        yield held
+
+
+def _parted(chunks: _Chunks, cut: int) -> tuple[_Chunks, _Chunks]:
+    """The first ``cut`` bytes of ``chunks``, and what follows them."""
+    for place, (at_ns, chunk) in enumerate(chunks):
+        if len(chunk) >= cut:
+            rest = [(at_ns, chunk[cut:])] if len(chunk) > cut else []
+            return [*chunks[:place], (at_ns, chunk[:cut])], [*rest, *chunks[place + 1 :]]
+        cut -= len(chunk)
+    return chunks, []
 
 
 def _moments(chunks: Sequence[tuple[int, bytes]], events: Sequence[bytes]) -> Sequence[int]:
@@ -93,18 +139,19 @@ class _Envelope:
 class _Folding:
     """Adds a stream's events to an assembler, the texts of a row at once."""
 
-    def __init__(self, events: Sequence[bytes], moments: Sequence[int], assembler: Assembler) -> None:
-        self._events = events
-        self._moments = moments
+    def __init__(self, assembler: Assembler) -> None:
+        self._events: Sequence[bytes] = ()
+        self._moments: Sequence[int] = ()
         self._assembler = assembler
         self._known: tuple[str | None, ...] = (None, None, None, None)
 
-    def take(self) -> None:
-        """Add all events in their order.
+    def take(self, events: Sequence[bytes], moments: Sequence[int]) -> None:
+        """Add the next events in their order, each with its moment.
 
         Raises:
             _Unusual: one of them is not ordinary.
         """
+        self._events, self._moments = events, moments
         place = 0
         while place < len(self._events):
             envelope = self._event(self._events[place], self._moments[place])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 _LEAKS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("kimi", re.compile(r"<\|tool_calls?_(?:section_)?(?:begin|end)\|>|<\|tool_call_argument_begin\|>")),
@@ -18,8 +19,8 @@ _LEAKS: tuple[tuple[str, re.Pattern[str]], ...] = (
 )
 
 
-def leaked_markup(text: str) -> tuple[str, ...]:
-    """Families of markup found in ``text``, in a fixed order."""
-    if "<" not in text and "[" not in text:
-        return ()
-    return tuple(family for family, pattern in _LEAKS if pattern.search(text))
+def markup_sought(text: str) -> Iterator[str | None]:
+    """Look for one family of markup in ``text`` after the other: the family where it is found, else None."""
+    if "<" in text or "[" in text:
+        for family, pattern in _LEAKS:
+            yield family if pattern.search(text) else None

@@ -13,8 +13,14 @@ import re
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from vendor_verifier.wire.steps import Steps
+
 MAX_DEPTH = 200
 MAX_COUNT = 2**53
+# A body; more would be parsed for longer than anything else may wait, for parsing cannot be interrupted.
+MAX_BYTES = 1024 * 1024
+MAX_PARTS = 10_000
+_CHARACTERS_A_STEP = 4 * 1024
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -44,6 +50,21 @@ def parse_json(text: str | bytes, *, object_pairs_hook: Callable[[list[tuple[str
     if _may_be_deep(text) and _too_deep(value):
         raise PayloadError(f"nested deeper than {MAX_DEPTH} levels")
     return value
+
+
+def has_many_parts(text: str | bytes) -> bool:
+    """Whether JSON in ``text`` has more than ``MAX_PARTS`` values: commas and brackets are counted outside strings."""
+    words = text if isinstance(text, str) else text.decode("latin-1")
+    if len(words) <= MAX_PARTS or _parts(words) <= MAX_PARTS:
+        return False
+    if '"' not in words:
+        return True
+    plain = words.replace("\\\\", "").replace('\\"', "")
+    return plain.count('"') > 4 * MAX_PARTS or _parts("".join(plain.split('"')[::2])) > MAX_PARTS
+
+
+def _parts(text: str) -> int:
+    return text.count(",") + text.count("[") + text.count("{")
 
 
 def _may_be_deep(text: str | bytes) -> bool:
@@ -126,12 +147,35 @@ def as_amount(value: object) -> float | None:
     return float(value)
 
 
+def is_well_formed(text: str) -> bool:
+    """Whether ``text`` has no lone surrogate, nor two halves apart."""
+    return text.isascii() or _SURROGATE.search(text) is None
+
+
 def well_formed(text: str) -> str:
     """``text`` without lone surrogates, which JSON can spell but UTF-8 cannot write.
 
     Halves that stand next to each other (a pair split over two pieces of a stream) become their character, single ones
     U+FFFD.
     """
-    if _SURROGATE.search(text) is None:
+    if is_well_formed(text):
         return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    paired = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    return _SURROGATE.sub("\ufffd", paired)
+
+
+def well_formed_in_steps(text: str) -> Steps[str]:
+    """As :func:`well_formed`, in steps; the same object where there is nothing to change."""
+    if is_well_formed(text):
+        return text
+    pieces: list[str] = []
+    start = 0
+    while start < len(text):
+        end = start + _CHARACTERS_A_STEP
+        if "\ud800" <= text[end - 1 : end] <= "\udbff":
+            # Its other half may follow.
+            end += 1
+        pieces.append(well_formed(text[start:end]))
+        start = end
+        yield
+    return "".join(pieces)

@@ -4,6 +4,9 @@ Two questions decide the time limits: has the first token come, and is this chun
 first token, events are really read. After it, only the shape of the bytes is looked at, because reading belongs after
 the end of the stream where it cannot delay the next time stamp: a chunk is progress if a ``data:`` field begins in it
 that is not a ping. Comments, blank lines and a field that drips in byte by byte are not.
+
+Bounds: an event too long to be read in passing is not looked into, and a stream of events without end that bring no
+token is called flooded instead of being read for ever.
 """
 
 from __future__ import annotations
@@ -12,6 +15,10 @@ from vendor_verifier.wire.assemble import characters_of
 from vendor_verifier.wire.base import Reader
 from vendor_verifier.wire.sse import SseDecoder
 
+# A model that thinks in secret may send an empty event for each of its tokens.
+MAX_EVENTS_WITHOUT_TOKEN = 100_000
+_MAX_LINES = 3 * MAX_EVENTS_WITHOUT_TOKEN
+_READ_IN_PASSING = 32 * 1024
 _FIELD = b"data:"
 _KEPT = len(_FIELD) - 1
 _PING = b'"ping"'
@@ -23,8 +30,10 @@ class ProgressMeter:
 
     def __init__(self, reader: Reader) -> None:
         self.has_token = False
+        self.is_flooded = False
         self._reader = reader
-        self._decoder = SseDecoder()
+        self._decoder = SseDecoder(_READ_IN_PASSING, skips_long=True)
+        self._events = 0
         self._tail = b""
         self._is_event_stream = True
 
@@ -51,13 +60,15 @@ class ProgressMeter:
         return fields > 0 and (_PING not in window or fields > sum(map(window.count, _PINGS)))
 
     def _look_for_token(self, chunk: bytes) -> bool:
-        start = 0
-        while start < len(chunk) and not self.has_token:
-            # What follows the first token in this chunk is read when the answer is over.
-            end = chunk.find(b"\n\n", start) + 2
-            end = end if end > 1 else len(chunk)
-            for event in self._decoder.feed(chunk[start:end]):
-                # All of it is read, whatever comes first: the reader may have to know.
-                self.has_token |= sum(map(characters_of, self._reader.read(event))) > 0
-            start = end
+        if self.is_flooded:
+            return False
+        for event in self._decoder.feed(chunk):
+            self._events += 1
+            # All of it is read, whatever comes first: the reader may have to know.
+            if sum(map(characters_of, self._reader.read(event))) > 0:
+                # What follows in this chunk is read when the answer is over.
+                self.has_token = True
+                break
+        is_much = self._events > MAX_EVENTS_WITHOUT_TOKEN or self._decoder.lines > _MAX_LINES
+        self.is_flooded = is_much and not self.has_token
         return self.has_token

@@ -7,18 +7,23 @@ the other half of a CRLF and is dropped. At the end of the stream an unterminate
 servers forget the last blank line and usage would be lost with it.
 
 Bounds: a line longer than ``max_line`` bytes, or an event longer than that in all, stops the decoder for good
-(``overflow``), so that a hostile stream costs bounded memory. Bytes that are not UTF-8 are replaced by U+FFFD and
+(``overflow``), so that a hostile stream costs bounded memory; with ``skips_long`` such an event is left out and the
+next one read. Bytes that are not UTF-8 are replaced by U+FFFD and
 noted in ``invalid_utf8``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from vendor_verifier.values.event import SseEvent
+from vendor_verifier.wire.payload import MAX_BYTES
 
-MAX_LINE_BYTES = 8 * 1024 * 1024
+# An event is decoded and parsed between two looks at the clock; a whole body, which comes alone, may be twice as long.
+MAX_LINE_BYTES = MAX_BYTES // 2
+# Read at one go; see in_small_pieces.
+_SLICE_BYTES = 1024
 _BOM = b"\xef\xbb\xbf"
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 
@@ -26,10 +31,13 @@ _LINE_END = re.compile(rb"\r\n|\r|\n")
 class SseDecoder:
     """Incremental decoder. Feed bytes with :meth:`feed`, end with :meth:`close`."""
 
-    def __init__(self, max_line: int = MAX_LINE_BYTES) -> None:
+    def __init__(self, max_line: int = MAX_LINE_BYTES, *, skips_long: bool = False) -> None:
         self.overflow = False
         self.invalid_utf8 = False
+        self.lines = 0
         self._max_line = max_line
+        self._skips_long = skips_long
+        self._is_skipping = False
         self._buffer = bytearray()
         self._scanned = 0
         self._at_start = True
@@ -41,6 +49,7 @@ class SseDecoder:
         """Yield the events that ``chunk`` completes."""
         if self.overflow:
             return
+        self.lines += chunk.count(b"\n") + chunk.count(b"\r")
         if self._is_plain(chunk):
             yield from self._plain_events(chunk)
             return
@@ -52,12 +61,16 @@ class SseDecoder:
             return
         yield from self._lines()
         if len(self._buffer) > self._max_line:
-            self._stop()
+            self._give_up()
+            # What is still to come of the line is read as a comment.
+            self._buffer[:] = b"" if self.overflow else b":"
+            self._scanned = 0
 
     def _is_plain(self, chunk: bytes) -> bool:
         """Nothing but LF ends lines, nothing is half read but perhaps a line, and no bound is near."""
         return not (
             self._after_cr
+            or self._is_skipping
             or self._data is not None
             or self._name
             or b"\r" in chunk
@@ -80,7 +93,7 @@ class SseDecoder:
                     yield SseEvent(block[6:].decode())
                 except UnicodeDecodeError:
                     yield SseEvent(self._text(block[6:]))
-            else:
+            elif block and (block[:1] != b":" or b"\n" in block):
                 self._buffer += block + b"\n\n"
                 yield from self._lines()
         self._buffer += whole[end:] if end > 1 else whole
@@ -119,10 +132,11 @@ class SseDecoder:
             start = line_end.end()
             self._after_cr = start == len(buffer) and buffer.endswith(b"\r")
             if len(line) > self._max_line:
-                self._stop()
-                return
-            yield from self._field(line)
+                self._give_up()
+            else:
+                yield from self._field(line)
             if self.overflow:
+                buffer.clear()
                 return
         del buffer[:start]
         self._scanned = len(buffer)
@@ -133,19 +147,19 @@ class SseDecoder:
             return
         name, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
-        if name == b"data":
+        if name == b"data" and not self._is_skipping:
             if self._data is None:
                 self._data = bytearray(value)
             else:
                 self._data += b"\n" + value
             if len(self._data) > self._max_line:
-                self._stop()
+                self._give_up()
         elif name == b"event":
             self._name = value
 
     def _dispatch(self) -> Iterator[SseEvent]:
         data, name = self._data, self._name
-        self._data, self._name = None, b""
+        self._data, self._name, self._is_skipping = None, b"", False
         if data is not None:
             yield SseEvent(self._text(bytes(data)), self._text(name))
 
@@ -156,7 +170,16 @@ class SseDecoder:
             self.invalid_utf8 = True
             return raw.decode(errors="replace")
 
-    def _stop(self) -> None:
-        self.overflow = True
-        self._buffer.clear()
+    def _give_up(self) -> None:
         self._data = None
+        self.overflow, self._is_skipping = not self._skips_long, self._skips_long
+
+
+def in_small_pieces(chunks: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
+    """The stamped ``chunks``, large ones cut, so that reading any of them takes a moment only."""
+    for at_ns, chunk in chunks:
+        if len(chunk) <= _SLICE_BYTES:
+            yield at_ns, chunk
+        else:
+            for start in range(0, len(chunk), _SLICE_BYTES):
+                yield at_ns, chunk[start : start + _SLICE_BYTES]

@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from vendor_verifier.values.event import ToolCall, ToolCallDelta
-from vendor_verifier.wire.payload import PayloadError, parse_json
+from vendor_verifier.wire.payload import PayloadError, has_many_parts, parse_json
 
 MAX_CALLS = 1024
 MAX_PARSED = 32 * 1024 * 1024
@@ -35,6 +35,7 @@ class _Open:
     name: str = ""
     arguments: list[str] = field(default_factory=list)
     anomalies: dict[str, None] = field(default_factory=dict)
+    number: int = 0
 
 
 class ToolCallAccumulator:
@@ -43,6 +44,7 @@ class ToolCallAccumulator:
     def __init__(self) -> None:
         self._open: list[_Open] = []
         self._by_index: dict[int, _Open] = {}
+        self._by_id: dict[str, _Open] = {}
         self._parsed = 0
 
     def add(self, delta: ToolCallDelta) -> None:
@@ -51,6 +53,8 @@ class ToolCallAccumulator:
             return
         if delta.id and not call.id:
             call.id = delta.id
+            if call.number >= self._by_id.get(delta.id, call).number:
+                self._by_id[delta.id] = call
         if delta.name:
             self._add_name(call, delta.name)
         if isinstance(delta.arguments, Mapping):
@@ -84,7 +88,7 @@ class ToolCallAccumulator:
         if last is None:
             return self._begin(delta, "index_missing")
         if delta.id:
-            known = next((call for call in reversed(self._open) if call.id == delta.id), None)
+            known = self._by_id.get(delta.id)
             if known is not None:
                 return self._begin(delta, "id_reused") if self._starts_over(known, delta) else known
             is_late_id = last.id is None and not last.arguments and delta.name in (None, last.name)
@@ -105,6 +109,8 @@ class ToolCallAccumulator:
             return False
         arguments = "".join(call.arguments)
         self._parsed += len(arguments)
+        if has_many_parts(arguments):
+            return False
         try:
             parse_json(arguments)
         except PayloadError:
@@ -114,7 +120,7 @@ class ToolCallAccumulator:
     def _begin(self, delta: ToolCallDelta, anomaly: str | None) -> _Open | None:
         if len(self._open) >= MAX_CALLS or not (delta.id or delta.name or delta.arguments):
             return None
-        call = _Open()
+        call = _Open(number=len(self._open))
         if anomaly:
             call.anomalies[anomaly] = None
         if delta.index is not None:

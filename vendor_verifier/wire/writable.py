@@ -11,20 +11,26 @@ from typing import Any
 
 from vendor_verifier.values.event import ToolCall
 from vendor_verifier.values.record import Response
-from vendor_verifier.wire.payload import well_formed
+from vendor_verifier.wire.payload import is_well_formed, well_formed, well_formed_in_steps
+from vendor_verifier.wire.steps import Steps
 
 MAX_WORD = 500
 _TEXTS = ("text", "reasoning")
 _WORDS = ("finish_raw", "served_model", "served_provider", "native_finish_reason", "fingerprint", "request_id")
 
 
-def writable(response: Response) -> Response:
+def writable_in_steps(response: Response) -> Steps[Response]:
     """The same answer with every text fit for UTF-8 and every identifying word at most ``MAX_WORD`` characters."""
     if _is_plain(response):
         return response
-    changes: dict[str, Any] = {name: well_formed(getattr(response, name)) for name in _TEXTS}
+    changes: dict[str, Any] = {}
+    for name in _TEXTS:
+        changes[name] = yield from well_formed_in_steps(getattr(response, name))
     changes |= {name: well_formed(word[:MAX_WORD]) for name in _WORDS if (word := getattr(response, name))}
-    return replace(response, **changes, tool_calls=tuple(map(_writable_call, response.tool_calls)))
+    calls: list[ToolCall] = []
+    for call in response.tool_calls:
+        calls.append((yield from _writable_call(call)))
+    return replace(response, **changes, tool_calls=tuple(calls))
 
 
 def _is_plain(response: Response) -> bool:
@@ -32,7 +38,7 @@ def _is_plain(response: Response) -> bool:
     calls = [text for call in response.tool_calls for text in (call.name, call.arguments, call.id) if text]
     words = [word for name in _WORDS if (word := getattr(response, name))]
     return (
-        all(text.isascii() or well_formed(text) is text for text in (response.text, response.reasoning, *words, *calls))
+        all(is_well_formed(text) for text in (response.text, response.reasoning, *words, *calls))
         and max(map(len, words), default=0) <= MAX_WORD
         and all(call.id is None or len(call.id) <= MAX_WORD for call in response.tool_calls)
     )
@@ -45,10 +51,12 @@ def replacements(response: Response) -> int:
     return sum(text.count("\ufffd") for text in texts)
 
 
-def _writable_call(call: ToolCall) -> ToolCall:
+def _writable_call(call: ToolCall) -> Steps[ToolCall]:
+    name = yield from well_formed_in_steps(call.name)
+    arguments = yield from well_formed_in_steps(call.arguments)
     return replace(
         call,
-        name=well_formed(call.name),
-        arguments=well_formed(call.arguments),
+        name=name,
+        arguments=arguments,
         id=None if call.id is None else well_formed(call.id[:MAX_WORD]),
     )

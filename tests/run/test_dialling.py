@@ -1,0 +1,72 @@
+"""Which address of a name is tried when: families in turns, so that dead ones of one family cost one delay in all."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from typing import Any
+
+import pytest
+from fault_server import FaultServer
+
+from vendor_verifier.run.dialling import dial
+from vendor_verifier.run.request_head import Origin
+
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.skipif(not socket.has_ipv6, reason="without IPv6 there is one family only"),
+]
+
+
+class Kept(asyncio.Protocol):
+    """Keeps its connection, to close it."""
+
+    def connection_made(self, transport: Any) -> None:
+        self.transport = transport
+
+
+@pytest.mark.parametrize("dead", [1, 2, 4, 8])
+async def test_dead_addresses_of_one_family_are_not_all_waited_for(
+    dead: int, server: FaultServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many IPv6 addresses answer nothing, the one of IPv4 is the second that is tried; the parts are timed."""
+    loop, port = asyncio.get_running_loop(), server.port
+    kind = (socket.SOCK_STREAM, socket.IPPROTO_TCP, "")
+    silent = [(socket.AF_INET6, *kind, (f"100::{n + 1:x}", port, 0, 0)) for n in range(dead)]
+    tried: list[str] = []
+    connect = loop.sock_connect
+
+    async def looked_up(*_: Any, **__: Any) -> list[Any]:
+        return [*silent, (socket.AF_INET, *kind, ("127.0.0.1", port))]
+
+    async def connecting(sock: socket.socket, address: Any) -> None:
+        tried.append(address[0])
+        if sock.family == socket.AF_INET6:
+            await asyncio.Event().wait()
+        await connect(sock, address)
+
+    monkeypatch.setattr(loop, "getaddrinfo", looked_up)
+    monkeypatch.setattr(loop, "sock_connect", connecting)
+    dialled = await dial(Origin("http", "vendor.invalid", port), Kept, lambda: pytest.fail("no TLS"))
+    dialled.protocol.transport.abort()
+    assert tried[:2] == ["100::1", "127.0.0.1"]
+    assert dialled.dns_ns is not None
+    assert dialled.tcp_ns > 0
+    assert dialled.tls_ns is None
+
+
+async def test_an_address_that_refuses_is_told_as_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where every address of a name refuses, in both families, so does the name."""
+    loop = asyncio.get_running_loop()
+
+    async def looked_up(*_: Any, **__: Any) -> list[Any]:
+        kind = (socket.SOCK_STREAM, socket.IPPROTO_TCP, "")
+        return [(socket.AF_INET6, *kind, ("::1", 1, 0, 0)), (socket.AF_INET, *kind, ("127.0.0.1", 1))]
+
+    async def refusing(_sock: socket.socket, address: Any) -> None:
+        raise ConnectionRefusedError(111, f"Connect call failed {address}")
+
+    monkeypatch.setattr(loop, "getaddrinfo", looked_up)
+    monkeypatch.setattr(loop, "sock_connect", refusing)
+    with pytest.raises(ConnectionRefusedError):
+        await dial(Origin("http", "vendor.invalid", 1), asyncio.Protocol, lambda: pytest.fail("no TLS"))

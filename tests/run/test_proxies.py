@@ -1,0 +1,231 @@
+"""Proxies of the environment: which applies, by one reader for all, and what one in the way comes to."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from asking import KEY, AnyTransport, ask, entry, run
+from fault_server import DONE, FaultServer, say, stream, text
+from proxy_server import ProxyServer, SocksServer
+
+from vendor_verifier.errors import UsageError
+from vendor_verifier.run import webhook
+from vendor_verifier.run.fast_transport import FastTransport
+from vendor_verifier.run.proxies import proxy_for, require_proxies
+from vendor_verifier.run.transport import Transport
+from vendor_verifier.values.plan import Limits
+
+VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+PROXY = "http://user:canary-password@proxy.test:3128"
+SHOWN = "http://proxy.test:3128"
+LIMITS = Limits(total_s=5, connect_s=2, first_token_s=3, idle_s=2)
+BOTH = pytest.mark.parametrize("kind", [FastTransport, Transport])
+
+
+@pytest.fixture(autouse=True)
+def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment's own proxies are not part of these tests."""
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("environ", "address", "expected"),
+    [
+        ({}, "https://api.test/v1", None),
+        ({"https_proxy": PROXY}, "https://api.test/v1", "https_proxy"),
+        ({"HTTPS_PROXY": PROXY}, "https://api.test/v1", "HTTPS_PROXY"),
+        ({"HTTPS_PROXY": PROXY, "https_proxy": ""}, "https://api.test/v1", None),
+        ({"http_proxy": PROXY}, "https://api.test/v1", None),
+        ({"http_proxy": PROXY}, "http://api.test/v1", "http_proxy"),
+        ({"ALL_PROXY": PROXY}, "http://api.test/v1", "ALL_PROXY"),
+        ({"https_proxy": PROXY, "no_proxy": "*"}, "https://api.test/v1", None),
+        ({"https_proxy": PROXY, "no_proxy": "other.test, api.test"}, "https://api.test/v1", None),
+        ({"https_proxy": PROXY, "no_proxy": "other.test, api.test"}, "https://eu.api.test/v1", None),
+        ({"https_proxy": PROXY, "no_proxy": ".api.test"}, "https://eu.api.test/v1", None),
+        ({"https_proxy": PROXY, "no_proxy": ".api.test"}, "https://api.test/v1", None),
+        ({"https_proxy": PROXY, "no_proxy": "*.api.test"}, "https://eu.api.test/v1", None),
+        ({"https_proxy": PROXY, "no_proxy": "pi.test"}, "https://api.test/v1", "https_proxy"),
+        ({"https_proxy": PROXY, "NO_PROXY": "10.0.0.0/8"}, "https://10.1.2.3/v1", None),
+        ({"https_proxy": PROXY, "NO_PROXY": "10.0.0.0/8"}, "https://11.1.2.3/v1", "https_proxy"),
+        ({"https_proxy": PROXY, "NO_PROXY": "192.0.2.1"}, "https://192.0.2.1/v1", None),
+        ({"https_proxy": PROXY, "NO_PROXY": "fd00::/8"}, "https://[fd00::1]/v1", None),
+        ({"https_proxy": PROXY, "NO_PROXY": "api.test:8443"}, "https://api.test:8443/v1", None),
+        ({"https_proxy": PROXY, "NO_PROXY": "api.test:8443"}, "https://api.test/v1", "https_proxy"),
+        ({"https_proxy": PROXY, "NO_PROXY": "api.test:443"}, "https://api.test/v1", None),
+        ({"ALL_PROXY": PROXY}, "http://localhost:8080/v1", None),
+        ({"ALL_PROXY": PROXY}, "http://127.8.9.1:8080/v1", None),
+        ({"ALL_PROXY": PROXY}, "http://[::1]:8080/v1", None),
+        ({"HTTP_PROXY": PROXY, "REQUEST_METHOD": "GET"}, "http://api.test/v1", None),
+    ],
+)
+def test_which_proxy_applies(environ: dict[str, str], address: str, expected: str | None) -> None:
+    """Variables in both cases, exemptions of every usual form; this machine is never asked for through a proxy."""
+    found = proxy_for(address, environ)
+    assert (None if found is None else found.variable) == expected
+    assert found is None or found.shown == SHOWN
+
+
+def test_credentials_of_a_proxy_are_never_shown() -> None:
+    """Neither in words nor in a representation, whatever the address looks like."""
+    for stated in (PROXY, "socks5://u:canary@[2001:db8::1]:99", "http://u:canary@proxy.test:notaport"):
+        found = proxy_for("https://api.test", {"https_proxy": stated})
+        assert found is not None
+        assert "canary" not in f"{found!r} {found.words} {found.shown}"
+
+
+def test_a_proxy_that_cannot_be_spoken_to_is_refused_before_anything_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An unknown kind, no address, or SOCKS without its extra: the variable is named, and how to mend it."""
+    for stated in ("ftp://proxy.test", "http://proxy.test:none"):
+        with pytest.raises(UsageError, match="all_proxy"):
+            require_proxies(["https://api.test"], {"all_proxy": stated})
+    socks = {"ALL_PROXY": "socks5://u:canary@proxy.test:1080"}
+    require_proxies(["https://api.test"], socks)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    with pytest.raises(UsageError, match=r"ALL_PROXY names a SOCKS proxy.*\[socks\]") as refused:
+        require_proxies(["https://api.test"], socks)
+    assert "canary" not in str(refused.value)
+    require_proxies(["http://127.0.0.1:1/v1"], socks)
+
+
+@BOTH
+@pytest.mark.anyio
+@pytest.mark.parametrize("status", [401, 403, 407, 502])
+async def test_a_proxy_that_refuses_to_connect_is_nobodys_failure(
+    status: int, kind: type[AnyTransport], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever it refuses with, the kind is ``proxy``; the variable is named, the password is not."""
+    async with ProxyServer(refusal=status) as proxy, kind(LIMITS) as transport:
+        monkeypatch.setenv("HTTPS_PROXY", proxy.url.replace("http://", "http://user:canary@"))
+        asked = await ask("https://vendor.invalid/v", transport, LIMITS)
+    assert proxy.asked == ["CONNECT vendor.invalid:443 HTTP/1.1"]
+    assert (asked.kind, asked.phase) == ("proxy", "connect")
+    assert asked.attempt.failure is not None
+    assert all(word in asked.attempt.failure.message for word in ("HTTPS_PROXY", proxy.url, str(status)))
+    assert "canary" not in asked.attempt.failure.message
+
+
+@BOTH
+@pytest.mark.anyio
+@pytest.mark.parametrize("scheme", ["http", "https"])
+async def test_a_proxy_that_is_not_there_is_nobodys_failure(
+    scheme: str, kind: type[AnyTransport], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody listens where the variable points."""
+    async with ProxyServer() as proxy:
+        gone = proxy.url
+    monkeypatch.setenv("ALL_PROXY", gone)
+    async with kind(LIMITS) as transport:
+        asked = await ask(f"{scheme}://vendor.invalid/v", transport, LIMITS)
+    assert asked.kind == "proxy"
+
+
+@BOTH
+@pytest.mark.anyio
+async def test_a_proxy_that_wants_a_password_for_plain_http_is_nobodys_failure(
+    kind: type[AnyTransport], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """407 in place of an answer is the proxy's own word: the vendor has not heard the question."""
+    async with ProxyServer(refusal=407) as proxy, kind(LIMITS) as transport:
+        monkeypatch.setenv("http_proxy", proxy.url)
+        asked = await ask("http://vendor.invalid/v", transport, LIMITS)
+    assert asked.kind == "proxy"
+
+
+async def _no_tls(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.write(b"SSH-2.0-OpenSSH\r\n")
+    await writer.drain()
+    writer.close()
+
+
+def _port(server: asyncio.Server) -> int:
+    return int(server.sockets[0].getsockname()[1])
+
+
+@BOTH
+@pytest.mark.anyio
+async def test_a_tunnel_carries_the_answer_and_the_vendors_own_failures(
+    kind: type[AnyTransport], server: FaultServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Behind a proxy that lets us through a good answer is one, and what breaks at the far end is the vendor's."""
+    server.answer = lambda _: say(stream(text("hello"), DONE))
+    deaf = await asyncio.start_server(_no_tls, "127.0.0.1", 0)
+    async with deaf, ProxyServer(server.port) as proxy, ProxyServer(_port(deaf)) as other, kind(LIMITS) as transport:
+        monkeypatch.setenv("http_proxy", proxy.url)
+        monkeypatch.setenv("https_proxy", other.url)
+        good = await ask("http://vendor.invalid/v", transport, LIMITS)
+        no_tls = await ask("https://vendor.invalid/v", transport, LIMITS)
+    assert (good.kind, no_tls.kind) == (None, "tls")
+    assert server.seen[0].key == KEY
+
+
+@BOTH
+@pytest.mark.anyio
+async def test_this_machine_is_never_asked_for_through_a_proxy(
+    kind: type[AnyTransport], server: FaultServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With every variable set, a server on loopback is asked directly, by name and by address."""
+    server.answer = lambda _: say(stream(text("hello"), DONE))
+    async with ProxyServer(refusal=403) as proxy, kind(LIMITS) as transport:
+        for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+            monkeypatch.setenv(name, proxy.url)
+        asked = [
+            await ask(server.url().replace("127.0.0.1", host), transport, LIMITS) for host in ("localhost", "127.0.0.1")
+        ]
+    assert [one.kind for one in asked] == [None, None]
+    assert proxy.asked == []
+
+
+@pytest.mark.anyio
+async def test_a_webhook_goes_through_the_same_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It asks the proxy that the one reader names, and none for a host that is exempt."""
+    hook = webhook.read_webhook("https://hooks.invalid/x", "the test")
+    async with ProxyServer(refusal=403) as proxy:
+        monkeypatch.setenv("https_proxy", proxy.url)
+        said = await asyncio.to_thread(webhook.post, hook, b"{}")
+        monkeypatch.setenv("no_proxy", ".invalid")
+        await asyncio.to_thread(webhook.post, hook, b"{}")
+    assert said is not None
+    assert len(proxy.asked) == 1
+
+
+@pytest.mark.anyio
+async def test_a_proxy_in_the_way_stops_the_vendor_and_every_sample_is_nobodys_failure(
+    server: FaultServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is not asked again and again, no sample counts as skipped by the vendor, and vendors beside it finish."""
+    server.answer = lambda _: say(stream(text("hello"), DONE))
+    behind = entry(server, "a")
+    behind = replace(behind, endpoint=replace(behind.endpoint, base_url="https://vendor.invalid/a"))
+    async with ProxyServer(refusal=407) as proxy:
+        monkeypatch.setenv("ALL_PROXY", proxy.url)
+        ran = await run([behind, entry(server, "b")], 30, request_concurrency=3)
+    assert 1 <= len(proxy.asked) <= 3
+    assert set(ran.kinds("a")) == {"proxy"}
+    assert ran.kinds("b") == [None] * 30
+    assert ran.end is not None
+    assert "ALL_PROXY" in ran.end.stopped["a"]
+    assert all(record.succeeded or len(record.turns[0].attempts) == 1 for record in ran.records)
+
+
+@BOTH
+@pytest.mark.anyio
+@pytest.mark.parametrize(("refusal", "expected"), [(None, None), (5, "proxy")])
+async def test_socks_carries_the_answer_or_is_nobodys_failure(
+    refusal: int | None,
+    expected: str | None,
+    kind: type[AnyTransport],
+    server: FaultServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With the extra installed ALL_PROXY=socks5://… works, and a proxy that cannot connect is charged to nobody."""
+    pytest.importorskip("socksio", reason="the extra socks is not installed")
+    server.answer = lambda _: say(stream(text("hello"), DONE))
+    async with SocksServer(server.port, refusal) as proxy, kind(LIMITS) as transport:
+        monkeypatch.setenv("ALL_PROXY", proxy.url.replace("http://", "socks5://"))
+        asked = await ask("http://vendor.invalid/v", transport, LIMITS)
+    assert proxy.asked == ["vendor.invalid"]
+    assert asked.kind == expected
+    assert (asked.attempt.response is None) == (expected is not None)
