@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow lint clean bench bench-smoke fuzz soak
+.PHONY: demo test test-slow test-world lint clean bench bench-smoke fuzz soak
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version) if sys.version_info < (3, 11) else None'
@@ -26,11 +26,18 @@ lint: $(VENV)/.installed-test
 
 # Three at a time on two cores: many tests wait for a server more than they reckon.
 test: lint
-	$(BIN)/pytest -n 3 -m 'not slow'
+	$(BIN)/pytest -n 3 -m 'not slow and not world'
 
 # Simulations of error rates, clusters of real processes, and what else takes its time.
 test-slow: $(VENV)/.installed-test
-	$(BIN)/pytest -n 2 -m slow
+	$(BIN)/pytest -n 2 -m 'slow and not world'
+
+# Servers that nobody here wrote (nginx, haproxy, tinyproxy, llama.cpp, LiteLLM), as far as they can be installed; the last
+# results are in benchmarks/WORLD.md. `make test-world WORLD=-k\ llama` runs some and writes no page.
+WORLD ?=
+test-world: $(VENV)/.installed-test
+	$(BIN)/python tests/world/install.py
+	WORLD=$(if $(WORLD),some,page) $(BIN)/pytest -m world tests/world $(WORLD)
 
 # The product beside its peers, each in an environment of its own under .bench (several GB, downloaded once). Needs a C
 # compiler and says so when there is none. `make bench BENCH=--help` tells what else there is.
@@ -56,4 +63,4 @@ soak: $(VENV)/.installed-test
 	SOAK=1 $(BIN)/pytest tests/faults/test_interrupted.py
 
 clean:
-	rm -rf $(VENV) .bench build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .bench .world build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

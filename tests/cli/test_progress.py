@@ -9,12 +9,12 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import pytest
+from costs import await_that
 from small_records import answer, failure
 
 from vendor_verifier.cli.progress import progress
@@ -37,8 +37,9 @@ def test_a_log_gets_a_line_an_interval_though_nothing_comes_back(capsys: pytest.
     """A vendor that hangs is seen to hang: the lines do not wait for answers."""
     with progress(quiet=False, verbose=False, every_s=0.01) as watcher:
         watcher.started(Outlook({A: 3}, {A: 2}, in_flight={A: 3}))
-        time.sleep(0.2)
-    first, *lines = capsys.readouterr().err.splitlines()
+        told: list[str] = []
+        await_that(lambda: len(told) > 3 or told.extend(capsys.readouterr().err.splitlines()))
+    first, *lines = told
     assert first == "3 samples to ask, 2 already answered"
     assert set(lines) == {"2/5 done, 0 failed, 3 in flight"}
     assert len(lines) > 1
@@ -60,17 +61,17 @@ def test_a_terminal_gets_a_table_and_its_cursor_back(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setenv("TERM", "xterm")
     with pytest.raises(KeyboardInterrupt):
-        _interrupted()
+        _interrupted(screen)
     shown = screen.getvalue()
     assert re.search(r"\na +1/3 +0 ", shown)
     assert shown.rfind("\x1b[?25h") > shown.rfind("\x1b[?25l") >= 0
 
 
-def _interrupted() -> None:
+def _interrupted(screen: _Screen) -> None:
     with progress(quiet=False, verbose=False, every_s=0.01) as watcher:
         watcher.started(Outlook({A: 3}, {A: 0}))
         watcher.finished(answer("a"))
-        time.sleep(0.2)
+        await_that(lambda: "1/3" in screen.getvalue())
         raise KeyboardInterrupt
 
 

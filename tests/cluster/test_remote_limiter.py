@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from costs import PATIENCE_S
 
 from vendor_verifier.run.budgets import Ask
 from vendor_verifier.run.cluster.gate import Gate
@@ -89,12 +90,12 @@ async def test_tokens_are_counted_over_all_sessions_and_corrected_by_the_right_a
     assert not waiting.done()
     one.limiter.release(entry)
     one.limiter.heard(entry, used(1), first)
-    assert await asyncio.wait_for(waiting, 1) == "go"
+    assert await asyncio.wait_for(waiting, PATIENCE_S) == "go"
     third = asyncio.ensure_future(one.limiter.acquire(entry, Ask(0, 800)))
     await asyncio.sleep(0.02)
     assert not third.done()
     gate.order({"close": [True]})
-    assert await asyncio.wait_for(third, 1) == "closed"
+    assert await asyncio.wait_for(third, PATIENCE_S) == "closed"
 
 
 async def test_a_lease_that_nobody_waits_for_goes_back() -> None:
@@ -111,4 +112,4 @@ async def test_a_lease_that_nobody_waits_for_goes_back() -> None:
         waiting.cancel()
         wire.limiter.release(entry)
         await asyncio.sleep(0.01)
-        assert await asyncio.wait_for(wire.limiter.acquire(entry, Ask(0, 1)), 1) == "go"
+        assert await asyncio.wait_for(wire.limiter.acquire(entry, Ask(0, 1)), PATIENCE_S) == "go"

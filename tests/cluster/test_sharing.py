@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from clusters import ROOT, Cluster, Site, cluster_of, keys_of
+from costs import PATIENCE_S
 
 pytestmark = pytest.mark.slow  # clusters of real processes
 
@@ -17,7 +18,7 @@ def test_two_runs_at_once_both_end_whole_and_warn_of_each_other(site: Site, clus
     site.configure("official: faithful", "twin: padded", settings="concurrency: 2\nrpm: 600", samples=20)
     both = {name: site.start(name, *DASK, cluster.address, "--no-history") for name in ("one", "two")}
     for name, running in both.items():
-        _, err = running.communicate(timeout=60)
+        _, err = running.communicate(timeout=PATIENCE_S)
         assert running.returncode == 0, err
         assert set(keys_of(site.records(name)).values()) == {1}
         assert len(site.records(name)) == 40

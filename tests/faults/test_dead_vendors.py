@@ -184,7 +184,7 @@ async def test_a_clock_that_jumps_flags_the_row_and_spoils_no_duration(
     assert final.response is not None
     assert final.timing is not None
     assert (CLOCK_JUMP in final.response.anomalies) is flagged
-    assert 0 < final.timing.end_ns < 5e9
+    assert 0 < final.timing.end_ns < 1000e9
 
 
 def test_too_few_open_files_are_said_before_anything_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 import filelock
 import pytest
+from costs import PATIENCE_S
 
 from vendor_verifier.errors import ProblemsError
 from vendor_verifier.history import add_run, read_runs
@@ -285,13 +286,13 @@ def test_a_check_that_is_terminated_judges_nothing_and_says_143(check: Any) -> N
         ],
         cwd=check.folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         if any(path.stat().st_size for path in check.folder.glob("runs/*/records.jsonl")):
             break
         time.sleep(0.05)
     process.terminate()
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 143
     assert out.startswith("check interrupted")
     found = outcome_of(check.folder)

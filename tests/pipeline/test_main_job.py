@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from costs import PATIENCE_S
 
 REPORTS = ("manifest.json", "samples/trigger.jsonl", "records.jsonl", "scores.json", "ranking.csv", "report.md")
 
@@ -219,7 +220,7 @@ def test_an_interrupted_run_exits_with_its_signal_prints_the_table_and_can_be_re
     ) as process:
         _wait_for_records(bench.folder / "run" / "records.jsonl", 10)
         process.send_signal(first)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 128 + first, err
     assert "official" in out
     lines = (bench.folder / "run" / "records.jsonl").read_bytes().splitlines(keepends=True)
@@ -237,9 +238,9 @@ def _environment() -> dict[str, str]:
 
 
 def _wait_for_records(path: Path, count: int) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         if path.exists() and path.read_bytes().count(b"\n") >= count:
             return
         time.sleep(0.02)
-    pytest.fail(f"no {count} records within 30 s")
+    pytest.fail(f"no {count} records in time")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from costs import PATIENCE_S
 
 from vendor_verifier.errors import ProblemsError
 from vendor_verifier.pipeline.request import LoadRequest
@@ -280,14 +281,14 @@ def test_a_run_by_duration_that_was_cut_short_is_scored_over_its_records(bench: 
     command = [sys.executable, "-m", "vendor_verifier.cli.main", "--config-file-path", "config.yaml",
                "--test-file-path", "samples.jsonl", "-o", "run", "--quiet", "--duration", "60"]  # fmt: skip
     with subprocess.Popen(command, cwd=bench.folder, env={**os.environ}, start_new_session=True) as process:
-        until = time.monotonic() + 30
+        until = time.monotonic() + PATIENCE_S
         while time.monotonic() < until and _lines(folder) < 40:
             time.sleep(0.05)
         if number == signal.SIGKILL:
             os.killpg(process.pid, number)
         else:
             process.send_signal(number)
-        process.wait(30)
+        process.wait(PATIENCE_S)
     bench("score", folder, "--no-history")
     scores = json.loads((folder / "scores.json").read_text(encoding="utf-8"))
     counts = [vendor["counts"] for vendor in vendors_of(scores).values()]

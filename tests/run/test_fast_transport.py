@@ -8,16 +8,13 @@ import zlib
 from pathlib import Path
 
 import pytest
-from asking import KEY, AnyTransport, Asked, ask
+from asking import KEY, QUICK, AnyTransport, Asked, ask
 from fault_server import DONE, END, FaultServer, chunk, head, say, stream, text
 
 from vendor_verifier.run.fast_transport import FastTransport
 from vendor_verifier.run.transport import Transport
-from vendor_verifier.values.plan import Limits
 
 pytestmark = pytest.mark.anyio
-
-LIMITS = Limits(total_s=5, connect_s=2, first_token_s=2, idle_s=2)
 
 
 @pytest.fixture(autouse=True)
@@ -30,8 +27,8 @@ def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def fast(*urls: str, kind: type[AnyTransport] = FastTransport) -> list[Asked]:
     """Ask each address in turn over one transport."""
-    async with kind(LIMITS) as transport:
-        return [await ask(url, transport, LIMITS) for url in urls]
+    async with kind(QUICK) as transport:
+        return [await ask(url, transport, QUICK) for url in urls]
 
 
 @pytest.mark.parametrize("kind", [FastTransport, Transport])

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import anyio
 import pytest
 from asking import QUICK, Ran, agenda_of, entry, plan_of, run, samples
+from costs import LONG_S, PATIENCE_S, held_until
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text, whole
 
 import vendor_verifier.run.load as load_module
@@ -49,16 +50,18 @@ def offsets_s(server: FaultServer, vendor: str) -> list[float]:
 
 
 async def test_requests_begin_when_they_are_due_whatever_happens(server: FaultServer) -> None:
-    """At 100 a second all have been sent before the first answer, which takes a second; none is early, and each record
-    knows its moment."""
-    server.answer = lambda _: after(1.0)
+    """At 100 a second all have been sent though the first answer waits for the last question; none is early, and each
+    record knows its moment."""
+    server.answer = lambda _: Script(held_until(lambda: len(server.seen) == 30, GOOD), "keep")
+    began_ns = time.perf_counter_ns()
     ran = await run([entry(server, "a")], 30, load=LoadShape(request_rate=100), request_concurrency=UNCAPPED)
-    assert server.most_in_flight["a"] > 20
+    assert server.most_in_flight["a"] == 30
+    assert all(one.at_ns - began_ns >= place * 10_000_000 for place, one in enumerate(server.seen))
     assert sorted(record.offered_s for record in ran.records if record.offered_s is not None) == [
         pytest.approx(0.01 * place) for place in range(30)
     ]
     lags = [schedule_lag_ms(record) for record in ran.records]
-    assert all(lag is not None and 0 <= lag < 700 for lag in lags)
+    assert all(lag is not None and lag >= 0 for lag in lags)
     told = report(ran)
     assert (told.begun, told.held_back) == (30, 0)
     assert told.lag_max_ms == max(lag for lag in lags if lag is not None)
@@ -81,6 +84,7 @@ async def stalled(shape: LoadShape, places: int, count: int, into: list[Record])
         into += (await run([entry(server, "a")], count, load=shape, request_concurrency=places)).records
 
 
+@pytest.mark.slow
 async def test_a_stall_cannot_be_hidden_by_asking_less() -> None:
     """Against a server that stalls for one second in two and a half, a closed loop sees next to nothing at p90; an open
     one sees the stall; and one with a cap in flight sees it from the schedule, though not from sending (coordinated
@@ -92,9 +96,11 @@ async def test_a_stall_cannot_be_hidden_by_asking_less() -> None:
         group.start_soon(stalled, LoadShape(duration_s=2.5), 2, 4, closed)
         group.start_soon(stalled, LoadShape(request_rate=30), UNCAPPED, 75, free)
         group.start_soon(stalled, LoadShape(request_rate=30), 2, 75, capped)
-    assert p90(list(map(ttft_ms, closed))) < 300
-    assert p90(list(map(ttft_ms, free))) > 500
-    assert p90(list(map(ttft_ms, capped))) < 300
+    # What a busy machine adds it adds to all three: they run beside each other.
+    stalled_ms = p90(list(map(ttft_ms, free)))
+    assert stalled_ms > 500
+    assert p90(list(map(ttft_ms, closed))) < stalled_ms - 200
+    assert p90(list(map(ttft_ms, capped))) < stalled_ms - 200
     assert p90(list(map(ttft_from_schedule_ms, capped))) > 500
     assert p90(list(map(ttft_from_schedule_ms, free))) > 500
     assert all(ttft_from_schedule_ms(record) is None for record in closed)
@@ -126,24 +132,25 @@ async def test_a_retry_is_not_scheduled_anew(server: FaultServer) -> None:
 
 async def test_a_refused_load_is_offered_all_the_same(server: FaultServer) -> None:
     """429s with a long Retry-After neither pause an open loop nor take its places away."""
-    server.answer = lambda _: Script([(0, whole({"error": {"message": "no"}}, 429, retry_after="9"))], "keep")
-    started = time.monotonic()
-    ran = await run(
-        [entry(server, "a")], 60,
-        load=LoadShape(request_rate=200), request_concurrency=UNCAPPED, retry=RetryRules(0),
-    )  # fmt: skip
-    assert time.monotonic() - started < 8
+    server.answer = lambda _: Script([(0, whole({"error": {"message": "no"}}, 429, retry_after=LONG_S))], "keep")
+    with anyio.fail_after(PATIENCE_S):
+        ran = await run(
+            [entry(server, "a")], 60,
+            load=LoadShape(request_rate=200), request_concurrency=UNCAPPED, retry=RetryRules(0, LONG_S),
+        )  # fmt: skip
     assert ran.kinds("a") == ["rate_limited"] * 60
     assert ran.end is not None
     assert ran.end.eased == {}
 
 
 async def test_a_schedule_is_replayed_to_every_vendor(server: FaultServer) -> None:
-    """Each vendor gets its requests at the stated moments, the named sample where one is named."""
+    """Each vendor gets its requests at the stated moments and none early, the named sample where one is named."""
     schedule = (Due(0.0), Due(0.4, "001-1"), Due(0.4), Due(0.8, "001-1"))
+    began_ns = time.perf_counter_ns()
     ran = await run([entry(server, "a"), entry(server, "b")], 3, load=LoadShape(schedule=schedule))
     for vendor in "ab":
-        assert offsets_s(server, vendor) == [pytest.approx(due.at_s, abs=0.35) for due in schedule]
+        sent_s = [(one.at_ns - began_ns) / 1e9 for one in server.by_vendor(vendor)]
+        assert all(at >= due.at_s for at, due in zip(sent_s, schedule, strict=True))
         assert sorted(record.offered_s or 0.0 for record in ran.of(vendor)) == [due.at_s for due in schedule]
         assert all((schedule_lag_ms(record) or 0.0) >= 0 for record in ran.of(vendor))
         named = [(record.sample, record.repetition) for record in ran.of(vendor)]
@@ -177,7 +184,12 @@ async def test_a_full_cap_is_counted_and_kept(server: FaultServer) -> None:
 @pytest.mark.parametrize("rate", [None, 200.0])
 async def test_warm_up_and_cool_down_are_sent_and_not_recorded(server: FaultServer, rate: float | None) -> None:
     """Each vendor gets them on top of what counts; only that is recorded, and connections are warm when it begins."""
-    server.answer = lambda seen: after(0.1 if seen.number > 20 else 0.01)
+    # The last answers come when the cool-down has begun.
+    server.answer = lambda seen: (
+        Script(held_until(lambda: len(server.by_vendor(seen.vendor)) > 16, GOOD), "keep")
+        if len(server.by_vendor(seen.vendor)) > 14
+        else after(0.01)
+    )
     shape = LoadShape(request_rate=rate, warmup=6, cooldown=3)
     ran = await run([entry(server, "a"), entry(server, "b")], 10, load=shape, request_concurrency=3)
     for vendor in "ab":
@@ -199,11 +211,12 @@ async def test_a_failed_warm_up_is_told(server: FaultServer) -> None:
 
 
 async def test_places_open_over_the_ramp(server: FaultServer) -> None:
-    """With a ramp of 0.6 s no more than half of the places are in use after half of it, and all at its end."""
+    """With a ramp of 0.6 s no more than half of the places are in use before half of it, and all at its end."""
     server.answer = lambda _: after(0.05)
+    began_ns = time.perf_counter_ns()
     await run([entry(server, "a")], 90, load=LoadShape(ramp_up_s=0.6), request_concurrency=8)
-    half = [one for one, at in zip(server.by_vendor("a"), offsets_s(server, "a"), strict=True) if at < 0.3]
-    assert len({one.connection for one in half}) <= 5
+    half = {one.connection for one in server.seen if one.at_ns - began_ns < 0.3e9}
+    assert len(half) <= 5
     assert server.most_in_flight["a"] == 8
 
 
@@ -211,8 +224,8 @@ async def test_entries_of_one_account_share_the_ramp(server: FaultServer) -> Non
     """Four entries with one key open no more places than one would, so that the account's load grows over the ramp."""
     server.answer = lambda _: after(0.05)
     entries = [entry(server, label, account="shared") for label in "abcd"]
+    began_ns = time.perf_counter_ns()
     await run(entries, 40, load=LoadShape(ramp_up_s=0.8), request_concurrency=8)
-    began_ns = min(one.at_ns for one in server.seen)
     half = {one.connection for one in server.seen if one.at_ns - began_ns < 0.3e9}
     assert len(half) <= 5
     assert len({one.connection for one in server.seen}) >= 8
@@ -230,16 +243,17 @@ async def test_what_was_never_sent_was_not_held_back(server: FaultServer) -> Non
 async def test_a_run_by_duration_asks_until_the_time_is_over(server: FaultServer) -> None:
     """Samples are asked again and again as repetitions, every one that was begun has a record, and it ends in time."""
     server.answer = lambda seen: after(0.01 if seen.vendor == "a" else 0.03)
-    started = time.monotonic()
-    ran = await run([entry(server, "a"), entry(server, "b")], 3, load=LoadShape(duration_s=0.6), request_concurrency=2)
-    assert 0.6 <= time.monotonic() - started < 5
+    both, began_s = [entry(server, "a"), entry(server, "b")], time.monotonic()
+    with anyio.fail_after(PATIENCE_S):
+        ran = await run(both, 3, load=LoadShape(duration_s=0.6), request_concurrency=2)
+    assert time.monotonic() - began_s >= 0.6
     for vendor in "ab":
         records = ran.of(vendor)
         assert len({record.key for record in records}) == len(records) == report(ran, vendor).begun
         asked = Counter(record.sample for record in records)
         assert max(asked.values()) - min(asked.values()) <= 1
         assert report(ran, vendor).repetitions == max(asked.values())
-    assert len(ran.of("a")) > len(ran.of("b")) > 3
+    assert len(ran.of("a")) > len(ran.of("b")) >= 2
 
 
 async def test_a_vendor_without_a_key_does_not_spin_for_the_duration(server: FaultServer) -> None:
@@ -247,15 +261,14 @@ async def test_a_vendor_without_a_key_does_not_spin_for_the_duration(server: Fau
     server.answer = lambda seen: say(whole({"error": {"message": "no"}}, 401)) if seen.vendor == "a" else after(0.01)
     ran = await run([entry(server, "a"), entry(server, "b")], 5, load=LoadShape(duration_s=0.5), request_concurrency=2)
     assert len(ran.of("a")) < 8
-    assert len(ran.of("b")) > 3
+    assert len(ran.of("b")) >= 2
 
 
-@pytest.mark.parametrize("shape", [LoadShape(request_rate=200), LoadShape(request_rate=200, duration_s=60)])
+@pytest.mark.parametrize("shape", [LoadShape(request_rate=200), LoadShape(request_rate=200, duration_s=LONG_S)])
 async def test_a_spending_limit_ends_an_open_loop(server: FaultServer, shape: LoadShape) -> None:
     """When nothing more may be sent the schedule ends, and what was sent is recorded."""
-    started = time.monotonic()
-    ran = await run([entry(server, "a")], 1000, load=shape, request_concurrency=UNCAPPED, max_requests=20)
-    assert time.monotonic() - started < 30
+    with anyio.fail_after(PATIENCE_S):
+        ran = await run([entry(server, "a")], 1000, load=shape, request_concurrency=UNCAPPED, max_requests=20)
     assert len(server.seen) == len(ran.records) == 20 == report(ran).begun
     assert ran.end is not None
     assert ran.end.limit is not None
@@ -264,16 +277,25 @@ async def test_a_spending_limit_ends_an_open_loop(server: FaultServer, shape: Lo
 async def test_a_long_wait_for_the_next_request_can_be_interrupted(server: FaultServer) -> None:
     """Nobody waits for a schedule that will not be kept."""
     ran = Ran()
-    with anyio.move_on_after(1.5) as waited:
-        await run([entry(server, "a")], 5, into=ran, load=LoadShape(request_rate=0.01), limits=QUICK)
-    assert waited.cancelled_caught
+    async with anyio.create_task_group() as group:
+
+        async def interrupt() -> None:
+            while not server.seen:
+                await anyio.sleep(0.005)
+            await anyio.sleep(0.5)  # It is answered at once; the next is due in a quarter of an hour.
+            group.cancel_scope.cancel()
+
+        group.start_soon(interrupt)
+        await run([entry(server, "a")], 5, into=ran, load=LoadShape(request_rate=0.001))
+    assert group.cancel_scope.cancelled_caught
+    assert ran.end is None
     assert len(ran.records) == 1
 
 
-@pytest.mark.parametrize("shape", [LoadShape(request_rate=0.01), LoadShape(request_rate=0.01, duration_s=0.1)])
+@pytest.mark.parametrize("shape", [LoadShape(request_rate=0.001), LoadShape(request_rate=0.001, duration_s=0.1)])
 async def test_nobody_waits_for_a_moment_at_which_nothing_begins(server: FaultServer, shape: LoadShape) -> None:
-    """After the last request the run ends with its answer, not a hundred seconds later."""
-    with anyio.fail_after(20):
+    """After the last request the run ends with its answer, not a thousand seconds later."""
+    with anyio.fail_after(PATIENCE_S):
         ran = await run([entry(server, "a")], 1, load=shape)
     assert len(ran.records) == 1
 
@@ -284,9 +306,9 @@ async def test_a_rate_that_nobody_can_follow_fills_neither_memory_nor_the_loop(
     """Of a hundred million requests a second only so many wait at once, answers are read meanwhile, and what is asked
     is timed from when it was due."""
     monkeypatch.setattr(load_module, "MOST_WAITING", 30)
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE_S):
         ran = await run(
-            [entry(server, "a")], 5, load=LoadShape(request_rate=1e8, duration_s=60), request_concurrency=3,
+            [entry(server, "a")], 5, load=LoadShape(request_rate=1e8, duration_s=LONG_S), request_concurrency=3,
             max_requests=100,
         )  # fmt: skip
     assert len(ran.records) == 100

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
+import anyio
 import pytest
 from asking import KEY, entry, run, samples
+from costs import LONG_S, PATIENCE_S, held_until, least_of
 from fault_server import DONE, FaultServer, Script, Seen, event, head, say, stream, text, whole
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -103,16 +104,18 @@ async def test_what_began_to_answer_is_not_asked_again(server: FaultServer) -> N
 async def test_queueing_and_waiting_are_not_latency(server: FaultServer) -> None:
     """With one place and a retry wait each, every attempt's times are the server's; the queue is in scheduled."""
     server.answer = lambda seen: refusal(500, retry_after_ms=60) if first_time(server, seen) else after(0.03)
-    ran = await run([entry(server, "a")], 6, request_concurrency=1, retry=RetryRules(1, 1.0))
-    timings = [turn.attempts[-1].timing for record in ran.records for turn in record.turns]
-    assert len(timings) == 6
-    for timing in timings:
-        assert timing is not None
-        assert timing.first_token_ns is not None
-        assert 28_000_000 <= timing.first_token_ns < 60_000_000
-        assert timing.end_ns < 70_000_000
-    first_tries = [record.turns[0].attempts[0].timing for record in ran.records]
-    assert min(timing.scheduled_ns or 0 for timing in first_tries if timing) < -30_000_000
+
+    async def longest_ns() -> float:
+        server.seen.clear()
+        ran = await run([entry(server, "a")], 6, request_concurrency=1, retry=RetryRules(1, 1.0))
+        timings = [turn.attempts[-1].timing for record in ran.records for turn in record.turns]
+        assert len(timings) == 6
+        assert all(timing and timing.first_token_ns and timing.first_token_ns >= 28_000_000 for timing in timings)
+        first_tries = [record.turns[0].attempts[0].timing for record in ran.records]
+        assert min(timing.scheduled_ns or 0 for timing in first_tries if timing) < -30_000_000
+        return max(timing.end_ns for timing in timings if timing)
+
+    assert await least_of(longest_ns, 70_000_000) < 70_000_000
 
 
 # --- accounts
@@ -120,14 +123,15 @@ async def test_queueing_and_waiting_are_not_latency(server: FaultServer) -> None
 
 async def test_request_concurrency_is_kept_and_used(server: FaultServer) -> None:
     """By the server's own count never more than N requests of a vendor are in flight, and N are."""
-    server.answer = lambda _: after(0.02)
+    most = server.most_in_flight
+    server.answer = lambda _: Script(held_until(lambda: most.get("a", 0) >= 4 and most.get("b", 0) >= 2, GOOD), "keep")
     await run([entry(server, "a"), entry(server, "b", concurrency=2)], 12, request_concurrency=4)
     assert server.most_in_flight == {"a": 4, "b": 2}
 
 
 async def test_entries_on_one_account_share_places(server: FaultServer) -> None:
     """Two entries with one origin and key are one customer to the vendor."""
-    server.answer = lambda _: after(0.02)
+    server.answer = lambda _: Script(held_until(lambda: server.most_together >= 3, GOOD), "keep")
     await run([entry(server, "a", account="same"), entry(server, "b", account="same")], 8, request_concurrency=3)
     assert server.most_together == 3
     assert len(server.seen) == 16
@@ -143,7 +147,7 @@ async def test_a_429_pauses_its_account_and_no_other(server: FaultServer) -> Non
     ran = await run([entry(server, "a"), entry(server, "b")], 10, request_concurrency=1, retry=RetryRules(2, 5.0))
     a, b = server.by_vendor("a"), server.by_vendor("b")
     assert a[1].at_ns - a[0].at_ns >= 400_000_000
-    assert b[-1].at_ns < a[1].at_ns
+    assert any(a[0].at_ns < one.at_ns < a[1].at_ns for one in b)
     assert ran.kinds("a") == [None] * 10
 
 
@@ -174,9 +178,15 @@ async def test_waits_what_was_asked(
 ) -> None:
     """Every spelling of Retry-After is kept up to the cap (0.3 s here); nonsense means our own wait."""
     server.answer = lambda seen: refusal(429, **headers) if first_time(server, seen) else say(GOOD)
-    await run([entry(server, "a")], 1, retry=RetryRules(1, 0.3))
-    waited_s = (server.seen[1].at_ns - server.seen[0].at_ns) / 1e9
-    assert least_s <= waited_s < most_s
+
+    async def waited_s() -> float:
+        server.seen.clear()
+        await run([entry(server, "a")], 1, retry=RetryRules(1, 0.3))
+        found = (server.seen[1].at_ns - server.seen[0].at_ns) / 1e9
+        assert found >= least_s
+        return found
+
+    assert await least_of(waited_s, most_s) < most_s
 
 
 # --- vendors that are finished
@@ -213,12 +223,13 @@ async def test_a_stop_while_resting_keeps_what_the_vendor_said(server: FaultServ
     """A sample that waits for its retry when its vendor is stopped ends at once, by the failure it had."""
 
     def answer(seen: Seen) -> Script:
-        return refusal(500, retry_after="9") if asked_of(seen) == "0" else after(0.1, whole({}, 401))
+        # Held back until the other has been asked: a refusal that names a wait holds back the whole account.
+        late = held_until(lambda: len(server.seen) == 2, whole({"error": {}}, 500, retry_after=LONG_S))
+        return Script(late, "keep") if asked_of(seen) == "0" else after(0.1, whole({}, 401))
 
     server.answer = answer
-    started = time.monotonic()
-    ran = await run([entry(server, "a")], 2, request_concurrency=2, retry=RetryRules(3, 30.0))
-    assert time.monotonic() - started < 5
+    with anyio.fail_after(PATIENCE_S):
+        ran = await run([entry(server, "a")], 2, request_concurrency=2, retry=RetryRules(3, LONG_S))
     assert sorted(map(str, ran.kinds("a"))) == ["auth", "http_5xx"]
     assert all(len(record.turns[0].attempts) == 1 for record in ran.records)
 

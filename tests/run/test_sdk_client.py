@@ -8,6 +8,7 @@ from typing import Any
 
 import anyio
 import pytest
+from costs import PATIENCE_S, least_of
 from fault_server import DONE, FaultServer, Script, chunk, delta, event, head, say, stream, text, whole
 
 from vendor_verifier.errors import UsageError
@@ -42,7 +43,7 @@ def request(server: FaultServer, wire: Wire, turn: Turn = TURN) -> HttpRequest:
 
 async def exchange(server: FaultServer, wire: Wire | None = None, *, sdk: bool = True, turn: Turn = TURN) -> Exchange:
     wire = wire or OpenAIChat()
-    async with open_client("sdk" if sdk else "direct", Limits(total_s=5), (wire.name,)) as transport:
+    async with open_client("sdk" if sdk else "direct", Limits(total_s=PATIENCE_S), (wire.name,)) as transport:
         asked = request(server, wire, turn)
         return await transport.exchange(asked, ProgressMeter(wire.reader()), time.perf_counter_ns(), wire=wire.name)
 
@@ -209,10 +210,15 @@ async def test_what_the_sdk_takes_is_in_no_time(server: FaultServer, monkeypatch
 
     monkeypatch.setattr(sdk_client, "open_stream", slow_stream)
     server.answer = lambda _seen: say(stream(text("one ", None), text("two"), DONE))
-    timing = read(await exchange(server))[0]
-    assert timing.first_token_ns is not None
-    assert timing.last_token_ns is not None
-    assert timing.first_token_ns <= timing.last_token_ns <= timing.end_ns < 100_000_000
+
+    async def end_ns() -> float:
+        timing = read(await exchange(server))[0]
+        assert timing.first_token_ns is not None
+        assert timing.last_token_ns is not None
+        assert timing.first_token_ns <= timing.last_token_ns <= timing.end_ns
+        return timing.end_ns
+
+    assert await least_of(end_ns, 100_000_000) < 100_000_000
 
 
 async def test_a_request_the_sdk_cannot_send_is_not_the_vendors_failure(server: FaultServer) -> None:

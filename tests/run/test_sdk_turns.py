@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from asking import TURN
+from costs import PATIENCE_S, held_until, least_of
 from fault_server import DONE, END, FaultServer, Script, chunk, head, say, stream, text
 from sending import CLIENTS, PATIENT, SOON_A_TOKEN, OpenTransport, send
 
@@ -48,16 +49,20 @@ async def test_an_sdk_that_reads_slowly_moves_nobodys_stamps(server: FaultServer
     script = Script([(0.0, head()), *ticks, (0.0, chunk(DONE) + END)], "keep")
     long = say(stream(*(text("x", None) for _ in range(ITEMS)), DONE))
     server.answer = lambda seen: script if seen.vendor == "ticks" else long
-    async with asyncio.timeout(20), through_sdk(PATIENT) as client:
-        began_s = time.perf_counter()
-        asked = (send(client, server.url(vendor)) for vendor in ("ticks", "a", "b"))
-        ticking, *others = await asyncio.gather(*asked)
-        assert time.perf_counter() - began_s > 2 * ITEMS * WORK_S
-    assert [one.kind for one in others] == [None] * 2
-    assert ticking.text == "0 1 2 3 4 5 6 7 "
+
+    async def longest_gap_ns() -> float:
+        async with through_sdk(PATIENT) as client:
+            began_s = time.perf_counter()
+            asked = (send(client, server.url(vendor)) for vendor in ("ticks", "a", "b"))
+            ticking, *others = await asyncio.gather(*asked)
+            assert time.perf_counter() - began_s > 2 * ITEMS * WORK_S
+        assert [one.kind for one in others] == [None] * 2
+        assert ticking.text == "0 1 2 3 4 5 6 7 "
+        return max(*ticking.timing.gaps_ns, ticking.timing.end_ns - 450_000_000)
+
     # Read in one go, an answer would hold the clock up for 300 ms.
-    assert max(ticking.timing.gaps_ns) < 200_000_000
-    assert ticking.timing.end_ns < 650_000_000
+    async with asyncio.timeout(PATIENCE_S):
+        assert await least_of(longest_gap_ns, 200_000_000) < 200_000_000
 
 
 async def test_a_connection_serves_one_request_after_the_other(server: FaultServer) -> None:
@@ -81,8 +86,10 @@ async def test_an_answer_byte_by_byte_is_read_like_any_other(server: FaultServer
 
 async def test_many_at_once_each_get_their_own_answer(server: FaultServer) -> None:
     """Fifty through one SDK client: all of them wait for the network together, and no answer is mixed up."""
-    server.answer = lambda seen: Script([(0.5, stream(text(seen.vendor), DONE))], "keep")
-    async with asyncio.timeout(20), through_sdk(PATIENT) as client:
+    server.answer = lambda seen: Script(
+        held_until(lambda: len(server.seen) == 50, stream(text(seen.vendor), DONE)), "keep"
+    )
+    async with asyncio.timeout(PATIENCE_S), through_sdk(PATIENT) as client:
         sent = await asyncio.gather(*(send(client, server.url(f"v{n}")) for n in range(50)))
     assert [one.text for one in sent] == [f"v{n}" for n in range(50)]
     assert server.most_together == 50
@@ -102,7 +109,7 @@ async def test_a_request_that_is_cancelled_gives_its_turn_back(server: FaultServ
                 await task
             server.answer = lambda _: GOOD
             server.seen.clear()
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(PATIENCE_S):
                 assert (await send(client, server.url())).text == "fine"
             server.seen.clear()
 

@@ -10,6 +10,7 @@ import anyio
 import asking
 import pytest
 from asking import KEY, QUICK, TURN, ask
+from costs import least_of
 from fault_server import (
     DONE,
     END,
@@ -48,34 +49,41 @@ def connect_slowly(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
 
 
 async def test_ttft_and_gaps_are_the_servers(server: FaultServer) -> None:
-    """First token, each gap and the end are when the server sent them, within 20 ms of its own clock."""
+    """First token, each gap and the end are those of the server, within 20 ms of its clock and never early."""
     words = [chunk(text("a", None)), chunk(text("b", None)), chunk(text("c")) + chunk(DONE) + END]
     server.answer = lambda _: Script([(0.02, head()), *zip((0.08, 0.05, 0.12), words, strict=True)], "keep")
-    measured = (await ask(server.url())).timing
-    sent = [at - server.seen[0].at_ns for at in server.seen[0].sent_ns]
-    assert measured.headers_ns is not None
-    assert measured.first_token_ns is not None
-    assert measured.last_token_ns is not None
-    assert measured.headers_ns == pytest.approx(sent[0], abs=TOLERANCE_NS)
-    assert measured.first_token_ns == pytest.approx(sent[1], abs=TOLERANCE_NS)
-    assert measured.gaps_ns == (
-        pytest.approx(sent[2] - sent[1], abs=TOLERANCE_NS),
-        pytest.approx(sent[3] - sent[2], abs=TOLERANCE_NS),
-    )
-    assert sum(measured.gaps_ns) == measured.last_token_ns - measured.first_token_ns
-    assert measured.first_token_ns > 95_000_000
+
+    async def furthest_off_ns() -> float:
+        measured = (await ask(server.url())).timing
+        sent = [at - server.seen[-1].at_ns for at in server.seen[-1].sent_ns]
+        assert measured.headers_ns is not None
+        assert measured.first_token_ns is not None
+        assert measured.last_token_ns is not None
+        assert sum(measured.gaps_ns) == measured.last_token_ns - measured.first_token_ns
+        assert measured.headers_ns >= sent[0]
+        assert measured.first_token_ns >= sent[1] > 95_000_000
+        assert measured.last_token_ns >= sent[3]
+        found = (measured.headers_ns, measured.first_token_ns, *measured.gaps_ns, measured.last_token_ns)
+        true = (sent[0], sent[1], sent[2] - sent[1], sent[3] - sent[2], sent[3])
+        return max(abs(one - other) for one, other in zip(found, true, strict=True))
+
+    assert await least_of(furthest_off_ns, TOLERANCE_NS) < TOLERANCE_NS
 
 
 async def test_connecting_is_not_latency(server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Zero is the request on a connected socket: a slow connection shows in connect_ns and nowhere else."""
     connect_slowly(monkeypatch, 0.15)
-    measured = (await ask(server.url())).timing
-    assert measured.connect_ns is not None
-    assert measured.connect_ns >= 150_000_000
-    assert measured.first_token_ns is not None
-    assert measured.first_token_ns < 100_000_000
-    assert measured.scheduled_ns is not None
-    assert measured.scheduled_ns <= -150_000_000
+
+    async def first_token_ns() -> float:
+        measured = (await ask(server.url())).timing
+        assert measured.connect_ns is not None
+        assert measured.connect_ns >= 150_000_000
+        assert measured.scheduled_ns is not None
+        assert measured.scheduled_ns <= -150_000_000
+        assert measured.first_token_ns is not None
+        return measured.first_token_ns
+
+    assert await least_of(first_token_ns, 100_000_000) < 100_000_000
 
 
 async def test_a_reused_connection_has_no_connect_time(server: FaultServer) -> None:
@@ -92,8 +100,8 @@ async def test_first_token_limit_does_not_count_the_connection(
     server: FaultServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first-token limit begins when the request is sent, as TTFT does."""
-    connect_slowly(monkeypatch, 0.3)
-    assert (await ask(server.url(), limits=replace(QUICK, first_token_s=0.2))).kind is None
+    connect_slowly(monkeypatch, 1.2)
+    assert (await ask(server.url(), limits=replace(QUICK, first_token_s=1.0))).kind is None
 
 
 @pytest.mark.parametrize("end", ["close", "reset"])

@@ -69,7 +69,8 @@ async def test_noise_is_not_a_first_token(
     server.answer = lambda _: Script(nothing_then(noise()))
     asked = await ask(server.url(), limits=replace(QUICK, first_token_s=0.2))
     assert (asked.kind, asked.phase) == ("timeout_first_token", "first_token")
-    assert asked.timing.end_ns < 1_500_000_000
+    # Beyond it there is only a limit of a minute.
+    assert 200_000_000 <= asked.timing.end_ns < QUICK.total_s * 1e9
 
 
 @pytest.mark.parametrize("noise", TOKENLESS)
@@ -95,17 +96,18 @@ async def test_silence_before_headers_is_the_first_token_limit(server: FaultServ
 async def test_tokens_for_ever_meet_the_total_limit(server: FaultServer) -> None:
     """The whole attempt has a limit that no progress moves."""
     server.answer = lambda _: Script(one_token_then(forever(text("more ", None))))
-    asked = await ask(server.url(), limits=replace(QUICK, total_s=0.4, idle_s=0.3))
+    asked = await ask(server.url(), limits=replace(QUICK, total_s=0.4))
     assert asked.kind == "timeout_total"
-    assert 350_000_000 < asked.timing.end_ns < 2_000_000_000
+    assert 400_000_000 <= asked.timing.end_ns < QUICK.first_token_s * 1e9
 
 
 async def test_reasoning_is_progress(server: FaultServer) -> None:
     """A model that thinks aloud for longer than the idle limit is not idle."""
-    thoughts = [(0.25, chunk(delta(reasoning_content="hm "))) for _ in range(6)]
-    server.answer = lambda _: Script([(0, head()), *thoughts, (0.1, chunk(text("so")) + chunk(DONE) + END)])
-    asked = await ask(server.url(), limits=replace(QUICK, idle_s=1.2, first_token_s=1.2, total_s=10))
+    thoughts = [(0.2, chunk(delta(reasoning_content="hm "))) for _ in range(6)]
+    server.answer = lambda _: Script([(0, head()), *thoughts, (0.2, chunk(text("so")) + chunk(DONE) + END)])
+    asked = await ask(server.url(), limits=replace(QUICK, idle_s=1.2))
     assert asked.kind is None
+    assert asked.timing.end_ns > 1.2e9
 
 
 async def test_an_answer_left_open_after_its_end_is_whole(server: FaultServer) -> None:

@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 
 import pytest
+from costs import PATIENCE_S
 
 from vendor_verifier.run.turns import MOST, Turns
 
@@ -27,7 +28,7 @@ async def rounds_of(tasks: int, turns: Turns) -> list[int]:
         got.append(count)
 
     next_round()
-    await asyncio.wait_for(asyncio.gather(*(one() for _ in range(tasks))), 5)
+    await asyncio.wait_for(asyncio.gather(*(one() for _ in range(tasks))), PATIENCE_S)
     return got
 
 
@@ -56,6 +57,6 @@ async def test_a_task_that_was_cancelled_while_waiting_takes_no_turn() -> None:
     await asyncio.sleep(0)
     for task in tasks[MOST : 4 * MOST]:
         task.cancel()
-    ended = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 5)
+    ended = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), PATIENCE_S)
     assert sum(isinstance(end, asyncio.CancelledError) for end in ended) == 3 * MOST
     assert sum(end is None for end in ended) == 2 * MOST

@@ -11,6 +11,7 @@ from typing import Any
 import httpx2
 import openai
 import pytest
+from costs import PATIENCE_S
 from questions import body
 from sdk_bodies import ANSWERING
 
@@ -65,7 +66,7 @@ def _run(test: Callable[[SimulatedVendors, Callable[..., openai.AsyncOpenAI]], A
         async with (
             SimulatedVendors(speed=20.0) as vendors,
             httpx2.AsyncClient(trust_env=False) as http,
-            asyncio.timeout(30),
+            asyncio.timeout(PATIENCE_S),
         ):
 
             def client(persona: str, retries: int = 0) -> openai.AsyncOpenAI:

@@ -9,6 +9,7 @@ from typing import Any
 import anthropic
 import httpx2
 import pytest
+from costs import PATIENCE_S
 from sdk_bodies import ANSWERING, CONTENTS, Heard, content, expected, json_object, performed, question, uncut
 
 from vendor_verifier.simulate.performance import first_refusals
@@ -24,7 +25,7 @@ def _run(test: Callable[[SimulatedVendors, Client], Awaitable[None]]) -> None:
         async with (
             SimulatedVendors(speed=20.0) as vendors,
             httpx2.AsyncClient(trust_env=False) as http,
-            asyncio.timeout(30),
+            asyncio.timeout(PATIENCE_S),
         ):
 
             def client(persona: str, retries: int = 0) -> anthropic.AsyncAnthropic:

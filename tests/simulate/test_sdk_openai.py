@@ -9,6 +9,7 @@ from typing import Any
 import httpx2
 import openai
 import pytest
+from costs import PATIENCE_S
 from sdk_bodies import ANSWERING, CONTENTS, Heard, content, expected, performed, question, uncut
 
 from vendor_verifier.simulate.performance import first_refusals
@@ -26,7 +27,7 @@ def _run(test: Callable[[Client], Awaitable[None]]) -> None:
         async with (
             SimulatedVendors(speed=20.0) as vendors,
             httpx2.AsyncClient(trust_env=False) as http,
-            asyncio.timeout(30),
+            asyncio.timeout(PATIENCE_S),
         ):
 
             def client(persona: str, retries: int = 0) -> openai.AsyncOpenAI:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from costs import PATIENCE_S
 
 from vendor_verifier.simulate.server import SimulatedVendors
 
@@ -57,12 +58,12 @@ class WatchedVendors:
 
     def __enter__(self) -> WatchedVendors:
         self._thread.start()
-        assert self._ready.wait(20)
+        assert self._ready.wait(PATIENCE_S)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(10)
+        self._thread.join(PATIENCE_S)
 
     def forget(self) -> None:
         """Begin a new log."""
@@ -80,7 +81,7 @@ class WatchedVendors:
         asked = Counter((seen.persona, seen.digest) for seen in self.server.traffic.seen)
         return sum(count - 1 for count in asked.values())
 
-    def wait_for(self, requests: int, within_s: float = 30.0) -> None:
+    def wait_for(self, requests: int, within_s: float = PATIENCE_S) -> None:
         """Until so many requests have arrived in all."""
         deadline = time.monotonic() + within_s
         while len(self.arrived_at) < requests:
@@ -125,7 +126,7 @@ class Cluster:
         self.workers.append(worker)
         return worker
 
-    def wait_for_workers(self, within_s: float = 30.0) -> None:
+    def wait_for_workers(self, within_s: float = PATIENCE_S) -> None:
         """Until every worker started so far has been known to the scheduler."""
         deadline = time.monotonic() + within_s
         for number in range(len(self.workers)):
@@ -199,7 +200,7 @@ class Site:
             env={**os.environ, "PYTHONPATH": str(ROOT), **environment}, start_new_session=own_group,
         )  # fmt: skip
 
-    def run(self, output: str, *arguments: str, within_s: float = 60.0, **environment: str) -> tuple[int, str]:
+    def run(self, output: str, *arguments: str, within_s: float = PATIENCE_S, **environment: str) -> tuple[int, str]:
         """Run to the end: exit code and stderr."""
         process = self.start(output, *arguments, **environment)
         _, err = process.communicate(timeout=within_s)

@@ -54,9 +54,9 @@ WIRES: Mapping[str, Wire] = {
     "gemini": Gemini(),
 }
 # For what is meant to meet the one limit or the other, and for everything else.
-SOON_A_TOKEN = Limits(total_s=20, connect_s=5, first_token_s=0.3, idle_s=10)
-SOON_THE_NEXT = Limits(total_s=20, connect_s=5, first_token_s=10, idle_s=0.15)
-PATIENT = Limits(total_s=20, connect_s=5, first_token_s=10, idle_s=10)
+SOON_A_TOKEN = Limits(total_s=120, connect_s=60, first_token_s=0.3, idle_s=60)
+SOON_THE_NEXT = Limits(total_s=120, connect_s=60, first_token_s=60, idle_s=0.15)
+PATIENT = Limits(total_s=120, connect_s=60, first_token_s=60, idle_s=60)
 
 
 def limits_for(row: Row) -> Limits:

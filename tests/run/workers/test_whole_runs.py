@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from clusters import Site, keys_of
+from costs import PATIENCE_S
 
 WORKERS = ("--workers", "2", "--no-calibration")
 
@@ -44,7 +45,7 @@ def is_alive(process: int) -> bool:
         return False
 
 
-def moments(within_s: float = 15.0) -> Iterator[bool]:
+def moments(within_s: float = PATIENCE_S) -> Iterator[bool]:
     """True every few milliseconds, at last False."""
     deadline = time.monotonic() + within_s
     while time.monotonic() < deadline:
@@ -53,7 +54,7 @@ def moments(within_s: float = 15.0) -> Iterator[bool]:
     yield False
 
 
-def all_gone(processes: list[int], within_s: float = 5.0) -> bool:
+def all_gone(processes: list[int], within_s: float = PATIENCE_S) -> bool:
     return any(not any(map(is_alive, processes)) for _ in moments(within_s))
 
 
@@ -88,7 +89,7 @@ def test_keys_reach_the_workers_and_no_command_line(site: Site) -> None:
     running = site.start("keys", *WORKERS, OWN_KEY=key)
     site.vendors.wait_for(3)
     lines = [(Path("/proc") / str(worker) / "cmdline").read_bytes() for worker in workers_of(running.pid)]
-    _, err = running.communicate(timeout=60)
+    _, err = running.communicate(timeout=PATIENCE_S)
     assert running.returncode == 0, err
     assert {seen.headers["authorization"] for seen in site.vendors.server.traffic.seen} == {f"Bearer {key}"}
     assert key.encode() not in b"".join(lines)
@@ -102,7 +103,7 @@ def test_a_killed_worker_loses_nothing_and_is_told_of(site: Site) -> None:
     running = site.start("killed", *WORKERS)
     site.vendors.wait_for(60)
     os.kill(workers_of(running.pid)[0], signal.SIGKILL)
-    _, err = running.communicate(timeout=60)
+    _, err = running.communicate(timeout=PATIENCE_S)
     assert running.returncode == 0, err
     records = site.records("killed")
     assert len(records) == 300
@@ -122,7 +123,7 @@ def test_when_no_worker_is_left_the_run_ends_and_can_be_gone_on_with(site: Site)
     site.vendors.wait_for(30)
     for worker in workers_of(running.pid):
         os.kill(worker, signal.SIGKILL)
-    _, err = running.communicate(timeout=30)
+    _, err = running.communicate(timeout=PATIENCE_S)
     assert running.returncode == 4
     assert "no worker process is left" in err
     assert "--incremental" in err
@@ -148,7 +149,7 @@ def test_an_interrupt_is_the_parent_s_and_what_is_in_flight_is_kept(site: Site, 
     os.killpg(running.pid, number)
     time.sleep(0.3)
     sent = len(site.vendors.arrived_at)
-    _, err = running.communicate(timeout=20)
+    _, err = running.communicate(timeout=PATIENCE_S)
     assert running.returncode == 128 + number, err
     assert len(site.vendors.arrived_at) == sent
     assert len(site.records("stopped")) == sent < 160
@@ -164,7 +165,7 @@ def test_no_worker_outlives_its_parent(site: Site) -> None:
     site.vendors.wait_for(10)
     workers = workers_of(running.pid)
     running.kill()
-    running.communicate(timeout=20)
+    running.communicate(timeout=PATIENCE_S)
     assert all_gone(workers)
     sent = len(site.vendors.arrived_at)
     time.sleep(0.5)
@@ -199,7 +200,7 @@ def test_a_worker_s_late_clock_flags_its_rows_and_is_told_of(site: Site) -> None
     time.sleep(0.5)
     for worker in workers:
         os.kill(worker, signal.SIGCONT)
-    _, err = running.communicate(timeout=60)
+    _, err = running.communicate(timeout=PATIENCE_S)
     assert running.returncode == 0, err
     told = {one["name"]: one["event_loop"]["max_ms"] for one in site.manifest("late")["executors"][-1]["workers"]}
     assert len(told) == 2

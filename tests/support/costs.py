@@ -1,0 +1,94 @@
+"""Costs and waits that a busy machine does not change: no test decides by the clock on the wall."""
+
+from __future__ import annotations
+
+import gc
+import math
+import sys
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import pytest
+
+# After this many seconds a test gives up on what never comes. It ends a hang and is no verdict: whatever is to be told
+# from it must take far longer (``LONG_S``), or for ever.
+PATIENCE_S = 120.0
+LONG_S = 3600.0
+
+_DOUBLINGS = 2
+_TRIES = 7
+
+
+def assert_linear(work_of: Callable[[int], Callable[[], object]], size: int) -> None:
+    """Doubled twice, the work costs about four times the processor time of this thread, not sixteen times.
+
+    ``work_of`` prepares the work of a size, which is not counted. The least of several tries counts on both sides, and
+    eight times is allowed: as far from linear work as from quadratic.
+    """
+    larger = size * 2**_DOUBLINGS
+    work_of(size)()  # What is computed once for all, and caches.
+    least = {size: math.inf, larger: math.inf}
+    for _ in range(_TRIES):
+        for each in least:
+            least[each] = min(least[each], _processor_s(work_of(each)))
+        if least[larger] < least[size] * 2 ** (1.5 * _DOUBLINGS):
+            return
+    pytest.fail(f"{size} cost {least[size]:.4f} s of processor time, {larger} cost {least[larger]:.4f} s")
+
+
+def _processor_s(work: Callable[[], object]) -> float:
+    gc.collect()
+    gc.disable()
+    try:
+        began_s = time.thread_time()
+        work()
+        return time.thread_time() - began_s
+    finally:
+        gc.enable()
+
+
+async def least_of(measure: Callable[[], Awaitable[float]], enough: float, tries: int = 20) -> float:
+    """The least that several measurements found, ``enough`` ending them: a busy machine makes any one of them late."""
+    least = math.inf
+    for _ in range(tries):
+        least = min(least, await measure())
+        if least < enough:
+            break
+    return least
+
+
+@contextmanager
+def at_most_calls(count: int) -> Iterator[None]:
+    """Fails as soon as more functions have been called than that, however fast the machine calls them."""
+    left = count
+
+    def called(_frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal left
+        if event in ("call", "c_call"):
+            left -= 1
+            if left < 0:
+                sys.setprofile(None)
+                pytest.fail(f"more than {count} calls")
+
+    sys.setprofile(called)
+    try:
+        yield
+    finally:
+        sys.setprofile(None)
+
+
+def await_that(holds: Callable[[], object]) -> None:
+    """Look again and again until it holds; the test fails when it never does."""
+    gives_up_s = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < gives_up_s, "it never came"
+        time.sleep(0.005)
+
+
+def held_until(ready: Callable[[], bool], answer: bytes) -> Iterator[tuple[float, bytes]]:
+    """The steps of an answer of the fault server that is sent when ``ready``, however long that takes."""
+    while not ready():
+        yield 0.005, b""
+    yield 0.0, answer

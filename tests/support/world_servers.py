@@ -1,0 +1,236 @@
+"""Servers that nobody here wrote, each a process of its own on loopback for as long as a test needs it."""
+
+from __future__ import annotations
+
+import grp
+import os
+import pwd
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from costs import PATIENCE_S
+
+ROOT = Path(__file__).parents[2]
+WORLD = ROOT / ".world"
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server: its name and version, its address, and its process."""
+
+    name: str
+    address: str
+    process: subprocess.Popen[bytes]
+
+
+def program(name: str) -> str:
+    """The path of an installed program; without it the test is skipped with the way to have it."""
+    found = shutil.which(name, path=os.environ.get("PATH", "") + os.pathsep + "/usr/sbin")
+    return found or pytest.skip(f"{name} is not installed here: apt-get install {name} as root, or make test-world")
+
+
+def installed(environment: str, command: str) -> Path:
+    """A command of one of the environments under .world; without it the test is skipped with the reason."""
+    path = WORLD / environment / "bin" / command
+    if not path.exists():
+        pytest.skip(f"{command} could not be installed into .world/{environment}: make test-world says why")
+    return path
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def version_of(command: str, *arguments: str) -> str:
+    """The first number with dots that a program says about itself."""
+    done = subprocess.run([command, *arguments], capture_output=True, text=True, check=False)
+    found = re.search(r"\d+(\.\d+)+", done.stdout + done.stderr)
+    return found.group() if found else "of an unknown version"
+
+
+@contextmanager
+def started(
+    name: str,
+    command: list[str],
+    folder: Path,
+    port: int,
+    *,
+    environment: Mapping[str, str] | None = None,
+    path: str = "",
+) -> Iterator[Server]:
+    """The server from when it listens (and answers ``path`` with 200, if given) until it has been stopped."""
+    log = folder / f"{name.split()[0]}.log"
+    with (
+        log.open("wb") as out,
+        subprocess.Popen(
+            command,
+            cwd=folder,
+            stdin=subprocess.PIPE,
+            stdout=out,
+            stderr=out,
+            env={**os.environ, **(environment or {})},
+        ) as process,
+    ):
+        try:
+            _wait_until(lambda: _answers(port, path), process, log)
+            yield Server(name, f"http://127.0.0.1:{port}", process)
+        finally:
+            process.terminate()
+            try:
+                process.wait(15)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+def _answers(port: int, path: str) -> bool:
+    try:
+        if path:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
+                return bool(answer.status == 200)
+        socket.create_connection(("127.0.0.1", port), 5).close()
+    except (OSError, urllib.error.URLError):
+        return False
+    return True
+
+
+def _wait_until(holds: Callable[[], bool], process: subprocess.Popen[bytes], log: Path) -> None:
+    gives_up_s = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert process.poll() is None, log.read_text(errors="replace")[-2000:]
+        assert time.monotonic() < gives_up_s, log.read_text(errors="replace")[-2000:]
+        time.sleep(0.05)
+
+
+@contextmanager
+def simulated(folder: Path, speed: float = 20.0) -> Iterator[Server]:
+    """The product's own simulated vendors, to stand behind the servers of others."""
+    port = free_port()
+    command = [sys.executable, "-m", "vendor_verifier.cli.main", "simulate", "--port", str(port), "--speed", str(speed)]
+    with started("simulated vendors", command, folder, port) as server:
+        yield server
+
+
+_NGINX = """
+user {user}; daemon off; worker_processes 2; pid {folder}/nginx.pid;
+error_log {folder}/nginx-error.log notice;
+events {{ worker_connections 512; }}
+http {{
+  access_log {folder}/access.log;
+  client_body_temp_path {folder}/body; proxy_temp_path {folder}/temp;
+  fastcgi_temp_path {folder}/f; uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
+  upstream vendors {{ server {upstream}; keepalive 32; }}
+  server {{
+    listen 127.0.0.1:{port};
+    {settings}
+    location / {{ proxy_pass http://vendors; proxy_http_version {speaks}; proxy_set_header Connection ""; }}
+  }}
+}}
+"""
+
+
+@contextmanager
+def nginx(folder: Path, behind: Server, settings: str = "", speaks: str = "1.1") -> Iterator[Server]:
+    """An nginx before another server, which it speaks that HTTP to; with further settings for its ``server`` block."""
+    command, port = program("nginx"), free_port()
+    upstream = behind.address.removeprefix("http://")
+    # Else its workers are somebody who may not write into the folder.
+    user = f"{pwd.getpwuid(os.getuid()).pw_name} {grp.getgrgid(os.getgid()).gr_name}"
+    text = _NGINX.format(user=user, folder=folder, port=port, upstream=upstream, settings=settings, speaks=speaks)
+    (folder / "nginx.conf").write_text(text, encoding="utf-8")
+    arguments = [command, "-c", str(folder / "nginx.conf"), "-e", str(folder / "nginx-start.log")]
+    with started(f"nginx {version_of(command, '-v')}", arguments, folder, port) as server:
+        yield server
+
+
+_HAPROXY = """
+defaults
+  mode http
+  timeout connect 10s
+  timeout client 60s
+  timeout server 60s
+  timeout http-keep-alive {keep_alive}
+frontend front
+  bind 127.0.0.1:{port}
+  default_backend back
+backend back
+  server one {upstream}
+"""
+
+
+@contextmanager
+def haproxy(folder: Path, behind: Server, keep_alive: str) -> Iterator[Server]:
+    """A haproxy before another server that closes idle connections after ``keep_alive``."""
+    command, port = program("haproxy"), free_port()
+    upstream = behind.address.removeprefix("http://")
+    text = _HAPROXY.format(port=port, upstream=upstream, keep_alive=keep_alive)
+    (folder / "haproxy.cfg").write_text(text, encoding="utf-8")
+    arguments = [command, "-db", "-f", str(folder / "haproxy.cfg")]
+    with started(f"haproxy {version_of(command, '-v')}", arguments, folder, port) as server:
+        yield server
+
+
+@contextmanager
+def tinyproxy(folder: Path, user: str, password: str) -> Iterator[Server]:
+    """A tinyproxy that lets nobody through but the user with the password."""
+    command, port = program("tinyproxy"), free_port()
+    lines = f"Port {port}\nListen 127.0.0.1\nTimeout 60\nMaxClients 100\nBasicAuth {user} {password}\nConnectPort 443\n"
+    (folder / "tinyproxy.conf").write_text(lines, encoding="utf-8")
+    arguments = [command, "-d", "-c", str(folder / "tinyproxy.conf")]
+    with started(f"tinyproxy {version_of(command, '-v')}", arguments, folder, port) as server:
+        yield server
+
+
+@contextmanager
+def llama(folder: Path) -> Iterator[Server]:
+    """A llama.cpp server that serves a tiny model of random weights."""
+    python, port = installed("llama", "python"), free_port()
+    version = version_of(str(python), "-c", "import xllamacpp; print(xllamacpp.__version__)")
+    command = [str(python), str(ROOT / "tests" / "world" / "llama_server.py"), str(folder / "tiny.gguf"), str(port)]
+    with started(f"llama.cpp server of xllamacpp {version}", command, folder, port, path="/health") as server:
+        yield server
+
+
+_LITELLM = """
+model_list:
+  - model_name: simulated-model
+    litellm_params:
+      model: openai/simulated-model
+      api_base: {upstream}/faithful/v1
+      api_key: none
+litellm_settings:
+  telemetry: false
+  num_retries: 0
+"""
+
+
+@contextmanager
+def litellm(folder: Path, behind: Server) -> Iterator[Server]:
+    """A LiteLLM proxy before another server."""
+    command, port = installed("litellm", "litellm"), free_port()
+    (folder / "litellm.yaml").write_text(_LITELLM.format(upstream=behind.address), encoding="utf-8")
+    # Prices from its own copy, not from elsewhere; and no keys between two servers on loopback.
+    environment = {
+        "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+        "LITELLM_TELEMETRY": "False",
+        "LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY": "true",
+    }
+    asked = "from importlib.metadata import version; print(version('litellm'))"
+    version = version_of(str(command.parent / "python"), "-c", asked)
+    arguments = [str(command), "--config", str(folder / "litellm.yaml"), "--host", "127.0.0.1", "--port", str(port)]
+    with started(
+        f"LiteLLM {version}", arguments, folder, port, environment=environment, path="/health/liveliness"
+    ) as server:
+        yield server
