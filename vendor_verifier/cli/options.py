@@ -71,7 +71,10 @@ class RunOptions:
     bfcl_category: Annotated[tuple[str, ...], many("Category or group (repeatable). [default: ast]", WHAT)] = ()
     bfcl_version: Annotated[Literal["v3", "v4"] | None, option("Of its Overall Acc. [default: v3]", WHAT)] = None
     dataset_format: Annotated[str | None, option("Row format. [default: by the first row]", WHAT)] = None
-    limit: Annotated[int | None, option("Only the first N samples.", WHAT, "--limit", "-n", check=_AT_LEAST_1)] = None
+    limit: Annotated[int | None, option("Only N samples, of all kinds.", WHAT, "--limit", "-n", check=_AT_LEAST_1)] = (
+        None
+    )
+    head: Annotated[bool, flag("With --limit: the first N.", WHAT)] = False
     limit_per_category: Annotated[int | None, option("bfcl: only N rows of each.", WHAT, check=_AT_LEAST_1)] = None
     sample_ids: Annotated[str | None, option("Only these ids, with commas.", WHAT)] = None
     filter_difficulty: Annotated[tuple[str, ...], many("Only this difficulty (repeatable).", WHAT)] = ()
@@ -238,6 +241,7 @@ class RunOptions:
             tags=self.filter_tags,
             stratify_by=self.stratify_by,
             limit=self.limit,
+            head=self.head,
         )
 
     def _overrides(self) -> Mapping[str, Any]:

@@ -24,6 +24,7 @@ class TaskOptions:
     filter_tags: tuple[str, ...] = ()
     stratify_by: str | None = None
     sample_size: int | None = None
+    head: bool = False
     timeout_seconds: float | None = None
 
 

@@ -20,6 +20,7 @@ from vendor_verifier.config.suite_options import TaskOptions, known_suite, read_
 from vendor_verifier.errors import ConfigError, DataError, Problem, UsageError
 from vendor_verifier.loaders.base import LoadedSamples
 from vendor_verifier.loaders.bfcl_custom import read_custom
+from vendor_verifier.loaders.strata import classes_of
 from vendor_verifier.pipeline.datasets import Dataset
 from vendor_verifier.pipeline.request import RunRequest
 from vendor_verifier.sample_files import open_lines
@@ -66,6 +67,7 @@ def bfcl_dataset(own: Mapping[str, Any], chosen: TaskOptions, request: RunReques
         skipped=tuple(str(problem) for _, found in loaded for problem in found.samples.skipped),
         defects=tuple(dict.fromkeys(defect for _, found in loaded for defect in found.samples.defects)),
         not_run=not_run,
+        classes=classes_of(samples),
     )
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from vendor_verifier.compare.trials import TRIGGER
 from vendor_verifier.config import Configuration, load_config
 from vendor_verifier.config.env_file import read_variables
-from vendor_verifier.config.suite_options import known_suite, shared_options, split_options, suite_options
+from vendor_verifier.config.suite_options import TaskOptions, known_suite, shared_options, split_options, suite_options
 from vendor_verifier.errors import Problem, ProblemsError
-from vendor_verifier.pipeline.datasets import Dataset, chosen_samples, suite_dataset
+from vendor_verifier.pipeline.choosing import check_choices, chosen_samples, missing_classes
+from vendor_verifier.pipeline.datasets import Dataset, suite_dataset
 from vendor_verifier.pipeline.gating import check_conditions
 from vendor_verifier.pipeline.request import RunRequest
 from vendor_verifier.pipeline.shaping import check_named_samples, places, read_load
@@ -59,7 +61,7 @@ def prepare(request: RunRequest, environ: Mapping[str, str], *, require_keys: bo
     options = suite_options(configuration.suites, request.suite_options)
     rest_keys = _rest_keys(request, environ)
     datasets: dict[str, Dataset] = {}
-    tasks: list[Task] = []
+    split: dict[str, tuple[TaskOptions, dict[str, Any]]] = {}
     for name in dict.fromkeys(request.suites):
         kind = known_suite(name)
         chosen, own = split_options(kind, {**shared_options(kind, request.shared_options), **options.get(name, {})})
@@ -70,8 +72,12 @@ def prepare(request: RunRequest, environ: Mapping[str, str], *, require_keys: bo
             datasets[name] = bfcl_dataset(own, chosen, request, rest_keys)
         else:
             datasets[name] = suite_dataset(kind, chosen, request)
-        samples = chosen_samples(datasets[name], chosen, request)
-        tasks.append(Task(name, samples, own, chosen.timeout_seconds))
+        split[name] = (chosen, own)
+    check_choices(datasets, {name: chosen for name, (chosen, _) in split.items()}, request.selection)
+    tasks = [
+        Task(name, chosen_samples(datasets[name], chosen, request.selection), own, chosen.timeout_seconds)
+        for name, (chosen, own) in split.items()
+    ]
     check_named_samples(load, tasks, request.load.replay_schedule)
     entries = as_raw_completions(configuration.entries) if request.use_raw_completions else configuration.entries
     plan = Plan(
@@ -91,7 +97,12 @@ def prepare(request: RunRequest, environ: Mapping[str, str], *, require_keys: bo
         redact_content=request.redact_content,
         transport=request.transport,
         load=load,
-        warnings=(*configuration.warnings, *_plugin_warnings(registry), *_not_run(datasets)),
+        warnings=(
+            *configuration.warnings,
+            *_plugin_warnings(registry),
+            *_not_run(datasets),
+            *missing_classes(tasks, datasets),
+        ),
     )
     return Prepared(plan, datasets, configuration, registry, run_wires(entries, request.tokenizer_model), rest_keys)
 

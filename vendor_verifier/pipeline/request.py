@@ -43,7 +43,7 @@ def score_request(manifest: Mapping[str, Any]) -> ScoreRequest:
 @dataclass(frozen=True, slots=True)
 class Selection:
     """Which samples of every suite take part; empty means all. Words of one filter are alternatives, ``tags`` all
-    have to fit."""
+    have to fit. ``limit`` takes a choice that keeps classes and categories, ``head`` the first so many instead."""
 
     ids: tuple[str, ...] = ()
     difficulty: tuple[str, ...] = ()
@@ -51,6 +51,7 @@ class Selection:
     tags: tuple[str, ...] = ()
     stratify_by: str | None = None
     limit: int | None = None
+    head: bool = False
 
 
 @dataclass(frozen=True, slots=True)
