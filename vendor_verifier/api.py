@@ -51,7 +51,8 @@ def verify(
 
     Raises:
         ConfigError, DataError: the configuration or the samples, all problems at once.
-        UsageError: called inside a running event loop (a notebook), where signals cannot be handled.
+        UsageError: called inside a running event loop (a notebook) or beside the main thread, where signals cannot be
+            handled.
         StorageError: the disk refused a write; every record written before stays.
     """
     if _inside_a_loop():
