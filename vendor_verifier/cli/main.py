@@ -13,6 +13,7 @@ from vendor_verifier import __version__
 from vendor_verifier.cli import exit_codes
 from vendor_verifier.cli.console import say
 from vendor_verifier.cli.examples import EXAMPLES
+from vendor_verifier.cli.idle_flags import refuse_idle_flags
 from vendor_verifier.errors import UsageError, VerifierError
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def build_app() -> App:
         help_format="plaintext",
         help_formatter="plain",
         result_action="return_value",
+        config=(refuse_idle_flags,),
     )
     app.default(run_command)
     for name, (target, words) in _COMMANDS.items():

@@ -107,8 +107,10 @@ class RunOptions:
     warmup: Annotated[int, option("First N requests per vendor, not counted.", PACE, check=_AT_LEAST_0)] = 0
     cooldown: Annotated[int, option("Up to N more after the last that counts.", PACE, check=_AT_LEAST_0)] = 0
     duration: Annotated[float | None, option("Ask again and again for so many seconds.", PACE, check=_POSITIVE)] = None
-    retries: Annotated[int, option("Further attempts after a failure.", PACE, check=_AT_LEAST_0)] = 3
-    timeout: Annotated[float, option("Seconds, a whole attempt.", PACE, check=_POSITIVE)] = 600
+    retries: Annotated[
+        int | None, option("Further attempts after a failure. [default: 3]", PACE, check=_AT_LEAST_0)
+    ] = None
+    timeout: Annotated[float | None, option("Seconds, a whole attempt. [default: 600]", PACE, check=_POSITIVE)] = None
     connect_timeout: Annotated[float, option("Seconds to connect.", PACE, check=_POSITIVE)] = 10
     first_token_timeout: Annotated[float, option("Seconds to the first token.", PACE, check=_POSITIVE)] = 120
     idle_timeout: Annotated[float, option("Seconds without data in an answer.", PACE, check=_POSITIVE)] = 60
@@ -183,8 +185,14 @@ class RunOptions:
                 cooldown=self.cooldown,
                 duration_s=self.duration,
             ),
-            retry=RetryRules(retries=self.retries),
-            limits=Limits(self.timeout, self.connect_timeout, self.first_token_timeout, self.idle_timeout),
+            retry=RetryRules() if self.retries is None else RetryRules(retries=self.retries),
+            limits=Limits(
+                Limits().total_s if self.timeout is None else self.timeout,
+                self.connect_timeout,
+                self.first_token_timeout,
+                self.idle_timeout,
+            ),
+            stated=frozenset(name for name in ("timeout", "retries") if getattr(self, name) is not None),
             suites=self.suite or (("bfcl",) if self._asks_bfcl() else ("trigger",)),
             suite_options=self.suite_option,
             shared_options=self._shared_options(),

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from vendor_verifier.config.suite_options import TaskOptions
 from vendor_verifier.errors import Problem, ProblemsError
@@ -25,8 +26,9 @@ from vendor_verifier.values.sample import Sample
 class Dataset:
     """A sample file as read: its name (no path), digest, samples, and what is wrong with it.
 
-    ``classes`` tells whether calls are expected of its samples (:func:`vendor_verifier.loaders.strata.expects_call`),
-    ``not_run`` are, by task of a job, categories that were asked for and cannot run, each with the reason.
+    ``classes`` tells whether calls are expected of its samples (:func:`vendor_verifier.loaders.strata.expects_call`).
+    ``job`` is what a job file calls itself, ``not_run`` are, by task of it, categories that were asked for and cannot
+    run, each with the reason.
     """
 
     name: str
@@ -36,19 +38,15 @@ class Dataset:
     defects: tuple[str, ...]
     not_run: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     classes: frozenset[bool | None] = frozenset()
+    job: Mapping[str, Any] = field(default_factory=dict)
 
 
 def suite_dataset(kind: SuiteKind, options: TaskOptions, request: RunRequest) -> Dataset:
-    """The file of the suite's options; else the user's, for a single suite or the trigger suite; else the shipped."""
+    """The file of the suite's options, else the shipped one."""
     if callable(kind.dataset):
         return _built_in(kind.name, kind.dataset(), options)
     assert kind.dataset is not None
-    path = shipped(kind.dataset)
-    if options.test_file_path is not None:
-        path = Path(options.test_file_path)
-    elif request.test_file is not None and (len(set(request.suites)) == 1 or kind.main is None):
-        path = request.test_file
-    form = options.dataset_format or request.dataset_format
+    path = shipped(kind.dataset) if options.test_file_path is None else Path(options.test_file_path)
     shelf, defects, checkers = Shelf(), list[str](), KeptCheckers()
     classes: set[bool | None] = set()
 
@@ -57,7 +55,7 @@ def suite_dataset(kind: SuiteKind, options: TaskOptions, request: RunRequest) ->
         classes.add(expects_call(sample))
         defects.extend(_defects(sample, checkers))
 
-    loaded = load_dataset(path, format=form, skip_bad=request.skip_bad_samples, keep=keep)
+    loaded = load_dataset(path, format=options.dataset_format, skip_bad=request.skip_bad_samples, keep=keep)
     return Dataset(
         name=path.name,
         sha256=file_digest(path),
@@ -69,7 +67,7 @@ def suite_dataset(kind: SuiteKind, options: TaskOptions, request: RunRequest) ->
 
 
 def _built_in(suite: str, samples: tuple[Sample, ...], options: TaskOptions) -> Dataset:
-    """Samples that no file replaces; a file given for the whole run is meant for the other suites."""
+    """Samples that no file replaces."""
     if options.test_file_path is not None:
         words = f"read {options.test_file_path!r}; the questions of {suite} are built in and take no file"
         raise ProblemsError([Problem(words, key=f"suites.{suite}.test_file_path")])
