@@ -12,11 +12,10 @@ from vendor_verifier.config import Configuration, load_config
 from vendor_verifier.config.env_file import read_variables
 from vendor_verifier.config.stated_options import StatedOptions
 from vendor_verifier.config.suite_options import TaskOptions, known_suite, split_options
-from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.pipeline.asked_options import asked_options
 from vendor_verifier.pipeline.choosing import check_choices, chosen_samples, missing_classes
 from vendor_verifier.pipeline.datasets import Dataset, suite_dataset
-from vendor_verifier.pipeline.gating import check_conditions
+from vendor_verifier.pipeline.gating import check_conditions, check_rank_metrics
 from vendor_verifier.pipeline.request import RunRequest
 from vendor_verifier.pipeline.shaping import check_named_samples, places, read_load
 from vendor_verifier.pipeline.wires import as_raw_completions, run_wires
@@ -62,7 +61,7 @@ def prepare(request: RunRequest, environ: Mapping[str, str], *, require_keys: bo
         overrides=request.overrides,
         require_keys=require_keys,
     )
-    _check_rank_metrics(request)
+    check_rank_metrics(request.score.rank_metrics, request.suites)
     check_conditions(request.score, request.suites, configuration.gates, configuration.slos)
     stated = asked_options(request, configuration)
     request, job = _with_job(request, stated)
@@ -141,17 +140,6 @@ def _job_settings(entries: Sequence[Entry], job: Job, request: RunRequest) -> tu
     from vendor_verifier.pipeline.bfcl_job import with_job_settings
 
     return with_job_settings(entries, job, request.overrides)
-
-
-def _check_rank_metrics(request: RunRequest) -> None:
-    """A score can only join the ranking if its evaluation takes part and has one."""
-    able = [name for name in request.suites if known_suite(name).main is not None]
-    for metric in request.score.rank_metrics:
-        if metric not in able:
-            words = (
-                f"; of this run's evaluations {', '.join(able)} can" if able else "; no evaluation of this run has one"
-            )
-            raise ProblemsError([Problem(f"{metric!r} is no score that can rank{words}", key="--rank-metric")])
 
 
 def _own_concurrency(request: RunRequest, entries: Sequence[Entry]) -> list[str]:
