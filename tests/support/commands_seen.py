@@ -83,8 +83,9 @@ class Bench:
 
     def _filled(self, word: str, target: Path) -> str:
         """A word of a table with this folder's own names in it."""
-        first = self.folder / "begun" / "samples" / "trigger.jsonl"
-        if word == "SAMPLE":
+        run = {"SAMPLE": "begun", "LONG": "long"}.get(word)
+        if run is not None:
+            first = self.folder / run / "samples" / "trigger.jsonl"
             return str(json.loads(first.read_text(encoding="utf-8").splitlines()[0])["id"])
         return word.replace("OUT", str(target))
 

@@ -35,6 +35,17 @@ def _without_notes(text: str) -> str:
     return "".join(line for line in text.splitlines(keepends=True) if not line.startswith("note: "))
 
 
+def written_names(seen: Seen) -> set[str]:
+    """The names of what was written."""
+    return set(seen.files)
+
+
+def written_texts(seen: Seen) -> dict[str, str]:
+    """What was written."""
+    return seen.files
+
+
+IMPORT = ("import", "b=results.jsonl", "--model", "m", "-o", "OUT")
 REAL = ("-n", "2", "-o", "OUT")
 # One run shows many flags, each at a place of its own.
 TOGETHER: dict[str, tuple[tuple[str, ...], Look]] = {
@@ -53,8 +64,8 @@ TOGETHER: dict[str, tuple[tuple[str, ...], Look]] = {
     "--no-calibration": ((), told("calibration.reason")),
     "--temperature": (("0.5",), told("entries.0.parameters.temperature")),
     "--max-tokens": (("77",), told("entries.0.parameters.max_tokens")),
-    "--extra-body": (('{"x": 1}',), told("entries.0.extra_body")),
-    "--repeat": (("2",), lambda seen: len(seen.files["records.jsonl"].splitlines())),
+    "--extra-body": (('{"max_completion_tokens": 50}',), told("entries.0.extra_body")),
+    "--repeat": (("4",), lambda seen: len(seen.files["records.jsonl"].splitlines())),
     "--baseline-repeats": (("3",), told("entries.0.repeat")),
     "--undecided": (("exclude",), told("score.undecided")),
     "--schema": (("strict",), told("score.schema_policy")),
@@ -77,7 +88,9 @@ ALONE: dict[str, Shown] = {
     "--suite": dry("--suite", "toolbench"),
     "--suite-option": dry("--suite-option", "trigger.sample_size=3"),
     "--answer-format": real(told("tasks.0.options"), "--answer-format", "text", beside=("--suite", "toolbench")),
-    "--compare-parameters": real(told("tasks.0.options"), "--compare-parameters", beside=("--suite", "tool_correctness")),
+    "--compare-parameters": real(
+        told("tasks.0.options"), "--compare-parameters", beside=("--suite", "tool_correctness")
+    ),
     "--bfcl-data": dry("--bfcl-data", "no such folder", beside=("--suite", "bfcl")),
     "--bfcl-category": dry("--bfcl-category", "simple", beside=("--suite", "bfcl")),
     "--bfcl-version": real(
@@ -95,11 +108,11 @@ ALONE: dict[str, Shown] = {
     "--skip-bad-samples": dry("--skip-bad-samples", beside=("--test-file-path", "bad.jsonl")),
     "--vendor-path": dry("--vendor-path", "no such folder"),
     "--incremental": Shown(("--incremental",), ("-n", "2", "-o", "begun")),
-    "--dry-run": Shown(("--dry-run",), ("-n", "2", "-o", "OUT"), lambda seen: bool(seen.files)),
+    "--dry-run": Shown(("--dry-run",), ("-n", "2", "-o", "OUT"), written_names),
     "--request-rate": dry("--request-rate", "3"),
-    "--arrival": dry("--arrival", "poisson", beside=("--request-rate", "3")),
+    "--arrival": dry("--arrival", "poisson", beside=("--request-rate", "3", "--duration", "9")),
     "--replay-schedule": dry("--replay-schedule", "times.csv"),
-    "--ramp-up": dry("--ramp-up", "2"),
+    "--ramp-up": dry("--ramp-up", "4", beside=("--request-rate", "3", "--duration", "9")),
     "--warmup": dry("--warmup", "2"),
     "--cooldown": dry("--cooldown", "2"),
     "--duration": dry("--duration", "2"),
@@ -115,7 +128,7 @@ ALONE: dict[str, Shown] = {
     "--use-raw-completions": dry("--use-raw-completions"),
     "--tokenizer-model": dry("--tokenizer-model", "nowhere"),
     "--rank-metric": real(told("score.rank_metrics"), "--rank-metric", "toolbench", beside=("--suite", "toolbench")),
-    "--output-dir": Shown(("--output-dir", "OUT"), ("-n", "2"), lambda seen: bool(seen.files)),
+    "--output-dir": Shown(("--output-dir", "OUT"), ("-n", "2"), written_names),
     "--verbose": Shown(("--verbose",), ("-n", "1", "--retries", "0", "-o", "OUT", "--config-file-path", "down.yaml")),
     "--no-history": dry("--no-history", beside=("--history", "h.sqlite")),
 }  # fmt: skip
@@ -128,7 +141,7 @@ OTHERS: dict[str, dict[str, Shown]] = {
         "--head": Shown(("--head",), ("demo", "-n", "4", "-o", "OUT"), told("identity.samples")),
         "--suite": Shown(("--suite", "toolbench"), ("demo", *REAL), told("tasks.0.suite")),
         "--suite-option": Shown(("--suite-option", "trigger.sample_size=1"), ("demo", *REAL), told("tasks.0.count")),
-        "--output-dir": Shown(("--output-dir", "OUT"), ("demo", "-n", "1"), lambda seen: bool(seen.files)),
+        "--output-dir": Shown(("--output-dir", "OUT"), ("demo", "-n", "1"), written_names),
     },
     "score": {
         "RUN": Shown(("begun",), ("score",)),
@@ -139,14 +152,14 @@ OTHERS: dict[str, dict[str, Shown]] = {
         "--slo": Shown(("--slo", "e2e_ms <= 1"), ("score", "begun", "--json")),
         "--baseline-f1": Shown(("--baseline-f1", "self"), ("score", "begun", "--json")),
         "--json": Shown(("--json",), ("score", "begun")),
-        "--history": Shown(("--history", "OUT/h.sqlite"), ("score", "begun"), lambda seen: bool(seen.files)),
+        "--history": Shown(("--history", "OUT/h.sqlite"), ("score", "begun"), written_names),
         "--no-history": Shown(("--no-history",), ("score", "begun", "--history", "h.sqlite")),
     },
     "report": {
         "RUN": Shown(("begun",), ("report",)),
         "FURTHER": Shown(("begun",), ("report", "begun")),
         "--format": Shown(("--format", "csv"), ("report", "begun")),
-        "--output-dir": Shown(("--output-dir", "OUT"), ("report", "begun", "--format", "md"), lambda seen: set(seen.files)),
+        "--output-dir": Shown(("--output-dir", "OUT"), ("report", "begun", "--format", "md"), written_names),
         "--gate": Shown(("--gate", "avg_tokens <= 2"), ("report", "begun")),
         "--lang": Shown(("--lang", "zh"), ("report", "begun", "--format", "html")),
     },
@@ -158,7 +171,7 @@ OTHERS: dict[str, dict[str, Shown]] = {
         "--suite": Shown(("--suite", "bfcl"), ("explain", "begun", "--vendor", "a")),
         "--repetition": Shown(("--repetition", "1"), ("explain", "begun", "--vendor", "a", "--sample", "SAMPLE")),
         "--limit": Shown(("--limit", "1"), ("explain", "failed", "--vendor", "a")),
-        "--full": Shown(("--full",), ("explain", "begun", "--vendor", "a", "--sample", "SAMPLE")),
+        "--full": Shown(("--full",), ("explain", "long", "--vendor", "a", "--sample", "LONG")),
         "--json": Shown(("--json",), ("explain", "begun", "--vendor", "a")),
     },
     "bundle": {
@@ -168,15 +181,15 @@ OTHERS: dict[str, dict[str, Shown]] = {
     },
     "import": {
         "RESULTS": Shown(("b=results.jsonl",), ("import", "--model", "m", "-o", "OUT")),
-        "--baseline": Shown(("--baseline", "a=results.jsonl"), ("import", "--model", "m", "-o", "OUT", "b=results.jsonl")),
+        "--baseline": Shown(("--baseline", "a=results.jsonl"), IMPORT),
         "--model": Shown(("--model", "n"), ("import", "b=results.jsonl", "-o", "OUT", "--model", "m")),
-        "--output-dir": Shown(("-o", "OUT"), ("import", "b=results.jsonl", "--model", "m"), lambda seen: bool(seen.files)),
-        "--test-file-path": Shown(("--test-file-path", "no such file"), ("import", "b=results.jsonl", "--model", "m", "-o", "OUT")),
+        "--output-dir": Shown(("-o", "OUT"), ("import", "b=results.jsonl", "--model", "m"), written_names),
+        "--test-file-path": Shown(("--test-file-path", "no such file"), IMPORT),
         "--skip-bad-rows": Shown(("--skip-bad-rows",), ("import", "b=bad_results.jsonl", "--model", "m", "-o", "OUT")),
-        **{flag: Shown((flag, *words), ("import", "b=results.jsonl", "--model", "m", "-o", "OUT"), look)
+        **{flag: Shown((flag, *words), IMPORT, look)
            for flag, (words, look) in TOGETHER.items()
            if flag in ("--undecided", "--schema", "--gate", "--slo", "--lang", "--json", "--history")},
-        "--no-history": Shown(("--no-history",), ("import", "b=results.jsonl", "--model", "m", "-o", "OUT", "--history", "h")),
+        "--no-history": Shown(("--no-history",), (*IMPORT, "--history", "h")),
     },
     "compare": {
         "BEFORE": Shown(("begun",), ("compare",)),
@@ -198,14 +211,14 @@ OTHERS: dict[str, dict[str, Shown]] = {
         "--metric": Shown(("--metric", "e2e_ms.p95"), ("trend", "--history", "h.sqlite")),
         "--history": Shown(("--history", "h.sqlite"), ("trend", "--history", "empty.sqlite")),
         "--exit-code": Shown(("--exit-code",), ("trend", "--history", "worse.sqlite")),
-        "--output": Shown(("--output", "OUT/t.html"), ("trend", "--history", "h.sqlite"), lambda seen: set(seen.files)),
-        "--lang": Shown(("--lang", "zh"), ("trend", "--history", "h.sqlite", "-o", "OUT/t.html"), lambda seen: seen.files),
+        "--output": Shown(("--output", "OUT/t.html"), ("trend", "--history", "h.sqlite"), written_names),
+        "--lang": Shown(("--lang", "zh"), ("trend", "--history", "h.sqlite", "-o", "OUT/t.html"), written_texts),
         "--json": Shown(("--json",), ("trend", "--history", "h.sqlite")),
     },
     "init": {
-        "FOLDER": Shown(("OUT/here",), ("init",), lambda seen: bool(seen.files)),
-        "--model": Shown(("--model", "kimi-k2.5"), ("init", "OUT"), lambda seen: seen.files["config.yaml"]),
-        "--vendor": Shown(("--vendor", "moonshot"), ("init", "OUT", "--model", "kimi-k2.5"), lambda seen: seen.files["config.yaml"]),
+        "FOLDER": Shown(("OUT/here",), ("init",), written_names),
+        "--model": Shown(("--model", "kimi-k2.5"), ("init", "OUT"), written_texts),
+        "--vendor": Shown(("--vendor", "moonshot"), ("init", "OUT", "--model", "kimi-k2.5"), written_texts),
     },
     "completion": {"SHELL": Shown(("bash",), ("completion",))},
     "convert": {
@@ -251,7 +264,8 @@ OTHERS: dict[str, dict[str, Shown]] = {
 }  # fmt: skip
 CAPACITY: dict[str, tuple[str, ...]] = {
     "--test-file-path": ("no such file",), "--config-file-path": ("two.yaml",), "--env-file": ("no such file",),
-    "--model": ("other",), "--vendor": ("other",), "--vendor-path": ("no such folder",), "--limit": ("3",), "--head": (),
+    "--model": ("other",), "--vendor": ("other",), "--vendor-path": ("no such folder",), "--limit": ("3",),
+    "--head": (),
     "--seed": ("4",), "--by": ("rate",), "--arrival": ("poisson",), "--up-to": ("8",), "--step": ("0.5",),
     "--max-requests": ("900",), "--max-cost": ("3",), "--max-seconds": ("60",), "--timeout": ("33",),
     "--first-token-timeout": ("9",), "--transport": ("httpx2",), "--temperature": ("0.5",), "--max-tokens": ("77",),

@@ -29,7 +29,11 @@ _OF_SENDING = (
     "--slo", "--baseline-f1", "--output-dir", "--redact-content", "--lang", "--quiet", "--verbose", "--history",
     "--no-history", "--timeout", "--dask-scheduler", "--dask-local", "--executor", "--workers",
 )  # fmt: skip
-_NOT_PLANNED = (*_OF_SENDING, "--dry-run", "--incremental")
+_NOT_PLANNED = (
+    *_OF_SENDING, "--dry-run", "--incremental", "--vendor-concurrency", "--temperature", "--extra-body",
+    "--compare-parameters",
+    "--bfcl-version",
+)  # fmt: skip
 _NOT_SHOWN = (
     *_OF_SENDING, "--vendor-concurrency", "--retries", "--max-requests", "--max-cost", "--temperature", "--max-tokens",
     "--extra-body", "--tokenizer-model",
