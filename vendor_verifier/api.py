@@ -32,6 +32,7 @@ def verify(
     vendors: Sequence[str] = (),
     suites: Sequence[str] = ("trigger",),
     limit: int | None = None,
+    head: bool = False,
     repeat: int = 1,
     seed: int = 0,
     output_dir: Folder | None = None,
@@ -42,14 +43,16 @@ def verify(
 ) -> RunOutcome:
     """Ask every vendor of ``config`` every sample, score the answers, write the run folder.
 
-    ``samples`` None takes the shipped ones, ``output_dir`` None makes ``runs/<timestamp>``; ``history`` None adds the
+    ``samples`` None takes the shipped ones; of these ``limit`` takes a choice that keeps classes and categories, with
+    ``head`` the first so many. ``output_dir`` None makes ``runs/<timestamp>``; ``history`` None adds the
     run to no history, and one that cannot take it is a UserWarning. ``environ`` replaces the process environment as the
     source of keys. ``settings`` are further fields of :class:`vendor_verifier.pipeline.request.RunRequest`. A vendor
     that fails is in the report, not raised.
 
     Raises:
         ConfigError, DataError: the configuration or the samples, all problems at once.
-        UsageError: called inside a running event loop (a notebook), where signals cannot be handled.
+        UsageError: called inside a running event loop (a notebook) or beside the main thread, where signals cannot be
+            handled.
         StorageError: the disk refused a write; every record written before stays.
     """
     if _inside_a_loop():
@@ -60,7 +63,7 @@ def verify(
         models=tuple(models),
         vendors=tuple(vendors),
         suites=tuple(suites),
-        selection=Selection(limit=limit),
+        selection=Selection(limit=limit, head=head),
         repeat=repeat,
         seed=seed,
         output_dir=None if output_dir is None else Path(output_dir),

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from vendor_verifier.errors import DataError, Problem, UsageError
+from vendor_verifier.installing import BFCL_DATA, BFCL_SIMULATORS, install_line
 from vendor_verifier.loaders.base import LoadedSamples
 from vendor_verifier.loaders.bfcl import Lines, read_category
 from vendor_verifier.shipped import shipped
 from vendor_verifier.suites.bfcl.categories import (
     EXECUTABLE,
-    INSTALL_SIMULATORS,
     MULTI_TURN,
     RELEVANCE,
     REST,
@@ -91,7 +91,7 @@ def find_data(where: str) -> BfclData:
         if versions:
             return BfclData(folder, versions[-1], f"{_label(folder)} {versions[-1]}")
     if where == "installed":
-        raise UsageError("no installed bfcl_eval with data: pip install --no-deps bfcl-eval, or give --bfcl-data DIR")
+        raise UsageError(f"no installed bfcl_eval with data: {BFCL_DATA}, or give --bfcl-data DIR")
     raise UsageError(f"{where}: no BFCL_v3_*.json or BFCL_v4_*.json; expected those files and possible_answer/")
 
 
@@ -111,8 +111,7 @@ def local_folder(where: str) -> str:
         from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
     except ImportError:
         raise UsageError(
-            f"{where}: needs pip install 'agent-vendor-verifier[hf]'; or download it yourself and give the folder: "
-            "--bfcl-data DIR"
+            f"{where}: needs {install_line('hf')}; or download it yourself and give the folder: --bfcl-data DIR"
         ) from None
     try:
         return str(snapshot_download(name, repo_type="dataset"))
@@ -219,9 +218,7 @@ def load_services(where: str) -> Services:
     try:
         modules = {name: importlib.import_module(f"{_SERVICES}.{module}") for name, module in SERVICE_MODULES.items()}
     except ImportError as error:
-        raise UsageError(
-            f"multi-turn rows need bfcl_eval's simulated services: {INSTALL_SIMULATORS} ({error})"
-        ) from None
+        raise UsageError(f"multi-turn rows need bfcl_eval's simulated services: {BFCL_SIMULATORS} ({error})") from None
     return InstalledServices({name: getattr(module, name) for name, module in modules.items()})
 
 

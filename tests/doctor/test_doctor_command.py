@@ -255,7 +255,7 @@ def test_the_sdks_are_asked_for_only_with_the_flag(
     monkeypatch.setattr(sdk_calls.importlib, "import_module", missing)
     path = configure(tmp_path, good="sim://faithful")
     assert doctor_command(config_file_path=path) == 0
-    with pytest.raises(sdk_calls.UsageError, match="pip install openai anthropic"):
+    with pytest.raises(sdk_calls.UsageError, match=r"pip install '\.\[sdk\]' in a checkout"):
         doctor_command(config_file_path=path, sdk=True)
 
 

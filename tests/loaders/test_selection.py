@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.loaders.selection import select
+from vendor_verifier.loaders.strata import expects_call
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
 
@@ -50,8 +51,8 @@ SET = (
         ({"tags": ["exchange rate"]}, "a"),
         ({"tags": ["nested"]}, "b"),
         ({"tags": ["exchange", "nested"]}, ""),
-        ({"category": ["maps"], "difficulty": ["hard", "medium"], "limit": 1}, "d"),
-        ({"limit": 2}, "ab"),
+        ({"category": ["maps"], "difficulty": ["hard", "medium"], "limit": 1, "head": True}, "d"),
+        ({"limit": 2, "head": True}, "ab"),
         ({"limit": 0}, ""),
         ({"limit": 99, "stratify_by": "category"}, "abcdef"),
     ],
@@ -69,12 +70,61 @@ def test_strata_share_a_limit_by_largest_remainders() -> None:
     assert [int(one.id) for one in chosen] == sorted(int(one.id) for one in chosen)
 
 
-def test_the_draw_depends_on_the_seed_and_on_nothing_else() -> None:
-    """The same seed draws the same samples from a reordered set, another seed draws others."""
+def test_which_samples_are_taken_depends_on_what_they_ask_alone() -> None:
+    """A reordered set gives the same choice, by strata and without; there is no seed that could change it."""
     rows = [sample(f"s{at}", category="ab"[at % 2]) for at in range(40)]
-    first = set(ids(select(rows, stratify_by="category", limit=10, seed=1)))
-    assert first == set(ids(select(rows[::-1], stratify_by="category", limit=10, seed=1)))
-    assert first != set(ids(select(rows, stratify_by="category", limit=10, seed=2)))
+    for options in ({}, {"stratify_by": "category"}):
+        chosen = set(ids(select(rows, limit=10, **options)))
+        assert chosen == set(ids(select(rows[::-1], limit=10, **options)))
+        assert chosen != set(ids(rows[:10]))
+
+
+def test_a_limit_keeps_both_classes_and_the_categories_of_a_sorted_file() -> None:
+    """Of 90 calls in three categories and 10 rows without, all in file order, 20 hold each in its share."""
+    rows = [_classed(at, True, "abc"[at // 30]) for at in range(90)] + [
+        _classed(at, False, "d") for at in range(90, 100)
+    ]
+    chosen = select(rows, limit=20)
+    assert Counter(one.tags["category"] for one in chosen) == {"a": 6, "b": 6, "c": 6, "d": 2}
+    assert [expects_call(one) for one in select(rows, limit=20, head=True)] == [True] * 20
+    assert {expects_call(one) for one in select(rows, limit=2)} == {True, False}
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([True, False, None]), st.sampled_from("abc")), max_size=40), st.integers(0, 45)
+)
+def test_a_larger_limit_only_adds_samples(kinds: list[tuple[bool | None, str]], limit: int) -> None:
+    """The choice of N is part of the choice of N + 1, in the file's order, and holds every class if N allows it."""
+    rows = [_classed(at, kind, category) for at, (kind, category) in enumerate(kinds)]
+    chosen, more = ids(select(rows, limit=limit)), ids(select(rows, limit=limit + 1))
+    assert len(chosen) == min(limit, len(rows))
+    assert set(chosen) <= set(more)
+    assert [one for one in ids(rows) if one in chosen] == chosen
+    there = {kind for kind, _ in kinds}
+    if limit >= len(there):
+        assert {expects_call(one) for one in select(rows, limit=limit)} == there
+
+
+@pytest.mark.parametrize(
+    ("expected", "wanted"),
+    [
+        ({"expected_tool_call": True}, True),
+        ({"expected_tool_call": False}, False),
+        ({"calls": [{"name": "f"}]}, True),
+        ({"calls": []}, False),
+        ({"category": "live_irrelevance", "answer": [{}]}, False),
+        ({"category": "simple_python", "answer": [{"f": {}}]}, True),
+        ({}, None),
+    ],
+)
+def test_whether_a_call_is_expected_is_read_from_any_answer_key(expected: dict[str, Any], wanted: bool | None) -> None:
+    """A stated class, expected calls and the leaderboard's irrelevant rows; a row without an answer key is unknown."""
+    assert expects_call(Sample("s", Turn(()), expected)) is wanted
+
+
+def _classed(at: int, calls: bool | None, category: str) -> Sample:
+    expected = {} if calls is None else {"expected_tool_call": calls}
+    return Sample(f"s{at:03}-1", Turn(()), expected, {"category": category})
 
 
 def test_what_cannot_be_meant_is_refused() -> None:
@@ -85,11 +135,11 @@ def test_what_cannot_be_meant_is_refused() -> None:
         select(SET, limit=-1)
 
 
-@given(st.lists(st.sampled_from("abcd"), max_size=40), st.integers(0, 50), st.integers())
-def test_a_stratified_choice_is_proportional(categories: list[str], limit: int, seed: int) -> None:
+@given(st.lists(st.sampled_from("abcd"), max_size=40), st.integers(0, 50))
+def test_a_stratified_choice_is_proportional(categories: list[str], limit: int) -> None:
     """As many as asked for, each stratum within one of its share, all from the set, none twice."""
     rows = [sample(f"s{at}", category=name) for at, name in enumerate(categories)]
-    chosen = select(rows, stratify_by="category", limit=limit, seed=seed)
+    chosen = select(rows, stratify_by="category", limit=limit)
     assert len(chosen) == min(limit, len(rows)) == len({one.id for one in chosen})
     for name, size in Counter(categories).items():
         share = size * min(limit, len(rows)) / len(rows)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,10 +51,9 @@ class Bench:
 
     def run(self, *arguments: str | Path, output: str = "run") -> tuple[int, dict[str, Any]]:
         """Run the main job over this folder's config; exit code and scores."""
-        paths: Sequence[str | Path] = (
-            "--config-file-path", self.folder / "config.yaml", "--test-file-path", self.folder / "samples.jsonl",
-            "-o", self.folder / output, "--quiet",
-        )  # fmt: skip
+        paths: list[str | Path] = ["--config-file-path", self.folder / "config.yaml", "-o", self.folder / output, "-q"]
+        if (self.folder / "samples.jsonl").exists():
+            paths += ["--test-file-path", self.folder / "samples.jsonl"]
         code, _, err = self(*paths, *arguments)
         scores = self.folder / output / "scores.json"
         assert scores.exists(), err

@@ -167,7 +167,7 @@ def test_an_address_on_the_hub_needs_an_extra_or_a_folder(run: Any, monkeypatch:
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     code, err = run("--bfcl-data", "hf://datasets/mine/rows")
     assert code == 2
-    assert "agent-vendor-verifier[hf]" in err
+    assert "pip install '.[hf]' in a checkout" in err
     assert "--bfcl-data DIR" in err
 
 

@@ -223,7 +223,8 @@ def test_mistakes_are_told_before_anything_is_sent(
     (place.folder / "taken").mkdir()
     (place.folder / "taken" / "capacity.json").write_text("{}")
     config = place.config("faithful")
-    assert run_app(["capacity", "--config-file-path", str(config), "-n", str(SAMPLES), *arguments]) == 2
+    sending = [] if "--from" in arguments else ["--config-file-path", str(config), "-n", str(SAMPLES)]
+    assert run_app(["capacity", *sending, *arguments]) == 2
     said = capsys.readouterr()
     assert words in " ".join((said.out + said.err).split())
     assert not (place.folder / "runs").exists()

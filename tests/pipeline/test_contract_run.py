@@ -27,7 +27,6 @@ def configure(bench: Any, **entries: tuple[str, str]) -> None:
         for label, (persona, w) in entries.items()
     ]
     (bench.folder / "config.yaml").write_text(json.dumps({"simulated-model": {"vendors": vendors}}), encoding="utf-8")
-    bench.samples(2)
 
 
 def checks_of(scores: dict[str, Any], label: str) -> dict[str, str]:
@@ -70,6 +69,7 @@ def test_a_vendor_that_is_down_keeps_nothing(bench: Any) -> None:
 def test_the_contract_changes_no_other_figure_and_wastes_no_retry(bench: Any) -> None:
     """The trigger suite counts the same with and without it, and a refusal is asked once."""
     configure(bench, chat=("faithful", "openai"))
+    bench.samples(2)
     _, alone = bench.run(output="alone")
     _, both = bench.run("--suite", "trigger", "--suite", "contract")
     for key in ("success_rate", "schema_accuracy", "avg_tokens", "counts", "failures", "decisions"):

@@ -37,7 +37,8 @@ some-model:
 
 def _forecast(bench: Any, assumed: Assumptions = Assumptions(), **changes: Any) -> Forecast:  # noqa: B008 frozen
     (bench.folder / "config.yaml").write_text(CONFIG)
-    request = RunRequest(config_file=Path("config.yaml"), test_file=bench.samples(10), **changes)
+    changes = {"test_file": bench.samples(10), **changes}
+    request = RunRequest(config_file=Path("config.yaml"), **changes)
     return forecast(prepare(request, {}, require_keys=False), assumed, NOW)
 
 
@@ -107,9 +108,9 @@ def test_one_vendor_at_a_time_takes_the_sum_and_all_at_once_the_longest(bench: A
 
 def test_conversations_are_counted_turn_by_turn(bench: Any) -> None:
     """An evaluation that asks more than once per sample makes more requests than records."""
-    found = _forecast(bench, suites=("contract",)).entries[0]
+    found = _forecast(bench, suites=("contract",), test_file=None).entries[0]
     assert found.requests >= found.records > 0
-    assert _forecast(bench, suites=("contract",)).detectable_drop is None
+    assert _forecast(bench, suites=("contract",), test_file=None).detectable_drop is None
 
 
 def test_what_the_run_can_show_is_the_page_s_example(bench: Any) -> None:

@@ -76,7 +76,7 @@ def library(monkeypatch: pytest.MonkeyPatch) -> Library:
 def test_missing_extra_is_a_usage_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the extra the message says what to install."""
     monkeypatch.setitem(sys.modules, "transformers", None)
-    with pytest.raises(UsageError, match=r"agent-vendor-verifier\[tokenizer\]"):
+    with pytest.raises(UsageError, match=r"pip install '\.\[tokenizer\]' in a checkout"):
         load_renderer("some/model")
 
 

@@ -276,7 +276,7 @@ def test_a_missing_sdk_is_told_with_the_command_that_mends_it(monkeypatch: pytes
         raise ModuleNotFoundError(name=name)
 
     monkeypatch.setattr(sdk_calls.importlib, "import_module", missing)
-    with pytest.raises(UsageError, match="pip install openai anthropic"):
+    with pytest.raises(UsageError, match=r"pip install '\.\[sdk\]' in a checkout"):
         require_sdks(["anthropic"])
 
 

@@ -20,16 +20,8 @@ def bfcl_command(
 ) -> int:
     """Run a BFCL evaluation job: its tasks, each with its own data, on every configured vendor."""
     from vendor_verifier.cli.main_job import run_main_job
-    from vendor_verifier.pipeline.bfcl_data import read_job_file
 
-    asked = read_job_file(job)
     words = [f"bfcl.job={job}"]
     words += ["bfcl.infer_tools=true"] if infer_tools else []
     words += [f"bfcl.tools={tools}"] if tools is not None else []
-    # What the command line says counts more than the job.
-    pace = options.request_concurrency
-    if asked.parallelism is not None and pace == _NO_OPTIONS.request_concurrency:
-        pace = asked.parallelism
-    return run_main_job(
-        replace(options, suite=("bfcl",), suite_option=(*options.suite_option, *words), request_concurrency=pace)
-    )
+    return run_main_job(replace(options, suite=("bfcl",), suite_option=(*options.suite_option, *words)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import gc
 import sys
 import traceback
@@ -12,7 +13,8 @@ from vendor_verifier import __version__
 from vendor_verifier.cli import exit_codes
 from vendor_verifier.cli.console import say
 from vendor_verifier.cli.examples import EXAMPLES
-from vendor_verifier.errors import VerifierError
+from vendor_verifier.cli.idle_flags import refuse_idle_flags
+from vendor_verifier.errors import UsageError, VerifierError
 
 if TYPE_CHECKING:
     from cyclopts import App
@@ -62,6 +64,7 @@ def build_app() -> App:
         help_format="plaintext",
         help_formatter="plain",
         result_action="return_value",
+        config=(refuse_idle_flags,),
     )
     app.default(run_command)
     for name, (target, words) in _COMMANDS.items():
@@ -95,6 +98,7 @@ def run_app(arguments: Sequence[str]) -> int:
     from cyclopts import CycloptsError
 
     try:
+        _refuse_unknown_command(arguments)
         result: Any = build_app()(arguments, exit_on_error=False, print_error=True)
     except CycloptsError:
         return exit_codes.EXIT_USAGE
@@ -108,6 +112,15 @@ def run_app(arguments: Sequence[str]) -> int:
         sys.stderr.close()
         return exit_codes.EXIT_OK
     return int(result or 0)
+
+
+def _refuse_unknown_command(arguments: Sequence[str]) -> None:
+    """The default command takes no words of its own, so a first word that names no command is a misspelt one."""
+    word = arguments[0] if arguments else "-"
+    if not word.startswith("-") and word not in COMMAND_NAMES:
+        near = difflib.get_close_matches(word[:40].casefold(), COMMAND_NAMES, 1, 0.5)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(COMMAND_NAMES)}"
+        raise UsageError(f"{word[:40]}: no such command; {hint}")
 
 
 if __name__ == "__main__":

@@ -71,7 +71,10 @@ class RunOptions:
     bfcl_category: Annotated[tuple[str, ...], many("Category or group (repeatable). [default: ast]", WHAT)] = ()
     bfcl_version: Annotated[Literal["v3", "v4"] | None, option("Of its Overall Acc. [default: v3]", WHAT)] = None
     dataset_format: Annotated[str | None, option("Row format. [default: by the first row]", WHAT)] = None
-    limit: Annotated[int | None, option("Only the first N samples.", WHAT, "--limit", "-n", check=_AT_LEAST_1)] = None
+    limit: Annotated[int | None, option("Only N samples, of all kinds.", WHAT, "--limit", "-n", check=_AT_LEAST_1)] = (
+        None
+    )
+    head: Annotated[bool, flag("With --limit: the first N.", WHAT)] = False
     limit_per_category: Annotated[int | None, option("bfcl: only N rows of each.", WHAT, check=_AT_LEAST_1)] = None
     sample_ids: Annotated[str | None, option("Only these ids, with commas.", WHAT)] = None
     filter_difficulty: Annotated[tuple[str, ...], many("Only this difficulty (repeatable).", WHAT)] = ()
@@ -104,8 +107,10 @@ class RunOptions:
     warmup: Annotated[int, option("First N requests per vendor, not counted.", PACE, check=_AT_LEAST_0)] = 0
     cooldown: Annotated[int, option("Up to N more after the last that counts.", PACE, check=_AT_LEAST_0)] = 0
     duration: Annotated[float | None, option("Ask again and again for so many seconds.", PACE, check=_POSITIVE)] = None
-    retries: Annotated[int, option("Further attempts after a failure.", PACE, check=_AT_LEAST_0)] = 3
-    timeout: Annotated[float, option("Seconds, a whole attempt.", PACE, check=_POSITIVE)] = 600
+    retries: Annotated[
+        int | None, option("Further attempts after a failure. [default: 3]", PACE, check=_AT_LEAST_0)
+    ] = None
+    timeout: Annotated[float | None, option("Seconds, a whole attempt. [default: 600]", PACE, check=_POSITIVE)] = None
     connect_timeout: Annotated[float, option("Seconds to connect.", PACE, check=_POSITIVE)] = 10
     first_token_timeout: Annotated[float, option("Seconds to the first token.", PACE, check=_POSITIVE)] = 120
     idle_timeout: Annotated[float, option("Seconds without data in an answer.", PACE, check=_POSITIVE)] = 60
@@ -180,8 +185,14 @@ class RunOptions:
                 cooldown=self.cooldown,
                 duration_s=self.duration,
             ),
-            retry=RetryRules(retries=self.retries),
-            limits=Limits(self.timeout, self.connect_timeout, self.first_token_timeout, self.idle_timeout),
+            retry=RetryRules() if self.retries is None else RetryRules(retries=self.retries),
+            limits=Limits(
+                Limits().total_s if self.timeout is None else self.timeout,
+                self.connect_timeout,
+                self.first_token_timeout,
+                self.idle_timeout,
+            ),
+            stated=frozenset(name for name in ("timeout", "retries") if getattr(self, name) is not None),
             suites=self.suite or (("bfcl",) if self._asks_bfcl() else ("trigger",)),
             suite_options=self.suite_option,
             shared_options=self._shared_options(),
@@ -238,6 +249,7 @@ class RunOptions:
             tags=self.filter_tags,
             stratify_by=self.stratify_by,
             limit=self.limit,
+            head=self.head,
         )
 
     def _overrides(self) -> Mapping[str, Any]:

@@ -26,8 +26,9 @@ def run_command(options: RunOptions = _NO_OPTIONS) -> int:
 def demo_command(
     *,
     limit: Annotated[
-        int | None, option("Only the first N samples.", OUTPUT, "--limit", "-n", check=Number(gte=1))
+        int | None, option("Only N samples, of all kinds.", OUTPUT, "--limit", "-n", check=Number(gte=1))
     ] = None,
+    head: Annotated[bool, flag("With --limit: the first N.", OUTPUT)] = False,
     suite: Annotated[tuple[str, ...], many("Evaluation (repeatable). [default: trigger]", OUTPUT)] = (),
     suite_option: Annotated[tuple[str, ...], many("suite.key=value (repeatable).", OUTPUT)] = (),
     seed: Annotated[int, option("Another seed, other answers.", OUTPUT)] = 0,
@@ -45,6 +46,7 @@ def demo_command(
         suite=suite,
         suite_option=suite_option,
         limit=limit,
+        head=head,
         seed=seed,
         request_concurrency=8,
         output_dir=output_dir,

@@ -12,8 +12,8 @@ from vendor_verifier.config.conditions import StatedGate, all_gates, conditions,
 from vendor_verifier.config.drafts import OWN_BODY_KEYS, Draft, read_drafts
 from vendor_verifier.config.entries import build_entries
 from vendor_verifier.config.env_file import read_limited, read_variables
-from vendor_verifier.config.findings import Findings, listed, nearest
-from vendor_verifier.config.nodes import Table, plain
+from vendor_verifier.config.findings import Findings, key_text, listed, nearest
+from vendor_verifier.config.nodes import Table, find, line_of, plain
 from vendor_verifier.config.secret_text import has_known_form, shown
 from vendor_verifier.config.shape import RESERVED, Settings, check_overrides, check_shape, describe_node
 from vendor_verifier.config.yaml_source import SourceError, parse
@@ -45,6 +45,7 @@ class Configuration:
     warnings: tuple[str, ...] = ()
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
     tokenizers: Mapping[str, str] = field(default_factory=dict)
+    suite_lines: Mapping[str, int] = field(default_factory=dict)
 
 
 def load_config(
@@ -86,7 +87,7 @@ def load_config(
     asked = {entry.model for entry in entries}
     return Configuration(
         entries, written or {}, suites, gates, slos, tuple(findings.warnings), keyed.secrets,
-        {model: name for model, name in tokenizers.items() if model in asked},
+        {model: name for model, name in tokenizers.items() if model in asked}, _suite_lines(root),
     )  # fmt: skip
 
 
@@ -128,6 +129,14 @@ def _suites(root: Table, findings: Findings) -> Mapping[str, Any]:
         return {}
     settings: dict[str, Any] = plain(node)
     return settings
+
+
+def _suite_lines(root: Table) -> dict[str, int]:
+    """Where each suite and each of its options stands, by the name a message gives it."""
+    suites = root.items.get("suites")
+    paths = [("suites", name) for name in (suites.items if isinstance(suites, Table) else ())]
+    options = [(*path, key) for path in paths if isinstance(node := find(root, path), Table) for key in node.items]
+    return {key_text(path): line_of(root, path) for path in (*paths, *options)}
 
 
 def _override_problems(overrides: Mapping[str, Any]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Options of evaluations, from ``suites:`` in the config and ``--suite-option``, held against what each suite takes."""
+"""Options of evaluations, held against what each of them takes; whose word counts is decided elsewhere."""
 
 from __future__ import annotations
 
@@ -24,43 +24,12 @@ class TaskOptions:
     filter_tags: tuple[str, ...] = ()
     stratify_by: str | None = None
     sample_size: int | None = None
+    head: bool = False
     timeout_seconds: float | None = None
 
 
 _TASK_OPTIONS = tuple(item.name for item in fields(TaskOptions))
 _SEVERAL = ("sample_ids", "filter_difficulty", "filter_category", "filter_tags")
-
-
-def suite_options(config: Mapping[str, Any], words: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Options by suite: those of the config, overridden by ``name.key=value`` from the command line.
-
-    Raises:
-        ProblemsError: a word of another form, or a suite nobody knows.
-    """
-    known = [kind.name for kind in SUITES]
-    found: dict[str, dict[str, Any]] = {}
-    problems: list[Problem] = []
-    for name, options in config.items():
-        if not isinstance(options, Mapping):
-            problems.append(
-                Problem(f"read {options!r}; expected options, such as `threshold: 0.5`", key=f"suites.{name}")
-            )
-        else:
-            found[name] = dict(options)
-    for word in words:
-        target, equals, value = word.partition("=")
-        name, dot, key = target.partition(".")
-        if not (equals and dot and name and key):
-            problems.append(Problem(f"read {word!r}; expected suite.key=value", key="--suite-option"))
-        else:
-            found.setdefault(name, {})[key] = value
-    for name in found:
-        if name not in known:
-            hint = nearest(name, known) or f"; known are {listed(known)}"
-            problems.append(Problem(f"unknown suite {name!r}{hint}", key="suites"))
-    if problems:
-        raise ProblemsError(problems)
-    return found
 
 
 def known_suite(name: str) -> SuiteKind:
@@ -83,13 +52,12 @@ def split_options(kind: SuiteKind, options: Mapping[str, Any]) -> tuple[TaskOpti
     Raises:
         ProblemsError: options that nobody takes or that cannot be read, all of them.
     """
-    own = set(_own_options(kind))
-    general = {key: _one_or_many(key, value) for key, value in options.items() if key in _TASK_OPTIONS}
+    own, every = set(_own_options(kind)), _task_options(kind)
+    general = {key: _one_or_many(key, value) for key, value in options.items() if key in every}
     special = {key: value for key, value in options.items() if key in own}
     problems = [
         Problem(
-            f"unknown option{nearest(key, [*own, *_TASK_OPTIONS])}; "
-            f"{kind.name} takes {listed(sorted(own | set(_TASK_OPTIONS)))}",
+            f"unknown option{nearest(key, [*own, *every])}; {kind.name} takes {listed(sorted(own | set(every)))}",
             key=f"suites.{kind.name}.{key}",
         )
         for key in options
@@ -110,10 +78,9 @@ def split_options(kind: SuiteKind, options: Mapping[str, Any]) -> tuple[TaskOpti
     return task, special
 
 
-def shared_options(kind: SuiteKind, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the options meant for every suite that this one takes."""
-    own = _own_options(kind)
-    return {key: value for key, value in options.items() if key in own}
+def takes(kind: SuiteKind, option: str) -> bool:
+    """Whether an option means something to the suite."""
+    return option in _own_options(kind) or option in _task_options(kind)
 
 
 def build_suite(kind: SuiteKind, options: Mapping[str, Any]) -> Suite:
@@ -173,6 +140,12 @@ def _out_of_bounds(kind: SuiteKind, task: TaskOptions, given: Mapping[str, Any])
     # Not "<=": a number that is none is not above 0 either.
     if task.timeout_seconds is not None and not task.timeout_seconds > 0:
         yield _misfit(kind, ("timeout_seconds",), given["timeout_seconds"], "input should be greater than 0")
+
+
+def _task_options(kind: SuiteKind) -> tuple[str, ...]:
+    """Those of every evaluation, without the row format where rows tell it themselves or there is no file."""
+    reads_rows = isinstance(kind.samples, str) and ":" not in kind.samples
+    return _TASK_OPTIONS if reads_rows else tuple(name for name in _TASK_OPTIONS if name != "dataset_format")
 
 
 def _option_class(kind: SuiteKind) -> Any:

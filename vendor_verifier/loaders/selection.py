@@ -1,18 +1,18 @@
 """Which samples of a data set are asked: filters, a limit, strata; pure, and the same for every suite.
 
-The draw within a stratum orders samples by a digest of seed and id. So it needs no random generator, is the same on
-every machine, and a row added to the file moves no other sample in the order.
+Which samples of a stratum are taken is decided by digests of their ids (:mod:`vendor_verifier.loaders.strata`), so a
+row added to the file moves no other sample in the order of its stratum.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from vendor_verifier.errors import UsageError
+from vendor_verifier.loaders.strata import balanced, lot
 from vendor_verifier.suites.task_filters import CALL_TYPES
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.samples import ChosenSamples, Samples, listed
@@ -27,7 +27,7 @@ def select(
     tags: Sequence[str] = (),
     stratify_by: str | None = None,
     limit: int | None = None,
-    seed: int = 0,
+    head: bool = False,
 ) -> Sequence[Sample]:
     """The samples that every filter lets through, in their order, without a copy of any.
 
@@ -39,9 +39,9 @@ def select(
             easy means single, medium and hard mean multi.
         category: any of these is contained in the tag ``category``.
         tags: each of these is contained in the tools or tags as JSON text.
-        stratify_by: a tag whose values share ``limit`` in proportion to their numbers (largest remainders); which
-            samples of a value are taken is drawn with ``seed``.
-        limit: at most so many; without ``stratify_by`` the first.
+        stratify_by: a tag whose values share ``limit`` in proportion to their numbers (largest remainders).
+        limit: at most so many; without ``stratify_by`` a choice that keeps classes and categories.
+        head: the first ``limit`` instead.
 
     Raises:
         UsageError: a negative limit, or no sample has the tag to stratify by.
@@ -68,7 +68,44 @@ def select(
         raise UsageError(f"no sample has the tag {stratify_by!r} to stratify by; {_known_tags(kept)}")
     if limit is None or len(kept) <= limit:
         return kept
-    return _at(kept, range(limit) if stratify_by is None else _stratified(kept, stratify_by, limit, seed))
+    if stratify_by is not None:
+        return _at(kept, _stratified(kept, stratify_by, limit))
+    return _at(kept, range(limit) if head else balanced(kept, limit))
+
+
+def unmatched(samples: Iterable[Sample], option: str, words: Sequence[str]) -> list[str]:
+    """Those of the words of a filter (``ids``, ``difficulty``, ``category`` or ``tags``) that fit no sample."""
+    left = list(dict.fromkeys(words))
+    for sample in samples:
+        if not left:
+            break
+        left = [word for word in left if not _fits(sample, option, word)]
+    return left
+
+
+def words_there_are(samples: Iterable[Sample], option: str) -> list[str]:
+    """What a filter could have asked for, sorted."""
+    found: set[str] = set()
+    for sample in samples:
+        if option == "ids":
+            found.add(_tag(sample, "id") or sample.id)
+        elif option == "difficulty":
+            found |= {_tag(sample, "difficulty"), _tag(sample, "call_type")}
+        elif option == "category":
+            found.add(_tag(sample, "category"))
+        else:
+            found |= {_tag(sample, key) for key in sample.tags if key not in ("id", "source")}
+    return sorted(found - {""})
+
+
+def _fits(sample: Sample, option: str, word: str) -> bool:
+    if option == "ids":
+        return word in (sample.id, _tag(sample, "id"))
+    if option == "difficulty":
+        return _has_level(sample, {word.casefold()})
+    if option == "category":
+        return word.casefold() in _tag(sample, "category").casefold()
+    return _mentions(sample, [word.casefold()])
 
 
 def _at(samples: Sequence[Sample], places: Sequence[int]) -> Samples:
@@ -104,11 +141,11 @@ def _known_tags(samples: Sequence[Sample]) -> str:
     return f"there are {', '.join(known)}" if known else "there are no tags at all"
 
 
-def _stratified(samples: Sequence[Sample], key: str, limit: int, seed: int) -> Sequence[int]:
+def _stratified(samples: Sequence[Sample], key: str, limit: int) -> Sequence[int]:
     """Places, ascending."""
     strata: dict[str, list[tuple[bytes, int]]] = {}
     for place, sample in enumerate(samples):
-        strata.setdefault(_tag(sample, key), []).append((_lot(sample.id, seed), place))
+        strata.setdefault(_tag(sample, key), []).append((lot(sample.id), place))
     shares = _shares([len(lots) for lots in strata.values()], limit)
     drawn = (sorted(lots)[:share] for lots, share in zip(strata.values(), shares, strict=True))
     return array("Q", sorted(place for lots in drawn for _, place in lots))
@@ -123,7 +160,3 @@ def _shares(sizes: Sequence[int], limit: int) -> list[int]:
     for at in order[: limit - sum(shares)]:
         shares[at] += 1
     return shares
-
-
-def _lot(sample_id: str, seed: int) -> bytes:
-    return hashlib.sha256(f"{seed}\n{sample_id}".encode()).digest()

@@ -30,6 +30,7 @@ from vendor_verifier.pipeline.simulation import with_simulated_vendors
 from vendor_verifier.run.descriptors import ensure_descriptors
 from vendor_verifier.run.guarded_spending import GuardedSpending
 from vendor_verifier.run.journal import Journal
+from vendor_verifier.run.signal_check import ensure_signals
 from vendor_verifier.scrub import Scrubber
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.capacity import (
@@ -90,14 +91,16 @@ def measure_capacity(
     ``on_point`` is told of every level when it is judged, ``on_record`` of every counted answer as it comes.
 
     Raises:
-        UsageError: what contradicts itself, a limit that cannot be meant, a budget that does not even cover the
-            unloaded level, or more requests in flight than this machine has open files for.
+        UsageError: signals cannot be handled here, what contradicts itself, a limit that cannot be meant, a budget
+            that does not even cover the unloaded level, or more requests in flight than this machine has open
+            files for.
         RunFolderError: the folder holds something already.
         StorageError: the disk refused a write; every record written before stays.
     """
     problems = list(_contradictions(request))
     if problems:
         raise ProblemsError(problems)
+    ensure_signals()
     thresholds = read_limits(request.limits, request.kind)
     if request.kind == "concurrency":
         ensure_descriptors(int(request.highest))

@@ -1,18 +1,19 @@
-"""The samples of an evaluation: which file they come from, how it is read, and which of them take part."""
+"""The samples of an evaluation: which file they come from and how it is read; which take part is chosen elsewhere."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from vendor_verifier.config.suite_options import TaskOptions
-from vendor_verifier.errors import DataError, Problem, ProblemsError
-from vendor_verifier.loaders.selection import select
+from vendor_verifier.errors import Problem, ProblemsError
+from vendor_verifier.loaders.strata import expects_call
 from vendor_verifier.pipeline.converting import load_dataset
-from vendor_verifier.pipeline.request import RunRequest, Selection
+from vendor_verifier.pipeline.request import RunRequest
 from vendor_verifier.sample_files import file_digest
 from vendor_verifier.shelf import Shelf
 from vendor_verifier.shipped import shipped
@@ -25,7 +26,9 @@ from vendor_verifier.values.sample import Sample
 class Dataset:
     """A sample file as read: its name (no path), digest, samples, and what is wrong with it.
 
-    ``not_run`` are, by task of a job, categories that were asked for and cannot run, each with the reason.
+    ``classes`` tells whether calls are expected of its samples (:func:`vendor_verifier.loaders.strata.expects_call`).
+    ``job`` is what a job file calls itself, ``not_run`` are, by task of it, categories that were asked for and cannot
+    run, each with the reason.
     """
 
     name: str
@@ -34,65 +37,43 @@ class Dataset:
     skipped: tuple[str, ...]
     defects: tuple[str, ...]
     not_run: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    classes: frozenset[bool | None] = frozenset()
+    job: Mapping[str, Any] = field(default_factory=dict)
 
 
 def suite_dataset(kind: SuiteKind, options: TaskOptions, request: RunRequest) -> Dataset:
-    """The file of the suite's options; else the user's, for a single suite or the trigger suite; else the shipped."""
+    """The file of the suite's options, else the shipped one."""
     if callable(kind.dataset):
         return _built_in(kind.name, kind.dataset(), options)
     assert kind.dataset is not None
-    path = shipped(kind.dataset)
-    if options.test_file_path is not None:
-        path = Path(options.test_file_path)
-    elif request.test_file is not None and (len(set(request.suites)) == 1 or kind.main is None):
-        path = request.test_file
-    form = options.dataset_format or request.dataset_format
+    path = shipped(kind.dataset) if options.test_file_path is None else Path(options.test_file_path)
     shelf, defects, checkers = Shelf(), list[str](), KeptCheckers()
+    classes: set[bool | None] = set()
 
     def keep(sample: Sample) -> None:
         shelf.append(sample)
+        classes.add(expects_call(sample))
         defects.extend(_defects(sample, checkers))
 
-    loaded = load_dataset(path, format=form, skip_bad=request.skip_bad_samples, keep=keep)
+    loaded = load_dataset(path, format=options.dataset_format, skip_bad=request.skip_bad_samples, keep=keep)
     return Dataset(
         name=path.name,
         sha256=file_digest(path),
         samples=shelf,
         skipped=tuple(str(replace(problem, file=Path(path.name))) for problem in loaded.skipped),
         defects=(*loaded.defects, *defects),
+        classes=frozenset(classes),
     )
 
 
 def _built_in(suite: str, samples: tuple[Sample, ...], options: TaskOptions) -> Dataset:
-    """Samples that no file replaces; a file given for the whole run is meant for the other suites."""
+    """Samples that no file replaces."""
     if options.test_file_path is not None:
         words = f"read {options.test_file_path!r}; the questions of {suite} are built in and take no file"
         raise ProblemsError([Problem(words, key=f"suites.{suite}.test_file_path")])
     said = [[sample.id, list(sample.turn.messages), dict(sample.turn.parameters)] for sample in samples]
     digest = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
     return Dataset(f"{suite} (built in)", digest, samples, (), ())
-
-
-def chosen_samples(dataset: Dataset, options: TaskOptions, request: RunRequest) -> Sequence[Sample]:
-    """The samples that the suite's own options and then the run's let through.
-
-    Raises:
-        DataError: none is left.
-    """
-    own = Selection(
-        ids=options.sample_ids,
-        difficulty=options.filter_difficulty,
-        category=options.filter_category,
-        tags=options.filter_tags,
-        stratify_by=options.stratify_by,
-        limit=options.sample_size,
-    )
-    samples: Sequence[Sample] = dataset.samples
-    for selection in (own, request.selection):
-        samples = select(samples, **asdict(selection), seed=request.seed)
-    if not samples:
-        raise DataError([Problem("holds no sample that the filters let through", Path(dataset.name))])
-    return samples
 
 
 def sample_defects(samples: Iterable[Sample]) -> list[str]:

@@ -13,6 +13,7 @@ from vendor_verifier.compare.panel import Panel
 from vendor_verifier.compare.thresholds import PRESETS, parse_slo, parse_threshold
 from vendor_verifier.compare.trials import Trials
 from vendor_verifier.config.conditions import StatedGate
+from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
 from vendor_verifier.pipeline.request import ScoreRequest
 from vendor_verifier.values.judgement import Estimate, GateVerdict, Threshold
@@ -64,6 +65,19 @@ def check_conditions(
     _, bad_gates = _read_gates(_places(gates, typed.gates, "--gate"), suites)
     _, bad_slos = _read_slos(_places(slos, typed.slos, "--slo"))
     _all_or_none((), [*bad_gates, *bad_slos])
+
+
+def check_rank_metrics(metrics: Sequence[str], suites: Collection[str]) -> None:
+    """A score can only join the ranking if its evaluation takes part and has one.
+
+    Raises:
+        ProblemsError: with those that can.
+    """
+    able = [name for name in suites if known_suite(name).main is not None]
+    for metric in metrics:
+        if metric not in able:
+            which = f"of this run's evaluations {', '.join(able)} can" if able else "no evaluation of this run has one"
+            raise ProblemsError([Problem(f"{metric!r} is no score that can rank; {which}", key="--rank-metric")])
 
 
 def read_slos(texts: Sequence[str]) -> tuple[Threshold, ...]:

@@ -51,12 +51,13 @@ def import_run(
     if folder.manifest_file.exists():
         raise RunFolderError(f"{folder.path} already holds a run; choose another --output-dir")
     run = f"import-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
+    samples = load_dataset(test_file) if test_file else None
     imported = import_results(
         {label: open_lines(path) for label, path in files.items()},
         model=model,
         baseline=baseline,
         run=run,
-        samples=load_dataset(test_file) if test_file else None,
+        samples=samples,
         paths=files,
         skip_bad=skip_bad,
     )

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from vendor_verifier.config.suite_options import build_suite, known_suite
+from vendor_verifier.installing import BFCL_FUNCTIONS, BFCL_SIMULATORS
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import BFCL
 from vendor_verifier.suites.base import Suite
@@ -49,12 +50,12 @@ def unjudged_reasons(suite: Suite, samples: Sequence[Sample]) -> list[str]:
     """Why some of the samples cannot be judged here, a sentence each."""
     if suite.name != BFCL:
         return []
-    from vendor_verifier.suites.bfcl.categories import EXECUTABLE, INSTALL_FUNCTIONS, INSTALL_SIMULATORS, MULTI_TURN
+    from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN
 
     suite = cast("BfclSuite", suite)
     kinds = (
-        ("multi-turn", MULTI_TURN, suite.services, INSTALL_SIMULATORS),
-        ("executable", EXECUTABLE, suite.functions, INSTALL_FUNCTIONS),
+        ("multi-turn", MULTI_TURN, suite.services, BFCL_SIMULATORS),
+        ("executable", EXECUTABLE, suite.functions, BFCL_FUNCTIONS),
     )
     return [
         f"{suite.name}: {rows} {word} rows cannot be judged on this machine: {mending}"

@@ -107,6 +107,7 @@ def task_entry(task: Task, dataset: Dataset) -> dict[str, Any]:
         "skipped": list(dataset.skipped),
         "defects": list(dataset.defects),
         "not_run": dict(dataset.not_run),
+        **({"job": dict(dataset.job)} if dataset.job else {}),
     }
 
 

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from vendor_verifier.compare.trials import TRIGGER
 from vendor_verifier.config import Configuration, load_config
 from vendor_verifier.config.env_file import read_variables
-from vendor_verifier.config.suite_options import known_suite, shared_options, split_options, suite_options
-from vendor_verifier.errors import Problem, ProblemsError
-from vendor_verifier.pipeline.datasets import Dataset, chosen_samples, suite_dataset
-from vendor_verifier.pipeline.gating import check_conditions
+from vendor_verifier.config.stated_options import StatedOptions
+from vendor_verifier.config.suite_options import TaskOptions, known_suite, split_options
+from vendor_verifier.pipeline.asked_options import asked_options
+from vendor_verifier.pipeline.choosing import check_choices, chosen_samples, missing_classes
+from vendor_verifier.pipeline.datasets import Dataset, suite_dataset
+from vendor_verifier.pipeline.gating import check_conditions, check_rank_metrics
 from vendor_verifier.pipeline.request import RunRequest
 from vendor_verifier.pipeline.shaping import check_named_samples, places, read_load
 from vendor_verifier.pipeline.wires import as_raw_completions, run_wires
 from vendor_verifier.registry import Registry, find_vendors
 from vendor_verifier.suites import BFCL
-from vendor_verifier.values.plan import Plan, Task
+from vendor_verifier.values.plan import Entry, Plan, Task
 from vendor_verifier.wire.base import Wire
+
+if TYPE_CHECKING:
+    from vendor_verifier.suites.bfcl.job import Job
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,26 +61,21 @@ def prepare(request: RunRequest, environ: Mapping[str, str], *, require_keys: bo
         overrides=request.overrides,
         require_keys=require_keys,
     )
-    _check_rank_metrics(request)
+    check_rank_metrics(request.score.rank_metrics, request.suites)
     check_conditions(request.score, request.suites, configuration.gates, configuration.slos)
-    options = suite_options(configuration.suites, request.suite_options)
+    stated = asked_options(request, configuration)
+    request, job = _with_job(request, stated)
     rest_keys = _rest_keys(request, environ)
-    datasets: dict[str, Dataset] = {}
-    tasks: list[Task] = []
-    for name in dict.fromkeys(request.suites):
-        kind = known_suite(name)
-        chosen, own = split_options(kind, {**shared_options(kind, request.shared_options), **options.get(name, {})})
-        if name == BFCL:
-            # Two score modules that no other evaluation needs, here and below.
-            from vendor_verifier.pipeline.bfcl_data import bfcl_dataset
-
-            datasets[name] = bfcl_dataset(own, chosen, request, rest_keys)
-        else:
-            datasets[name] = suite_dataset(kind, chosen, request)
-        samples = chosen_samples(datasets[name], chosen, request)
-        tasks.append(Task(name, samples, own, chosen.timeout_seconds))
+    datasets, own = _read_datasets(request, stated, rest_keys, job)
+    with stated.placing():
+        check_choices(datasets, {name: chosen for name, (chosen, _) in own.items()}, request.selection)
+    tasks = [
+        Task(name, chosen_samples(datasets[name], chosen, request.selection), options, chosen.timeout_seconds)
+        for name, (chosen, options) in own.items()
+    ]
     check_named_samples(load, tasks, request.load.replay_schedule)
-    entries = as_raw_completions(configuration.entries) if request.use_raw_completions else configuration.entries
+    entries = configuration.entries if job is None else _job_settings(configuration.entries, job, request)
+    entries = as_raw_completions(entries) if request.use_raw_completions else entries
     plan = Plan(
         entries=entries,
         tasks=tuple(tasks),
@@ -91,20 +93,61 @@ def prepare(request: RunRequest, environ: Mapping[str, str], *, require_keys: bo
         redact_content=request.redact_content,
         transport=request.transport,
         load=load,
-        warnings=(*configuration.warnings, *_plugin_warnings(registry), *_not_run(datasets)),
+        warnings=(
+            *configuration.warnings,
+            *_plugin_warnings(registry),
+            *_own_concurrency(request, entries),
+            *_not_run(datasets),
+            *missing_classes(tasks, datasets),
+        ),
     )
     return Prepared(plan, datasets, configuration, registry, run_wires(entries, request.tokenizer_model), rest_keys)
 
 
-def _check_rank_metrics(request: RunRequest) -> None:
-    """A score can only join the ranking if its evaluation takes part and has one."""
-    able = [name for name in request.suites if known_suite(name).main is not None]
-    for metric in request.score.rank_metrics:
-        if metric not in able:
-            words = (
-                f"; of this run's evaluations {', '.join(able)} can" if able else "; no evaluation of this run has one"
-            )
-            raise ProblemsError([Problem(f"{metric!r} is no score that can rank{words}", key="--rank-metric")])
+def _read_datasets(
+    request: RunRequest, stated: StatedOptions, rest_keys: Mapping[str, str], job: Job | None
+) -> tuple[dict[str, Dataset], dict[str, tuple[TaskOptions, dict[str, Any]]]]:
+    """By evaluation its samples, and its options: those of every evaluation, and its own."""
+    datasets: dict[str, Dataset] = {}
+    options: dict[str, tuple[TaskOptions, dict[str, Any]]] = {}
+    with stated.placing():
+        for name in dict.fromkeys(request.suites):
+            kind = known_suite(name)
+            chosen, own = options[name] = split_options(kind, stated.options.get(name, {}))
+            if name == BFCL:
+                # Two score modules that no other evaluation needs, here and below.
+                from vendor_verifier.pipeline.bfcl_data import bfcl_dataset
+
+                datasets[name] = bfcl_dataset(
+                    own, chosen, rest_keys, job=job, typed=stated.typed(name), skip_bad=request.skip_bad_samples
+                )
+            else:
+                datasets[name] = suite_dataset(kind, chosen, request)
+    return datasets, options
+
+
+def _with_job(request: RunRequest, stated: StatedOptions) -> tuple[RunRequest, Job | None]:
+    path = stated.options.get(BFCL, {}).get("job") if BFCL in request.suites else None
+    if path is None:
+        return request, None
+    from vendor_verifier.pipeline.bfcl_job import read_job_file, with_job
+
+    job = read_job_file(Path(path))
+    return with_job(request, job), job
+
+
+def _job_settings(entries: Sequence[Entry], job: Job, request: RunRequest) -> tuple[Entry, ...]:
+    from vendor_verifier.pipeline.bfcl_job import with_job_settings
+
+    return with_job_settings(entries, job, request.overrides)
+
+
+def _own_concurrency(request: RunRequest, entries: Sequence[Entry]) -> list[str]:
+    own = [entry for entry in entries if entry.concurrency not in (None, request.request_concurrency)]
+    if request.request_concurrency is None or not own:
+        return []
+    words = ", ".join(f"{entry.model} / {entry.label} {entry.concurrency}" for entry in own)
+    return [f"--request-concurrency is not that of entries with a `concurrency:` of their own in the config: {words}"]
 
 
 def _plugin_warnings(registry: Registry) -> list[str]:

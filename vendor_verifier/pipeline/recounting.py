@@ -16,12 +16,13 @@ from typing import Any
 import msgspec
 
 from vendor_verifier.errors import RunFolderError
+from vendor_verifier.installing import install_line
 from vendor_verifier.metrics.usage import reported_usage
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.record import Record
 
 FILE = "recount.json"
-INSTALL = "install 'agent-vendor-verifier[tokenizer]'"
+INSTALL = install_line("tokenizer")
 _NO_TEXTS = "the run stored no texts"
 Count = Callable[[Sequence[str]], list[int]]
 

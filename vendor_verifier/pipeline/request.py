@@ -43,7 +43,7 @@ def score_request(manifest: Mapping[str, Any]) -> ScoreRequest:
 @dataclass(frozen=True, slots=True)
 class Selection:
     """Which samples of every suite take part; empty means all. Words of one filter are alternatives, ``tags`` all
-    have to fit."""
+    have to fit. ``limit`` takes a choice that keeps classes and categories, ``head`` the first so many instead."""
 
     ids: tuple[str, ...] = ()
     difficulty: tuple[str, ...] = ()
@@ -51,6 +51,7 @@ class Selection:
     tags: tuple[str, ...] = ()
     stratify_by: str | None = None
     limit: int | None = None
+    head: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,8 @@ class LoadRequest:
 class RunRequest:
     """One call of the main job. ``test_file`` None means the shipped samples, ``env_file`` None the ``.env`` beside the
     config, ``output_dir`` None a new folder under ``runs/`` (or, when resuming, the latest one),
-    ``request_concurrency`` None 5 and in an open loop no cap."""
+    ``request_concurrency`` None 5 and in an open loop no cap. ``stated`` names those of ``timeout`` and ``retries``
+    that were asked for also where they are what they are anyway: a job file or an option does not change them."""
 
     config_file: Path
     test_file: Path | None = None
@@ -87,6 +89,7 @@ class RunRequest:
     suites: tuple[str, ...] = ("trigger",)
     suite_options: tuple[str, ...] = ()
     shared_options: Mapping[str, Any] = field(default_factory=dict)
+    stated: frozenset[str] = frozenset()
     dataset_format: str | None = None
     selection: Selection = field(default_factory=Selection)
     repeat: int = 1
@@ -106,3 +109,13 @@ class RunRequest:
     tokenizer_model: str | None = None
     language: Language = "en"
     score: ScoreRequest = field(default_factory=ScoreRequest)
+
+    @property
+    def states_timeout(self) -> bool:
+        """Whether somebody asked for this time limit of a whole attempt."""
+        return "timeout" in self.stated or self.limits.total_s != Limits().total_s
+
+    @property
+    def states_retries(self) -> bool:
+        """Whether somebody asked for so many retries."""
+        return "retries" in self.stated or self.retry.retries != RetryRules().retries

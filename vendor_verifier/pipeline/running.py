@@ -34,6 +34,7 @@ from vendor_verifier.run.drive import Line
 from vendor_verifier.run.journal import Journal
 from vendor_verifier.run.proxies import require_proxies
 from vendor_verifier.run.quiet_collector import quiet_collector
+from vendor_verifier.run.signal_check import ensure_signals
 from vendor_verifier.run.spending import CostOf
 from vendor_verifier.scrub import Scrubber
 from vendor_verifier.store import RunFolder
@@ -72,11 +73,13 @@ def run(
     the thread that sends: whoever takes long there spoils the times.
 
     Raises:
+        UsageError: signals cannot be handled here.
         RunFolderError: the folder is locked, no run, or of another plan.
         StorageError: the disk refused a write; every record written before stays.
     """
     check_executor(request.executor, prepared.plan)
     require_proxies(entry.endpoint.base_url for entry in prepared.plan.entries)
+    ensure_signals()
     folder, manifest = _open_folder(request, prepared)
     scrubber = Scrubber({*prepared.configuration.secrets, *prepared.rest_keys.values()})
     with Journal(folder, scrubber) as journal:

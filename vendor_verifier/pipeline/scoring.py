@@ -16,7 +16,7 @@ from vendor_verifier.compare.scoreboard import score_run
 from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.errors import RunFolderError
 from vendor_verifier.pipeline.auditing import Audits
-from vendor_verifier.pipeline.gating import read_gates, read_slos
+from vendor_verifier.pipeline.gating import check_rank_metrics, read_gates, read_slos
 from vendor_verifier.pipeline.guarding import ending_warnings
 from vendor_verifier.pipeline.judges import ready_suite, unjudged_reasons
 from vendor_verifier.pipeline.judging import judge_report
@@ -49,6 +49,7 @@ def score_again(folder: RunFolder, **changes: Any) -> Report:
     stated = {name: value for name, value in changes.items() if value is not None}
     if "gates" in stated:
         stated["model_gates"] = {}
+    check_rank_metrics(stated.get("rank_metrics", ()), [task["suite"] for task in manifest.get("tasks", ())])
     chosen = replace(score_request(manifest), **stated)
     _thresholds(chosen, manifest)  # what cannot be read must not be remembered
     folder.write_manifest(manifest | {"score": asdict(chosen)})

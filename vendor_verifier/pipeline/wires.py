@@ -17,7 +17,13 @@ RAW = OpenAICompletions().name
 
 
 def as_raw_completions(entries: Sequence[Entry]) -> tuple[Entry, ...]:
-    """The entries with chat completions replaced by raw completions; other protocols have no such form."""
+    """The entries with chat completions replaced by raw completions; other protocols have no such form.
+
+    Raises:
+        UsageError: none of them is asked for chat completions.
+    """
+    if not any(entry.wire in (CHAT, RAW) for entry in entries):
+        raise UsageError("--use-raw-completions: no entry is asked for chat completions, which they would replace")
     return tuple(replace(entry, wire=RAW) if entry.wire == CHAT else entry for entry in entries)
 
 
@@ -25,9 +31,14 @@ def run_wires(entries: Sequence[Entry], tokenizer_model: str | None) -> Mapping[
     """The wires of a run by name.
 
     Raises:
-        UsageError: raw completions are asked for without a chat template to render their prompts with.
+        UsageError: raw completions without a chat template to render their prompts with, or the other way round.
     """
     if not any(entry.wire == RAW for entry in entries):
+        if tokenizer_model is not None:
+            raise UsageError(
+                f"--tokenizer-model renders the prompts of raw completions, which no entry is asked for; add "
+                f"--use-raw-completions or `validator: {RAW}`, or leave it out"
+            )
         return WIRES
     if tokenizer_model is None:
         raise UsageError(

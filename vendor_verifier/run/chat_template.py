@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from vendor_verifier.errors import UsageError
+from vendor_verifier.installing import install_line
 from vendor_verifier.values.request import Turn
 from vendor_verifier.wire.openai_completions import CannotRender, Render
 
@@ -31,7 +32,7 @@ def load_renderer(tokenizer_model: str) -> Render:
     except ImportError:
         raise UsageError(
             "--use-raw-completions renders prompts with transformers, which is not installed: "
-            "pip install 'agent-vendor-verifier[tokenizer]'"
+            + install_line("tokenizer")
         ) from None
     apply = _applier(transformers, tokenizer_model)
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from vendor_verifier.errors import UsageError
+from vendor_verifier.installing import install_line
 from vendor_verifier.run.agenda import Agenda
 from vendor_verifier.run.cluster.job import ClusterSide, Job
 from vendor_verifier.run.cluster.safety import refuse_insecure, scheduler_address
@@ -142,6 +143,6 @@ def choose_executor(choice: ExecutorChoice, cluster_side: ClusterSide, plan: Pla
         from vendor_verifier.run.cluster.dask_executor import DaskExecutor
     except ImportError:
         raise UsageError(
-            "--executor dask needs Dask distributed, which is not installed: pip install 'agent-vendor-verifier[dask]'"
+            f"--executor dask needs Dask distributed, which is not installed: {install_line('dask')}"
         ) from None
     return DaskExecutor(choice, cluster_side)

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from vendor_verifier.errors import UsageError
+from vendor_verifier.installing import install_line
 from vendor_verifier.run.foreign_logs import silence
 
 SDK_OF_WIRE: Mapping[str, str] = {
@@ -47,7 +48,7 @@ def _package(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name != name:
             raise
-        raise UsageError(f"the {name} SDK is not installed; run: pip install openai anthropic") from None
+        raise UsageError(f"the {name} SDK is not installed; run: {install_line('sdk')}") from None
     silence(name)
     return package
 

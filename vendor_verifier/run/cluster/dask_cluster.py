@@ -11,6 +11,7 @@ from typing import Any
 from distributed import Client, Future, LocalCluster
 
 from vendor_verifier.errors import ClusterError, UsageError, VerifierError
+from vendor_verifier.installing import install_line
 from vendor_verifier.run.cluster.dask_channel import CommChannel, open_channel
 from vendor_verifier.run.cluster.dask_gate import GatePlugin, about_scheduler
 from vendor_verifier.run.cluster.dask_worker import greet, work
@@ -91,7 +92,7 @@ class DaskCluster:
             # Whatever the other process raised comes back as it is.
             raise UsageError(
                 f"the scheduler cannot load our gate ({type(error).__name__}: {error}); "
-                "install the same version of agent-vendor-verifier[dask] there"
+                f"install the same version there: {install_line('dask')}"
             ) from error
         differing = mismatch(self.versions, theirs)
         if differing is not None:

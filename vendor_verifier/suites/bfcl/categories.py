@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from vendor_verifier.errors import UsageError
+from vendor_verifier.installing import BFCL_FUNCTIONS, BFCL_SIMULATORS
 from vendor_verifier.suites.bfcl.verdict import Language
 
 NON_LIVE_AST = ("simple_python", "simple_java", "simple_javascript", "multiple", "parallel", "parallel_multiple")
@@ -66,12 +67,10 @@ V4_ROWS: Mapping[str, int] = MappingProxyType(
     }
 )  # fmt: skip
 
-INSTALL_SIMULATORS = "pip install --no-deps bfcl-eval && pip install mpmath"
-INSTALL_FUNCTIONS = "pip install --no-deps nvidia-bfcl"
 _NEEDS: Mapping[str, str] = MappingProxyType(
     {
-        **dict.fromkeys(MULTI_TURN, f"the simulated services of bfcl_eval: {INSTALL_SIMULATORS}"),
-        **dict.fromkeys(EXECUTABLE, f"the functions of nvidia_bfcl: {INSTALL_FUNCTIONS}"),
+        **dict.fromkeys(MULTI_TURN, f"the simulated services of bfcl_eval: {BFCL_SIMULATORS}"),
+        **dict.fromkeys(EXECUTABLE, f"the functions of nvidia_bfcl: {BFCL_FUNCTIONS}"),
         "rest": "keys of live services (retired upstream): RAPID_API_KEY, EXCHANGERATE_API_KEY, OMDB_API_KEY, "
         "GEOCODE_API_KEY in .env or the environment",
         **dict.fromkeys(AGENTIC[:3], "memory back ends, which this product does not have"),

@@ -1,0 +1,84 @@
+"""How the program is begun: as a module, by a misspelt command, and where signals cannot be handled."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+import vendor_verifier
+from vendor_verifier import __version__
+from vendor_verifier.cli.main import run_app
+from vendor_verifier.shipped import shipped
+
+
+def test_the_package_runs_as_a_module() -> None:
+    """``python -m vendor_verifier`` is the command itself."""
+    done = subprocess.run(
+        [sys.executable, "-m", "vendor_verifier", "--version"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, __version__)
+
+
+@pytest.mark.parametrize(
+    ("word", "answer"),
+    [
+        ("reprot", "error: reprot: no such command; did you mean report?\n"),
+        ("Capacty", "error: Capacty: no such command; did you mean capacity?\n"),
+        ("xyzzy", "error: xyzzy: no such command; there are run, demo, "),
+    ],
+)
+def test_a_word_that_names_no_command_is_refused_with_the_nearest(
+    word: str, answer: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The default command takes no words, so the first word is a misspelt command and not its argument."""
+    assert run_app([word, "runs/one"]) == 2
+    assert capsys.readouterr().err.startswith(answer)
+
+
+def test_a_thread_that_cannot_handle_signals_is_named_before_anything_is_written(tmp_path: Path) -> None:
+    """Only the main thread can; the program is told so in a sentence and no run folder is made."""
+    raised: list[vendor_verifier.VerifierError] = []
+
+    def verify() -> None:
+        try:
+            vendor_verifier.verify(
+                shipped("config_example.yaml"), models=["simulated-model"], limit=2, output_dir=tmp_path / "run"
+            )
+        except vendor_verifier.VerifierError as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=verify)
+    thread.start()
+    thread.join()
+    (error,) = raised
+    assert "signals can be handled in the main thread alone" in str(error)
+    assert error.exit_code == 2
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("arguments", [("demo", "-n", "2"), ("capacity", "-n", "2", "--model", "simulated-model")])
+def test_a_platform_without_signals_is_named_at_the_start(
+    arguments: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """An event loop that cannot receive signals (Windows) is exit 2 and a sentence, not a defect of this program."""
+
+    def refuse(*_signals: Any) -> None:
+        raise NotImplementedError
+
+    monkeypatch.setattr(anyio, "open_signal_receiver", refuse)
+    monkeypatch.chdir(tmp_path)
+    config = () if arguments[0] == "demo" else ("--config-file-path", str(shipped("config_example.yaml")))
+    assert run_app([*arguments, *config]) == 2
+    err = capsys.readouterr().err
+    assert f"error: this platform ({sys.platform}) cannot handle signals" in err
+    assert "defect" not in err
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,298 @@
+"""Every key of config.yaml and of a job file does something, or is refused with file, line and key.
+
+Keys are asked of the shapes the program reads with, so a new one without a line here fails.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from commands_seen import CONFIG, Bench, Seen, told
+from msgspec.structs import fields
+
+from vendor_verifier.config.shape import RESERVED, ModelSection, Price, Settings, VendorEntry
+from vendor_verifier.config.suite_options import TaskOptions
+from vendor_verifier.suites import SUITES
+from vendor_verifier.suites.bfcl import job as job_module
+
+ENTRY: dict[str, Any] = {"name": "simulated", "label": "a", "model_id": "simulated-model", "url": "sim://faithful"}
+# By key of an entry or of `defaults`: a value, and where the manifest tells of it.
+SETTINGS: dict[str, tuple[Any, str]] = {
+    "validator": ("anthropic", "wire"),
+    "temperature": (0.5, "parameters"),
+    "max_tokens": (77, "parameters"),
+    "extra_body": ({"x": 1}, "extra_body"),
+    "extra_headers": ({"x-team": "one"}, "extra_headers"),
+    "concurrency": (3, "concurrency"),
+    "rpm": (9000, "requests_per_minute"),
+    "tpm": (900_000, "tokens_per_minute"),
+    "requests_per_minute": (8000, "requests_per_minute"),
+    "price": ({"input": 1}, "price"),
+    "allow_http": (True, "url"),
+}
+# Keys of an entry alone; the other vendor's address is told by a dry run, which sends nothing.
+OWN: dict[str, Any] = {
+    "name": "moonshot",
+    "model_id": "other",
+    "url": "sim://slow",
+    "api_key": "${NAMED}",
+    "api_key_env": "NAMED",
+    "api_key_command": "echo key",
+    "provider": "minimax/",
+    "label": "b",
+    "is_baseline": True,
+}
+PRICE = {"input": 1, "output": 2, "cached": 0.5, "reasoning": 3, "request": 0.1, "currency": "CNY", "rate": 0.14}
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    """A folder of its own."""
+    found = Bench(tmp_path_factory.mktemp("keys"))
+    found.write("config.yaml", CONFIG)
+    return found
+
+
+def config(bench: Bench, entry: dict[str, Any], **further: Any) -> str:
+    """A config with one entry (JSON is YAML); the same content is the same file."""
+    text = json.dumps({"simulated-model": {"vendors": [entry], **further.pop("model", {})}, **further})
+    return bench.write(f"config{abs(hash(text))}.yaml", text)
+
+
+def dry(bench: Bench, entry: dict[str, Any], **further: Any) -> Seen:
+    return bench.see("--dry-run", "-n", "2", "--config-file-path", config(bench, entry, **further))
+
+
+def ran(bench: Bench, entry: dict[str, Any], **further: Any) -> Seen:
+    return bench.see("-n", "1", "-q", "-o", "OUT", "--config-file-path", config(bench, entry, **further))
+
+
+def test_every_key_of_the_config_has_a_line_here() -> None:
+    """Nothing is added to the shapes without being shown to do something."""
+    assert {field.name for field in fields(Settings)} == set(SETTINGS)
+    assert {field.name for field in fields(VendorEntry)} == {*SETTINGS, *OWN}
+    assert {field.name for field in fields(Price)} == set(PRICE)
+    assert {field.name for field in fields(ModelSection)} == {"vendors", "gates", "tokenizer"}
+    assert set(RESERVED) == {"defaults", "suites", "gates", "slos"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", ["entry", "defaults"])
+@pytest.mark.parametrize("key", SETTINGS)
+def test_a_setting_of_an_entry_shows(bench: Bench, key: str, place: str) -> None:
+    """In the entry and under `defaults` alike: all in one run, and each where the manifest tells of it."""
+    value, where = SETTINGS[key]
+    if key == "allow_http":
+        far = {**ENTRY, "name": "mine", "url": "http://192.0.2.1/v1"}
+        allowed = dry(bench, {**far, key: value}) if place == "entry" else dry(bench, far, defaults={key: value})
+        assert (dry(bench, far).code, allowed.code) == (2, 0)
+        return
+    given = {name: each for name, (each, _) in SETTINGS.items() if name not in ("allow_http", "requests_per_minute")}
+    given = {**given, key: value} if key != "requests_per_minute" else {**ENTRY, key: value}
+    seen = ran(bench, {**ENTRY, **given}) if place == "entry" else ran(bench, ENTRY, defaults=_only_settings(given))
+    look = told(f"entries.0.{where}")
+    assert look(seen) != look(ran(bench, ENTRY))
+
+
+@pytest.mark.parametrize("key", OWN)
+def test_a_key_of_an_entry_shows_in_a_dry_run(bench: Bench, key: str) -> None:
+    """The plan names whom it asks, by which name, with which key, or refuses."""
+    base = {**ENTRY, "name": "mine", "url": "http://127.0.0.1:9/v1"} if key.startswith("api_key") else dict(ENTRY)
+    base.pop("label", None)
+    other = {**ENTRY, "label": "c"}
+    further = {"model": {"vendors": [{**base, key: OWN[key]}, other]}}
+    plain = {"model": {"vendors": [base, other]}}
+    assert dry(bench, base, **further).printed != dry(bench, base, **plain).printed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", PRICE)
+def test_a_part_of_a_price_shows(bench: Bench, key: str) -> None:
+    """The manifest keeps the price a run was counted with; a currency without a rate is said."""
+    seen = ran(bench, {**ENTRY, "price": PRICE})
+    assert seen.manifest["entries"][0]["price"][key] == PRICE[key]
+    less = dict(PRICE)
+    del less[key]
+    plan = [bench.see("plan", "-n", "1", "--config-file-path", config(bench, {**ENTRY, "price": price}))
+            for price in (PRICE, less)]  # fmt: skip
+    without = ran(bench, {**ENTRY, "price": less})
+    figures = [json.loads(one.files["scores.json"])["models"] if "scores.json" in one.files else one.err
+               for one in (seen, without)]  # fmt: skip
+    assert figures[0] != figures[1] or plan[0].raw != plan[1].raw or key in ("cached", "reasoning")
+
+
+@pytest.mark.parametrize(
+    ("further", "words"),
+    [
+        ({"gates": ["f2 >= 1"]}, "gates[0]"),
+        ({"slos": ["f2 >= 1"]}, "slos[0]"),
+        ({"model": {"gates": ["f2 >= 1"]}}, "simulated-model.gates[0]"),
+        ({"model": {"tokenizer": "no such thing"}}, "simulated-model.tokenizer"),
+        ({"suites": {"trigger": {"sample_sise": 1}}}, "suites.trigger.sample_sise"),
+        ({"suites": {"toolbench": {"sample_sise": 1}}}, "suites.toolbench.sample_sise"),
+        ({"suites": {"trigger": {"filter_category": ["no such"]}}}, "suites.trigger.filter_category"),
+        ({"defaults": {"temprature": 1}}, "defaults.temprature"),
+    ],
+)
+def test_what_nobody_could_read_is_refused_with_its_place(bench: Bench, further: dict[str, Any], words: str) -> None:
+    """File, line and key, also of an evaluation that does not take part."""
+    seen = dry(bench, ENTRY, **further)
+    assert seen.code == 2
+    assert ".yaml:1: " + words in seen.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("suite", "key"), [(kind.name, key) for kind in SUITES for key in TaskOptions.__dataclass_fields__]
+)
+def test_an_option_of_every_evaluation_shows_or_is_refused(bench: Bench, suite: str, key: str) -> None:
+    """Which samples, which file, how long: a word that fits nothing is an error, a limit changes the plan."""
+    values: dict[str, Any] = {"sample_size": 1, "timeout_seconds": -1, "head": True, "stratify_by": "category"}
+    base = ("--dry-run", "--suite", suite)
+    with_it = bench.see(*base, "--suite-option", f"{suite}.{key}={values.get(key, 'no such')}")
+    assert with_it.printed != bench.see(*base).printed
+
+
+JOB: dict[str, Any] = {"type": "bfcl", "tasks": {"t": {"type": "simple"}}}
+
+
+def job_run(bench: Bench, job: dict[str, Any], *words: str) -> Seen:
+    text = json.dumps(job, indent=1)
+    name = bench.write(f"job{abs(hash(text))}.json", text)
+    return bench.see("bfcl", "--job", name, "--no-history", *words)
+
+
+def test_every_key_of_a_job_has_a_line_here() -> None:
+    """What a job may hold is what is shown below."""
+    assert set(job_module._PARAMS) == {
+        "limit_samples", "parallelism", "max_tokens", "max_retries", "temperature", "top_p", "request_timeout",
+    }  # fmt: skip
+    assert (job_module._KEYS, job_module._TASK_KEYS) == (
+        ("type", "name", "namespace", "params", "tasks"), ("type", "params", "dataset"),
+    )  # fmt: skip
+    assert job_module._DATASET_KEYS == ("format", "files_url", "path")
+
+
+@pytest.mark.slow
+def test_the_parameters_of_a_job_reach_the_run(bench: Bench) -> None:
+    """Sampling, patience, pace and name of a job are those of the run, except what the command line says otherwise."""
+    params = {"limit_samples": 2, "parallelism": 3, "max_tokens": 77, "max_retries": 1, "temperature": 0.5,
+              "top_p": 0.9, "request_timeout": 44}  # fmt: skip
+    job = {**JOB, "name": "mine", "namespace": "ours", "params": params}
+    manifest = job_run(bench, job, "-q", "-o", "OUT").manifest
+    (entry,), settings = manifest["entries"], manifest["settings"]
+    assert (entry["parameters"], entry["extra_body"]) == ({"max_tokens": 77, "temperature": 0.5}, {"top_p": 0.9})
+    assert (settings["request_concurrency"], settings["retry"]["retries"], settings["limits"]["total_s"]) == (3, 1, 44)
+    assert manifest["tasks"][0]["job"] == {"name": "mine", "namespace": "ours"}
+    assert manifest["tasks"][0]["count"] == 2
+    flags = (
+        "--retries",
+        "3",
+        "--timeout",
+        "600",
+        "--temperature",
+        "1",
+        "--request-concurrency",
+        "2",
+        "--extra-body",
+        '{"top_p": 1}',
+    )
+    manifest = job_run(bench, job, "-q", "-o", "OUT", *flags).manifest
+    (entry,), settings = manifest["entries"], manifest["settings"]
+    assert (entry["parameters"], entry["extra_body"]) == ({"max_tokens": 77, "temperature": 1}, {"top_p": 1})
+    assert (settings["request_concurrency"], settings["retry"]["retries"], settings["limits"]["total_s"]) == (2, 3, 600)
+
+
+@pytest.mark.parametrize(
+    ("job", "words"),
+    [
+        ({**JOB, "params": {"extra": {"native_calling": True}}}, ":10: params.extra.native_calling: nothing reads"),
+        ({**JOB, "params": {"temprature": 1}}, "params.temprature: nothing reads this key; did you mean temperature?"),
+        ({**JOB, "params": {"request_timeout": 0}}, "params.request_timeout: read 0, expected seconds, above 0"),
+        ({**JOB, "seed": 1}, ":8: seed: nothing reads this key"),
+        (
+            {**JOB, "tasks": {"t": {"type": "simple", "limit_samples": 2}}},
+            "tasks.t.limit_samples: nothing reads this key",
+        ),
+        (
+            {**JOB, "tasks": {"t": {"type": "simple", "params": {"temperature": 1}}}},
+            "tasks.t.params.temperature: nothing",
+        ),
+        (
+            {**JOB, "tasks": {"t": {"type": "simple", "dataset": "rows"}}},
+            "tasks.t.dataset: read 'rows', expected an object",
+        ),
+        (
+            {**JOB, "type": "bfclv2", "tasks": {"t": {"type": "multi_turn"}}},
+            "tasks.t.type: a job of the type bfclv2 has none",
+        ),
+    ],
+)
+def test_a_key_of_a_job_that_nobody_reads_is_refused_with_its_place(
+    bench: Bench, job: dict[str, Any], words: str
+) -> None:
+    """File, line and key, and the nearest that there is."""
+    seen = job_run(bench, job, "--dry-run")
+    assert seen.code == 2
+    assert words in seen.err
+
+
+def test_a_task_has_its_own_limit_and_keeps_the_head(bench: Bench) -> None:
+    """`limit_samples` of a task goes before the job's; both take the first rows."""
+    tasks = {"t": {"type": "simple", "params": {"limit_samples": 3}}, "u": {"type": "irrelevance"}}
+    seen = job_run(bench, {**JOB, "params": {"limit_samples": 1}, "tasks": tasks}, "--dry-run")
+    assert seen.out.startswith("bfcl: 4 samples")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ("--compare-parameters",),
+            "--compare-parameters: no evaluation of this run takes it, only `tool_correctness`",
+        ),
+        (("--bfcl-category", "simple", "--suite", "trigger"), "--bfcl-category: no evaluation of this run takes it"),
+        (("--answer-format", "text"), "--answer-format: no evaluation of this run takes it, only `toolbench`"),
+        (
+            ("--test-file-path", "X", "--suite", "toolbench", "--suite", "tool_correctness"),
+            "--test-file-path: `toolbench`, `tool_correctness` each read rows of their own; say whose they are with "
+            "--suite-option toolbench.test_file_path=FILE",
+        ),
+        (("--test-file-path", "X", "--suite", "toolbench", "--suite", "contract"), "X: there is no such file"),
+        (
+            ("--test-file-path", "X", "--suite", "contract"),
+            "--test-file-path: the questions of `contract` are built in",
+        ),
+        (
+            ("--suite-option", "toolbench.mode=compat"),
+            "toolbench does not take part in this run, add --suite toolbench",
+        ),
+        (
+            ("--bfcl-category", "simple", "--suite-option", "bfcl.category=java"),
+            "--bfcl-category: --suite-option says otherwise for `bfcl`; leave out one of them",
+        ),
+        (("--suite", "bfcl", "--dataset-format", "chat"), "--dataset-format: no evaluation of this run takes it"),
+        (("--suite", "bfcl", "--suite-option", "bfcl.infer_tools=true"), "--suite-option bfcl.infer_tools: belongs to"),
+    ],
+)
+def test_a_flag_that_no_evaluation_hears_is_refused(bench: Bench, words: tuple[str, ...], message: str) -> None:
+    """With the flag, why, and what would mend it."""
+    seen = bench.see("--dry-run", *words)
+    assert seen.code == 2
+    assert message in seen.err
+
+
+def test_the_command_line_counts_more_than_the_config(bench: Bench) -> None:
+    """A flag replaces what the config says to an evaluation, and `--suite-option` replaces both."""
+    name = config(bench, ENTRY, suites={"bfcl": {"category": "java"}, "trigger": {"sample_size": 2}})
+    base = ("--dry-run", "--config-file-path", name)
+    assert bench.see(*base, "-n", "7").out.startswith("trigger: 7 samples")
+    java, simple = bench.see(*base, "--suite", "bfcl").out, bench.see(*base, "--bfcl-category", "simple").out
+    assert java != simple
+    assert bench.see(*base, "--suite", "bfcl", "--suite-option", "bfcl.category=simple").out == simple
+
+
+def _only_settings(given: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in given.items() if key in SETTINGS}
