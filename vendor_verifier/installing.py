@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-Extra = Literal["dask", "fast", "hf", "sdk", "tokenizer"]
+Extra = Literal["dask", "fast", "hf", "sdk", "socks", "tokenizer"]
 
 # Data and code of the leaderboard, which are their authors' to hand out; without what they would pull in.
 BFCL_DATA = "pip install --no-deps bfcl-eval"

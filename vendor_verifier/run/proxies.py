@@ -16,6 +16,7 @@ from ipaddress import ip_address, ip_network
 from urllib.parse import urlsplit
 
 from vendor_verifier.errors import UsageError
+from vendor_verifier.installing import install_line
 from vendor_verifier.loopback import is_loopback
 
 _PORTS = {"http": 80, "https": 443}
@@ -72,7 +73,7 @@ def _require(proxy: Proxy) -> None:
         if importlib.util.find_spec("socksio") is None:
             raise UsageError(
                 f"{proxy.variable} names a SOCKS proxy ({proxy.shown}), which needs the extra socks: "
-                "pip install '.[socks]' from a checkout; or unset the variable, or exempt the host in NO_PROXY"
+                f"{install_line('socks')}; or unset the variable, or exempt the host in NO_PROXY"
             )
     elif scheme not in _PLAIN:
         raise UsageError(
