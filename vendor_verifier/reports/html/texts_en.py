@@ -118,6 +118,8 @@ ENGLISH: Mapping[str, str] = {
     "stability_irf": "IRF and the chance of the first rank",
     "p_first": "P(rank 1)",
     "place_interval": "Place by IRF",
+    "overlap": "Times of {first} and {second} are compared over what was sent while both were asked: {first_n} of "
+    "{first_of} and {second_n} of {second_of}.",
     "not_distinguishable": "Not distinguishable: {pairs}.",
     "leader_change": "Without {dropped} the lead goes to {leaders}.",
     "pareto": "Nobody beats on every metric: {labels}.",
