@@ -5,12 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from vendor_verifier.compare.bootstrap import bootstrap
 from vendor_verifier.compare.judging import judge_ranking
 from vendor_verifier.compare.overlap import overlaps_of
 from vendor_verifier.compare.panel import build_panel
 from vendor_verifier.compare.ratios import RatioColumn, Units
+from vendor_verifier.compare.thresholds import parse_threshold
 from vendor_verifier.compare.trials import Trials
-from vendor_verifier.values.judgement import Difference, Overlap, RankingJudgement
+from vendor_verifier.pipeline.gating import judge_panel
+from vendor_verifier.reports.html.judged import _stability_lines
+from vendor_verifier.reports.html.texts import Texts
+from vendor_verifier.reports.judgement_lines import overlap_line
+from vendor_verifier.values.judgement import Difference, GateVerdict, Overlap, RankingJudgement
 
 METRICS = ("success_rate", "avg_ttft_ms", "tps")
 SAMPLES = [f"s{number:04}" for number in range(400)]
@@ -106,3 +112,38 @@ def test_only_times_are_cut() -> None:
     assert not overlaps.concerns("success_rate", "b", "a")
     assert overlaps.concerns("tps", "b", "a")
     assert not overlaps.concerns("tps", "a", "b")
+
+
+def verdict_on(vendor: Trials, baseline: Trials, gate: str) -> GateVerdict:
+    """One gate of one vendor."""
+    panel = build_panel([baseline, vendor], SAMPLES, baseline=baseline.label, metrics=METRICS)
+    resampled = bootstrap(panel, np.random.default_rng(0), resamples=200)
+    return next(
+        each
+        for each in judge_panel(panel, resampled, [baseline, vendor], baseline, [parse_threshold(gate)], {})
+        if each.label == vendor.label
+    )
+
+
+def test_a_gate_against_the_baselines_time_looks_at_the_common_time() -> None:
+    """The baseline was slow only after the vendor was through; within 5 ms of it is held to while both were asked."""
+    baseline = trials("base", 2.0, [each + (200 if number >= 200 else 0) for number, each in enumerate(noise(1))])
+    slower = trials("slower", 1.0, noise(2, 130.0))
+    verdict = verdict_on(slower, baseline, "avg_ttft_ms <= ceiling + 5")
+    assert verdict.outcome == "FAIL"
+    assert verdict.estimate.value == pytest.approx(30, abs=2)
+    never = verdict_on(trials("late", 1.0, noise(2), 5000.0), baseline, "avg_ttft_ms <= ceiling + 5")
+    assert never.outcome == "UNDECIDED"
+    assert "was not measured while the baseline was being asked" in never.reason
+
+
+def test_reports_say_how_much_of_a_pair_is_left() -> None:
+    """Screen and Markdown name the rows where a tenth or more is lost; Markdown and the page every pair."""
+    short = judged(trials("a", 1.0, noise(1)), trials("b", 2.0, noise(2)))
+    assert overlap_line(short, str) == (
+        "times are compared over what was sent while both were asked: a 400 of 400 and b 200 of 400"
+    )
+    nearly = judged(trials("a", 1.0, noise(1)), trials("b", 1.0, noise(2), begin_s=2.0))
+    assert overlap_line(nearly, str) is not None
+    assert overlap_line(nearly, str, 0.9) is None
+    assert "Times of a and b are compared over" in " ".join(_stability_lines(short, Texts("en")))

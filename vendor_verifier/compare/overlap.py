@@ -92,6 +92,21 @@ def overlaps_of(trials: Sequence[Trials], panel: Panel) -> Overlaps:
     return Overlaps(told, Panel(panel.samples, tuple(rows.values()), tuple(times), cells) if cells else None, rows)
 
 
+def common_times(one: Trials, other: Trials, panel: Panel, metric: str) -> Panel:
+    """One of ``TIMES`` of two vendors over what was sent while both were being asked, by the samples that are left."""
+    import numpy as np
+
+    window = (-np.inf, np.inf) if not one.sent or not other.sent else _common(_asked(one.sent), _asked(other.sent))
+    parts = {each.label: _within(each, metric, panel, window) for each in (one, other)}
+    known = {label: part for label, part in parts.items() if part is not None}
+    left = np.any([part.denominators != 0 for part in known.values()] or [[False] * len(panel.samples)], axis=0)
+    cells = {
+        (label, metric): (Component(part.numerators[left], part.denominators[left]),) for label, part in known.items()
+    }
+    samples = tuple(sample for sample, is_left in zip(panel.samples, left, strict=True) if is_left)
+    return Panel(samples, (one.label, other.label), (metric,), cells)
+
+
 def _asked(sent: RatioColumn | None) -> tuple[float, float]:
     moments = sent.numerators if sent is not None else ()
     return min(moments), max(moments)
@@ -105,17 +120,16 @@ def _within(trials: Trials, metric: str, panel: Panel, window: tuple[float, floa
     """The metric over the units that were sent in ``window``; None when none of them measured it."""
     import numpy as np
 
-    column = trials.ratios.get(metric)
-    if not isinstance(column, RatioColumn) or trials.sent is None:
-        return None
+    column = trials.ratios.get(metric, {})
     places = {name: place for place, name in enumerate(panel.samples)}
     at = np.array([places.get(sample, -1) for sample, _ in column], dtype=np.int64)
-    moments = np.array(column.aligned(trials.sent))
     # Of a unit whose moment is not known nothing is known against it.
-    kept = (at >= 0) & ~(moments < window[0]) & ~(moments > window[1])
+    kept = at >= 0
+    if isinstance(column, RatioColumn) and trials.sent is not None:
+        moments = np.array(column.aligned(trials.sent))
+        kept &= ~(moments < window[0]) & ~(moments > window[1])
     if not kept.any():
         return None
     sums = np.zeros((2, len(panel.samples)))
-    np.add.at(sums[0], at[kept], np.array(column.numerators)[kept])
-    np.add.at(sums[1], at[kept], np.array(column.denominators)[kept])
+    np.add.at(sums.T, at[kept], np.array([part for _, part in column.items()], dtype=np.float64).reshape(-1, 2)[kept])
     return Component(sums[0], sums[1])
