@@ -122,12 +122,11 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
         columns=columns,
         look=look,
     )
+    # Between two sittings there is a pause of ours, which is nobody's rate.
     is_one_sitting = len(manifest.get("executors", ())) < 2
-    report = with_pace(
-        report, under_way, places_of(manifest), waited_for_turns=takes_turns(manifest) or not is_one_sitting
-    )
+    in_turns = takes_turns(manifest) or not is_one_sitting
+    report = with_pace(report, under_way, places_of(manifest), waited_for_turns=in_turns)
     if spans is not None:
-        # Between two sittings there is a pause of ours, which is nobody's rate.
         report = with_goodput(report, columns, slos, spans if is_one_sitting else None)
     twice = _duplicates(folder, audits, unreadable)
     return replace(
