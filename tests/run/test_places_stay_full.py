@@ -97,7 +97,7 @@ def test_a_pause_is_its_own_vendors() -> None:
 
 
 def test_the_group_that_may_be_asked_keeps_its_places_full() -> None:
-    """With two slots for four vendors, six requests are in flight until the last sample is sent, turns' ends included."""
+    """With two slots for four vendors, six requests are in flight until the last sample is sent, ends of turns too."""
     server, ran = asked("good1", "good2", "good3", "good4", vendor_concurrency=2, request_concurrency=3)
     assert server.mean_in_flight("good1", "good2", "good3", "good4") >= 0.95 * 2 * 3
     assert len(ran.records) == 4 * SAMPLES
