@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -17,8 +18,8 @@ from vendor_verifier.run.cluster.job import Block
 from vendor_verifier.run.drive import Line
 from vendor_verifier.store import encode_record
 from vendor_verifier.suites.trigger import TriggerSuite
-from vendor_verifier.values.plan import Entry
-from vendor_verifier.values.record import Record, RecordKey
+from vendor_verifier.values.plan import Entry, Plan
+from vendor_verifier.values.record import Attempt, Failure, Record, RecordKey, TurnRecord
 from vendor_verifier.values.request import Endpoint, Turn
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.samples import listed
@@ -41,19 +42,25 @@ def work_of(count: int) -> Agenda:
 
 @dataclass
 class Bench:
-    """A coordinator over ``count`` samples in blocks of 5, and what came of it."""
+    """A coordinator over ``count`` samples for two vendors in blocks of 5, and what came of it."""
 
     count: int = 20
+    vendor_concurrency: int | None = None
     orders: list[tuple[str, Any]] = field(default_factory=list)
     kept: list[Record] = field(default_factory=list)
     twice: list[Record] = field(default_factory=list)
+    ended: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.coordinator = Coordinator(
-            work_of(self.count), 5, 0, ENTRIES, "run",
-            emit=self.kept.extend, emit_duplicate=self.twice.append,
-            order=lambda kind, *items: self.orders.extend((kind, item) for item in items), blocks_in_flight=1,
-        )  # fmt: skip
+            work_of(self.count),
+            Plan(tuple(ENTRIES), (), vendor_concurrency=self.vendor_concurrency),
+            5,
+            "run",
+            emit=self.kept.extend,
+            emit_duplicate=self.twice.append,
+            order=lambda kind, *items: self.orders.extend((kind, item) for item in items),
+        )
 
     def given(self) -> dict[int, tuple[str, list[Record]]]:
         """Every dispatch so far: who has it and the records it should bring."""
@@ -62,6 +69,18 @@ class Bench:
             for session, dispatch, data in (order for kind, order in self.orders if kind == "blocks")
         }
 
+    def out(self, *labels: str) -> list[int]:
+        """Dispatches that have not ended, of these vendors or of all."""
+        return [
+            dispatch
+            for dispatch, (_, records) in self.given().items()
+            if dispatch not in self.ended and (not labels or records[0].label in labels)
+        ]
+
+    def finish_what_is_out(self) -> None:
+        for dispatch in self.out():
+            self.finish(dispatch)
+
     def row(self, dispatch: int, record: Record) -> None:
         self.coordinator.hear({"rows": [["s", dispatch, encode_record(record)]]})
 
@@ -69,6 +88,7 @@ class Bench:
         session, records = self.given()[dispatch]
         for record in records:
             self.row(dispatch, record)
+        self.ended.add(dispatch)
         self.coordinator.hear({"ended": [[session, dispatch]]})
 
 
@@ -84,43 +104,94 @@ def keys(records: list[Record]) -> list[RecordKey]:
 
 
 def test_every_record_is_asked_for_once_and_kept_once() -> None:
-    """Two sessions share the blocks, none holds more than two, and the end is known."""
-    bench = Bench()
+    """Two sessions share every vendor's blocks alike, of which no more is out than was asked for; the end is known."""
+    bench = Bench(60)
     bench.coordinator.hear({"joined": ["one", "two"]})
-    assert sorted(session for session, _ in bench.given().values()) == ["one", "one", "two", "two"]
-    for dispatch in list(bench.given()):
-        assert not bench.coordinator.is_finished
-        bench.finish(dispatch)
-    assert bench.coordinator.is_finished
-    assert len(set(keys(bench.kept))) == len(bench.kept) == 40
+    shares = Counter((session, records[0].label) for session, records in bench.given().values())
+    assert sorted(shares) == [("one", "a"), ("one", "b"), ("two", "a"), ("two", "b")]
+    assert sorted(shares.values()) == [3, 3, 4, 4]
+    assert shares["one", "a"] + shares["one", "b"] == shares["two", "a"] + shares["two", "b"]
+    while not bench.coordinator.is_finished:
+        bench.finish_what_is_out()
+    assert len(set(keys(bench.kept))) == len(bench.kept) == 120
     assert bench.twice == []
+
+
+def test_a_vendor_that_does_not_answer_holds_back_its_own_blocks_only() -> None:
+    """While not one row of a vendor comes in, the other one is handed out to its end."""
+    bench = Bench(200)
+    bench.coordinator.hear({"joined": ["one", "two"]})
+    while open_ones := bench.out("a"):
+        bench.finish(open_ones[0])
+    assert len(bench.kept) == 200
+    assert {record.label for record in bench.kept} == {"a"}
+    assert sum(len(bench.given()[dispatch][1]) for dispatch in bench.out("b")) < 40
+
+
+def test_a_row_that_does_not_come_costs_its_own_place_only() -> None:
+    """Of every block one row stays out; as many others are under way as if it had come."""
+    bench = Bench(100)
+    bench.coordinator.hear({"joined": ["one"]})
+    for dispatch in bench.out("a")[:5]:
+        for record in bench.given()[dispatch][1][1:]:
+            bench.row(dispatch, record)
+    planned = sum(len(records) for _, records in bench.given().values() if records[0].label == "a")
+    assert planned - len(bench.kept) >= 35
+
+
+def test_with_one_slot_vendors_take_turns_and_who_is_through_hands_over() -> None:
+    """Nothing of the second vendor is out before all of the first one's turn has come in, and the other way round."""
+    bench = Bench(100, vendor_concurrency=1)
+    bench.coordinator.hear({"joined": ["one", "two"]})
+    turns: list[str] = []
+    while not bench.coordinator.is_finished:
+        labels = {bench.given()[dispatch][1][0].label for dispatch in bench.out()}
+        assert len(labels) == 1
+        turns += labels - set(turns[-1:])
+        bench.finish(bench.out()[0])
+    assert len(turns) == 8
+    assert len(bench.kept) == 200
+
+
+def test_a_stopped_vendor_gives_its_turn_up_at_once() -> None:
+    """What is left of it comes back as skipped beside the next one's work, and takes nobody's turn."""
+    bench = Bench(100, vendor_concurrency=1)
+    bench.coordinator.hear({"joined": ["one"]})
+    first = bench.out()[0]
+    skipped = TurnRecord((Attempt(1, failure=Failure("skipped", "plan", "the vendor was stopped")),))
+    (label,) = {record.label for record in bench.given()[first][1]}
+    bench.row(first, replace(bench.given()[first][1][0], turns=(skipped,)))
+    assert {bench.given()[dispatch][1][0].label for dispatch in bench.out()} == {"a", "b"}
+    assert len(bench.out(label)) > 1
 
 
 def test_a_lost_session_s_missing_records_alone_are_issued_again() -> None:
     """What came back stays; the rest goes out under a new number and the same block number."""
     bench = Bench(5)
     bench.coordinator.hear({"joined": ["one"]})
-    (_, records) = bench.given()[1]
-    for record in records[:7]:
+    (_, records), (_, others) = bench.given()[1], bench.given()[2]
+    for record in records[:3]:
         bench.row(1, record)
-    bench.coordinator.hear({"left": [["one", "died", 2.0]], "joined": ["two"]})
-    session, again = bench.given()[2]
-    assert session == "two"
-    assert keys(again) == keys(records[7:])
     bench.finish(2)
+    bench.coordinator.hear({"left": [["one", "died", 2.0]], "joined": ["two"]})
+    session, again = bench.given()[3]
+    assert session == "two"
+    assert keys(again) == keys(records[3:])
+    bench.finish(3)
     assert bench.coordinator.is_finished
-    assert keys(bench.kept) == keys(records)
+    assert keys(bench.kept) == keys(records + others)
     losses = bench.coordinator.losses
-    assert (losses.issued_again, losses.lost_s, len(losses.sessions)) == (3, 2.0, 1)
+    assert (losses.issued_again, losses.lost_s, len(losses.sessions)) == (2, 2.0, 1)
 
 
 def test_the_first_of_two_rows_counts_and_the_other_is_kept_aside() -> None:
     """A hung worker that wakes up brings nothing into the results, and nothing it was paid for is forgotten."""
     bench = Bench(5)
     bench.coordinator.hear({"joined": ["one", "two"]})
-    _, records = bench.given()[1]
-    bench.coordinator.hear({"left": [["one", "silent", 30.0]]})
-    bench.finish(2)
+    session, records = bench.given()[1]
+    bench.ended = {dispatch for dispatch, (name, _) in bench.given().items() if name == session}
+    bench.coordinator.hear({"left": [[session, "silent", 30.0]]})
+    bench.finish_what_is_out()
     bench.row(1, records[0])
     assert len(bench.kept) == 10
     assert keys(bench.twice) == [records[0].key]
@@ -136,7 +207,7 @@ def test_after_an_end_nothing_is_handed_out_and_what_is_under_way_is_awaited() -
     issued = len(bench.given())
     assert not bench.coordinator.is_finished
     bench.row(1, bench.given()[1][1][0])
-    bench.coordinator.hear({"ended": [["one", 1], ["one", 2]], "joined": ["two"]})
+    bench.coordinator.hear({"ended": [["one", dispatch] for dispatch in bench.out()], "joined": ["two"]})
     assert bench.coordinator.is_finished
     assert len(bench.given()) == issued
     assert len(bench.kept) == 1
@@ -179,8 +250,7 @@ def test_no_work_or_little_ends_too(count: int) -> None:
     """A resumed run that lacks nothing is finished before anybody joins."""
     bench = Bench(count)
     bench.coordinator.hear({"joined": ["one", "two", "three"]})
-    for dispatch in list(bench.given()):
-        bench.finish(dispatch)
+    bench.finish_what_is_out()
     assert bench.coordinator.is_finished
     assert len(bench.kept) == 2 * count
 

@@ -12,7 +12,6 @@ import pytest
 from costs import PATIENCE_S
 
 from vendor_verifier.run.cluster.gate import Gate
-from vendor_verifier.run.cluster.remote_limiter import SLOT
 from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.values.request import Endpoint
 
@@ -70,7 +69,7 @@ async def test_a_session_cannot_give_back_what_it_does_not_hold() -> None:
     """A confused worker does not widen the limit."""
     gate, one = Gate(plan(1)), Ear()
     gate.join("one", "w1", one)
-    gate.hear("one", {"release": [0, 0, SLOT]})
+    gate.hear("one", {"release": [0, 0]})
     gate.hear("one", {"acquire": [0, 0, 0]})
     await a_moment()
     assert one.of("leave") == [[0, "go"]]
@@ -185,16 +184,3 @@ async def test_a_spending_limit_is_kept_over_all_workers() -> None:
     assert sorted(leave for _, leave in one.of("leave") + two.of("leave")) == ["closed", "go", "go", "go"]
     assert coordinator.of("closed") == [True]
     assert gate.facts()["limit"] == "--max-requests 3 was reached"
-
-
-async def test_vendor_slots_are_counted_over_all_sessions() -> None:
-    """With one slot a second vendor waits, wherever it is asked."""
-    gate, one, two = Gate(plan(vendor_concurrency=1)), Ear(), Ear()
-    gate.join("one", "w1", one)
-    gate.join("two", "w2", two)
-    gate.hear("one", {"acquire": [SLOT]})
-    gate.hear("two", {"acquire": [SLOT]})
-    await a_moment()
-    assert (one.of("leave"), two.of("leave")) == ([[SLOT, "go"]], [])
-    gate.hear("one", {"release": [SLOT]})
-    await until(lambda: two.of("leave") == [[SLOT, "go"]])

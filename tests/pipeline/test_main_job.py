@@ -48,6 +48,25 @@ def test_a_run_leaves_every_file_private_and_scores_every_vendor(bench: Any) -> 
     assert vendors["twin"]["counts"]["planned"] == vendors["twin"]["counts"]["succeeded"] == 12
 
 
+def test_manifest_and_scores_say_how_many_were_in_flight_and_scoring_again_says_the_same(bench: Any) -> None:
+    """Every vendor's mean in flight and answers a second, of the three that were asked for, from the records alone."""
+    bench.configure("official: faithful", "twin: faithful")
+    bench.samples()
+    _, scores = bench.run("--request-concurrency", "3")
+    folder = bench.folder / "run"
+    told = {label: figures["pace"] for label, figures in vendors_of(scores).items()}
+    assert json.loads((folder / "manifest.json").read_text())["pace"] == {
+        f"simulated-model: {label}": pace for label, pace in told.items()
+    }
+    for pace in told.values():
+        assert pace["places"] == 3
+        assert 0 < pace["in_flight"] <= 3.3
+        assert pace["answers_per_s"] > 0
+    bench("score", folder)
+    again = json.loads((folder / "scores.json").read_text())
+    assert {label: figures["pace"] for label, figures in vendors_of(again).items()} == told
+
+
 def test_resuming_gives_the_same_result_as_an_uninterrupted_run(bench: Any) -> None:
     """Half of the records lost, then --incremental: same scores, and nothing that had succeeded is asked again."""
     bench.configure("official: faithful", "twin: faithful", "poor: quantised", "cutter: cutter")

@@ -15,7 +15,7 @@ import sample_reports
 from vendor_verifier.reports import json_schema, markdown, ranking_csv, scores_json, terminal
 from vendor_verifier.reports.html import render as page
 from vendor_verifier.reports.load_text import load_words
-from vendor_verifier.values.score import Goodput, Report
+from vendor_verifier.values.score import Goodput, Pace, Report
 
 SHAPE = {"request_rate": 20.0, "arrival": "poisson", "ramp_up_s": 0, "warmup": 5, "cooldown": 0, "duration_s": 60.0}
 OFFERED = {
@@ -102,3 +102,28 @@ def test_data_formats_hold_goodput_only_where_there_are_slos() -> None:
 def test_every_shape_has_words(shape: dict[str, Any], words: str) -> None:
     """A schedule and a closed loop read as sentences too."""
     assert load_words(shape) == words
+
+
+def paced() -> Report:
+    """The full report with a pace of the first vendor, and of the second one under a rate."""
+    report = sample_reports.full()
+    model = report.models[0]
+    first, second, *others = model.vendors
+    paces = (Pace(4.961, 12.34, 24.5, 5), Pace(17.2, 20.1, 60.0))
+    vendors = (replace(first, pace=paces[0]), replace(second, pace=paces[1]), *others)
+    return replace(report, models=(replace(model, vendors=vendors), *report.models[1:]))
+
+
+def test_every_report_tells_how_many_were_in_flight() -> None:
+    """Mean in flight, what was asked for if anything was, and answers a second: screen, Markdown, page and data."""
+    report = paced()
+    for text in ("\n".join(terminal.plain_lines(report)), markdown.render(report)):
+        assert "4.961 of 5, 12.34 answers/s" in text
+        assert " 17.2, 20.1 answers/s" in text
+    assert "4.961 of 5 on average, 12.34 answers a second" in page.render(report, "en")
+    assert "平均 4.961 个（要求 5 个），每秒 12.34 个回答" in page.render(report, "zh")
+    document = json.loads(scores_json.render(report))
+    jsonschema_rs.validator_for(json_schema.scores_schema()).validate(document)
+    model = report.models[0]
+    told = document["models"][model.model]["vendors"][model.vendors[0].label]["pace"]
+    assert told == {"in_flight": 4.961, "answers_per_s": 12.34, "seconds": 24.5, "places": 5}

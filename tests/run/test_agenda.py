@@ -1,4 +1,4 @@
-"""The order of work: shuffled by seed, cut into blocks, vendors together, and what is answered left out."""
+"""The order of work: shuffled by seed, one for all vendors, numbered by blocks, and what is answered left out."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from asking import Plain, samples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.run.agenda import Agenda, Part, WorkItem, cut_shards
+from vendor_verifier.run.agenda import Agenda, Part, WorkItem
 from vendor_verifier.run.drive import Line
 from vendor_verifier.run.lanes import in_lanes
+from vendor_verifier.run.streams import Stream, streams_of
 from vendor_verifier.suites.trigger import TriggerSuite
-from vendor_verifier.values.plan import Entry
+from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.values.record import RecordKey
 from vendor_verifier.values.request import Endpoint, Turn
 from vendor_verifier.values.sample import Sample
@@ -51,19 +52,23 @@ def key(item: WorkItem) -> RecordKey:
     return ("run", entry.model, entry.label, item.suite.name, item.sample.id, item.repetition)
 
 
-def by_the_book(left: Iterable[RecordKey], seed: int) -> list[list[RecordKey]]:
-    """All keys sample by sample, ids and each one's keys shuffled: the order, written with everything in memory."""
-    rng = random.Random(seed)
-    by_sample: dict[str, list[RecordKey]] = {}
-    for each in left:
-        by_sample.setdefault(each[4], []).append(each)
-    order = sorted(by_sample)
-    rng.shuffle(order)
-    found = []
-    for sample in order:
-        rng.shuffle(by_sample[sample])
-        found.append(by_sample[sample])
-    return found
+def taken(stream: Stream) -> list[tuple[int, WorkItem]]:
+    """All of a stream, in its order."""
+    return list(iter(stream.take, None))
+
+
+def streams(work: Agenda, seed: int, block: int = 25) -> dict[str, list[tuple[int, WorkItem]]]:
+    """Everything that each vendor is asked, with block numbers."""
+    return {
+        stream.entry.label: taken(stream) for stream in streams_of(work, Plan(tuple(ENTRIES), (), seed=seed), block)
+    }
+
+
+def order_by_the_book(left: Iterable[RecordKey], seed: int) -> list[str]:
+    """The ids of all samples of which anything is left, shuffled: the order, written with everything in memory."""
+    order = sorted({each[4] for each in left})
+    random.Random(seed).shuffle(order)
+    return order
 
 
 def lanes_by_the_book(left: Iterable[RecordKey], seed: int) -> list[list[RecordKey]]:
@@ -92,19 +97,21 @@ def plans(draw: st.DrawFn) -> tuple[list[tuple[Sample, ...]], tuple[int, ...], l
 def test_the_order_is_the_books(
     plan: tuple[list[tuple[Sample, ...]], tuple[int, ...], list[RecordKey]], block: int, seed: int
 ) -> None:
-    """Items that are made in turn come in the order of a list that is shuffled whole: nothing lost, nothing twice."""
+    """Items that are made in turn are those of a list that is shuffled whole: nothing lost, nothing twice, and every
+    vendor's samples in the one order, numbered by the one count of blocks."""
     tasks, repeats, answered = plan
     work = agenda(*tasks, repeats=repeats)
     assert [work.cross_off(each) for each in answered] == [True] * len(answered)
     left = [each for each in every_key(tasks, repeats) if each not in answered]
-    expected = by_the_book(left, seed)
-    shards = list(cut_shards(work, block, seed))
-    assert [list(map(key, shard.items)) for shard in shards] == [
-        [each for group in expected[start : start + block] for each in group]
-        for start in range(0, len(expected), block)
-    ]
-    assert [shard.number for shard in shards] == list(range(len(shards)))
-    assert (len(work), work.samples) == (len(left), len(expected))
+    order = order_by_the_book(left, seed)
+    found = streams(work, seed, block)
+    for label in LABELS:
+        asked = found.get(label, [])
+        assert sorted(key(item) for _, item in asked) == sorted(each for each in left if each[2] == label)
+        places = [order.index(item.sample.id) for _, item in asked]
+        assert places == sorted(places)
+        assert [number for number, _ in asked] == [place // block for place in places]
+    assert (len(work), work.samples) == (len(left), len(order))
 
 
 @given(plan=plans(), seed=st.integers())
@@ -141,35 +148,40 @@ def test_what_is_answered_is_counted_once_and_what_is_not_planned_never(
     assert [work.crossed_of(line) for line in range(3)] == [counted[label] for label in LABELS]
 
 
-@given(count=st.integers(1, 40), block=st.integers(1, 12), seed=st.integers())
-def test_a_block_asks_all_vendors_the_same(count: int, block: int, seed: int) -> None:
-    """Every shard holds its samples for every vendor, each sample's items side by side."""
-    for shard in cut_shards(agenda(samples(count)), block, seed):
-        ids = [item.sample.id for item in shard.items]
-        assert len(set(ids)) <= block
-        for start in range(0, len(ids), len(LABELS)):
-            assert len(set(ids[start : start + len(LABELS)])) == 1
-            assert {item.line.entry.label for item in shard.items[start : start + len(LABELS)]} == set(LABELS)
+def test_what_one_vendor_was_asked_already_changes_nobodys_order() -> None:
+    """A resumed vendor meets what is left in the same order as one that begins anew."""
+    tasks = samples(30)
+    work = agenda(tasks)
+    for sample in tasks[:20]:
+        work.cross_off(("run", "model", "a", "t0", sample.id, 0))
+    found = {label: [item.sample.id for _, item in asked] for label, asked in streams(work, 5).items()}
+    assert found["b"] == found["c"]
+    assert found["a"] == [sample for sample in found["b"] if sample in {one.id for one in tasks[20:]}]
 
 
 def test_another_seed_is_another_order() -> None:
     """Neighbours in the sample file are not neighbours in time, and the first vendor asked is chance."""
 
-    def order(seed: int) -> list[tuple[str, str]]:
-        (shard,) = cut_shards(agenda(samples(60)), 60, seed)
-        return [(item.sample.id, item.line.entry.label) for item in shard.items]
+    def order(seed: int) -> list[str]:
+        return [item.sample.id for _, item in streams(agenda(samples(60)), seed)["a"]]
 
-    asked = order(0)
-    assert order(0) == asked != order(1)
-    assert [sample for sample, _ in asked[:: len(LABELS)]] != sorted({sample for sample, _ in asked})
-    assert {label for _, label in asked[:: len(LABELS)]} == set(LABELS)
+    assert order(0) == order(0) != order(1)
+    assert order(0) != sorted(order(0))
+    assert {next(iter(streams(agenda(samples(3)), seed))) for seed in range(20)} == set(LABELS)
+
+
+def test_repetitions_of_a_sample_come_in_any_order() -> None:
+    """A sample's repetitions stand together, and the first of them is not always asked first."""
+    asked = streams(agenda(samples(40), repeats=(2, 1, 1)), 0)["a"]
+    pairs = [(one.repetition, other.repetition) for (_, one), (_, other) in zip(asked[::2], asked[1::2], strict=True)]
+    assert set(pairs) == {(0, 1), (1, 0)}
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_order_does_not_depend_on_how_the_samples_came(seed: int) -> None:
     """The samples of a resumed run, listed in another order, are shuffled the same way."""
-    forwards = [shard.items[0].sample.id for shard in cut_shards(agenda(samples(20)), 1, seed)]
-    backwards = [shard.items[0].sample.id for shard in cut_shards(agenda(samples(20)[::-1]), 1, seed)]
+    forwards = [item.sample.id for _, item in streams(agenda(samples(20)), seed)["b"]]
+    backwards = [item.sample.id for _, item in streams(agenda(samples(20)[::-1]), seed)["b"]]
     assert forwards == backwards
 
 
@@ -181,7 +193,7 @@ def test_work_is_made_when_its_turn_comes() -> None:
     assert len(asked.ids) == count
     tracemalloc.start()
     try:
-        made = sum(len(shard.items) for shard in cut_shards(work, 25, 0))
+        made = sum(1 for stream in streams_of(work, Plan(tuple(ENTRIES), ())) for _ in iter(stream.take, None))
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

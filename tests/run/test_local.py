@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import groupby
 
 import anyio
 import pytest
-from asking import KEY, entry, run, samples
+from asking import KEY, Ran, entry, run, samples
 from costs import LONG_S, PATIENCE_S, held_until, least_of
 from fault_server import DONE, FaultServer, Script, Seen, event, head, say, stream, text, whole
 from hypothesis import HealthCheck, given, settings
@@ -275,10 +276,42 @@ async def test_a_sample_reaches_all_vendors_close_together(server: FaultServer) 
     assert spreads[-1] < 3 * 50
 
 
-async def test_a_slow_vendor_does_not_fall_behind_by_the_whole_run(server: FaultServer) -> None:
-    """The fast vendor waits for the slow one, so that both see the same time of day."""
+async def test_a_fast_vendor_does_not_wait_for_a_slow_one(server: FaultServer) -> None:
+    """The fast vendor is through while the slow one is still at its beginning."""
     server.answer = lambda seen: after(0.02 if seen.vendor == "slow" else 0)
     await run([entry(server, "fast"), entry(server, "slow")], 150, request_concurrency=5)
     when_fast_ended = server.by_vendor("fast")[-1].number
     slow_by_then = sum(1 for seen in server.by_vendor("slow") if seen.number < when_fast_ended)
-    assert slow_by_then >= 150 - 3 * 25
+    assert slow_by_then < 150 - 3 * 25
+
+
+async def test_the_order_is_one_for_all_and_blocks_are_labels(server: FaultServer) -> None:
+    """However far vendors drift apart, a sample has the same block number with each, and 25 samples have one."""
+    server.answer = lambda seen: after(0.01 if seen.vendor == "slow" else 0)
+    ran = await run([entry(server, "fast"), entry(server, "slow")], 110, request_concurrency=5)
+    blocks = {label: {record.sample: record.block for record in ran.of(label)} for label in ("fast", "slow")}
+    assert blocks["fast"] == blocks["slow"]
+    assert Counter(blocks["fast"].values()) == {0: 25, 1: 25, 2: 25, 3: 25, 4: 10}
+    first = {label: [asked_of(seen) for seen in server.by_vendor(label)[:5]] for label in ("fast", "slow")}
+    assert sorted(first["fast"]) == sorted(first["slow"])
+
+
+async def test_a_stopped_vendor_hands_its_slot_over_at_once(server: FaultServer) -> None:
+    """With one slot, a vendor that refuses the key is asked for no turn's worth of samples; the next one begins."""
+    server.answer = lambda seen: refusal(401) if seen.vendor == "a" else after(0.002)
+    ran = await run([entry(server, label) for label in "ab"], 200, vendor_concurrency=1, request_concurrency=3)
+    assert server.most_vendors_in_flight == 1
+    assert len(server.by_vendor("a")) <= 3
+    assert Counter(ran.kinds("a"))["skipped"] == 200 - len(server.by_vendor("a"))
+    assert ran.kinds("b") == [None] * 200
+
+
+async def test_skipped_samples_leave_the_loop_to_the_others(server: FaultServer) -> None:
+    """Thousands of records of a stopped vendor are made between the answers of another, not in one go before them."""
+    server.answer = lambda seen: refusal(401) if seen.vendor == "a" else after(0.002)
+    into = Ran()
+    ran = await run([entry(server, label) for label in "ab"], 400, into=into, request_concurrency=2)
+    labels = [record.label for record in ran.records]
+    longest = max(len(list(same)) for label, same in groupby(labels) if label == "a")
+    assert Counter(labels) == {"a": 400, "b": 400}
+    assert longest < 400

@@ -75,7 +75,7 @@ def choose_blocks(panel: Panel) -> tuple[Blocks, list[int]]:
 
 
 def given_blocks(block_of: Sequence[Hashable]) -> tuple[Blocks, list[int]]:
-    """Blocks that the run itself formed (its shards, sessions or templates): one name per sample, in panel order."""
+    """Blocks that the run itself formed (its sessions or templates): one name per sample, in panel order."""
     number: dict[Hashable, int] = {}
     ids = [number.setdefault(name, len(number)) for name in block_of]
     size = math.ceil(len(ids) / len(number)) if number else 0

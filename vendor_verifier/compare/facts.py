@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from vendor_verifier.compare.looking import Look
+from vendor_verifier.compare.under_way import sent_s
 from vendor_verifier.metrics.base import answers
 from vendor_verifier.metrics.decoding import Decoding, buffered
 from vendor_verifier.metrics.usage import zero_usage
@@ -29,6 +30,7 @@ class Facts:
     on the way, those that a later try made good as well; ``resent`` of the ``attempts`` were sent twice, because a kept
     connection ended under them. ``values`` are in the order of ``METRICS``; ``classes`` one per judged call; ``scores``
     what the suite measured, and ``problem`` why it scored badly, in the suite's words.
+    ``sent_s`` is when the first attempt was sent, in seconds since the epoch.
     """
 
     suite: str
@@ -53,6 +55,7 @@ class Facts:
     troubles: tuple[FailureKind, ...] = ()
     region: str | None = None
     resent: int = 0
+    sent_s: float | None = None
 
     @property
     def charged(self) -> bool:
@@ -102,7 +105,13 @@ def facts_of(
         troubles=_troubles(record),
         region=None if record.region is None else sys.intern(record.region),
         resent=record.resent,
+        sent_s=_sent_s(record),
     )
+
+
+def _sent_s(record: Record) -> float | None:
+    first = next((attempt for turn in record.turns for attempt in turn.attempts), None)
+    return None if first is None else sent_s(first)
 
 
 def _tag(sample: Sample, name: str) -> str | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from vendor_verifier.compare.overlap import TIMES
 from vendor_verifier.compare.thresholds import COST_METRICS
 from vendor_verifier.values.judgement import Estimate, GateOutcome, GateVerdict, Threshold
 
@@ -57,6 +58,8 @@ def decide(threshold: Threshold, estimate: Estimate) -> GateOutcome:
 
 def _why_not(threshold: Threshold) -> str:
     """What is missing, as far as the threshold alone tells."""
+    if threshold.ceiling and threshold.metric in TIMES:
+        return " while the baseline was being asked"
     if threshold.ceiling:
         return "; the baseline must run twice"
     if threshold.metric in COST_METRICS:

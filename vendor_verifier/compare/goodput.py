@@ -17,10 +17,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 
 from vendor_verifier.compare.columns import Columns
 from vendor_verifier.compare.thresholds import REQUEST_METRICS, meets
+from vendor_verifier.compare.under_way import sent_s
 from vendor_verifier.values.judgement import Threshold
 from vendor_verifier.values.record import Attempt, Record
 from vendor_verifier.values.score import Goodput, Report, VendorScore
@@ -94,10 +94,5 @@ def with_goodput(
 
 def _span(attempt: Attempt) -> tuple[float, float] | None:
     """Begin and end of one attempt in seconds since the epoch; None when it was never sent."""
-    if attempt.timing is None:
-        return None
-    try:
-        begin = datetime.fromisoformat(attempt.timing.sent_at).timestamp()
-    except ValueError:
-        return None
-    return begin, begin + attempt.timing.end_ns / 1e9
+    begin = sent_s(attempt)
+    return None if begin is None or attempt.timing is None else (begin, begin + attempt.timing.end_ns / 1e9)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,10 @@ from vendor_verifier.compare.blocks import choose_blocks
 from vendor_verifier.compare.bootstrap import RESAMPLES, Resampled, bootstrap
 from vendor_verifier.compare.estimates import estimates_of
 from vendor_verifier.compare.irf_intervals import irf_intervals
+from vendor_verifier.compare.overlap import overlaps_of
 from vendor_verifier.compare.panel import Panel, build_panel
 from vendor_verifier.compare.rank_intervals import (
+    Cut,
     Simultaneous,
     differing_pairs,
     rank_intervals,
@@ -46,14 +49,17 @@ def judge_ranking(
     """Judge the order of the vendors of one model.
 
     ``samples`` stand in sending order. Differences, rank intervals and tie groups always compare the baseline's
-    self-F1; ``baseline_f1`` concerns IRF, leaders and the Pareto front only, so that IRF is as published. Vendors
-    without anything measured are judged on nothing and lead nobody.
+    self-F1, and times over what was sent while both vendors were being asked; ``baseline_f1`` concerns IRF, leaders and
+    the Pareto front only, so that IRF is as published. Vendors without anything measured are judged on nothing and lead
+    nobody.
 
     Raises:
         ValueError: no samples, or labels or samples that are not unique.
     """
     panel = build_panel(trials, samples, baseline=baseline, metrics=metrics, undecided=undecided)
     chosen = choose_blocks(panel) if blocks is None else blocks
+    # The same draws for what is cut: a sample counts as often there as anywhere.
+    same_draws = deepcopy(rng)
     resampled = bootstrap(panel, rng, resamples=resamples, blocks=chosen)
     ranked = panel
     irf_resampled = resampled
@@ -62,7 +68,9 @@ def judge_ranking(
             trials, samples, baseline=baseline, metrics=metrics, undecided=undecided, baseline_f1="fixed"
         )
         irf_resampled = _with_fixed_f1(resampled, ranked, baseline)
-    differences = simultaneous_differences(resampled)
+    overlaps = overlaps_of(trials, panel)
+    cut = None if overlaps.panel is None else bootstrap(overlaps.panel, same_draws, resamples=resamples, blocks=chosen)
+    differences = simultaneous_differences(resampled, cut=Cut(overlaps, cut, chosen[1]))
     measured = _measured(panel)
     figures = {label: {metric: ranked.value(label, metric) for metric in metrics} for label in ranked.labels}
     rows, gaps = irf_intervals(irf_resampled, len(samples), k, directions)
@@ -82,6 +90,7 @@ def judge_ranking(
         leaders=leaders(figures, k, directions),
         leader_changes=leader_changes(figures, k, directions),
         pareto=pareto_front(figures, directions),
+        overlaps=overlaps.told,
     )
 
 

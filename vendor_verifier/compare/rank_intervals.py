@@ -13,6 +13,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from vendor_verifier.compare.bootstrap import Resampled
+from vendor_verifier.compare.overlap import Overlaps, Side
 from vendor_verifier.compare.ranking import DIRECTIONS
 from vendor_verifier.metrics.base import Direction
 from vendor_verifier.values.judgement import Difference, RankInterval
@@ -36,6 +37,28 @@ class _Pair:
     second: int
     value: float
     error: float
+    blocks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Pairs of which not every row was sent while both vendors were asked.
+
+    ``resampled`` is of what is left, by the same draws; ``ids`` are the samples' blocks.
+    """
+
+    overlaps: Overlaps
+    resampled: Resampled | None
+    ids: Sequence[int]
+
+    def side(self, whole: Resampled, metric: str, label: str, rival: str) -> Side | None:
+        """What is known of ``label`` when its ``metric`` is held against ``rival``'s; None when nothing is."""
+        if self.overlaps.concerns(metric, label, rival):
+            if self.resampled is None:
+                return None
+            return self.overlaps.side(self.resampled, self.ids, metric, (label, rival))
+        row, column = whole.labels.index(label), whole.metrics.index(metric)
+        return Side(whole.draws[:, row, column], float(whole.point[row, column]), whole.blocks.count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +69,13 @@ class Simultaneous:
     per_metric: tuple[Difference, ...]
 
 
-def simultaneous_differences(resampled: Resampled, level: float = 0.95) -> Simultaneous:
+def simultaneous_differences(resampled: Resampled, level: float = 0.95, cut: Cut | None = None) -> Simultaneous:
     """Intervals for all pairs that hold together with confidence ``level``.
 
     d ± q·SE(d), SE from the resamples, q the ``level`` quantile of max |d* − d| ÷ SE(d) over all pairs of a metric
     (``per_metric``) or of all metrics (``joint``), widened as Student's t widens a normal where blocks are few: the
     resamples know SE no better than so many blocks do. Differences stand in the order of labels, first − second. With
-    fewer than ``LEAST_BLOCKS`` blocks there are none.
+    fewer than ``LEAST_BLOCKS`` blocks there are none; nor of a pair of which ``cut`` leaves fewer.
     """
     import numpy as np
 
@@ -62,12 +85,12 @@ def simultaneous_differences(resampled: Resampled, level: float = 0.95) -> Simul
     joint_t = np.zeros(resampled.draws.shape[0])
     pairs: list[_Pair] = []
     critical: dict[str, float] = {}
-    for column, metric in enumerate(resampled.metrics):
-        found, largest = _pairs(resampled, column, metric)
+    for metric in resampled.metrics:
+        found, largest = _pairs(resampled, metric, cut or Cut(Overlaps(), None, ()))
         pairs += found
-        critical[metric] = _critical(largest, level, resampled.blocks.count)
+        critical[metric] = _quantile(largest, level)
         joint_t = np.maximum(joint_t, largest)
-    over_all = _critical(joint_t, level, resampled.blocks.count)
+    over_all = _quantile(joint_t, level)
     return Simultaneous(
         joint=tuple(_difference(resampled.labels, pair, over_all) for pair in pairs),
         per_metric=tuple(_difference(resampled.labels, pair, critical[pair.metric]) for pair in pairs),
@@ -117,32 +140,35 @@ def differing_pairs(differences: Sequence[Difference], metric: str | None = None
     )
 
 
-def _pairs(resampled: Resampled, column: int, metric: str) -> tuple[list[_Pair], NDArray[np.float64]]:
+def _pairs(resampled: Resampled, metric: str, cut: Cut) -> tuple[list[_Pair], NDArray[np.float64]]:
     """The comparable pairs of one metric, and per resample the largest |d* − d| ÷ SE among them."""
     import numpy as np
 
-    draws, point = resampled.draws[:, :, column], resampled.point[:, column]
-    largest = np.zeros(draws.shape[0])
+    largest = np.zeros(resampled.draws.shape[0])
     pairs = []
     for first, second in combinations(range(len(resampled.labels)), 2):
-        shifts = draws[:, first] - draws[:, second] - (point[first] - point[second])
+        one, other = resampled.labels[first], resampled.labels[second]
+        ours, theirs = cut.side(resampled, metric, one, other), cut.side(resampled, metric, other, one)
+        if ours is None or theirs is None or min(ours.blocks, theirs.blocks) < LEAST_BLOCKS:
+            continue
+        value = ours.value - theirs.value
+        shifts = ours.draws - theirs.draws - value
         unmeasured = np.isnan(shifts)
-        if not np.isfinite(point[[first, second]]).all() or unmeasured.mean() > _MAX_UNMEASURED:
+        if not np.isfinite(value) or unmeasured.mean() > _MAX_UNMEASURED:
             continue
         error = float(np.std(shifts[~unmeasured], ddof=1))
-        scale = max(abs(point[first]), abs(point[second]))
-        value = float(point[first] - point[second])
+        scale = max(abs(ours.value), abs(theirs.value))
         if error <= _EXACT * scale:
             error = 0.0
             value = 0.0 if abs(value) <= _EXACT * scale else value
         else:
             largest = np.fmax(largest, np.abs(shifts) / error)
-        pairs.append(_Pair(metric, first, second, value, error))
+        pairs.append(_Pair(metric, first, second, value, error, min(ours.blocks, theirs.blocks)))
     return pairs, largest
 
 
-def _difference(labels: Sequence[str], pair: _Pair, critical: float) -> Difference:
-    reach = critical * pair.error
+def _difference(labels: Sequence[str], pair: _Pair, quantile: float) -> Difference:
+    reach = _critical(quantile, pair.blocks) * pair.error
     first, second = labels[pair.first], labels[pair.second]
     return Difference(pair.metric, first, second, pair.value, pair.value - reach, pair.value + reach)
 
@@ -157,10 +183,14 @@ def _decided(
             yield (each.first, each.second) if (each.low > 0) == upwards else (each.second, each.first)
 
 
-def _critical(values: NDArray[np.float64], level: float, blocks: int) -> float:
-    """The quantile q of ``values``, as the value of Student's t with blocks − 1 degrees that has q's normal tail."""
+def _quantile(values: NDArray[np.float64], level: float) -> float:
     import numpy as np
+
+    return float(np.quantile(values, level, method="higher"))
+
+
+def _critical(q: float, blocks: int) -> float:
+    """The value of Student's t with blocks − 1 degrees that has the normal tail of ``q``."""
     from scipy.special import ndtr, stdtrit
 
-    q = float(np.quantile(values, level, method="higher"))
     return max(q, -float(stdtrit(blocks - 1, ndtr(-q)))) if q > 0 else q

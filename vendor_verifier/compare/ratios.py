@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import ItemsView, Iterator, Mapping
 
@@ -38,8 +39,8 @@ class RatioColumn(Mapping[Unit, Part]):
         # By place of the unit: where its part stands, counted from 1.
         self._slots = array("Q")
         self._order = array("Q")
-        self._numerators = array("d")
-        self._denominators = array("d")
+        self.numerators = array("d")
+        self.denominators = array("d")
 
     def add(self, place: int, numerator: float, denominator: float) -> None:
         """Add to what the unit at ``place`` has: a sample that several suites ask is one unit."""
@@ -47,13 +48,23 @@ class RatioColumn(Mapping[Unit, Part]):
         if missing > 0:
             self._slots.frombytes(bytes(self._slots.itemsize * missing))
         elif slot := self._slots[place]:
-            self._numerators[slot - 1] += numerator
-            self._denominators[slot - 1] += denominator
+            self.numerators[slot - 1] += numerator
+            self.denominators[slot - 1] += denominator
             return
         self._order.append(place)
-        self._numerators.append(numerator)
-        self._denominators.append(denominator)
+        self.numerators.append(numerator)
+        self.denominators.append(denominator)
         self._slots[place] = len(self._order)
+
+    def put_first(self, place: int, numerator: float) -> None:
+        """Set what the unit at ``place`` has, unless it has something."""
+        if place >= len(self._slots) or not self._slots[place]:
+            self.add(place, numerator, 1.0)
+
+    def aligned(self, other: RatioColumn) -> array[float]:
+        """The numerators of ``other`` at the units of this one, which share their places; NaN where it has none."""
+        slots = (other._slots[place] if place < len(other._slots) else 0 for place in self._order)
+        return array("d", (other.numerators[slot - 1] if slot else math.nan for slot in slots))
 
     def __len__(self) -> int:
         return len(self._order)
@@ -66,14 +77,14 @@ class RatioColumn(Mapping[Unit, Part]):
         slot = self._slots[place] if place is not None and place < len(self._slots) else 0
         if not slot:
             raise KeyError(unit)
-        return self._numerators[slot - 1], self._denominators[slot - 1]
+        return self.numerators[slot - 1], self.denominators[slot - 1]
 
     def items(self) -> ItemsView[Unit, Part]:
         return _Items(self)
 
     def parts(self) -> Iterator[tuple[Unit, Part]]:
         """Units and their parts, none of which is looked up."""
-        return zip(self, zip(self._numerators, self._denominators, strict=True), strict=True)
+        return zip(self, zip(self.numerators, self.denominators, strict=True), strict=True)
 
 
 class _Items(ItemsView[Unit, Part]):

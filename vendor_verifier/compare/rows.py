@@ -19,13 +19,13 @@ from vendor_verifier.metrics.decoding import Decoding
 Key = tuple[str, str, int]
 """Suite, sample and repetition."""
 
-_NUMBERS = ("values", "decoding", "delivery")
+_NUMBERS = ("values", "decoding", "delivery", "sent_s")
 _SHARED = tuple(field.name for field in fields(Facts) if field.name not in _NUMBERS)
 _shared_of = attrgetter(*_SHARED)
 _KINDS: Mapping[type, int] = {type(None): 0, int: 1, bool: 1, float: 2}
 _REAL = _KINDS[float]
-# Of METRICS in their order, then tokens and seconds of decoding, and of delivery.
-_WIDTH = len(METRICS) + 4
+# Of METRICS in their order, then tokens and seconds of decoding, and of delivery, and the moment of sending.
+_WIDTH = len(METRICS) + 5
 _POSITION = {metric.name: position for position, metric in enumerate(METRICS)}
 
 
@@ -97,6 +97,7 @@ class Rows(MutableMapping[Key, Facts]):
             values=tuple(self._numbers.at(place, column) for column in range(len(METRICS))),
             decoding=self.decoding(place),
             delivery=self.delivery(place),
+            sent_s=self.sent_s(place),
         )
 
     def __setitem__(self, key: Key, facts: Facts) -> None:
@@ -107,7 +108,7 @@ class Rows(MutableMapping[Key, Facts]):
         else:
             self._shared[place] = shared
         values = facts.values or (None,) * len(METRICS)
-        self._numbers.put(place, (*values, *_told(facts.decoding), *_told(facts.delivery)))
+        self._numbers.put(place, (*values, *_told(facts.decoding), *_told(facts.delivery), facts.sent_s))
 
     def __delitem__(self, key: Key) -> None:
         # Its numbers stay behind unseen: few rows are ever taken out.
@@ -142,6 +143,10 @@ class Rows(MutableMapping[Key, Facts]):
         """Tokens and seconds from sending on there."""
         return self._sums(place, len(METRICS) + 2)
 
+    def sent_s(self, place: int) -> float | None:
+        """When the row there was first sent, in seconds since the epoch."""
+        return self._numbers.at(place, len(METRICS) + 4)
+
     def _sums(self, place: int, column: int) -> Decoding | None:
         tokens, seconds = self._numbers.at(place, column), self._numbers.at(place, column + 1)
         return None if tokens is None or seconds is None else Decoding(tokens, seconds)
@@ -155,7 +160,7 @@ class Rows(MutableMapping[Key, Facts]):
         told = _shared_of(facts)
         known = self._known.get(told)
         if known is None:
-            known = self._known[told] = replace(facts, values=(), decoding=None, delivery=None)
+            known = self._known[told] = replace(facts, values=(), decoding=None, delivery=None, sent_s=None)
         return known
 
 

@@ -34,12 +34,14 @@ class Trials:
     ``runs``: decision by sample id, one mapping per repetition. ``ratios``: metric → (sample id, repetition) →
     (numerator, denominator), so that the metric is Σ numerators ÷ Σ denominators; a unit that did not measure is
     absent. Rates are (0 or 1, 1), means (value, 1), ``tps`` (tokens, seconds), ``schema_accuracy`` (valid, counted
-    calls), a cost per valid call (cost, valid calls).
+    calls), a cost per valid call (cost, valid calls). ``sent``: when each unit was first sent (seconds since the
+    epoch, as numerators); ``None`` where nobody knows.
     """
 
     label: str
     runs: tuple[Run, ...] = ()
     ratios: Mapping[str, Mapping[Unit, Part]] = field(default_factory=dict)
+    sent: RatioColumn | None = None
 
 
 def trials_of(
@@ -73,6 +75,9 @@ def trials_of(
         if not facts.charged:
             continue
         unit = ratios.units.place_of((sample, repetition))
+        moment = rows.sent_s(place)
+        if moment is not None:
+            ratios.sent.put_first(unit, moment)
         ratios.add_outcome(unit, succeeded=facts.succeeded, at_first=facts.succeeded_first_try)
         valid, counted = call_validity(facts.classes, policy)
         if counted:
@@ -91,7 +96,7 @@ def trials_of(
     for sample, repetition in lost:
         ratios.add_outcome(ratios.units.place_of((sample, repetition)), succeeded=False, at_first=False)
     runs = tuple(columns.run(TRIGGER, number, missing) for number in numbers) if TRIGGER in planned else ()
-    return Trials(label, runs, ratios.by_metric)
+    return Trials(label, runs, ratios.by_metric, ratios.sent)
 
 
 def _lost(columns: Columns, planned: Mapping[str, Sequence[str]], repeat: int) -> list[Unit]:
@@ -110,6 +115,7 @@ class _Ratios:
     def __init__(self) -> None:
         self.units = Units()
         self.by_metric: dict[str, RatioColumn] = {}
+        self.sent = RatioColumn(self.units)
 
     def add(self, metric: str, unit: int, numerator: float, denominator: float) -> None:
         """``unit`` is a place in ``units``."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
-from vendor_verifier.compare.bootstrap import Resampled
+from vendor_verifier.compare.bootstrap import Resampled, bootstrap
 from vendor_verifier.compare.estimates import estimates_of, gap_to, percentile_estimates
 from vendor_verifier.compare.gates import judge_gates
 from vendor_verifier.compare.noise_floor import gap
+from vendor_verifier.compare.overlap import TIMES, common_times, overlaps_of
 from vendor_verifier.compare.panel import Panel
 from vendor_verifier.compare.thresholds import PRESETS, parse_slo, parse_threshold
 from vendor_verifier.compare.trials import Trials
@@ -161,6 +162,18 @@ def _gaps(
     for metric in dict.fromkeys(one.metric for one in thresholds if one.ceiling):
         if metric == "f1":
             found[metric] = gap(panel, baseline, vendor).delta
+        elif metric in TIMES and metric in panel.metrics and overlaps_of((vendor, baseline), panel).rows:
+            found[metric] = _gap_in_time(panel, vendor, baseline, metric)
         elif metric in panel.metrics:
             found[metric] = gap_to(panel, resampled, vendor.label, baseline.label, metric)
     return found
+
+
+def _gap_in_time(panel: Panel, vendor: Trials, baseline: Trials, metric: str) -> Estimate:
+    """The vendor's time minus the baseline's, over what was sent while both were being asked."""
+    import numpy as np
+
+    common = common_times(vendor, baseline, panel, metric)
+    if not common.samples:
+        return Estimate(None)
+    return gap_to(common, bootstrap(common, np.random.default_rng(0)), vendor.label, baseline.label, metric)

@@ -24,7 +24,7 @@ from vendor_verifier.reports.load_text import load_words
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.plan import Plan, Task
 from vendor_verifier.values.samples import listed
-from vendor_verifier.values.score import EntryInfo
+from vendor_verifier.values.score import EntryInfo, Report
 
 MANIFEST_SCHEMA = 1
 _PACKAGES = ("httpx2", "anyio", "jsonschema-rs", "msgspec", "tenacity", "numpy", "scipy", "genai-prices")
@@ -190,6 +190,34 @@ def entry_infos(manifest: Mapping[str, Any]) -> tuple[EntryInfo, ...]:
         )
     except (KeyError, TypeError) as error:
         raise RunFolderError(f"the manifest's entries are damaged: {error!r}") from None
+
+
+def places_of(manifest: Mapping[str, Any]) -> dict[tuple[str, str], int | None]:
+    """Requests in flight that were asked for, by (model, label); None where the load was a rate, or nobody knows."""
+    shape, usual = _stored_load(manifest) or {}, (manifest.get("settings") or {}).get("request_concurrency")
+    is_open = bool(shape.get("request_rate") or shape.get("schedule"))
+    return {
+        (entry["model"], entry["label"]): None if is_open else entry.get("concurrency") or usual
+        for entry in manifest["entries"]
+    }
+
+
+def takes_turns(manifest: Mapping[str, Any]) -> bool:
+    """Whether only so many vendors were asked at a time."""
+    most = (manifest.get("settings") or {}).get("vendor_concurrency")
+    return most is not None and most < len(manifest["entries"])
+
+
+def told_pace(report: Report) -> dict[str, Any]:
+    """Every vendor's requests in flight and answers a second, for the manifest."""
+    return {
+        "pace": {
+            f"{model.model}: {vendor.label}": asdict(vendor.pace)
+            for model in report.models
+            for vendor in model.vendors
+            if vendor.pace is not None
+        }
+    }
 
 
 def with_executor(manifest: Mapping[str, Any], executor: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from vendor_verifier.errors import UsageError, VerifierError
 from vendor_verifier.pipeline.judges import ready_suite
 from vendor_verifier.pipeline.wires import run_wires, wire_of
 from vendor_verifier.registry import Registry, find_vendors
-from vendor_verifier.run.agenda import Shard, WorkItem
+from vendor_verifier.run.agenda import WorkItem
 from vendor_verifier.run.cluster.job import Bench, Block, ClusterSide, Hello, Job
 from vendor_verifier.run.drive import Line
 from vendor_verifier.scrub import Scrubber
@@ -37,17 +37,16 @@ class RemoteBench:
     scrubber: Scrubber
     region: str | None
 
-    def shard(self, block: Block) -> Shard:
-        """The block, ready to run."""
+    def items(self, block: Block) -> Sequence[WorkItem]:
+        """The block's work, ready to be done."""
         names = dict.fromkeys(item.suite for item in block.items)
         suites = {name: ready_suite(name, self.job.suite_options.get(name, {}), block.samples) for name in names}
-        items = (
+        return [
             WorkItem(
                 self.lines[item.entry], suites[item.suite], block.samples[item.sample], item.repetition, item.total_s
             )
             for item in block.items
-        )
-        return Shard(block.number, tuple(items))
+        ]
 
 
 def open_bench(job: Job) -> Bench:

@@ -16,7 +16,7 @@ from vendor_verifier.pipeline.calibrating import calibrated
 from vendor_verifier.pipeline.gating import with_stated_gates
 from vendor_verifier.pipeline.guarding import costs_of, ending
 from vendor_verifier.pipeline.judges import ready_suite
-from vendor_verifier.pipeline.manifest import new_manifest, now_text, refuse_other_plan, with_executor
+from vendor_verifier.pipeline.manifest import new_manifest, now_text, refuse_other_plan, told_pace, with_executor
 from vendor_verifier.pipeline.outlook import Name, Outlook, outlook_of
 from vendor_verifier.pipeline.planning import Prepared
 from vendor_verifier.pipeline.recounting import recount
@@ -107,6 +107,7 @@ def run(
         folder.write_manifest(manifest)
         recount(folder, prepared.configuration.tokenizers, redacted=prepared.plan.redact_content)
     report = score_folder(folder)
+    folder.write_manifest(manifest | told_pace(report))
     write_reports(folder, report, language=request.language)
     write_pages(folder, report)
     return RunOutcome(folder, report, end.signal_number, end.limit)

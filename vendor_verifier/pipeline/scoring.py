@@ -13,6 +13,7 @@ from vendor_verifier.compare.goodput import Spans, with_goodput
 from vendor_verifier.compare.looking import Look
 from vendor_verifier.compare.ranking import RANK_METRICS
 from vendor_verifier.compare.scoreboard import score_run
+from vendor_verifier.compare.under_way import UnderWay, with_pace
 from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.errors import RunFolderError
 from vendor_verifier.pipeline.auditing import Audits
@@ -20,7 +21,14 @@ from vendor_verifier.pipeline.gating import check_rank_metrics, read_gates, read
 from vendor_verifier.pipeline.guarding import ending_warnings
 from vendor_verifier.pipeline.judges import ready_suite, unjudged_reasons
 from vendor_verifier.pipeline.judging import judge_report
-from vendor_verifier.pipeline.manifest import entry_infos, is_by_doing, runs_beside, stored_manifest
+from vendor_verifier.pipeline.manifest import (
+    entry_infos,
+    is_by_doing,
+    places_of,
+    runs_beside,
+    stored_manifest,
+    takes_turns,
+)
 from vendor_verifier.pipeline.recounting import read_recount, recount_troubles
 from vendor_verifier.pipeline.request import ScoreRequest, score_request
 from vendor_verifier.reports import REPORTS
@@ -94,10 +102,11 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
     )
     columns: dict[tuple[str, str], Columns] = {}
     spans = Spans(frozenset(task.suite for task in played if not task.apart)) if slos else None
+    under_way = UnderWay()
     report = score_run(
         infos,
         played,
-        _passing(folder.read_records(bad_line), audits, details, spans),
+        _passing(folder.read_records(bad_line), audits, details, spans, under_way),
         suites=suites,
         repeat=repeat,
         undecided=chosen.undecided,
@@ -113,9 +122,12 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
         columns=columns,
         look=look,
     )
+    # Between two sittings there is a pause of ours, which is nobody's rate.
+    is_one_sitting = len(manifest.get("executors", ())) < 2
+    in_turns = takes_turns(manifest) or not is_one_sitting
+    report = with_pace(report, under_way, places_of(manifest), waited_for_turns=in_turns)
     if spans is not None:
-        # Between two sittings there is a pause of ours, which is nobody's rate.
-        report = with_goodput(report, columns, slos, spans if len(manifest.get("executors", ())) < 2 else None)
+        report = with_goodput(report, columns, slos, spans if is_one_sitting else None)
     twice = _duplicates(folder, audits, unreadable)
     return replace(
         report,
@@ -138,11 +150,14 @@ def _thresholds(chosen: ScoreRequest, manifest: Mapping[str, Any]) -> tuple[Thre
     return read_slos(chosen.slos)
 
 
-def _passing(records: Iterable[Record], audits: Audits, details: Gathering, spans: Spans | None) -> Iterator[Record]:
-    """The same records, noted on their way by who judges bills and identities and who picks examples."""
+def _passing(
+    records: Iterable[Record], audits: Audits, details: Gathering, spans: Spans | None, under_way: UnderWay
+) -> Iterator[Record]:
+    """The same records, noted on their way by who judges bills and identities, who picks examples and who times."""
     for record in records:
         audits.take(record)
         details.take(record)
+        under_way.take(record)
         if spans is not None:
             spans.take(record)
         yield record

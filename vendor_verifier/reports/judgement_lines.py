@@ -11,13 +11,17 @@ from vendor_verifier.values.verdict import ModelVerdict
 
 Escape = Callable[[str], str]
 _MAX_LISTED = 12
+# Vendors never begin and end at quite the same moment; so much of both is as good as all.
+_WORTH_A_LINE = 0.9
 _MINUS = "−"
 
 
 def short_lines(verdict: ModelVerdict, escape: Escape) -> Iterator[str]:
-    """At most five: the order, the ceiling, gates, money, findings."""
+    """At most six: the order, what times were compared over, the ceiling, gates, money, findings."""
     if verdict.ranking is not None:
         yield order_line(verdict.ranking, escape)
+        if (cut := overlap_line(verdict.ranking, escape, _WORTH_A_LINE)) is not None:
+            yield cut
     if verdict.noise_floor is not None and verdict.noise_floor.ceiling.value is not None:
         floor = verdict.noise_floor
         yield f"ceiling: the baseline against itself has F1 {interval(floor.ceiling)} over {floor.runs} runs"
@@ -45,6 +49,24 @@ def order_line(ranking: RankingJudgement, escape: Escape) -> str:
     named = [f"{escape(one)} ≈ {escape(other)}" for one, other in pairs[:_MAX_LISTED]]
     more = f" and {len(pairs) - _MAX_LISTED} pairs more" if len(pairs) > _MAX_LISTED else ""
     return f"order: not distinguishable: {', '.join(named)}{more}"
+
+
+def overlap_line(ranking: RankingJudgement, escape: Escape, most_left: float = 1.0) -> str | None:
+    """Over how many rows times were compared, of pairs of which at most so large a share is left; None without any."""
+    cut = [
+        each
+        for each in ranking.overlaps
+        if min(each.first_n / each.first_of, each.second_n / each.second_of) <= most_left
+    ]
+    if not cut:
+        return None
+    told = [
+        f"{escape(each.first)} {cells.of(each.first_n, each.first_of)} and "
+        f"{escape(each.second)} {cells.of(each.second_n, each.second_of)}"
+        for each in cut[:_MAX_LISTED]
+    ]
+    more = f"; and {len(cut) - _MAX_LISTED} pairs more" if len(cut) > _MAX_LISTED else ""
+    return f"times are compared over what was sent while both were asked: {'; '.join(told)}{more}"
 
 
 def gates_line(verdict: ModelVerdict, escape: Escape) -> str:

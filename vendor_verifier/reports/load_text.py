@@ -61,6 +61,22 @@ def offered_words(told: Mapping[str, Any]) -> str:
     return "; ".join([words, *aside])
 
 
+def pace_lines(model: ModelScore, escape: Escape) -> Iterator[str]:
+    """One line: whether the places asked for were used, vendor by vendor; nothing where nobody was timed."""
+    told = [f"{escape(vendor.label)} {words}" for vendor in model.vendors if (words := pace_words(vendor))]
+    if told:
+        yield f"in flight on average: {'; '.join(told)}"
+
+
+def pace_words(vendor: VendorScore) -> str | None:
+    """``4.96 of 5, 12.3 answers/s``; None where nothing was timed."""
+    pace = vendor.pace
+    if pace is None:
+        return None
+    asked = "" if pace.places is None else f" of {pace.places}"
+    return f"{cells.quantity(pace.in_flight)}{asked}, {cells.quantity(pace.answers_per_s)} answers/s"
+
+
 def slos_of(model: ModelScore) -> tuple[str, ...]:
     """The SLOs that requests of this model were held to."""
     return tuple(next((vendor.goodput.kept for vendor in model.vendors if vendor.goodput is not None), ()))

@@ -8,7 +8,7 @@ from vendor_verifier.reports import facts
 from vendor_verifier.reports import markdown_tables as tables
 from vendor_verifier.reports.clock import clock_lines
 from vendor_verifier.reports.escape import markdown
-from vendor_verifier.reports.load_text import load_lines
+from vendor_verifier.reports.load_text import load_lines, pace_lines
 from vendor_verifier.reports.markdown_judged import parts as judged_parts
 from vendor_verifier.reports.markdown_regions import regions
 from vendor_verifier.values.score import ModelScore, Report
@@ -77,7 +77,8 @@ def _model(model: ModelScore, report: Report) -> list[str]:
     lines += _section("### Tool-call arguments", tables.arguments(model), _schema_note(report))
     lines += _section("### Speed", tables.speed(model))
     lines += _section("### Goodput", tables.goodput(model), _GOODPUT_NOTE)
-    lines += _section("### Load", [f"- {line}" for line in load_lines(model, report, tables.label)])
+    load = [*load_lines(model, report, tables.label), *pace_lines(model, tables.label)]
+    lines += _section("### Load", [f"- {line}" for line in load])
     lines += _section("### Latency by region", regions(model), _REGIONS_NOTE)
     lines += _section("### Distributions", tables.distributions(model))
     for suite in tables.suite_names(model):

@@ -9,7 +9,7 @@ from vendor_verifier.reports import cells
 from vendor_verifier.reports import markdown_tables as tables
 from vendor_verifier.reports.break_even_lines import Case, told_break_evens
 from vendor_verifier.reports.escape import markdown
-from vendor_verifier.reports.judgement_lines import interval, leader_lines, order_line, ranks
+from vendor_verifier.reports.judgement_lines import interval, leader_lines, order_line, overlap_line, ranks
 from vendor_verifier.values.judgement import Blocks, BreakEven, Cause, RankingJudgement
 from vendor_verifier.values.score import ModelScore
 from vendor_verifier.values.verdict import ModelVerdict
@@ -62,6 +62,7 @@ def _order(ranking: RankingJudgement, order: Sequence[str]) -> list[str]:
         f"{sentence[:1].upper()}{sentence[1:]}.",
         *(line for said in leader_lines(ranking, tables.label) for line in ("", said)),
         *blocks,
+        *(["", f"{cut[:1].upper()}{cut[1:]}."] if (cut := overlap_line(ranking, tables.label)) is not None else []),
         "",
         *_table(titles, rows),
     ]

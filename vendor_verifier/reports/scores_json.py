@@ -101,6 +101,7 @@ def _vendor_facts(vendor: VendorScore, model: ModelScore, report: Report) -> dic
         "model_id": vendor.model_id,
         "provider": vendor.provider,
         "suites": {name: _suite(score) for name, score in sorted(vendor.suites.items())},
+        "pace": None if vendor.pace is None else asdict(vendor.pace),
         **({} if vendor.goodput is None else {"goodput": asdict(vendor.goodput)}),
         **({"regions": [asdict(seen) for seen in vendor.regions]} if vendor.regions else {}),
     }

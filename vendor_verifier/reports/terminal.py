@@ -13,7 +13,7 @@ from vendor_verifier.reports import cells, facts
 from vendor_verifier.reports.clock import clock_lines
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.reports.judgement_lines import short_lines
-from vendor_verifier.reports.load_text import goodput_lines, load_lines
+from vendor_verifier.reports.load_text import goodput_lines, load_lines, pace_lines
 from vendor_verifier.values.score import ModelScore, Report, VendorScore
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def _notes(model: ModelScore, report: Report) -> list[str]:
     verdict = report.verdicts.get(model.model)
     judged = [] if verdict is None else short_lines(verdict, _label)
     notes = [*judged, *facts.footnotes(model), *facts.category_lines(model, _label)]
-    notes += [*goodput_lines(model, _label), *load_lines(model, report, _label)]
+    notes += [*goodput_lines(model, _label), *load_lines(model, report, _label), *pace_lines(model, _label)]
     for vendor in model.vendors:
         if not vendor.recorded and not vendor.suites:
             notes.append(f"{_label(vendor.label)}: not measured, there is no record of it ({vendor.planned} planned)")

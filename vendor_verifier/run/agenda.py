@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, chain, count, islice
+from itertools import accumulate, chain
 
 from vendor_verifier.run.drive import Line
 from vendor_verifier.suites.base import Suite
@@ -39,6 +39,22 @@ class Part:
     suite: Suite
     samples: Samples
     total_s: float | None = None
+
+
+class Order:
+    """Samples in asking order, each as its places in the tasks: a sample that several tasks have is one."""
+
+    def __init__(self, places: array[int], begins: array[int], order: array[int]) -> None:
+        self._places = places
+        self._begins = begins
+        self._order = order
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def __iter__(self) -> Iterator[Sequence[int]]:
+        begins = self._begins
+        return (self._places[begins[group] : begins[group + 1]] for group in self._order)
 
 
 class Agenda:
@@ -93,7 +109,12 @@ class Agenda:
 
     def item(self, number: int) -> WorkItem:
         """The item of that number, left or not."""
-        return self._item(number, *self._sample(number // self._each))
+        place, rest = divmod(number, self._each)
+        repetition, line = divmod(rest, len(self.lines))
+        part = bisect_right(self._begins, place) - 1
+        task = self.parts[part]
+        sample = task.samples.at(place - self._begins[part])
+        return WorkItem(self.lines[line], task.suite, sample, self._first + repetition, task.total_s)
 
     def sample_id(self, number: int) -> str:
         """The id of the sample of that item."""
@@ -104,22 +125,30 @@ class Agenda:
         """How many different samples anything is left of."""
         return len(self._groups()[1]) - 1
 
-    def shuffled(self, rng: random.Random) -> Iterator[list[WorkItem]]:
-        """What is left of each sample in turn, samples and the items of each in random order.
+    def order(self, rng: random.Random) -> Order:
+        """Everything of which anything is left, in random order."""
+        places, begins = self._groups()
+        order = array("Q", range(len(begins) - 1))
+        rng.shuffle(order)
+        return Order(places, begins, order)
 
-        A sample that several tasks have is asked for all of them together.
+    def in_order(self, line: int, order: Order, rng: random.Random) -> Iterator[tuple[int, WorkItem]]:
+        """What is left of one line sample by sample, with each sample's position in ``order``.
+
+        The items of one sample, of all tasks that have it and all repetitions, stand together in random order.
         """
-        for places in self._shuffled_places(rng):
-            items = [item for place in places for item in self._items_at(place)]
-            rng.shuffle(items)
-            yield items
+        for position, places in enumerate(order):
+            numbers = [number for place in places for number in self._numbers_at(place, line)]
+            rng.shuffle(numbers)
+            for number in numbers:
+                yield position, self.item(number)
 
     def lanes(self, rng: random.Random) -> list[array[int]]:
         """Numbers of what is left, line by line, without those that have nothing; who was to be asked first is first.
 
         Each has the samples in the same random order, repetition after repetition.
         """
-        order = array("Q", (place for places in self._shuffled_places(rng) for place in places))
+        order = array("Q", chain.from_iterable(self.order(rng)))
         lanes = (array("Q", filter(self.is_left, self._numbers_of(line, order))) for line in range(len(self.lines)))
         return sorted((lane for lane in lanes if lane), key=min)
 
@@ -129,27 +158,10 @@ class Agenda:
             shift = repetition * count + line
             yield from (place * self._each + shift for place in order)
 
-    def _items_at(self, place: int) -> list[WorkItem]:
-        begin = place * self._each
-        numbers = [number for number in range(begin, begin + self._each) if self.is_left(number)]
-        if not numbers:
-            return []
-        part, sample = self._sample(place)
-        return [self._item(number, part, sample) for number in numbers]
-
-    def _item(self, number: int, part: Part, sample: Sample) -> WorkItem:
-        repetition, line = divmod(number % self._each, len(self.lines))
-        return WorkItem(self.lines[line], part.suite, sample, self._first + repetition, part.total_s)
-
-    def _sample(self, place: int) -> tuple[Part, Sample]:
-        part = bisect_right(self._begins, place) - 1
-        return self.parts[part], self.parts[part].samples.at(place - self._begins[part])
-
-    def _shuffled_places(self, rng: random.Random) -> Iterator[Sequence[int]]:
-        places, begins = self._groups()
-        order = array("Q", range(len(begins) - 1))
-        rng.shuffle(order)
-        return (places[begins[group] : begins[group + 1]] for group in order)
+    def _numbers_at(self, place: int, line: int) -> Iterator[int]:
+        """What is left of a line of one sample."""
+        first = place * self._each + line
+        return filter(self.is_left, range(first, first + self.repeats[line] * len(self.lines), len(self.lines)))
 
     def _groups(self) -> tuple[array[int], array[int]]:
         """Places that have anything left, equal ids side by side, ids ascending; and where each id begins, and the end.
@@ -182,24 +194,3 @@ class Agenda:
         if len(self.parts) == 1:
             return self.parts[0].samples.ids
         return tuple(chain.from_iterable(part.samples.ids for part in self.parts))
-
-
-@dataclass(frozen=True, slots=True)
-class Shard:
-    """A block of work in the order in which it should begin."""
-
-    number: int
-    items: tuple[WorkItem, ...]
-
-
-def cut_shards(agenda: Agenda, block: int, seed: int) -> Iterator[Shard]:
-    """Shuffle samples by ``seed``, cut them into blocks of ``block``, and interleave the vendors inside each.
-
-    Within a block each sample's items stand together, vendors in random order: whoever is asked first is chance.
-    """
-    groups = agenda.shuffled(random.Random(seed))  # noqa: S311 an order, not a secret
-    for number in count():
-        chosen = tuple(islice(groups, block))
-        if not chosen:
-            return
-        yield Shard(number, tuple(chain.from_iterable(chosen)))

@@ -1,30 +1,27 @@
-"""The engine: one function that runs a shard of work. It does not know whether it is alone, one of several or remote.
+"""The engine: keeps every entry's places full, each at its own pace. It does not know where a record goes.
 
-A shard is a block of samples × all entries × repetitions. Entries run side by side on the same samples, so that the
-time of day is the same for every vendor.
+An entry's plays are begun by workers that pull: one takes the next item when its last one has ended. So a request that
+is never answered costs its own place and nothing else, and no vendor waits for another one.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 import anyio
 
-from vendor_verifier.run.agenda import Shard, WorkItem
+from vendor_verifier.run.agenda import WorkItem
 from vendor_verifier.run.drive import Driver, RunClosed
+from vendor_verifier.run.streams import Stream
 from vendor_verifier.values.record import Record
 
 Emit = Callable[[Sequence[Record]], None]
 
 
 class Slots(Protocol):
-    """Entered by an entry before it sends anything of a shard, and left when it is through."""
-
-    @property
-    def limited(self) -> bool:
-        """Whether entries may have to wait for each other."""
+    """Entered by an entry before it sends anything, and left when it is through."""
 
     async def __aenter__(self) -> None: ...
 
@@ -39,44 +36,97 @@ class VendorSlots:
 
     @property
     def limited(self) -> bool:
+        """Whether entries may have to wait for each other."""
         return self._slots is not None
+
+    @property
+    def wanted(self) -> bool:
+        """Whether somebody waits for one."""
+        return self._slots is not None and self._slots.statistics().tasks_waiting > 0
 
     async def __aenter__(self) -> None:
         if self._slots is not None:
             await self._slots.acquire()
 
     async def __aexit__(self, *_: object) -> None:
-        self.free()
-
-    def free(self) -> None:
-        """Give one back."""
         if self._slots is not None:
             self._slots.release()
 
 
-async def run_shard(shard: Shard, driver: Driver, run: str, emit: Emit, slots: Slots) -> None:
-    """Make every record of the shard; each is emitted the moment it is finished."""
-    # asyncio's own groups: a task of anyio's costs three times as much, which counts where every request has one.
-    async with asyncio.TaskGroup() as group:
-        if not slots.limited:
-            # Sample by sample, vendors in random order: nobody is always asked before the same other.
-            for item in shard.items:
-                group.create_task(_run_item(item, shard.number, driver, run, emit))
-            return
-        for items in _by_entry(shard, rotation=shard.number).values():
-            group.create_task(_run_entry(items, shard.number, driver, run, emit, slots))
+class Engine:
+    """Makes the records of one run; each is emitted the moment it is finished."""
+
+    def __init__(self, driver: Driver, run: str, emit: Emit) -> None:
+        self._driver = driver
+        self._run = run
+        self._emit = emit
+
+    async def ask(self, streams: Sequence[Stream], slots: VendorSlots) -> None:
+        """Make every record of ``streams``."""
+        # asyncio's own groups: a task of anyio's costs three times as much.
+        async with asyncio.TaskGroup() as group:
+            if slots.limited:
+                for stream in streams:
+                    group.create_task(self._in_turns(stream, slots))
+                return
+            for number in range(max((stream.plays for stream in streams), default=0)):
+                # In turn, so that no vendor is always asked before the others, and a few at a time: each builds a body.
+                for stream in streams:
+                    if number < stream.plays:
+                        group.create_task(self._pull(stream))
+                await asyncio.sleep(0)
+
+    async def make(self, items: Iterable[WorkItem], block: int) -> None:
+        """Make the records of some items, all of them at once; who may send is the limiter's to say."""
+        async with asyncio.TaskGroup() as group:
+            for item in items:
+                group.create_task(self._make(item, block))
+
+    async def _in_turns(self, stream: Stream, slots: VendorSlots) -> None:
+        """Ask while the slot is there for it; who is stopped needs none."""
+        while not stream.is_over and not stream.is_stopped:
+            async with slots, asyncio.TaskGroup() as group:
+                turn = _Turn(stream.plays_in_turn, slots)
+                for _ in range(stream.plays):
+                    group.create_task(self._pull(stream, turn))
+        await self._pull(stream)
+
+    async def _pull(self, stream: Stream, turn: _Turn | None = None) -> None:
+        """Make one record after the other until there are no more, or the turn is over."""
+        while turn is None or turn.goes_on(stream):
+            taken = stream.take()
+            if taken is None:
+                return
+            record = await self._make(taken[1], taken[0])
+            if record is None:
+                stream.is_over = True
+                return
+            stream.is_stopped = stream.is_stopped or is_skipped(record)
+
+    async def _make(self, item: WorkItem, block: int) -> Record | None:
+        record = await make_record(item, block, self._driver, self._run)
+        if record is not None:
+            self._emit((record,))
+        return record
 
 
-async def _run_entry(items: Sequence[WorkItem], block: int, driver: Driver, run: str, emit: Emit, slots: Slots) -> None:
-    async with slots, asyncio.TaskGroup() as group:
-        for item in items:
-            group.create_task(_run_item(item, block, driver, run, emit))
+class _Turn:
+    """What is left of an entry's turn; nobody's turn ends while no other waits for it."""
+
+    def __init__(self, plays: int, slots: VendorSlots) -> None:
+        self._left = plays
+        self._slots = slots
+
+    def goes_on(self, stream: Stream) -> bool:
+        """Whether one more play may be begun; it is counted then."""
+        self._left -= 1
+        return not stream.is_stopped and not stream.is_over and (self._left >= 0 or not self._slots.wanted)
 
 
-async def _run_item(item: WorkItem, block: int, driver: Driver, run: str, emit: Emit) -> None:
-    record = await make_record(item, block, driver, run)
-    if record is not None:
-        emit((record,))
+def is_skipped(record: Record) -> bool:
+    """Whether nothing was sent, because its vendor was stopped before."""
+    final = record.final
+    return final is not None and final.failure is not None and final.failure.kind == "skipped"
 
 
 async def make_record(
@@ -92,6 +142,9 @@ async def make_record(
         turns = await driver.play(item.suite.play(item.sample), item.line, item.total_s, due_ns)
     except RunClosed:
         return None
+    if not any(attempt.timing for turn in turns for attempt in turn.attempts):
+        # Nothing was waited for; whoever makes many of these must not keep the loop to itself.
+        await asyncio.sleep(0)
     return Record(
         run=run,
         model=entry.model,
@@ -104,13 +157,3 @@ async def make_record(
         block=block,
         offered_s=offered_s,
     )
-
-
-def _by_entry(shard: Shard, rotation: int) -> Mapping[tuple[str, str], list[WorkItem]]:
-    """Items per entry, the first entry another one in each shard."""
-    groups: dict[tuple[str, str], list[WorkItem]] = {}
-    for item in shard.items:
-        groups.setdefault((item.line.entry.model, item.line.entry.label), []).append(item)
-    keys = list(groups)
-    turn = rotation % len(keys) if keys else 0
-    return {key: groups[key] for key in keys[turn:] + keys[:turn]}

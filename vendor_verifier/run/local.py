@@ -1,31 +1,30 @@
-"""Runs a plan in this process: cuts it into shards, keeps a few under way, writes records, and stops when told to."""
+"""Runs a plan in this process: has every entry asked, writes records, and stops when told to."""
 
 from __future__ import annotations
 
 import random
 import signal
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import anyio
 
-from vendor_verifier.run.agenda import Agenda, Shard, cut_shards
+from vendor_verifier.run.agenda import Agenda
 from vendor_verifier.run.clients import open_client
 from vendor_verifier.run.descriptors import ensure_descriptors
 from vendor_verifier.run.drive import Driver
-from vendor_verifier.run.engine import Emit, VendorSlots, run_shard
+from vendor_verifier.run.engine import Emit, Engine, VendorSlots
 from vendor_verifier.run.keys import KeyRing
 from vendor_verifier.run.load import Load, LoadReport
 from vendor_verifier.run.loop_lag import LoopLag, LoopReport
 from vendor_verifier.run.pacing import LocalLimiter
 from vendor_verifier.run.spending import CostOf, Spending
+from vendor_verifier.run.streams import BLOCK, streams_of
 from vendor_verifier.scrub import Scrubber
-from vendor_verifier.values.plan import Entry, Plan
+from vendor_verifier.values.plan import Plan
 
-BLOCK = 25
-_MIN_SHARDS_IN_FLIGHT = 2
 _GRACE_S = 5.0
 
 
@@ -86,34 +85,9 @@ async def run_local(
             if shaped is not None:
                 load = await shaped.offer(agenda, driver, slots)
             else:
-                shards = cut_shards(agenda, BLOCK, plan.seed)
-                await _run_shards(shards, shards_in_flight(entries, plan), driver, run, emit, slots)
+                await Engine(driver, run, emit).ask(streams_of(agenda, plan), slots)
     eased = {account: (easing.given, easing.lowest, easing.now) for account, easing in limiter.eased.items()}
     return RunEnd(interruption.signal_number, dict(limiter.stopped), spending.reason, eased, lag.report(), load)
-
-
-async def _run_shards(
-    shards: Iterable[Shard], in_flight: int, driver: Driver, run: str, emit: Emit, slots: VendorSlots
-) -> None:
-    """Keep at most ``in_flight`` shards under way, so that no vendor runs far ahead of another in time."""
-    window = anyio.Semaphore(in_flight)
-
-    async def one(shard: Shard) -> None:
-        try:
-            await run_shard(shard, driver, run, emit, slots)
-        finally:
-            window.release()
-
-    async with anyio.create_task_group() as group:
-        for shard in shards:
-            await window.acquire()
-            group.start_soon(one, shard)
-
-
-def shards_in_flight(entries: Sequence[Entry], plan: Plan, block: int = BLOCK) -> int:
-    """Enough blocks of ``block`` samples to keep the most concurrent entry busy while its slowest block finishes."""
-    most = max((entry.concurrency or plan.request_concurrency for entry in entries), default=1)
-    return max(_MIN_SHARDS_IN_FLIGHT, 1 + -(-2 * most // (block * plan.repeat)))
 
 
 @dataclass(slots=True)

@@ -103,6 +103,18 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
+class Overlap:
+    """How many rows of two vendors were sent while both were being asked, of how many; times are compared over them."""
+
+    first: str
+    second: str
+    first_n: int
+    first_of: int
+    second_n: int
+    second_of: int
+
+
+@dataclass(frozen=True, slots=True)
 class RankInterval:
     """The ranks a vendor can have on a metric: 1 + #significantly better … V − #significantly worse."""
 
@@ -137,6 +149,7 @@ class RankingJudgement:
 
     ``per_metric`` are rank intervals corrected within a metric, ``joint`` over all metrics together, as are
     ``differences``. ``irf_gaps`` hold leader − other. ``not_distinguishable`` lists pairs without any difference.
+    ``overlaps`` are the pairs whose times were compared over less than all their rows.
     """
 
     labels: tuple[str, ...]
@@ -154,6 +167,7 @@ class RankingJudgement:
     leaders: tuple[str, ...]
     leader_changes: tuple[LeaderChange, ...]
     pareto: tuple[str, ...]
+    overlaps: tuple[Overlap, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,9 +124,10 @@ RecordKey = tuple[str, str, str, str, str, int]
 class Record:
     """Everything that happened to one (run, model, label, suite, sample, repetition); one line of records.jsonl.
 
-    ``block`` numbers the shard it was asked in: what stands in one block was asked at about one time. ``worker`` and
-    ``region`` say where from, in a run on several machines; ``None`` otherwise and where the worker names no region.
-    ``offered_s`` is when it was due, in seconds after the vendor's schedule began; ``None`` in a closed loop.
+    ``block`` numbers 25 samples that follow each other in the order common to all vendors: what stands in one block a
+    vendor was asked at about one time. ``worker`` and ``region`` say where from, in a run on several machines; ``None``
+    otherwise and where the worker names no region. ``offered_s`` is when it was due, in seconds after the vendor's
+    schedule began; ``None`` in a closed loop.
     """
 
     run: str

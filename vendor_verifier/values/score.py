@@ -194,6 +194,20 @@ class Goodput:
 
 
 @dataclass(frozen=True, slots=True)
+class Pace:
+    """How a vendor was asked, from its first request until its last sample had been sent once.
+
+    ``in_flight`` requests at a time on average, of ``places`` that were asked for (``None`` at a stated rate), and
+    ``answers_per_s`` over those ``seconds``; where vendors took turns, or after a pause, only while it was asked.
+    """
+
+    in_flight: float
+    answers_per_s: float
+    seconds: float
+    places: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class RegionScore:
     """One vendor as seen from one region; ``region`` is ``None`` for workers that name none.
 
@@ -250,6 +264,7 @@ class VendorScore:
     ranks: Mapping[str, float] = field(default_factory=dict)
     suites: Mapping[str, SuiteScore] = field(default_factory=dict)
     goodput: Goodput | None = None
+    pace: Pace | None = None
     regions: tuple[RegionScore, ...] = ()
 
 

@@ -112,6 +112,12 @@ def _stability_lines(ranking: RankingJudgement, t: Texts) -> Iterator[str]:
     if pairs:
         named = [f"{label(first)} ≈ {label(second)}" for first, second in pairs[:_MAX_PAIRS]]
         yield t("not_distinguishable", pairs=t("comma").join(named))
+    for cut in ranking.overlaps[:_MAX_PAIRS]:
+        yield t(
+            "overlap",
+            first=label(cut.first), first_n=cut.first_n, first_of=cut.first_of,
+            second=label(cut.second), second_n=cut.second_n, second_of=cut.second_of,
+        )  # fmt: skip
     for change in ranking.leader_changes:
         leaders = t.listed([label(name) for name in change.leaders])
         yield t("leader_change", dropped=label(change.dropped), leaders=leaders)

@@ -45,6 +45,17 @@ def offered(vendor: VendorScore, model: ModelScore, report: Report, t: Texts) ->
     return t("comma").join(told)
 
 
+def pace(vendor: VendorScore, t: Texts) -> str | None:
+    """How many requests were in flight and how many answers came a second; None where nothing was timed."""
+    found = vendor.pace
+    if found is None:
+        return None
+    mean, rate = cells.quantity(found.in_flight), cells.quantity(found.answers_per_s)
+    if found.places is None:
+        return t("pace_alone", mean=mean, rate=rate)
+    return t("pace_of", mean=mean, places=found.places, rate=rate)
+
+
 def goodput(vendor: VendorScore, t: Texts) -> str | None:
     """How many requests kept every SLO, and how many a second; None without SLOs."""
     found = vendor.goodput

@@ -118,6 +118,8 @@ ENGLISH: Mapping[str, str] = {
     "stability_irf": "IRF and the chance of the first rank",
     "p_first": "P(rank 1)",
     "place_interval": "Place by IRF",
+    "overlap": "Times of {first} and {second} are compared over what was sent while both were asked: {first_n} of "
+    "{first_of} and {second_n} of {second_of}.",
     "not_distinguishable": "Not distinguishable: {pairs}.",
     "leader_change": "Without {dropped} the lead goes to {leaders}.",
     "pareto": "Nobody beats on every metric: {labels}.",
@@ -175,6 +177,9 @@ ENGLISH: Mapping[str, str] = {
     "goodput_of": "{good} of {asked} good ({share})",
     "goodput_rate": "{rate} a second",
     "goodput_unmeasured": "{n} not measurable",
+    "pace": "In flight",
+    "pace_of": "{mean} of {places} on average, {rate} answers a second",
+    "pace_alone": "{mean} on average, {rate} answers a second",
     "load": "Load",
     "again_and_again": "again and again",
     "load_rate": "{rate} requests a second to each vendor ({arrival})",

@@ -112,6 +112,8 @@ CHINESE: Mapping[str, str] = {
     "stability_irf": "IRF 与排名第一的概率",
     "p_first": "第一名的概率",
     "place_interval": "IRF 名次",
+    "overlap": "{first} 与 {second} 的时间只比较两者同时被请求期间发出的部分：{first_n}/{first_of} 与 "
+    "{second_n}/{second_of}。",
     "not_distinguishable": "无法区分：{pairs}。",
     "leader_change": "去掉 {dropped} 后，领先者变为 {leaders}。",
     "pareto": "没有人在所有指标上都胜过：{labels}。",
@@ -168,6 +170,9 @@ CHINESE: Mapping[str, str] = {
     "goodput_of": "{asked} 个请求中 {good} 个达标（{share}）",
     "goodput_rate": "每秒 {rate} 个",
     "goodput_unmeasured": "{n} 个无法测量",
+    "pace": "并发请求",
+    "pace_of": "平均 {mean} 个（要求 {places} 个），每秒 {rate} 个回答",
+    "pace_alone": "平均 {mean} 个，每秒 {rate} 个回答",
     "load": "负载",
     "again_and_again": "反复",
     "load_rate": "每家供应商每秒 {rate} 个请求（{arrival}）",

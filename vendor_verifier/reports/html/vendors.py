@@ -11,7 +11,7 @@ from vendor_verifier.reports import cells, facts
 from vendor_verifier.reports.escape import visible
 from vendor_verifier.reports.html import svg, tables
 from vendor_verifier.reports.html.judged import metric_title
-from vendor_verifier.reports.html.load import goodput
+from vendor_verifier.reports.html.load import goodput, pace
 from vendor_verifier.reports.html.pictures import distribution_cells, distribution_titles
 from vendor_verifier.reports.html.tables import Row, Table, label, plain_table
 from vendor_verifier.reports.html.texts import Texts
@@ -102,6 +102,7 @@ def _facts(vendor: VendorScore, load: str | None, t: Texts) -> list[tuple[str, s
         (t("resent"), str(vendor.resent) if vendor.resent else None),
         (t("goodput"), goodput(vendor, t)),
         (t("load"), load),
+        (t("pace"), pace(vendor, t)),
         (t("triggering"), _trigger(vendor, t)),
         (t("valid_calls", policy=vendor.schema.policy), _valid_calls(vendor, t)),
         (t("e2e_tps"), cells.quantity(vendor.e2e_tps) if vendor.e2e_tps is not None else None),

@@ -1,4 +1,4 @@
-"""The coordinator: cuts the run into blocks, hands them out, and owns the truth about which records there are.
+"""The coordinator: hands every entry's blocks out at its own pace, and owns the truth about which records there are.
 
 A record counts when its row has been kept; the first complete row of a key wins, a later one was paid for and is kept
 aside. When a session is lost only the keys that are still missing go out again, under a new dispatch number. It opens
@@ -9,23 +9,22 @@ from __future__ import annotations
 
 import asyncio
 import pickle
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any
 
 from vendor_verifier.errors import ClusterError
-from vendor_verifier.run.agenda import Agenda, WorkItem, cut_shards
+from vendor_verifier.run.agenda import Agenda, WorkItem
 from vendor_verifier.run.cluster.job import pack
 from vendor_verifier.run.cluster.outbox import Message
-from vendor_verifier.run.engine import Emit
-from vendor_verifier.run.local import BLOCK
+from vendor_verifier.run.cluster.supply import Rota, Supply
+from vendor_verifier.run.engine import Emit, is_skipped
+from vendor_verifier.run.streams import BLOCK, streams_of
 from vendor_verifier.store import decode_record
-from vendor_verifier.values.plan import Entry
+from vendor_verifier.values.plan import Plan
 from vendor_verifier.values.record import Record, RecordKey
 
-# Blocks a session has at once: one under way while the last requests of another end.
+# Blocks of each entry that a session has at once: one under way while the last requests of another end.
 BLOCKS_PER_SESSION = 2
 # In a short run a worker gets at least so many, as long as there are samples: nobody idles, and no region is left out.
 _BLOCKS_PER_WORKER = 4
@@ -42,9 +41,19 @@ def block_size(agenda: Agenda, workers: int) -> int:
 class _Dispatch:
     """One block on its way: who has it and which of its records are still missing."""
 
+    supply: Supply
     block: int
     session: str
     missing: dict[RecordKey, WorkItem]
+
+    def has_come(self, key: RecordKey) -> None:
+        """One record need not be waited for any more."""
+        if self.missing.pop(key, None) is not None:
+            self.supply.out[self.session] -= 1
+
+    def end(self) -> None:
+        """Nothing more will come."""
+        self.supply.out[self.session] -= len(self.missing)
 
 
 @dataclass(slots=True)
@@ -72,27 +81,24 @@ class Coordinator:
     def __init__(
         self,
         agenda: Agenda,
+        plan: Plan,
         block: int,
-        seed: int,
-        entries: Sequence[Entry],
         run: str,
         *,
         emit: Emit,
         emit_duplicate: Callable[[Record], None],
         order: Callable[..., None],
-        blocks_in_flight: int,
     ) -> None:
         self._agenda = agenda
-        self._shards = cut_shards(agenda, block, seed)
-        # Blocks that are made: those that go out again, and no more than one that never did.
-        self._queue: deque[tuple[int, Sequence[WorkItem]]] = deque()
-        self._entries = entries
+        self._supplies = {supply.name: supply for supply in map(Supply, streams_of(agenda, plan, block))}
+        self._rota = Rota(self._supplies.values(), plan.vendor_concurrency)
+        self._plays_of_sessions = BLOCKS_PER_SESSION * block * plan.repeat
+        self._entries = plan.entries
         self._run = run
         self._emit = emit
         self._emit_duplicate = emit_duplicate
         self._order = order
-        self._blocks_in_flight = blocks_in_flight
-        self._sessions: dict[str, int] = {}
+        self._sessions: dict[str, None] = {}
         self._dispatches: dict[int, _Dispatch] = {}
         self._issued = 0
         self._fruitless = 0
@@ -157,7 +163,7 @@ class Coordinator:
         if "closed" in message:
             self._closed = True
         for name in message.get("joined", ()):
-            self._sessions[name] = 0
+            self._sessions[name] = None
         for _, dispatch in message.get("ended", ()):
             self._end(dispatch)
         for name, reason, silent_s in message.get("left", ()):
@@ -173,23 +179,26 @@ class Coordinator:
         self._emit((record,))
         self._agenda.cross_off(record.key)
         self._fruitless = 0
+        if is_skipped(record):
+            self._supplies[record.model, record.label].is_stopped = True
         sent = self._dispatches.get(dispatch)
         if sent is not None:
-            sent.missing.pop(record.key, None)
+            sent.has_come(record.key)
             return
         # A session that had been given up: whoever was asked in its place need not be waited for.
         for other in self._dispatches.values():
-            other.missing.pop(record.key, None)
+            other.has_come(record.key)
 
     def _end(self, dispatch: int) -> None:
         sent = self._dispatches.pop(dispatch, None)
-        if sent is None:
-            return
-        self._sessions[sent.session] -= 1
-        self._again(sent)
+        if sent is not None:
+            self._again(sent)
 
     def _lose(self, name: str, reason: str, silent_s: float) -> None:
-        if self._sessions.pop(name, None) is None or self._parting:
+        if name not in self._sessions:
+            return
+        del self._sessions[name]
+        if self._parting:
             return
         self.losses.sessions.append({"session": name, "reason": reason})
         self.losses.lost_s += silent_s
@@ -202,34 +211,46 @@ class Coordinator:
             self._again(self._dispatches.pop(number))
 
     def _again(self, sent: _Dispatch) -> None:
-        """What is still missing of a block goes to the front of the queue."""
+        """What is still missing of a block is the next of its entry to go out."""
+        sent.end()
         missing = [item for key, item in sent.missing.items() if self._agenda.awaits(key)]
         if missing and not self._closed:
             self.losses.issued_again += len(missing)
-            self._queue.appendleft((sent.block, missing))
+            sent.supply.again((sent.block, missing))
 
     def _hand_out(self) -> None:
-        """Blocks to whoever has fewest, until everybody has enough."""
+        """Blocks of every entry whose turn it is, until it has enough under way."""
         if self._closed or not self._sessions:
             return
-        enough = max(BLOCKS_PER_SESSION, -(-self._blocks_in_flight // len(self._sessions)))
-        while self._has_more():
-            name = min(self._sessions, key=self._sessions.__getitem__)
-            if self._sessions[name] >= enough:
-                return
-            block, items = self._queue.popleft()
-            self._issued += 1
-            self._sessions[name] += 1
-            missing = {self._key(item): item for item in items if self._agenda.awaits(self._key(item))}
-            self._dispatches[self._issued] = _Dispatch(block, name, missing)
-            packed = pickle.dumps(pack(block, list(missing.values()), self._entries))
-            self._order("blocks", [name, self._issued, packed])
+        enough = len(self._sessions) * self._plays_of_sessions
+        hungry = [supply for supply in self._rota.open() if self._wants(supply, enough)]
+        while hungry:
+            for supply in hungry:
+                self._send(supply)
+            hungry = [supply for supply in self._rota.open() if self._wants(supply, enough)]
+
+    def _wants(self, supply: Supply, enough: int) -> bool:
+        return supply.all_out < max(enough, supply.plays) and supply.has_more()
+
+    def _send(self, supply: Supply) -> None:
+        """The entry's next block to the session that has least of it."""
+        block, items = supply.take()
+        missing = {self._key(item): item for item in items if self._agenda.awaits(self._key(item))}
+        if not missing:
+            return
+        name = min(self._sessions, key=lambda name: (supply.out[name], self._out_of(name)))
+        supply.out[name] += len(missing)
+        self._issued += 1
+        self._dispatches[self._issued] = _Dispatch(supply, block, name, missing)
+        packed = pickle.dumps(pack(block, list(missing.values()), self._entries))
+        self._order("blocks", [name, self._issued, packed])
+
+    def _out_of(self, session: str) -> int:
+        return sum(supply.out[session] for supply in self._supplies.values())
 
     def _has_more(self) -> bool:
-        """Whether there is a block to hand out, which then stands in the queue."""
-        if not self._queue:
-            self._queue.extend((shard.number, shard.items) for shard in islice(self._shards, 1))
-        return bool(self._queue)
+        """Whether there is a block to hand out."""
+        return any(supply.has_more() for supply in self._supplies.values())
 
     def _key(self, item: WorkItem) -> RecordKey:
         entry = item.line.entry

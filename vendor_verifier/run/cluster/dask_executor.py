@@ -15,7 +15,7 @@ from vendor_verifier.run.cluster.job import ClusterSide
 from vendor_verifier.run.cluster.outbox import ChannelClosed, Outbox
 from vendor_verifier.run.cluster.session_report import SessionReport, worst_loop
 from vendor_verifier.run.executors import Work
-from vendor_verifier.run.local import RunEnd, interruptible, shards_in_flight
+from vendor_verifier.run.local import RunEnd, interruptible
 from vendor_verifier.values.plan import ExecutorChoice
 
 # A cluster may still be starting, or starting a worker anew.
@@ -72,14 +72,12 @@ class DaskExecutor:
         outbox = Outbox(self._channel)
         coordinator = self._coordinator = Coordinator(
             work.agenda,
+            work.plan,
             block,
-            work.plan.seed,
-            work.plan.entries,
             work.job.run,
             emit=work.emit,
             emit_duplicate=work.emit_duplicate,
             order=outbox.send,
-            blocks_in_flight=shards_in_flight(work.plan.entries, work.plan, block),
         )
         self._spawn(outbox.run())
         self._spawn(self._listen(self._channel, coordinator, work))

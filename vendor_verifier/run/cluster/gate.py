@@ -19,9 +19,7 @@ from typing import Any
 
 from vendor_verifier.run.budgets import Ask
 from vendor_verifier.run.cluster.outbox import Message
-from vendor_verifier.run.cluster.remote_limiter import SLOT
-from vendor_verifier.run.engine import VendorSlots
-from vendor_verifier.run.pacing import Leave, LocalLimiter
+from vendor_verifier.run.pacing import LocalLimiter
 from vendor_verifier.run.spending import CostOf, Spending
 from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.values.record import Attempt
@@ -84,7 +82,6 @@ class Gate:
         self._limiter = _ToldLimiter(plan.entries, plan.request_concurrency, self._spending, in_flight)
         self._limiter.on_stop = lambda account: self._everyone("over", account)
         self._limiter.on_close = self._tell_closed
-        self._slots = VendorSlots(plan.vendor_concurrency, len(plan.entries))
         self._hang_after_s = hang_after_s
         self._settle_s = settle_s
         self._sessions: dict[str, _Session] = {}
@@ -235,11 +232,7 @@ class Gate:
         task.add_done_callback(session.asking.discard)
 
     async def _grant(self, session: _Session, place: int) -> None:
-        if place == SLOT:
-            await self._slots.__aenter__()
-            leave: Leave = "go"
-        else:
-            leave = await self._limiter.acquire(self._entries[place], _NOTHING_COUNTED)
+        leave = await self._limiter.acquire(self._entries[place], _NOTHING_COUNTED)
         if leave == "go":
             session.held[place] += 1
         session.send("leave", [place, leave])
@@ -255,12 +248,6 @@ class Gate:
     def _release(self, session: _Session, place: int) -> None:
         if session.held[place] > 0:
             session.held[place] -= 1
-            self._free(place)
-
-    def _free(self, place: int) -> None:
-        if place == SLOT:
-            self._slots.free()
-        else:
             self._limiter.release(self._entries[place])
 
     def _take_back(self, session: _Session) -> None:
@@ -271,7 +258,7 @@ class Gate:
 
     def _free_all(self, places: Sequence[int]) -> None:
         for place in places:
-            self._free(place)
+            self._limiter.release(self._entries[place])
 
     # --- telling
 

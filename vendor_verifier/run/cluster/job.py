@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from vendor_verifier.run.agenda import Shard, WorkItem
+from vendor_verifier.run.agenda import WorkItem
 from vendor_verifier.scrub import Scrubber
 from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.values.sample import Sample
@@ -46,7 +46,7 @@ class BlockItem:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A shard as it travels."""
+    """Some of one entry's work as it travels."""
 
     number: int
     samples: tuple[Sample, ...]
@@ -85,8 +85,8 @@ class Bench(Protocol):
     @property
     def region(self) -> str | None: ...
 
-    def shard(self, block: Block) -> Shard:
-        """The block with its vendors, wires and suites."""
+    def items(self, block: Block) -> Sequence[WorkItem]:
+        """The block's work with its vendors, wires and suites."""
 
 
 OpenBench = Callable[[Job], Bench]

@@ -17,9 +17,6 @@ from vendor_verifier.run.pacing import Leave
 from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.values.record import Attempt, Response
 
-# Among the entries' places, the one that stands for a vendor's slot (``--vendor-concurrency``).
-SLOT = -1
-
 
 class RemoteLimiter:
     """Asks the gate for leave. Entries are named by their place in the plan."""
@@ -137,20 +134,3 @@ class RemoteLimiter:
             return attempt
         response = attempt.response
         return replace(attempt, timing=None, response=response and Response(usage=response.usage))
-
-
-class RemoteSlots:
-    """``--vendor-concurrency`` over all machines: the slots are the gate's."""
-
-    def __init__(self, limiter: RemoteLimiter, *, limited: bool) -> None:
-        self._limiter = limiter
-        self.limited = limited
-
-    async def __aenter__(self) -> None:
-        # A closed gate lets everybody through: each item then asks for itself and is turned away.
-        if self.limited:
-            await self._limiter.ask(SLOT)
-
-    async def __aexit__(self, *_: object) -> None:
-        if self.limited:
-            self._limiter.give_back(SLOT)

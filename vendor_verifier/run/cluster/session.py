@@ -17,11 +17,11 @@ from anyio.abc import TaskGroup
 from vendor_verifier.run.clients import open_client
 from vendor_verifier.run.cluster.job import Bench, Block
 from vendor_verifier.run.cluster.outbox import Channel, ChannelClosed, Outbox
-from vendor_verifier.run.cluster.remote_limiter import RemoteLimiter, RemoteSlots
+from vendor_verifier.run.cluster.remote_limiter import RemoteLimiter
 from vendor_verifier.run.cluster.session_report import SessionReport
 from vendor_verifier.run.descriptors import ensure_descriptors
 from vendor_verifier.run.drive import Driver
-from vendor_verifier.run.engine import run_shard
+from vendor_verifier.run.engine import Engine
 from vendor_verifier.run.keys import KeyRing
 from vendor_verifier.run.loop_lag import LoopLag
 from vendor_verifier.run.pacing import LocalLimiter
@@ -73,7 +73,6 @@ class _Session:
         self._bench = bench
         self._run = run
         self._worker = worker
-        self._slots = RemoteSlots(limiter, limited=bench.plan.vendor_concurrency is not None)
         self.records = 0
 
     async def run(self, report: Callable[[], SessionReport]) -> None:
@@ -120,7 +119,7 @@ class _Session:
                 self._outbox.send("rows", [dispatch, self._bench.scrubber.bytes(encode_record(placed))])
             self.records += len(records)
 
-        await run_shard(self._bench.shard(block), self._driver, self._run, emit, self._slots)
+        await Engine(self._driver, self._run, emit).make(self._bench.items(block), block.number)
         self._outbox.send("ended", dispatch)
 
     async def _beat(self) -> None:

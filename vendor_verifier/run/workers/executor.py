@@ -20,7 +20,7 @@ from vendor_verifier.run.cluster.job import ClusterSide
 from vendor_verifier.run.cluster.outbox import ChannelClosed, Outbox
 from vendor_verifier.run.cluster.session_report import SessionReport, worst_loop
 from vendor_verifier.run.executors import Work
-from vendor_verifier.run.local import RunEnd, interruptible, shards_in_flight
+from vendor_verifier.run.local import RunEnd, interruptible
 from vendor_verifier.run.workers.child import Child, failure_in
 from vendor_verifier.run.workers.count import cores_here
 from vendor_verifier.run.workers.process import Start
@@ -61,14 +61,12 @@ class WorkersExecutor:
         block = block_size(work.agenda, len(self._children))
         coordinator = self._coordinator = Coordinator(
             work.agenda,
+            work.plan,
             block,
-            work.plan.seed,
-            work.plan.entries,
             work.job.run,
             emit=work.emit,
             emit_duplicate=work.emit_duplicate,
             order=lambda kind, *items: gate.order({kind: list(items)}),
-            blocks_in_flight=shards_in_flight(work.plan.entries, work.plan, block),
         )
         outboxes = [Outbox(child.channel) for child in self._children]
         for child, outbox in zip(self._children, outboxes, strict=True):

@@ -1,0 +1,118 @@
+"""Whatever the others do, every vendor has as many requests in flight as were asked for, by the server's own log.
+
+Seconds are those of a clock that jumps from timer to timer: a run of minutes takes a moment.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from functools import cache
+
+import pytest
+from asking import Ran, entry, run
+from fault_server import DONE, stream, text, whole
+from jumping_loop import run_jumping
+from sleeping_server import SleepingServer, Visit
+
+from vendor_verifier.values.plan import Limits, RetryRules
+
+GOOD = stream(text("hello"), DONE)
+LIMITS = Limits(connect_s=10, first_token_s=60, idle_s=60, total_s=300)
+PLACES, SAMPLES = 10, 250
+
+
+def sleep_s(visit: Visit) -> float:
+    """20 to 50 ms, by sample."""
+    return 0.02 + 0.03 * random.Random(visit.asked).random()
+
+
+def lot(visit: Visit) -> float:
+    """0 to 1, by sample and vendor."""
+    return random.Random(f"{visit.vendor} {visit.asked}").random()
+
+
+def healthy(visit: Visit) -> tuple[float, bytes] | None:
+    return sleep_s(visit), GOOD
+
+
+def mute(visit: Visit) -> tuple[float, bytes] | None:
+    """Never answers 2 % of its samples."""
+    return None if lot(visit) < 0.02 else healthy(visit)
+
+
+def slow(visit: Visit) -> tuple[float, bytes] | None:
+    """Takes 20 s for 1 % of its samples."""
+    return (20.0 if lot(visit) < 0.01 else sleep_s(visit)), GOOD
+
+
+def limiting(visit: Visit) -> tuple[float, bytes] | None:
+    """Answers 429 to the first try of every tenth sample, and asks for two seconds."""
+    if visit.nth == 0 and lot(visit) < 0.1:
+        return 0.005, whole({"error": {"message": "slow down"}}, 429, retry_after=2)
+    return healthy(visit)
+
+
+KINDS = {"good": healthy, "mute": mute, "slow": slow, "limiting": limiting}
+Answer = Callable[[Visit], "tuple[float, bytes] | None"]
+
+
+@cache
+def asked(*vendors: str, **plan: object) -> tuple[SleepingServer, Ran]:
+    """A run of these vendors, named by their kinds, together; the log is the same each time."""
+
+    async def whole_run() -> tuple[SleepingServer, Ran]:
+        async with SleepingServer(lambda visit: KINDS[visit.vendor.rstrip("1234")](visit)) as server:
+            entries = [entry(server, vendor) for vendor in vendors]  # type: ignore[arg-type]
+            settings = {"limits": LIMITS, "retry": RetryRules(2, 60.0), "request_concurrency": PLACES} | plan
+            return server, await run(entries, SAMPLES, **settings)
+
+    return run_jumping(whole_run())
+
+
+@pytest.mark.parametrize("other", ["mute", "slow", "limiting"])
+def test_a_healthy_vendor_takes_as_long_beside_another_as_alone(other: str) -> None:
+    """Beside one that never answers 2 %, one with 1 % very slow answers, one that answers 429: at most 1.1 times."""
+    alone, _ = asked("good")
+    together, ran = asked("good", other)
+    assert together.took_s("good") <= 1.1 * alone.took_s("good")
+    assert together.mean_in_flight("good") >= 0.95 * PLACES
+    assert len(ran.of("good")) == len(ran.of(other)) == SAMPLES
+
+
+def test_as_many_are_in_flight_as_were_asked_for() -> None:
+    """All at once: requests that are slow or never answered cost their own places, and all others are in use."""
+    server, _ = asked("good", "mute", "slow", "limiting")
+    means = {vendor: server.mean_in_flight(vendor) for vendor in ("good", "mute", "slow")}
+    assert min(means.values()) >= 0.95 * PLACES, means
+
+
+def test_a_pause_is_its_own_vendors() -> None:
+    """While one account waits out its 429s, the others are through before it has had a tenth of its samples."""
+    server, _ = asked("good1", "limiting", "good2")
+    through_s = max(visit.went_s for vendor in ("good1", "good2") for visit in server.of(vendor))
+    assert sum(visit.came_s < through_s for visit in server.of("limiting")) < SAMPLES / 4
+    assert server.mean_in_flight("good1") >= 0.95 * PLACES
+    assert server.mean_in_flight("good2") >= 0.95 * PLACES
+
+
+def test_the_group_that_may_be_asked_keeps_its_places_full() -> None:
+    """With two slots for four vendors, six requests are in flight until the last sample is sent, ends of turns too."""
+    server, ran = asked("good1", "good2", "good3", "good4", vendor_concurrency=2, request_concurrency=3)
+    assert server.mean_in_flight("good1", "good2", "good3", "good4") >= 0.95 * 2 * 3
+    assert len(ran.records) == 4 * SAMPLES
+
+
+def test_entries_of_one_account_fill_its_places_together() -> None:
+    """Two entries of one key share its places; when one has fewer samples left the other takes them all."""
+
+    async def whole_run() -> SleepingServer:
+        async with SleepingServer(healthy) as server:
+            entries = [entry(server, label, account="one") for label in ("good1", "good2")]  # type: ignore[arg-type]
+            await run(entries, SAMPLES // 2, limits=LIMITS, request_concurrency=PLACES)
+            return server
+
+    server = run_jumping(whole_run())
+    assert server.mean_in_flight("good1", "good2") >= 0.95 * PLACES
+    first_half = server.log[: SAMPLES // 2]
+    assert abs(sum(visit.vendor == "good1" for visit in first_half) - SAMPLES / 4) <= SAMPLES / 20
