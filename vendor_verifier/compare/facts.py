@@ -29,6 +29,7 @@ class Facts:
     on the way, those that a later try made good as well; ``resent`` of the ``attempts`` were sent twice, because a kept
     connection ended under them. ``values`` are in the order of ``METRICS``; ``classes`` one per judged call; ``scores``
     what the suite measured, and ``problem`` why it scored badly, in the suite's words.
+    ``spoilt`` names what would have been measured if we had not been late ourselves.
     """
 
     suite: str
@@ -53,6 +54,7 @@ class Facts:
     troubles: tuple[FailureKind, ...] = ()
     region: str | None = None
     resent: int = 0
+    spoilt: tuple[str, ...] = ()
 
     @property
     def charged(self) -> bool:
@@ -102,6 +104,7 @@ def facts_of(
         troubles=_troubles(record),
         region=None if record.region is None else sys.intern(record.region),
         resent=record.resent,
+        spoilt=known.spoilt,
     )
 
 

@@ -120,7 +120,7 @@ def trigger_line(vendor: VendorScore) -> str | None:
 def measured_line(vendor: VendorScore) -> str | None:
     """``n of planned`` for every ranked figure that was not measured on all that was planned; None if all were."""
     short = [
-        f"{title} {vendor.measured[name]}"
+        f"{title} {cells.measured(vendor.measured[name], vendor.stalled.get(name, 0))}"
         for title, name in cells.PAGE_COLUMNS
         if name in vendor.measured and vendor.measured[name] != vendor.planned
     ]

@@ -94,6 +94,7 @@ ENGLISH: Mapping[str, str] = {
     "not_measured": "not measured",
     # tables of charts
     "n": "n",
+    "stalled": "{n} stalled",
     "mean": "mean",
     "min": "min",
     "max": "max",
@@ -175,6 +176,7 @@ ENGLISH: Mapping[str, str] = {
     "goodput_of": "{good} of {asked} good ({share})",
     "goodput_rate": "{rate} a second",
     "goodput_unmeasured": "{n} not measurable",
+    "goodput_stalled": "{n} stalled by our own process and left out",
     "load": "Load",
     "again_and_again": "again and again",
     "load_rate": "{rate} requests a second to each vendor ({arrival})",

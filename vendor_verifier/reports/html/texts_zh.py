@@ -88,6 +88,7 @@ CHINESE: Mapping[str, str] = {
     "not_measured": "未测量",
     # tables of charts
     "n": "样本数",
+    "stalled": "{n} 个因本机停顿而不计",
     "mean": "均值",
     "min": "最小",
     "max": "最大",
@@ -168,6 +169,7 @@ CHINESE: Mapping[str, str] = {
     "goodput_of": "{asked} 个请求中 {good} 个达标（{share}）",
     "goodput_rate": "每秒 {rate} 个",
     "goodput_unmeasured": "{n} 个无法测量",
+    "goodput_stalled": "{n} 个因本机停顿而不计",
     "load": "负载",
     "again_and_again": "反复",
     "load_rate": "每家供应商每秒 {rate} 个请求（{arrival}）",
