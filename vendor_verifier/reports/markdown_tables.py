@@ -171,15 +171,16 @@ def _spread(name: str, vendor: VendorScore) -> list[str]:
 def goodput(model: ModelScore) -> list[str]:
     """Requests that kept every SLO, and each of them; empty without SLOs."""
     slos = slos_of(model)
-    header = ["Vendor", "Good/s", "Good", "Share", "Failed", "Not measurable", "Stalled", *map(label, slos)]
+    header = ["Vendor", "Good/s", "Good", "Share", "Failed", "Not measurable", *map(label, slos), "Stalled"]
     rows = [
         [
             label(vendor.label),
             cells.quantity(found.per_s),
             cells.of(found.good, found.asked),
             cells.rate(found.share),
-            *map(str, (found.failed, found.unmeasured, found.stalled)),
+            *map(str, (found.failed, found.unmeasured)),
             *(str(found.kept[slo]) for slo in slos),
+            str(found.stalled),
         ]
         for vendor in model.vendors
         if (found := vendor.goodput) is not None
