@@ -30,6 +30,8 @@ from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import EntryInfo, PlayedTask, Report
 
+pytestmark = pytest.mark.lateness
+
 SAMPLES = tuple(Sample(f"s{number}", Turn(({"role": "user", "content": str(number)},))) for number in range(20))
 MS = 1_000_000
 

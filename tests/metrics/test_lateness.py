@@ -14,6 +14,8 @@ from vendor_verifier.store import decode_record, encode_record
 from vendor_verifier.values.event import Usage
 from vendor_verifier.values.record import Attempt, Record, Response, Timing, TurnRecord
 
+pytestmark = pytest.mark.lateness
+
 MS = 1_000_000
 _NAMES = [metric.name for metric in METRICS]
 

@@ -15,7 +15,7 @@ from vendor_verifier.metrics.connecting import parts_ms
 from vendor_verifier.metrics.decoding import Decoding, decoding
 from vendor_verifier.metrics.e2e_tps import delivery, record_delivery
 from vendor_verifier.metrics.gaps import ICL, gaps_ns
-from vendor_verifier.metrics.lateness import LEAST_NS, is_spoilt, lateness_ns
+from vendor_verifier.metrics.lateness import is_spoilt, lateness_ns
 from vendor_verifier.metrics.schedule import from_schedule
 from vendor_verifier.metrics.tpot_ms import steps
 from vendor_verifier.metrics.tps import record_decoding
@@ -39,7 +39,7 @@ def measured(record: Record) -> Measured:
     """What every metric measures of ``record``, without the times that our own lateness spoilt."""
     late_ns = max(map(lateness_ns, answers(record)), default=0)
     found = _measured(record)
-    return _without_spoilt(found, record, late_ns) if late_ns > LEAST_NS else found
+    return _without_spoilt(found, record, late_ns) if is_spoilt(late_ns, 0) else found
 
 
 def _without_spoilt(found: Measured, record: Record, late_ns: float) -> Measured:

@@ -98,6 +98,8 @@ class Driver:
 
     async def _send(self, turn: Turn, line: Line, total_s: float | None, due_ns: int | None) -> TurnRecord:
         entry = line.entry
+        # A run begins with hundreds at once: building and connecting all of them in one go would make us late.
+        await self.turns.take()
         try:
             endpoint = await self.keys.endpoint(entry)
         except UsageError as error:
