@@ -4,9 +4,10 @@ Positive = the model called a tool. Over the pairs of one baseline run and one v
 
     precision = TP ÷ (TP + FP)    recall = TP ÷ (TP + FN)    F1 = 2·TP ÷ (2·TP + FP + FN)
 
-and 0 ÷ 0 is ``None``, never 0 or 1. Where the baseline called nowhere there is nothing to trigger, and nobody has an F1,
-the baseline included: who failed or called beside it would be ranked alone on a 0, which is first. With several runs every ordered pair (baseline run i, vendor run j) is compared and
-F1 is the mean of the pairs' F1s; counts are sums over them, and precision and recall are taken from the sums.
+and 0 ÷ 0 is ``None``, never 0 or 1. Where the baseline called nowhere there is nothing to trigger, and nobody has an
+F1, the baseline included: who failed or called beside it would be ranked alone on a 0, which is first. With several
+runs every ordered pair (baseline run i, vendor run j) is compared and F1 is the mean of the pairs' F1s; counts are sums
+over them, and precision and recall are taken from the sums.
 
 A pair whose baseline failed, was cut or is missing says nothing and is dropped. A vendor that failed is
 
