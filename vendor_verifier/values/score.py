@@ -221,8 +221,8 @@ class VendorScore:
     ``metrics`` holds the rank metrics by their public names (``f1``, ``success_rate``, ``schema_accuracy``,
     ``avg_tokens``, ``avg_ttft_ms``, ``tps`` and any suite score); ``measured`` says over how many records each was
     taken (``f1``: pairs; ``schema_accuracy``: responses; ``tps``: requests), ``stalled`` how many records each lost to
-    our own lateness (``avg_ttft_ms``, ``tps``). ``planned`` is what should have been sent; ``succeeded`` counts records,
-    after retries; ``resent`` of the ``attempts`` were sent twice, because a kept connection ended under them.
+    our own lateness (``avg_ttft_ms``, ``tps``). ``planned`` is what should have been sent; ``succeeded`` counts
+    records, after retries; ``resent`` of the ``attempts`` were sent twice, because a kept connection ended under them.
     ``regions`` are by name, empty where no worker named one.
     """
 
