@@ -25,8 +25,8 @@ def run_main_job(options: RunOptions, *, meant_to_fail: Collection[str] = ()) ->
     request = options.request()
     history = history_file(options.history, none=options.no_history)
     prepared = prepare(request, read_environment(), require_keys=not options.dry_run)
-    # Before anything is spent; the result does not say them again. With --quiet the result is where they stand.
-    said = () if options.quiet and not options.dry_run else prepared.plan.warnings
+    # Before anything is spent, with --quiet too: they are no progress. The printed result does not say them again.
+    said = prepared.plan.warnings
     for warning in said:
         say(f"warning: {plain(warning)}")
     if options.dry_run:
