@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import json
+import random
+import uuid
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from vendor_verifier.compare.identity import (
     IdentityRow,
-    id_family,
+    id_families,
     identity_findings,
     identity_row,
     pass_through_findings,
@@ -16,6 +23,8 @@ from vendor_verifier.compare.identity import (
 )
 from vendor_verifier.values.event import ToolCall, Usage
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, TurnRecord
+
+LLMVV = Path(__file__).parents[2].parent / "shared" / "data" / "llmvv"
 
 
 def rows(n: int = 20, **changes: object) -> list[IdentityRow]:
@@ -73,12 +82,77 @@ def test_changes_within_a_run() -> None:
 
 def test_families_of_ids() -> None:
     """A router that mixes hosts shows it in the shape of its ids."""
-    assert id_family("chatcmpl-0123abcdef") == "chatcmpl-hex"
-    assert id_family("gen-1759214245-sA7O1Q5f") == "gen-text"
-    assert id_family("021759214245") == "hex"
-    assert id_family("c0ffee00-1234-4abc-8def-0123456789ab") == "uuid"
+    for shown, family in (
+        ("chatcmpl-0123abcdef", "chatcmpl-hex"),
+        ("gen-1759214245-sA7O1Q5f", "gen-text"),
+        ("021759214245", "hex"),
+        ("c0ffee00-1234-4abc-8def-0123456789ab", "uuid"),
+        ("deadbeef-1234-4abc-8def-0123456789ab", "uuid"),
+        ("cmpl_deadbeef-1234-4abc-8def-0123456789ab", "cmpl-uuid"),
+    ):
+        assert id_families([shown] * 5) == {family: 5}
+        assert id_families([shown] * 4) == {}
     mixed = rows(10, response_id="chatcmpl-0123abcdef") + rows(10, response_id="c0ffee00-1234-4abc-8def-0123456789ab")
     assert names(mixed) == ["id_families"]
+
+
+def _hex(dice: random.Random, digits: int = 32) -> str:
+    return f"{dice.getrandbits(4 * digits):0{digits}x}"
+
+
+def _base64url(dice: random.Random, octets: int = 16) -> str:
+    return base64.urlsafe_b64encode(dice.randbytes(octets)).decode().rstrip("=")
+
+
+HONEST: dict[str, Callable[[random.Random], str]] = {
+    "uuid": lambda dice: str(uuid.UUID(int=dice.getrandbits(128), version=4)),
+    "uuid of letters": lambda dice: "".join(dice.choices("abcdef", k=8)) + "-1234-4abc-8def-" + _hex(dice, 12),
+    "upper-case uuid": lambda dice: str(uuid.UUID(int=dice.getrandbits(128), version=4)).upper(),
+    "hex": _hex,
+    "base64url": _base64url,
+    "base64url after a time": lambda dice: "AZpkbm" + _base64url(dice, 12),
+    "chatcmpl- and base64url": lambda dice: "chatcmpl-" + _base64url(dice),
+    "chatcmpl- and hex": lambda dice: "chatcmpl-" + _hex(dice),
+    "chatcmpl- and uuid": lambda dice: f"chatcmpl-{uuid.UUID(int=dice.getrandbits(128), version=4)}",
+    "six characters": lambda dice: "".join(dice.choices("0123456789abcdefghijklmnopqrstuvwxyz", k=6)),
+    "gen-": lambda dice: f"gen-{dice.randrange(10**9, 10**10)}-{_base64url(dice, 15)}",
+}
+
+
+@pytest.mark.parametrize("shape", HONEST)
+@pytest.mark.parametrize("many", [20, 512, 5000])
+def test_one_shape_of_ids_is_one_family_however_they_begin(shape: str, many: int) -> None:
+    """Forty honest runs each: ids that begin with letters and a dash by chance make no family."""
+    dice = random.Random(f"{shape} {many}")
+    for _ in range(40 if many < 5000 else 4):
+        told = [replace(row, response_id=HONEST[shape](dice)) for row in rows(many)]
+        assert names(told) == []
+
+
+@pytest.mark.parametrize("other", ["hex", "base64url", "chatcmpl- and hex", "gen-"])
+@pytest.mark.parametrize("share", [0.05, 0.5])
+def test_another_host_s_ids_are_a_family_of_their_own(other: str, share: float) -> None:
+    """A router that sends one request in twenty elsewhere shows it."""
+    dice = random.Random(other)
+    told = [
+        replace(row, response_id=HONEST[other if place < share * 512 else "chatcmpl- and uuid"](dice))
+        for place, row in enumerate(rows(512))
+    ]
+    assert names(told) == ["id_families"]
+
+
+@pytest.mark.skipif(not LLMVV.exists(), reason="needs the published result files in ../shared/data/llmvv")
+def test_published_answers_of_one_host_have_one_family_of_ids() -> None:
+    """511 and more answers each of DeepSeek (bare UUIDs), Novita and PPIO."""
+    for file in sorted(LLMVV.glob("results-*")):
+        content = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+        ids = [
+            told["id"]
+            for line in content.splitlines()
+            if isinstance(told := json.loads(line).get("response"), dict) and told.get("id")
+        ]
+        assert len(ids) > 500
+        assert len(id_families(ids)) == 1, file.name
 
 
 def test_limits_that_are_not_kept() -> None:

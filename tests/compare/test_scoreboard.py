@@ -97,6 +97,22 @@ def test_a_faithful_vendor_gets_every_figure() -> None:
     assert (rival.irf_metrics, rival.ranks["f1"]) == (6, 1.5)
 
 
+def test_nobody_has_an_f1_where_the_baseline_never_calls() -> None:
+    """Neither the baseline by definition nor who agrees, fails or calls beside it: no sixth of an IRF for any."""
+    silent = everything(BASE, ok(())) + everything(RIVAL, ok(())) + everything(DEAD, bad())
+    report = score(silent, BASE, RIVAL, DEAD)
+    assert [each.metrics["f1"] for each in report.models[0].vendors] == [None, None, None]
+    assert [each.ranks.get("f1") for each in report.models[0].vendors] == [None, None, None]
+    assert vendor(report, "official").irf == vendor(report, "rival").irf
+    assert vendor(report, "dead").trigger is not None
+    twice = score(silent + everything(BASE, ok(()), repetition=1), BASE, RIVAL, DEAD, repeat=2, baseline_f1="self")
+    assert [each.metrics["f1"] for each in twice.models[0].vendors] == [None, None, None]
+    wild = score(everything(BASE, ok(())) + everything(RIVAL, ok()))
+    rival = vendor(wild, "rival")
+    assert rival.trigger is not None
+    assert (rival.metrics["f1"], rival.trigger.fp) == (None, 6)
+
+
 def test_p01_an_all_failing_vendor_ranks_last_on_what_it_was_measured_on() -> None:
     """Success 0 and F1 0, ranked last on both; everything else is None and not ranked (P01)."""
     report = score(everything(BASE) + everything(RIVAL) + everything(DEAD, bad()), BASE, RIVAL, DEAD)

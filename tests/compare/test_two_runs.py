@@ -71,6 +71,19 @@ def test_slower_first_tokens_are_worse_and_what_all_share_is_taken_out() -> None
     assert shared["a", "avg_ttft_ms"].shared == pytest.approx(0.5, abs=0.15)
 
 
+@pytest.mark.parametrize("many", [2, 3, 4, 7])
+def test_one_vendor_that_changed_changes_no_other(many: int) -> None:
+    """One of two, three, four or seven vendors 73.5 % slower is worse alone: the mean of two others is no network."""
+    labels = "abcdefg"[:many]
+    before = [trials(label, seed) for seed, label in enumerate(labels)]
+    after = [trials(label, 10 + seed, ttft=1388.0 if label == "b" else 800.0) for seed, label in enumerate(labels)]
+    found = compared(before, after, "avg_ttft_ms")
+    assert [label for label in labels if found[label, "avg_ttft_ms"].verdict in ("worse", "improved")] == ["b"]
+    assert found["b", "avg_ttft_ms"].effect.value == pytest.approx(0.735, abs=0.15)
+    for label in set(labels) - {"b"}:
+        assert abs(found[label, "avg_ttft_ms"].shared) < 0.08
+
+
 @pytest.mark.slow
 def test_no_difference_is_called_one_in_fewer_than_one_of_twenty_comparisons() -> None:
     """100 pairs of runs of five identical vendors, two metrics: a false verdict anywhere in at most 5 (and noise)."""

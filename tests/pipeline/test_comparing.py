@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+import shutil
 from typing import Any
 
 import pytest
@@ -36,6 +38,40 @@ def test_two_runs_are_compared_with_verdicts_changes_and_flips(bench: Any) -> No
     found = json.loads(out)
     assert found["common_samples"] == 60
     assert {change["verdict"] for change in found["changes"]} >= {"worse"}
+
+
+def _with_times(bench: Any, output: str, slower: str | None = None) -> None:
+    """A copy of the stored run in which every first token has a made-up time, of one vendor 73.5 % more."""
+    shutil.copytree(bench.folder / "run", bench.folder / output)
+    dice = random.Random(output)
+    lines = []
+    for line in (bench.folder / "run" / "records.jsonl").read_text().splitlines():
+        record = json.loads(line)
+        timing = record["turns"][-1]["attempts"][-1]["timing"]
+        times = 1.735 if record["label"] == slower else 1.0
+        first_ns = int(8e8 * times * dice.lognormvariate(0, 0.2))
+        spread = {"first_token_ns": first_ns, "first_answer_ns": first_ns, "last_token_ns": first_ns, "gaps_ns": []}
+        timing.update(spread, end_ns=first_ns, our_lateness_ns=0)
+        lines.append(json.dumps(record) + "\n")
+    (bench.folder / output / "records.jsonl").write_text("".join(lines))
+
+
+@pytest.mark.parametrize("many", [2, 3, 4, 7])
+def test_one_vendor_that_got_slower_is_named_alone_and_none_is_none(bench: Any, many: int) -> None:
+    """Exit 1 with one vendor worse and no other changed; exit 0 where nobody changed, however many take part."""
+    labels = ["official", "twin", *(f"other-{number}" for number in range(many - 2))]
+    bench.configure(*(f"{label}: faithful" for label in labels))
+    bench.samples(60)
+    bench.run()
+    for output, slower in (("before", None), ("quiet", None), ("after", "twin")):
+        _with_times(bench, output, slower)
+    code, out, _ = bench("compare", "before", "quiet", "--json", "--fail-on", "ttft")
+    assert code == 0
+    code, out, _ = bench("compare", "before", "after", "--json", "--fail-on", "ttft")
+    changes = [change for change in json.loads(out)["changes"] if change["metric"] == "avg_ttft_ms"]
+    assert len(changes) == many
+    changed = {change["label"]: change["verdict"] for change in changes if change["verdict"] in ("worse", "improved")}
+    assert (code, changed) == (1, {"twin": "worse"})
 
 
 def test_runs_without_a_common_sample_say_so(bench: Any) -> None:

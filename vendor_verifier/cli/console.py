@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vendor_verifier.cli.exit_codes import EXIT_OK, EXIT_THRESHOLD
@@ -28,8 +30,11 @@ def stdout_console() -> Console:
     return Console(highlight=False)
 
 
-def print_report(report: Report, *, as_json: bool) -> None:
-    """The result of a run: tables on a terminal, plain lines elsewhere, or scores.json."""
+def print_report(report: Report, *, as_json: bool, said: Collection[str] = ()) -> None:
+    """The result of a run: tables on a terminal, plain lines elsewhere, or scores.json.
+
+    Warnings that were ``said`` on this screen before are not repeated; the document holds all of them.
+    """
     if as_json:
         from vendor_verifier.reports import scores_json
 
@@ -37,6 +42,7 @@ def print_report(report: Report, *, as_json: bool) -> None:
         return
     from vendor_verifier.reports import terminal
 
+    report = replace(report, warnings=tuple(words for words in report.warnings if words not in said))
     if sys.stdout.isatty():
         stdout_console().print(terminal.render(report))
     else:

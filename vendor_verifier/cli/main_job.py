@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection
 
 from vendor_verifier.cli.console import gates_exit_code, print_report, say, say_where
 from vendor_verifier.cli.exit_codes import EXIT_INCOMPLETE, EXIT_OK, SIGNAL_BASE
@@ -19,12 +20,14 @@ from vendor_verifier.reports.load_text import load_words
 from vendor_verifier.values.plan import Entry, Plan
 
 
-def run_main_job(options: RunOptions) -> int:
-    """Do what the flags say."""
+def run_main_job(options: RunOptions, *, meant_to_fail: Collection[str] = ()) -> int:
+    """Do what the flags say; vendors ``meant_to_fail`` (``model: label``) may be incomplete without failing the run."""
     request = options.request()
     history = history_file(options.history, none=options.no_history)
     prepared = prepare(request, read_environment(), require_keys=not options.dry_run)
-    for warning in prepared.plan.warnings:
+    # Before anything is spent, with --quiet too: they are no progress. The printed result does not say them again.
+    said = prepared.plan.warnings
+    for warning in said:
         say(f"warning: {plain(warning)}")
     if options.dry_run:
         check_executor(request.executor, prepared.plan)
@@ -35,10 +38,10 @@ def run_main_job(options: RunOptions) -> int:
     unkept = remember(outcome.folder, outcome.report, history)
     if unkept is not None:
         say(f"warning: {plain(unkept)}")
-    print_report(outcome.report, as_json=options.json)
+    print_report(outcome.report, as_json=options.json, said=said)
     if not options.quiet:
         say_where(outcome.folder.path)
-    return _exit_code(outcome, can_go_on=not prepared.plan.load.plans_by_doing)
+    return _exit_code(outcome, meant_to_fail, can_go_on=not prepared.plan.load.plans_by_doing)
 
 
 def _print_plan(prepared: Prepared) -> None:
@@ -79,14 +82,14 @@ def _requests(plan: Plan, entry: Entry) -> str:
     return "as many requests as are answered in time" if found is None else f"{found} requests"
 
 
-def _exit_code(outcome: RunOutcome, *, can_go_on: bool) -> int:
+def _exit_code(outcome: RunOutcome, meant_to_fail: Collection[str], *, can_go_on: bool) -> int:
     if outcome.signal_number is not None:
         return SIGNAL_BASE + outcome.signal_number
     unfinished = unfinished_vendors(outcome)
-    for words in unfinished:
+    for _, words in unfinished:
         say(f"incomplete: {plain(words)}")
     if outcome.limit is not None:
         say(f"incomplete: {outcome.limit}" + ("; go on with --incremental" if can_go_on else ""))
-    if unfinished or outcome.limit is not None:
+    if outcome.limit is not None or any(name not in meant_to_fail for name, _ in unfinished):
         return EXIT_INCOMPLETE
     return gates_exit_code(outcome.report)

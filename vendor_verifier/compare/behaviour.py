@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from vendor_verifier.compare.columns import Columns
 from vendor_verifier.compare.facts import NOT_CHARGED, Facts
 from vendor_verifier.compare.intervals import wilson
+from vendor_verifier.metrics.gaps import ICL
+from vendor_verifier.metrics.lateness import LOOP_LAG
 from vendor_verifier.values.judgement import Difference, Estimate, Finding, Gap, RankingJudgement
 
 LEAST_ROWS = 5
@@ -25,7 +27,7 @@ LEAST_SLOWDOWN = 1.5
 _MOST_STALLED = 0.05
 _MOST_LOST = 0.05
 _NOT_SENT = NOT_CHARGED | {"skipped"}
-_CLOCK_TROUBLE = frozenset({"loop_lag", "clock_jump"})
+_CLOCK_TROUBLE = frozenset({LOOP_LAG, "clock_jump"})
 _CUT = frozenset({"truncated"})
 _REFUSED = frozenset({"rate_limited", "overloaded", "http_5xx", "conflict", "request_timeout"})
 _DENIED = frozenset({"auth", "no_credit"})
@@ -58,7 +60,8 @@ _SHARES: tuple[_Share, ...] = (
         "stream_buffered",
         "sent {n} of {all} answers in one go although they were asked for as a stream",
         lambda f: "buffered" in f.anomalies,
-        lambda f: f.succeeded,
+        # What we read late came in one moment to us only.
+        lambda f: f.succeeded and ICL not in f.spoilt,
     ),
     _Share(
         "calls_in_text",

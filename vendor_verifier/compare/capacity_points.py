@@ -120,6 +120,7 @@ def judge_level(
         for estimate in [_estimate(one, evidence, quality)]
     )
     limits = tuple(sorted(limits, key=lambda limit: _ASPECTS.index(limit.aspect)))
+    is_lost = any(limit.outcome == "unmeasured" and _is_lost(limit.threshold, columns) for limit in limits)
     cut = next((sitting.cut for sitting in sittings if sitting.cut), None)
     succeeded, seconds = columns.count("succeeded"), evidence.seconds
     # From the moment it was due, where there is one: what somebody waited who came at that moment.
@@ -131,7 +132,7 @@ def judge_level(
         succeeded=succeeded,
         rate_limited=evidence.rate_limited,
         failures=dict(evidence.failures.most_common()),
-        outcome="cut" if cut else _outcome(limits, client_limited=is_limited),
+        outcome="cut" if cut else _outcome(limits, client_limited=is_limited, is_lost=is_lost),
         limits=limits,
         ttft_p50_ms=ttft.p50,
         ttft_p95_ms=ttft.p95,
@@ -232,10 +233,17 @@ def _aspect(threshold: Threshold, evidence: LevelEvidence) -> Aspect:
     return "latency" if metric.endswith("_ms") else "speed" if metric.endswith("tps") else "other"
 
 
-def _outcome(limits: Sequence[LimitVerdict], *, client_limited: bool) -> LevelOutcome:
+def _is_lost(threshold: Threshold, columns: Columns) -> bool:
+    """Whether our own lateness alone kept the limit from being measured."""
+    column = REQUEST_METRICS.get(threshold.metric)
+    return column is not None and columns.is_lost(column)
+
+
+def _outcome(limits: Sequence[LimitVerdict], *, client_limited: bool, is_lost: bool) -> LevelOutcome:
+    """``is_lost``: a limit could not be looked at because of us, so that keeping the others says nothing."""
     missed = [limit for limit in limits if limit.outcome in ("missed", "broken")]
     if not missed:
-        return "holds"
+        return "client" if is_lost else "holds"
     if client_limited and all(limit.aspect in _OURS for limit in missed):
         return "client"
     return "broken" if any(limit.outcome == "broken" for limit in missed) else "undecided"

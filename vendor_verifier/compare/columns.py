@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 
 from vendor_verifier.compare.facts import Facts
 from vendor_verifier.compare.routing import same_provider
 from vendor_verifier.compare.rows import Key, Rows
 from vendor_verifier.metrics import METRICS
+from vendor_verifier.metrics.decoding import Decoding
 from vendor_verifier.metrics.distribution import distribution
 from vendor_verifier.metrics.gaps import ICL, Gaps, merged
+from vendor_verifier.metrics.lateness import too_many_spoilt
 from vendor_verifier.metrics.schedule import FROM_SCHEDULE
 from vendor_verifier.metrics.schema_accuracy import response_validity, schema_counts
 from vendor_verifier.metrics.tps import pooled_tps
@@ -25,12 +27,14 @@ class Columns:
     """Facts of one entry by (suite, sample, repetition).
 
     ``misrouted`` are keys whose answer another provider served than the pinned one; their rows are taken out.
-    ``gaps`` are by the provider that served them, as far as it is known.
+    ``gaps`` are by the provider that served them, as far as it is known, ``gapped`` the rows they are of.
     """
 
     rows: Rows = field(default_factory=Rows)
     misrouted: set[Key] = field(default_factory=set)
     gaps: dict[str | None, Gaps] = field(default_factory=dict)
+    gapped: Counter[str | None] = field(default_factory=Counter)
+    _spoilt: Counter[str] = field(default_factory=Counter)
 
     def add(self, sample: str, repetition: int, facts: Facts, gaps: Sequence[int] = ()) -> None:
         """Keep ``facts`` unless what is known under the key stands; ``gaps`` are a success's, ns."""
@@ -39,8 +43,10 @@ class Columns:
         if known is None or supersedes(facts, known):
             self.rows[key] = facts
             # Nothing replaces a success, so what is counted here never has to be taken back.
-            if gaps:
+            self._spoilt.update(facts.spoilt)
+            if gaps and ICL not in facts.spoilt:
                 self.gaps.setdefault(facts.served_provider, Gaps()).add(gaps)
+                self.gapped[facts.served_provider] += 1
 
     def set_misrouted_aside(self, pin: str) -> str | None:
         """Take out the rows served by others than ``pin``; who served them, or None.
@@ -53,9 +59,12 @@ class Columns:
             return next(iter(others), None)
         self.misrouted = {key for key, facts, _ in self.rows.entries() if facts.served_provider in others}
         for key in self.misrouted:
+            found = self.rows.shared_at(key)
+            self._spoilt.subtract(() if found is None else found.spoilt)
             del self.rows[key]
         for name in others:
             self.gaps.pop(name, None)
+            self.gapped.pop(name, None)
         return ", ".join(sorted(others))
 
     def knows(self, key: Key) -> bool:
@@ -80,17 +89,34 @@ class Columns:
         return {**decided, **dict.fromkeys(lost, "undecided")}
 
     def values(self, metric: str) -> list[float]:
-        """What was measured of one of ``METRICS``."""
-        return self.rows.values_of(metric, self.rows.places())
+        """What was measured of one of ``METRICS``; nothing where our own lateness spoilt too many rows."""
+        found = self.rows.values_of(metric, self.rows.places())
+        return [] if too_many_spoilt(self.spoilt(metric), len(found)) else found
+
+    def spoilt(self, metric: str) -> int:
+        """Rows that our own lateness took out of a metric, or out of the gaps."""
+        return self._spoilt[metric]
+
+    def is_lost(self, metric: str) -> bool:
+        """Whether it took out so many that the metric is not measurable."""
+        # Nearly always there is nothing to count.
+        measured = len(self.rows.values_of(metric, self.rows.places())) if self.spoilt(metric) else 0
+        return too_many_spoilt(self.spoilt(metric), measured)
 
     def distributions(self) -> dict[str, Distribution]:
         """All of ``METRICS`` but ``success``, whose share is the success rate; and the gaps between pieces.
 
         What is timed from a schedule stands there only where there was one.
         """
-        single = {metric.name: distribution(self.values(metric.name)) for metric in METRICS if metric.name != "success"}
-        single = {name: found for name, found in single.items() if found.n or name not in FROM_SCHEDULE}
-        return single | {ICL: merged(self.gaps.values()).distribution()}
+        names = [metric.name for metric in METRICS if metric.name != "success"]
+        single = {name: replace(distribution(self.values(name)), stalled=self.spoilt(name)) for name in names}
+        missing = {name for name in FROM_SCHEDULE if not single[name].n and not single[name].stalled}
+        return {name: found for name, found in single.items() if name not in missing} | {ICL: self._gaps()}
+
+    def _gaps(self) -> Distribution:
+        spoilt = self.spoilt(ICL)
+        lost = too_many_spoilt(spoilt, self.gapped.total())
+        return replace(merged(() if lost else self.gaps.values()).distribution(), stalled=spoilt)
 
     def tally(self, fact: str) -> dict[str, int]:
         """How often each value of a text column occurs, most frequent first."""
@@ -109,11 +135,14 @@ class Columns:
 
     def tps(self) -> float | None:
         """Σ tokens ÷ Σ decoding seconds."""
-        return pooled_tps(filter(None, map(self.rows.decoding, self.rows.places())))
+        return None if self.is_lost("tps") else self._pooled(self.rows.decoding)
 
     def e2e_tps(self) -> float | None:
         """Σ tokens ÷ Σ seconds from sending to the last token."""
-        return pooled_tps(filter(None, map(self.rows.delivery, self.rows.places())))
+        return None if self.is_lost("e2e_tps") else self._pooled(self.rows.delivery)
+
+    def _pooled(self, sums: Callable[[int], Decoding | None]) -> float | None:
+        return pooled_tps(filter(None, map(sums, self.rows.places())))
 
     def count(self, fact: str) -> int:
         """The sum of a number or truth column."""

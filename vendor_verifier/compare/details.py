@@ -16,6 +16,7 @@ from vendor_verifier.compare.drawing import Draw, LogCounts, key_digest
 from vendor_verifier.compare.excerpts import case, compact, example, first_failure, reply, schema_text
 from vendor_verifier.compare.looking import Look
 from vendor_verifier.metrics import METRICS
+from vendor_verifier.metrics.lateness import too_many_spoilt
 from vendor_verifier.suites.base import Suite
 from vendor_verifier.values.details import (
     MAX_CASES,
@@ -50,6 +51,7 @@ class _Entry:
     passed: Draw[Case] = field(default_factory=lambda: Draw(MAX_CASES))
     ttft: LogCounts = field(default_factory=LogCounts)
     tps: LogCounts = field(default_factory=LogCounts)
+    spoilt: Counter[str] = field(default_factory=Counter)
     examples: dict[tuple[str, str], Draw[Example]] = field(default_factory=dict)
     found: Counter[tuple[str, str]] = field(default_factory=Counter)
     pending: Draw[tuple[_Question, Decision, Example]] = field(default_factory=lambda: Draw(_MAX_PENDING))
@@ -89,7 +91,10 @@ class _Entry:
     def finished(self, start: float) -> VendorDetails:
         """The entry's details, times counted from ``start``."""
         cases = [*self.failed.items(), *self.passed.items()][:MAX_CASES]
-        histograms = {"ttft_ms": self.ttft.histogram(), "tps": self.tps.histogram()}
+        histograms = {
+            name: None if too_many_spoilt(self.spoilt[name], drawn.bins.total()) else drawn.histogram()
+            for name, drawn in (("ttft_ms", self.ttft), ("tps", self.tps))
+        }
         points = sorted(self.points.items(), key=lambda point: (point.t_s, point.ttft_ms or 0.0, point.tps or 0.0))
         return VendorDetails(
             points=tuple(replace(point, t_s=point.t_s - start) for point in points),
@@ -129,7 +134,9 @@ class Gathering:
         self._judge(entry, digest, record, sample, suite)
 
     def _measure(self, entry: _Entry, digest: int, record: Record) -> None:
-        values, sent = self.look.measured(record).values, _sent_s(record)
+        known, sent = self.look.measured(record), _sent_s(record)
+        values = known.values
+        entry.spoilt.update(known.spoilt)
         first, speed = values[_TTFT], values[_TPS]
         if first is not None:
             entry.ttft.add(first)

@@ -31,6 +31,7 @@ class Facts:
     connection ended under them. ``values`` are in the order of ``METRICS``; ``classes`` one per judged call; ``scores``
     what the suite measured, and ``problem`` why it scored badly, in the suite's words.
     ``sent_s`` is when the first attempt was sent, in seconds since the epoch.
+    ``spoilt`` names what would have been measured if we had not been late ourselves.
     """
 
     suite: str
@@ -56,6 +57,7 @@ class Facts:
     region: str | None = None
     resent: int = 0
     sent_s: float | None = None
+    spoilt: tuple[str, ...] = ()
 
     @property
     def charged(self) -> bool:
@@ -106,6 +108,7 @@ def facts_of(
         region=None if record.region is None else sys.intern(record.region),
         resent=record.resent,
         sent_s=_sent_s(record),
+        spoilt=known.spoilt,
     )
 
 

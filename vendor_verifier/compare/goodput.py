@@ -5,10 +5,12 @@ A request is one record, all its turns and tries. It is
 - **good** when it succeeded and its own figure keeps every SLO,
 - **missed** when it succeeded and some figure breaks one, or when it failed: an answer that never came keeps nothing,
 - **unmeasured** when it succeeded, broke none, and some figure could not be measured (an answer that came whole has no
-  TTFT). It is not good either, because nobody knows, but it is counted apart.
+  TTFT). It is not good either, because nobody knows, but it is counted apart;
+- **stalled** when it succeeded, broke none, and only our own lateness kept a figure from being measured: it is left out
+  and counted. Where these are more than a fifth of the successes there is neither share nor rate.
 
-    share = good ÷ asked             asked as in the success rate: charged to the vendor, lost rows included
-    goodput = good ÷ (last end − first send), in requests a second of wall time
+    share = good ÷ asked             asked as in the success rate, without what stalled
+    goodput = share × (asked + stalled) ÷ (last end − first send), in requests a second of wall time
 
 The time runs from the first request that was sent, recorded and charged to the end of the last answer or failure.
 """
@@ -21,6 +23,7 @@ from dataclasses import dataclass, field, replace
 from vendor_verifier.compare.columns import Columns
 from vendor_verifier.compare.thresholds import REQUEST_METRICS, meets
 from vendor_verifier.compare.under_way import sent_s
+from vendor_verifier.metrics.lateness import too_many_spoilt
 from vendor_verifier.values.judgement import Threshold
 from vendor_verifier.values.record import Attempt, Record
 from vendor_verifier.values.score import Goodput, Report, VendorScore
@@ -55,26 +58,34 @@ def goodput(columns: Columns, slos: Sequence[Threshold], *, asked: int, seconds:
     ``seconds`` None leaves the rate open, as where a run was gone on with after a pause.
     """
     kept = dict.fromkeys(map(str, slos), 0)
-    good = unmeasured = failed = 0
+    good = unmeasured = failed = stalled = succeeded = 0
+    wanted = [REQUEST_METRICS[slo.metric] for slo in slos]
     rows = columns.rows
     for _, facts, place in rows.entries():
         if not facts.succeeded:
             failed += facts.charged
             continue
-        verdicts = [meets(slo, rows.value(REQUEST_METRICS[slo.metric], place)) for slo in slos]
+        succeeded += 1
+        verdicts = [meets(slo, rows.value(name, place)) for slo, name in zip(slos, wanted, strict=True)]
         for name, verdict in zip(kept, verdicts, strict=True):
             kept[name] += verdict is True
         good += all(verdicts)
-        unmeasured += False not in verdicts and None in verdicts
+        if False not in verdicts and None in verdicts:
+            is_ours = not set(facts.spoilt).isdisjoint(wanted)
+            stalled += is_ours
+            unmeasured += not is_ours
+    asked -= stalled
+    share = good / asked if asked and not too_many_spoilt(stalled, succeeded - stalled) else None
     return Goodput(
         asked=asked,
         good=good,
         unmeasured=unmeasured,
         failed=failed,
         kept=kept,
-        share=good / asked if asked else None,
+        share=share,
         seconds=seconds,
-        per_s=good / seconds if seconds and asked else None,
+        per_s=share * (asked + stalled) / seconds if seconds and share is not None else None,
+        stalled=stalled,
     )
 
 

@@ -19,6 +19,8 @@ LEAST_ANSWERS = 10
 _SAME_SHARE = 0.5
 _REPEATED_SHARE = 0.9
 _CUT_SHORT = 0.9
+_LEAST_OF_FAMILY = 5
+_LEAST_SHARE_OF_FAMILY = 0.02
 _VERSION = re.compile(r"[-@](?:\d{3,8}|\d{4}-\d{2}-\d{2})|[-:](?:latest|preview|free|nitro|floor)")
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _PREFIX = re.compile(r"([A-Za-z]+)[-_]")
@@ -121,17 +123,41 @@ def same_model(asked: str, served: str) -> bool:
     return long.startswith(short) and (long == short or _VERSION.fullmatch(long[len(short) :]) is not None)
 
 
-def id_family(response_id: str) -> str:
-    """The shape of an id: its leading word and what kind of text follows (``chatcmpl-`` + hex …); digits are hex."""
+def id_families(ids: Sequence[str]) -> Counter[str]:
+    """How many ids have which shape: a leading word and what follows (``chatcmpl-`` + hex …); digits are hex.
+
+    Only what is seen often is a word or a shape: random letters make up some of either, as where base64url begins with
+    letters and a dash. What is left over is in no family.
+    """
+    words = _words([each for each in ids if not _UUID.fullmatch(each)], len(ids))
+    tally = Counter(_family(each, words) for each in ids)
+    return Counter({family: count for family, count in tally.items() if _is_often(count, len(ids))})
+
+
+def _words(ids: Sequence[str], of: int) -> frozenset[str]:
+    """Leading words; not where others begin with the same letters and no dash, as ids that begin with a time do."""
+    found = Counter(match.group(1) for each in ids if (match := _PREFIX.match(each)))
+    often = [word for word, count in found.items() if _is_often(count, of)]
+    return frozenset(word for word in often if 2 * found[word] > sum(each.startswith(word) for each in ids))
+
+
+def _family(response_id: str, words: frozenset[str]) -> str:
+    if _UUID.fullmatch(response_id):
+        return "uuid"
     prefix = _PREFIX.match(response_id)
-    body = response_id[prefix.end() :] if prefix else response_id
-    if _UUID.fullmatch(body):
-        kind = "uuid"
-    elif re.fullmatch(r"[0-9a-f]+", body):
-        kind = "hex"
-    else:
-        kind = "text"
-    return f"{prefix.group(1)}-{kind}" if prefix else kind
+    if prefix is None or prefix.group(1) not in words:
+        return _kind(response_id)
+    return f"{prefix.group(1)}-{_kind(response_id[prefix.end() :])}"
+
+
+def _kind(text: str) -> str:
+    if _UUID.fullmatch(text):
+        return "uuid"
+    return "hex" if re.fullmatch(r"[0-9a-f]+", text) else "text"
+
+
+def _is_often(count: int, of: int) -> bool:
+    return count >= max(_LEAST_OF_FAMILY, _LEAST_SHARE_OF_FAMILY * of)
 
 
 def _other_model(label: str, rows: Sequence[IdentityRow]) -> Finding | None:
@@ -157,7 +183,7 @@ def _changes(label: str, rows: Sequence[IdentityRow], field: str, name: str, nou
 
 
 def _id_families(label: str, rows: Sequence[IdentityRow]) -> Finding | None:
-    tally = Counter(id_family(row.response_id) for row in rows if row.response_id)
+    tally = id_families([row.response_id for row in rows if row.response_id])
     if len(tally) < 2:
         return None
     shown = ", ".join(f"{family} ({count})" for family, count in tally.most_common(5))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from vendor_verifier.compare.ratios import Part, Unit
 from vendor_verifier.compare.trials import Trials
-from vendor_verifier.compare.trigger_f1 import Run, cell
+from vendor_verifier.compare.trigger_f1 import Run, cell, has_calls
 from vendor_verifier.values.score import BaselineF1, Undecided
 
 if TYPE_CHECKING:
@@ -117,7 +117,12 @@ def build_panel(
 def _f1(
     expected: Sequence[Run], got: Sequence[Run], samples: Sequence[str], undecided: Undecided, *, own: bool
 ) -> tuple[Component, ...]:
-    pairs = [(one, other) for i, one in enumerate(expected) for j, other in enumerate(got) if not own or i != j]
+    pairs = [
+        (one, other)
+        for i, one in enumerate(expected)
+        for j, other in enumerate(got)
+        if (not own or i != j) and has_calls(one, samples)
+    ]
     return tuple(
         _component([_F1_PARTS.get(cell(one.get(name), other.get(name), undecided), _NOTHING) for name in samples])
         for one, other in pairs
@@ -125,8 +130,7 @@ def _f1(
 
 
 def _fixed(runs: Sequence[Run], samples: Sequence[str]) -> tuple[Component, ...]:
-    decided = any(decision != "undecided" for run in runs for decision in run.values())
-    return (_component([(1.0, 1.0)] * len(samples)),) if decided else ()
+    return (_component([(1.0, 1.0)] * len(samples)),) if any(has_calls(run, samples) for run in runs) else ()
 
 
 def _ratio(column: Mapping[Unit, Part], places: Mapping[str, int]) -> tuple[Component, ...]:

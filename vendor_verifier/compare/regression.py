@@ -1,8 +1,8 @@
 """Did a vendor get worse? A verdict from the history of runs; two runs alone are never enough for one.
 
-Per vendor and metric, over runs that asked the same: quantities on a log scale, shares as they are; the median shift of
-the *other* vendors of the same run is taken out, for what moves all of them is this machine's network or the hour.
-Then
+Per vendor and metric, over runs that asked the same: quantities on a log scale, shares as they are; what the *other*
+vendors of the same run moved in common is taken out (:mod:`vendor_verifier.compare.common_shift`), for what moves all
+of them is this machine's network or the hour. Then
 
 - fewer than 8 runs: no verdict yet;
 - alarm: a change of level (:mod:`vendor_verifier.compare.change_points`) within the last 7 runs that is worse by at
@@ -23,12 +23,12 @@ from dataclasses import dataclass
 from statistics import median
 
 from vendor_verifier.compare.change_points import P_VALUE, change_points, hodges_lehmann
+from vendor_verifier.compare.common_shift import common_shift
 from vendor_verifier.compare.figures import LEAST_DIFFERENCE, LEAST_RATIO, WATCHED, direction_of, scale_of
 from vendor_verifier.values.trend import HistoryEntry, HistoryRun, LevelChange, Night, Scale, Trend, TrendVerdict
 
 LEAST_RUNS = 8
 RECENT_RUNS = 7
-_LEAST_OTHERS = 2
 _Z_RUNS = 20
 _Z_ALARM = 3.0
 _Z_FAMILY_P_VALUE = 0.01
@@ -153,13 +153,13 @@ def _levels(series: Sequence[HistoryRun], model: str, metric: str, scale: Scale)
 
 
 def _common_shift(own: Level, others: Sequence[Level]) -> dict[str, float]:
-    """run → how far the other vendors together were from their own medians; 0 where fewer than two were there."""
+    """run → how far the other vendors together were from their own medians."""
     steady = [level for level in others if 2 * len(level.keys() & own.keys()) >= len(own)]
     centres = [median(level.values()) for level in steady]
     shift = {}
     for run in own:
         moved = [level[run] - centre for level, centre in zip(steady, centres, strict=True) if run in level]
-        shift[run] = median(moved) if len(moved) >= _LEAST_OTHERS else 0.0
+        shift[run] = common_shift(moved)
     return shift
 
 

@@ -30,6 +30,7 @@ from vendor_verifier.compare.looking import Look
 from vendor_verifier.compare.ranking import RANK_METRICS, K
 from vendor_verifier.compare.regions import regions_of
 from vendor_verifier.compare.repetitions import compared
+from vendor_verifier.compare.stalled_rows import stall_warnings
 from vendor_verifier.compare.standings import standings
 from vendor_verifier.compare.suite_scores import suite_score
 from vendor_verifier.compare.trigger_f1 import Run, baseline_counts, paired, self_counts, trigger_counts
@@ -189,6 +190,7 @@ def _standings(board: _Board) -> tuple[tuple[ModelScore, ...], list[str]]:
     scores: dict[str, list[VendorScore]] = {}
     for entry in board.entries:
         scores.setdefault(entry.model, []).append(_vendor(board, entry, baselines.get(entry.model)))
+    doubts += [words for model, found in scores.items() for vendor in found for words in stall_warnings(model, vendor)]
     named = {model: entry.label for model, entry in baselines.items()}
     return standings(scores, named, board.rank_metrics, board.k), doubts
 
@@ -295,6 +297,7 @@ def _vendor(board: _Board, entry: EntryInfo, baseline: EntryInfo | None) -> Vend
         resent=columns.count("resent"),
         suites=suites,
         regions=regions_of(columns),
+        stalled={"avg_ttft_ms": distributions["ttft_ms"].stalled, "tps": distributions["tps"].stalled},
     )
 
 

@@ -70,7 +70,8 @@ def trials_of(
     missing = planned.get(TRIGGER, ()) if complete and columns.rows else ()
     ratios = _Ratios()
     rows = columns.rows
-    asked = [(metric, MEANS[metric]) for metric in means]
+    asked = [(metric, MEANS[metric]) for metric in means if not columns.is_lost(MEANS[metric])]
+    speeds = [each for each in (("tps", rows.decoding), ("e2e_tps", rows.delivery)) if not columns.is_lost(each[0])]
     for (suite, sample, repetition), facts, place in rows.entries():
         if not facts.charged:
             continue
@@ -86,7 +87,7 @@ def trials_of(
             value = rows.value(column, place)
             if value is not None:
                 ratios.add(metric, unit, value, 1.0)
-        for metric, sums in (("tps", rows.decoding), ("e2e_tps", rows.delivery)):
+        for metric, sums in speeds:
             pooled = sums(place)
             if pooled is not None:
                 ratios.add(metric, unit, pooled.tokens, pooled.seconds)

@@ -4,8 +4,10 @@ Positive = the model called a tool. Over the pairs of one baseline run and one v
 
     precision = TP ÷ (TP + FP)    recall = TP ÷ (TP + FN)    F1 = 2·TP ÷ (2·TP + FP + FN)
 
-and 0 ÷ 0 is ``None``, never 0 or 1. With several runs every ordered pair (baseline run i, vendor run j) is compared and
-F1 is the mean of the pairs' F1s; counts are sums over them, and precision and recall are taken from the sums.
+and 0 ÷ 0 is ``None``, never 0 or 1. Where the baseline called nowhere there is nothing to trigger, and nobody has an
+F1, the baseline included: who failed or called beside it would be ranked alone on a 0, which is first. With several
+runs every ordered pair (baseline run i, vendor run j) is compared and F1 is the mean of the pairs' F1s; counts are sums
+over them, and precision and recall are taken from the sums.
 
 A pair whose baseline failed, was cut or is missing says nothing and is dropped. A vendor that failed is
 
@@ -73,7 +75,8 @@ def _counts(samples: Iterable[str], pairs: Sequence[tuple[Run, Run]], undecided:
     for expected, got in pairs:
         counts = Counter(cell(expected.get(sample), got.get(sample), undecided) for sample in planned)
         total.update(counts)
-        scores.append(f1(counts["tp"], counts["fp"], counts["fn"] + counts["failed_as_missed"]))
+        found = f1(counts["tp"], counts["fp"], counts["fn"] + counts["failed_as_missed"])
+        scores.append(found if has_calls(expected, planned) else None)
     known = [score for score in scores if score is not None]
     missed = total["fn"] + total["failed_as_missed"]
     return TriggerCounts(
@@ -92,11 +95,15 @@ def _counts(samples: Iterable[str], pairs: Sequence[tuple[Run, Run]], undecided:
     )
 
 
+def has_calls(baseline: Run, samples: Iterable[str]) -> bool:
+    """Whether there is anything to trigger."""
+    return any(baseline.get(sample) == "called" for sample in samples)
+
+
 def baseline_counts(samples: Iterable[str], baseline: Sequence[Run]) -> TriggerCounts:
-    """The baseline beside itself: F1 is 1.0 by definition, not a measurement, and ``None`` if it decided nothing."""
+    """The baseline beside itself: F1 is 1.0 by definition, not a measurement, and ``None`` if it called nowhere."""
     planned = tuple(samples)
     counts = Counter(cell(run.get(sample), run.get(sample), "missed") for run in baseline for sample in planned)
-    decided = counts["tp"] + counts["tn"]
     rate = 1.0 if counts["tp"] else None
     return TriggerCounts(
         tp=counts["tp"],
@@ -104,7 +111,7 @@ def baseline_counts(samples: Iterable[str], baseline: Sequence[Run]) -> TriggerC
         dropped_baseline=counts["dropped_baseline"],
         precision=rate,
         recall=rate,
-        f1=1.0 if decided else None,
+        f1=rate,
         pairs_of_runs=len(baseline),
     )
 

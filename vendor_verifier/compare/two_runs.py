@@ -2,7 +2,8 @@
 
 Shares (F1, success, schema, a suite's score) are ratios of sums: the change is after − before, its standard error
 sd(ψ_after − ψ_before) ÷ √n from influence values (:mod:`vendor_verifier.compare.panel`). Quantities are compared by
-mean log ratio per sample, and for times the median change of the other vendors is taken out. Intervals hold together:
+mean log ratio per sample, and for times the change that the other vendors have in common is taken out
+(:mod:`vendor_verifier.compare.common_shift`). Intervals hold together:
 Student's t at 1 − 0.05 ÷ (number of comparisons) (Bonferroni). Where no sample changed, 3 ÷ n bounds what could (the
 rule of three).
 
@@ -18,9 +19,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import median
 from typing import TYPE_CHECKING
 
+from vendor_verifier.compare.common_shift import common_shift
 from vendor_verifier.compare.figures import LEAST_DIFFERENCE, LEAST_RATIO, direction_of, scale_of
 from vendor_verifier.compare.panel import Panel, build_panel
 from vendor_verifier.compare.trials import Trials
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 LEAST_TIME_RATIO = 0.10
 LEVEL = 0.95
 _LEAST_PAIRS = 2
-_LEAST_OTHERS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +118,11 @@ def _influences(before: Panel, after: Panel, label: str, metric: str) -> NDArray
 
 
 def _shared(own: _Paired, paired: Sequence[_Paired]) -> float:
-    """How far the other vendors' times moved: the network's or the hour's doing. 0 where fewer than two others are."""
+    """How far the other vendors' times moved together: the network's or the hour's doing."""
     if not _is_time(own.metric):
         return 0.0
     others = [float(each.changes.mean()) for each in paired if each.metric == own.metric and each.label != own.label]
-    return median(others) if len(others) >= _LEAST_OTHERS else 0.0
+    return common_shift(others)
 
 
 def _is_time(metric: str) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from vendor_verifier.metrics.lateness import is_spoilt, lateness_ns
 from vendor_verifier.metrics.usage import reported_usage
 from vendor_verifier.values.record import Attempt, Response, Timing
 
@@ -68,14 +69,15 @@ def streamed_output_tokens(attempt: Attempt) -> int | None:
 def buffered(attempt: Attempt) -> bool:
     """A streamed reply of ``BUFFERED_MIN_TOKENS`` or more that was plainly ready before it was sent.
 
-    Either all of it came in one moment, or the rest followed faster than ``MAX_DECODE_TPS``.
+    Either all of it came in one moment, or the rest followed faster than ``MAX_DECODE_TPS``. Nothing is concluded where
+    we were late ourselves: what came in meanwhile is read in one moment, however evenly it was sent.
     """
     timing, response = attempt.timing, attempt.response
     if timing is None or response is None or not response.streamed:
         return False
     window_ns = _window_ns(timing)
     tokens = _tokens_or_estimate(attempt, response)
-    if window_ns is None or tokens < BUFFERED_MIN_TOKENS:
+    if window_ns is None or tokens < BUFFERED_MIN_TOKENS or is_spoilt(lateness_ns(attempt), window_ns):
         return False
     if window_ns == 0:
         return True

@@ -1,5 +1,7 @@
 """All that is measured of one record, in one look at it; what each number means stands with its metric.
 
+Here, and nowhere else, times that our own lateness spoilt are taken out (:mod:`vendor_verifier.metrics.lateness`).
+
 Nearly every record is one turn that succeeded, and asking every metric for it means finding its answer again and again.
 """
 
@@ -7,28 +9,71 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vendor_verifier.metrics import METRICS
+from vendor_verifier.metrics import METRICS, e2e_tps, schedule, tpot_ms, tps
+from vendor_verifier.metrics.base import answers
 from vendor_verifier.metrics.connecting import parts_ms
 from vendor_verifier.metrics.decoding import Decoding, decoding
 from vendor_verifier.metrics.e2e_tps import delivery, record_delivery
+from vendor_verifier.metrics.gaps import ICL, gaps_ns
+from vendor_verifier.metrics.lateness import is_spoilt, lateness_ns
 from vendor_verifier.metrics.schedule import from_schedule
 from vendor_verifier.metrics.tpot_ms import steps
 from vendor_verifier.metrics.tps import record_decoding
 from vendor_verifier.metrics.usage import reported_usage
 from vendor_verifier.values.record import Attempt, Record
 
+DECODING, DELIVERY, TPOT = tps.METRIC.name, e2e_tps.METRIC.name, tpot_ms.METRIC.name
+
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """``values`` are in the order of ``METRICS``."""
+    """``values`` are in the order of ``METRICS``; ``spoilt`` names those, and the gaps, that our lateness took out."""
 
     values: tuple[float | None, ...]
     decoding: Decoding | None
     delivery: Decoding | None
+    spoilt: tuple[str, ...] = ()
 
 
 def measured(record: Record) -> Measured:
-    """What every metric measures of ``record``."""
+    """What every metric measures of ``record``, without the times that our own lateness spoilt."""
+    late_ns = max(map(lateness_ns, answers(record)), default=0)
+    found = _measured(record)
+    return _without_spoilt(found, record, late_ns) if is_spoilt(late_ns, 0) else found
+
+
+def _without_spoilt(found: Measured, record: Record, late_ns: float) -> Measured:
+    """Several turns are one row: the latest of them decides."""
+    spoilt = [
+        metric.name
+        for metric, value in zip(METRICS, found.values, strict=True)
+        if value is not None and (time_ns := _time_ns(metric.name, value, found)) is not None
+        and is_spoilt(late_ns, time_ns)
+    ]  # fmt: skip
+    gaps = gaps_ns(record)
+    if gaps and is_spoilt(late_ns, sum(gaps) / len(gaps)):
+        spoilt.append(ICL)
+    values = tuple(
+        None if metric.name in spoilt else value for metric, value in zip(METRICS, found.values, strict=True)
+    )
+    return Measured(
+        values,
+        None if DECODING in spoilt else found.decoding,
+        None if DELIVERY in spoilt else found.delivery,
+        tuple(spoilt),
+    )
+
+
+def _time_ns(metric: str, value: float, found: Measured) -> float | None:
+    """The time that was read for it; ``None`` for what is no reading of a vendor's time."""
+    if metric in (DECODING, TPOT):
+        return None if found.decoding is None else found.decoding.seconds * 1e9
+    if metric == DELIVERY:
+        return None if found.delivery is None else found.delivery.seconds * 1e9
+    return value * 1e6 if metric.endswith("_ms") and metric != schedule.LAG.name else None
+
+
+def _measured(record: Record) -> Measured:
     if len(record.turns) == 1 and record.succeeded:
         return _of_answer(record.turns[0].attempts[-1], record)
     values = tuple(metric.measure(record) for metric in METRICS)

@@ -14,6 +14,8 @@ from typing import Any
 
 from vendor_verifier.compare.facts import NOT_CHARGED
 from vendor_verifier.config.suite_options import known_suite, read_options
+from vendor_verifier.metrics.lateness import too_many_spoilt
+from vendor_verifier.metrics.measuring import measured
 from vendor_verifier.pipeline.bfcl_data import TASKS_TAG
 from vendor_verifier.pipeline.judges import ready_suite
 from vendor_verifier.store import RunFolder
@@ -37,7 +39,19 @@ class _Heard:
     """What one vendor did in one task."""
 
     scores: list[Score] = field(default_factory=list)
-    latencies_s: list[float] = field(default_factory=list)
+    times_s: list[float] = field(default_factory=list)
+    stalled: int = 0
+
+    def note_times(self, record: Record) -> None:
+        """Keep how long its calls took, unless we were late ourselves."""
+        is_stalled = "e2e_ms" in measured(record).spoilt
+        self.stalled += is_stalled
+        self.times_s += [] if is_stalled else call_latencies_s(record)
+
+    @property
+    def latencies_s(self) -> list[float]:
+        """Nothing where that took too many out."""
+        return [] if too_many_spoilt(self.stalled, len(self.times_s)) else self.times_s
 
 
 def write_bfcl_pages(folder: RunFolder, manifest: Mapping[str, Any] | None = None) -> list[Path]:
@@ -93,7 +107,7 @@ def _heard(folder: RunFolder, suite: Suite, samples: Mapping[str, Sample]) -> di
         score = record.score or replay(suite.play(sample), finals)
         for task in sample.tags.get(TASKS_TAG) or [SUITE]:
             found = heard.setdefault(record.model, {}).setdefault(task, {}).setdefault(record.label, _Heard())
-            found.latencies_s += call_latencies_s(record)
+            found.note_times(record)
             found.scores += [score] if score is not None else []
     return {
         model: {

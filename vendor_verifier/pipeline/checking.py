@@ -15,6 +15,7 @@ from vendor_verifier.errors import Problem, ProblemsError, RunFolderError, Stora
 from vendor_verifier.history import read_runs
 from vendor_verifier.pipeline.remembering import history_trends, identity_changes, metric_names, remember
 from vendor_verifier.pipeline.running import RunOutcome, unfinished_vendors
+from vendor_verifier.reports.facts import place
 from vendor_verifier.store import FILE_MODE, FOLDER_MODE, RunFolder
 from vendor_verifier.values.check import CheckResult, CheckStatus
 from vendor_verifier.values.judgement import Finding, Threshold
@@ -87,7 +88,8 @@ def judge_check(
             identity = identity_changes(history, report.run)
         except VerifierError as error:
             notices += [] if notices else [str(error)]
-    unfinished = [*unfinished_vendors(outcome), *([outcome.limit] if outcome.limit is not None else [])]
+    unfinished = [words for _, words in unfinished_vendors(outcome)]
+    unfinished += [outcome.limit] if outcome.limit is not None else []
     failed = any(verdict.outcome == "FAIL" for _, verdict in gates) or any(
         trend.verdict == "regression" for trend in trends
     )
@@ -102,7 +104,11 @@ def judge_check(
         identity=identity,
         unfinished=tuple(unfinished),
         notices=tuple(notices),
-        leaders={model.model: model.vendors[0].label for model in report.models if model.vendors},
+        leaders={
+            model.model: model.vendors[0].label
+            for model in report.models
+            if model.vendors and place(model.vendors[0], model) is not None
+        },
     )
 
 

@@ -260,15 +260,15 @@ def _is_blind(score: SuiteScore) -> bool:
     return not score.judged and any(check.status == "not_measurable" for check in score.checks.values())
 
 
-def unfinished_vendors(outcome: RunOutcome) -> list[str]:
-    """Vendors that were stopped, or of whose planned samples more than half failed, each in one sentence."""
+def unfinished_vendors(outcome: RunOutcome) -> list[tuple[str, str]]:
+    """(``model: label``, sentence) of vendors that were stopped, or of whose planned samples more than half failed."""
     stopped = outcome.folder.read_manifest().get("stopped", {})
-    words = [f"{label} was stopped: {reason}" for label, reason in stopped.items()]
+    found = [(name, f"{name} was stopped: {reason}") for name, reason in stopped.items()]
     for model in outcome.report.models:
         for vendor in model.vendors:
             name = f"{model.model}: {vendor.label}"
             if name not in stopped and 2 * vendor.succeeded < vendor.planned:
-                words.append(f"{name} answered {vendor.succeeded} of {vendor.planned}")
+                found.append((name, f"{name} answered {vendor.succeeded} of {vendor.planned}"))
             blind = [suite for suite, score in vendor.suites.items() if name not in stopped and _is_blind(score)]
-            words += [f"{name}: nothing could be measured of {suite}" for suite in blind]
-    return words
+            found += [(name, f"{name}: nothing could be measured of {suite}") for suite in blind]
+    return found

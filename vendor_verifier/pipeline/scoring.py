@@ -132,7 +132,7 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
     return replace(
         report,
         # Records are read while scoring, so what cannot be read is only known now.
-        warnings=(*report.warnings, *twice, *unreadable),
+        warnings=tuple(dict.fromkeys([*report.warnings, *twice, *unreadable])),
         details=details.finished(),
         verdicts=judge_report(report, columns, audits, recounts),
     )

@@ -95,6 +95,12 @@ def of(part: int | None, whole: int) -> str:
     return MISSING if part is None else f"{part} of {whole}"
 
 
+def measured(number: int | None, stalled: int, whole: int | None = None) -> str:
+    """``188 of 200 (12 stalled)``: over how many a figure was taken, and how many our own lateness took out."""
+    told = count(number) if whole is None else of(number, whole)
+    return f"{told} ({stalled} stalled)" if stalled else told
+
+
 def tally(counts: Mapping[str, int], escape: Callable[[str], str]) -> str:
     """``word 3, other 1``: most frequent first, then by name; the words go through ``escape``."""
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))

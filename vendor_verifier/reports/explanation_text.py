@@ -7,6 +7,7 @@ from statistics import median
 from typing import Any
 
 from vendor_verifier.compare.excerpts import compact
+from vendor_verifier.metrics.lateness import is_spoilt
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.values.explanation import Explanation, OtherAnswer, Slips
 from vendor_verifier.values.record import Attempt, Response, Timing
@@ -92,6 +93,8 @@ def _timing(timing: Timing) -> Iterator[str]:
     )
     told = [f"{name} {_ms(ns)}" for name, ns in marks if ns is not None]
     yield "after sending: " + ", ".join(told)
+    if timing.our_lateness_ns is not None and is_spoilt(timing.our_lateness_ns, 0):
+        yield f"we were late ourselves meanwhile, by up to {_ms(timing.our_lateness_ns)}: shorter times are not counted"
     if timing.gaps_ns:
         gaps = timing.gaps_ns
         yield f"gaps between tokens: {len(gaps)}, median {_ms(median(gaps))}, longest {_ms(max(gaps))}"

@@ -13,11 +13,19 @@ _BY_CATEGORY = ("bfcl",)
 
 
 def place(vendor: VendorScore, model: ModelScore) -> int | None:
-    """1 = best IRF of its model; equal IRFs share the better place; None for a vendor that was ranked on nothing."""
+    """1 = best IRF of its model; equal IRFs share the better place; None for a vendor that was ranked on nothing.
+
+    Where nobody answered nobody has a place: to fail like all others is no rank.
+    """
     own = cells.finite(vendor.irf)
-    if own is None or not vendor.irf_metrics:
+    if own is None or not vendor.irf_metrics or nobody_answered(model):
         return None
     return 1 + sum(1 for other in model.vendors if (cells.finite(other.irf) or float("-inf")) > own)
+
+
+def nobody_answered(model: ModelScore) -> bool:
+    """Whether requests were sent to the model's vendors and none of them succeeded."""
+    return any(vendor.recorded for vendor in model.vendors) and not any(vendor.succeeded for vendor in model.vendors)
 
 
 def first_attempt_success_rate(vendor: VendorScore) -> float | None:
@@ -52,6 +60,8 @@ def _how_often(report: Report) -> str:
 
 def _leader(model: ModelScore, escape: Escape) -> str:
     name = escape(model.model)
+    if nobody_answered(model):
+        return _silence(model, name, escape)
     if len(model.vendors) == 1:
         return f"{escape(model.vendors[0].label)} is the only vendor of {name}, so its rank says nothing"
     leaders = [vendor for vendor in model.vendors if place(vendor, model) == 1]
@@ -60,6 +70,12 @@ def _leader(model: ModelScore, escape: Escape) -> str:
     who = _listed([escape(vendor.label) for vendor in leaders])
     verb = "leads" if len(leaders) == 1 else "share the lead of"
     return f"{who} {verb} the {len(model.vendors)} vendors of {name} with IRF {cells.fusion(leaders[0].irf)}"
+
+
+def _silence(model: ModelScore, name: str, escape: Escape) -> str:
+    if len(model.vendors) == 1:
+        return f"{escape(model.vendors[0].label)}, the only vendor of {name}, answered none of the requests"
+    return f"none of the {len(model.vendors)} vendors of {name} answered a single request, so none leads"
 
 
 def _listed(names: list[str], most: int = 3) -> str:
@@ -114,13 +130,17 @@ def trigger_line(vendor: VendorScore) -> str | None:
         (trigger.dropped_vendor, "dropped (vendor undecided)"),
         (trigger.not_sent, "never sent"),
     )
-    return ", ".join([line, *(f"{number} {why}" for number, why in left_out if number)])
+    told = [line, *(f"{number} {why}" for number, why in left_out if number)]
+    if trigger.pairs_of_runs > 1:
+        # Else a reader finds more of them than requests.
+        told.append(f"summed over {trigger.pairs_of_runs} pairs of a baseline's run and the vendor's")
+    return ", ".join(told)
 
 
 def measured_line(vendor: VendorScore) -> str | None:
     """``n of planned`` for every ranked figure that was not measured on all that was planned; None if all were."""
     short = [
-        f"{title} {vendor.measured[name]}"
+        f"{title} {cells.measured(vendor.measured[name], vendor.stalled.get(name, 0))}"
         for title, name in cells.PAGE_COLUMNS
         if name in vendor.measured and vendor.measured[name] != vendor.planned
     ]

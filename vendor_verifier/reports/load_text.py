@@ -102,6 +102,12 @@ def goodput_words(vendor: VendorScore) -> str | None:
     if found.per_s is not None:
         words = f"{cells.quantity(found.per_s)} good requests/s; {words}"
     beside = [
-        f"{number} {why}" for number, why in ((found.failed, "failed"), (found.unmeasured, "not measurable")) if number
+        f"{number} {why}"
+        for number, why in (
+            (found.failed, "failed"),
+            (found.unmeasured, "not measurable"),
+            (found.stalled, "stalled by our own process and left out"),
+        )
+        if number
     ]
     return "; ".join([words, *beside])

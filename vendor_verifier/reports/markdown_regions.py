@@ -28,4 +28,4 @@ def regions(model: ModelScore) -> list[str]:
 
 
 def _spread(found: Distribution) -> list[str]:
-    return [cells.count(found.n), *(cells.quantity(getattr(found, name)) for name in _PERCENTILES)]
+    return [cells.measured(found.n, found.stalled), *(cells.quantity(getattr(found, name)) for name in _PERCENTILES)]

@@ -71,7 +71,10 @@ def measured(model: ModelScore) -> list[str]:
             cells.of(vendor.succeeded_first_try, vendor.planned),
             cells.rate(facts.first_attempt_success_rate(vendor)),
             str(vendor.attempts),
-            *(cells.of(vendor.measured.get(name), vendor.planned) for _, name in cells.PAGE_COLUMNS),
+            *(
+                cells.measured(vendor.measured.get(name), vendor.stalled.get(name, 0), vendor.planned)
+                for _, name in cells.PAGE_COLUMNS
+            ),
         ]
         for vendor in model.vendors
     ]
@@ -142,7 +145,8 @@ def distributions(model: ModelScore) -> list[str]:
 
     What no vendor measured is left out: without TLS there is nothing to say of its handshake.
     """
-    known = {name for vendor in model.vendors for name, spread in vendor.distributions.items() if spread.n}
+    spreads = [item for vendor in model.vendors for item in vendor.distributions.items()]
+    known = {name for name, spread in spreads if spread.n or spread.stalled}
     names = [name for name in _DISTRIBUTION_TITLES if name in known] + sorted(known - set(_DISTRIBUTION_TITLES))
     rows = [
         [
@@ -160,14 +164,14 @@ def distributions(model: ModelScore) -> list[str]:
 def _spread(name: str, vendor: VendorScore) -> list[str]:
     spread = vendor.distributions[name]
     # Of gaps nobody planned a number.
-    measured = cells.count(spread.n) if name == ICL else cells.of(spread.n, vendor.planned)
+    measured = cells.measured(spread.n, spread.stalled, None if name == ICL else vendor.planned)
     return [measured, *(cells.quantity(getattr(spread, name)) for name in _PERCENTILES)]
 
 
 def goodput(model: ModelScore) -> list[str]:
     """Requests that kept every SLO, and each of them; empty without SLOs."""
     slos = slos_of(model)
-    header = ["Vendor", "Good/s", "Good", "Share", "Failed", "Not measurable", *map(label, slos)]
+    header = ["Vendor", "Good/s", "Good", "Share", "Failed", "Not measurable", *map(label, slos), "Stalled"]
     rows = [
         [
             label(vendor.label),
@@ -176,6 +180,7 @@ def goodput(model: ModelScore) -> list[str]:
             cells.rate(found.share),
             *map(str, (found.failed, found.unmeasured)),
             *(str(found.kept[slo]) for slo in slos),
+            str(found.stalled),
         ]
         for vendor in model.vendors
         if (found := vendor.goodput) is not None

@@ -45,6 +45,7 @@ _FAMILIES = (
     _Family("ttft_mean_seconds", "Mean time to the first token.", "seconds"),
     _Family("request_duration_seconds", "Request sent to answer ended, by quantile.", "seconds"),
     _Family("samples", "Samples by what became of them."),
+    _Family("stalled_samples", "Samples left out of a time because our own process was late, by metric."),
     _Family("failed_samples", "Samples by the kind of their failure."),
     _Family("gate_outcome", "1 for the outcome of a gate."),
 )
@@ -109,18 +110,27 @@ def _of_vendor(family: str, vendor: VendorScore, model: ModelScore, report: Repo
     elif family == "suite_score_ratio":
         for name in sorted(vendor.suites):
             yield {"suite": name}, vendor.metrics.get(name)
-    elif family == "samples":
-        outcomes = {"planned": vendor.planned, "recorded": vendor.recorded, "succeeded": vendor.succeeded}
-        for outcome, count in outcomes.items():
-            yield {"outcome": outcome}, count
-    elif family == "failed_samples":
-        for kind, count in sorted(_visible_sums(vendor.failures).items()):
-            yield {"kind": kind}, count
+    elif family.endswith("samples"):
+        yield from _counts(family, vendor)
     else:
         verdict = report.verdicts.get(model.model)
         for gate in () if verdict is None else verdict.gates:
             if gate.label == vendor.label:
                 yield {"gate": str(gate.threshold), "outcome": gate.outcome.lower()}, 1
+
+
+def _counts(family: str, vendor: VendorScore) -> Iterator[_Sample]:
+    """Numbers of samples by what became of them, by the kind of failure, and by the time they are left out of."""
+    outcomes = {"planned": vendor.planned, "recorded": vendor.recorded, "succeeded": vendor.succeeded}
+    stalled = {name: spread.stalled for name, spread in sorted(vendor.distributions.items()) if spread.stalled}
+    by_label: dict[str, tuple[str, Mapping[str, int]]] = {
+        "samples": ("outcome", outcomes),
+        "stalled_samples": ("metric", stalled),
+        "failed_samples": ("kind", dict(sorted(_visible_sums(vendor.failures).items()))),
+    }
+    label, counts = by_label[family]
+    for name, count in counts.items():
+        yield {label: name}, count
 
 
 def _figures(vendor: VendorScore, model: ModelScore) -> dict[str, float | None]:

@@ -21,6 +21,8 @@ _SPREADS = tuple(
     for percentile in ("p50", "p90", "p95", "p99")
     if (name, percentile) != ("tps", "p50")
 )
+# Rank metrics that our own lateness takes rows from.
+_TIMED = ("avg_ttft_ms", "tps")
 # Columns that a report held to SLOs has at its end, and the fields they come from.
 _GOODPUT = {"goodput_per_s": "per_s", "goodput_share": "share", "good_requests": "good"}
 Cell = str | int | float | bool | None
@@ -60,11 +62,13 @@ def _header(report: Report) -> list[str]:
         *_other_metrics(report),
         *_prefixed("rank", report.rank_metrics),
         *_prefixed("measured", report.rank_metrics),
+        *_prefixed("stalled", _TIMED),
         *("planned", "recorded", "succeeded", "succeeded_first_try", "attempts"),
         *_TRIGGER_FIELDS,
         *("calls", "valid_calls", "schema_accuracy_lenient", "schema_accuracy_strict"),
         *("tps_mean", "tps_p50", "e2e_tps"),
         *(f"{name}_{percentile}" for name, percentile in _SPREADS),
+        *(f"{name}_stalled" for name in cells.SPEED_METRICS),
         *(_GOODPUT if _has_slos(report) else ()),
     ]
 
@@ -88,11 +92,13 @@ def _row(vendor: VendorScore, model: ModelScore, report: Report) -> list[Cell]:
         *(vendor.metrics.get(name) for name in _other_metrics(report)),
         *(vendor.ranks.get(name) for name in report.rank_metrics),
         *(vendor.measured.get(name) for name in report.rank_metrics),
+        *(vendor.stalled.get(name) for name in _TIMED),
         *(vendor.planned, vendor.recorded, vendor.succeeded, vendor.succeeded_first_try, vendor.attempts),
         *_trigger(vendor),
         *(schema.calls, facts.valid_calls(vendor), schema.accuracy_lenient, schema.accuracy_strict),
         *(vendor.tps_mean, vendor.tps_p50, vendor.e2e_tps),
         *(getattr(vendor.distributions.get(name), percentile, None) for name, percentile in _SPREADS),
+        *(getattr(vendor.distributions.get(name), "stalled", None) for name in cells.SPEED_METRICS),
         *((getattr(vendor.goodput, name, None) for name in _GOODPUT.values()) if _has_slos(report) else ()),
     ]
 

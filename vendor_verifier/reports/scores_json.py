@@ -83,6 +83,7 @@ def _vendor_facts(vendor: VendorScore, model: ModelScore, report: Report) -> dic
         "ranks": _ordered(vendor.ranks, report.rank_metrics),
         "counts": _counts(vendor),
         "measured": _ordered(vendor.measured, report.rank_metrics),
+        "stalled": _sorted(vendor.stalled),
         "precision": trigger.precision if trigger else None,
         "recall": trigger.recall if trigger else None,
         "first_attempt_success_rate": facts.first_attempt_success_rate(vendor),

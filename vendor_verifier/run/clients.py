@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import AbstractAsyncContextManager
+from importlib import import_module
 from typing import Protocol
 
 from vendor_verifier.run.fast_transport import FastTransport
@@ -11,6 +12,9 @@ from vendor_verifier.values.exchange import Exchange
 from vendor_verifier.values.plan import ClientName, Limits, TransportName
 from vendor_verifier.values.request import HttpRequest
 from vendor_verifier.wire.progress import ProgressMeter
+
+# What the first retry and the first host name load: amid a run that makes every answer under way late.
+_LOADED_AT_FIRST_USE = ("tenacity", "encodings.idna")
 
 
 class Client(Protocol):
@@ -37,6 +41,8 @@ def open_client(
     Raises:
         UsageError: on entering, when a protocol has no official SDK or it is not installed.
     """
+    for module in _LOADED_AT_FIRST_USE:
+        import_module(module)
     network: AbstractAsyncContextManager[Client] = FastTransport(limits)
     # Each library is loaded by those who ask for it.
     if transport == "httpx2":

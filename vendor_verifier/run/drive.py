@@ -10,17 +10,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from vendor_verifier.errors import UsageError
+from vendor_verifier.metrics.lateness import LOOP_LAG
 from vendor_verifier.run.budgets import ask_for
 from vendor_verifier.run.clients import Client
 from vendor_verifier.run.clock_watch import ClockWatch
 from vendor_verifier.run.keys import KeyRing
-from vendor_verifier.run.loop_lag import LOOP_LAG, LoopLag
+from vendor_verifier.run.loop_lag import STALL_NS, LoopLag
 from vendor_verifier.run.pacing import Limiter
 from vendor_verifier.run.retry import attempt_until_done, stops_vendor
 from vendor_verifier.run.slices import in_slices
 from vendor_verifier.run.turns import Turns
 from vendor_verifier.scrub import Scrubber
 from vendor_verifier.suites.base import Play
+from vendor_verifier.values.exchange import Exchange
 from vendor_verifier.values.plan import Entry, RetryRules
 from vendor_verifier.values.record import Attempt, Failure, Phase, TurnRecord
 from vendor_verifier.values.request import HttpRequest, Turn
@@ -96,6 +98,8 @@ class Driver:
 
     async def _send(self, turn: Turn, line: Line, total_s: float | None, due_ns: int | None) -> TurnRecord:
         entry = line.entry
+        # A run begins with hundreds at once: building and connecting all of them in one go would make us late.
+        await self.turns.take()
         try:
             endpoint = await self.keys.endpoint(entry)
         except UsageError as error:
@@ -162,7 +166,7 @@ class Driver:
             self.limiter.heard(entry, Attempt(number, failure=exchange.failure, resent=True), ask)
             return None
         watch.stop()
-        was_stalled = self.lag.was_stalled(began_ns)
+        late_ns = self._lateness_ns(exchange, scheduled_ns, began_ns)
         await self.turns.take()
         try:
             timing, response, failure = await in_slices(
@@ -183,8 +187,9 @@ class Driver:
                 self.barred[entry.account] = failure.message
             if stops_vendor(failure):
                 self.limiter.stop(entry, failure.message)
-        if was_stalled and response is not None:
+        if response is not None and late_ns is not None and late_ns > STALL_NS:
             response = replace(response, anomalies=(*response.anomalies, LOOP_LAG))
+        timing = replace(timing, our_lateness_ns=late_ns)
         attempt = Attempt(number, timing, watch.flagged(response), failure)
         self.limiter.heard(entry, attempt, ask)
         return attempt
@@ -194,6 +199,13 @@ class Driver:
         if entry.account in self.barred:
             return Failure("proxy", "plan", self.barred[entry.account])
         return Failure("skipped", "plan", "the vendor was stopped earlier in this run")
+
+    def _lateness_ns(self, exchange: Exchange, scheduled_ns: int, began_ns: int) -> int | None:
+        """How late our stamps of this exchange may be, from connecting to its end; before and after is no matter."""
+        if exchange.scheduled_ns is None:
+            return self.lag.lateness_ns(began_ns, time.perf_counter_ns())
+        sent_ns = scheduled_ns - exchange.scheduled_ns
+        return self.lag.lateness_ns(sent_ns - (exchange.connect_ns or 0), sent_ns + exchange.end_ns)
 
     def _plugin_failure(self, error: Exception, phase: Phase) -> Failure:
         """A bug on our side of the line: it is counted as ours, never charged to the vendor."""

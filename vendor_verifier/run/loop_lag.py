@@ -1,7 +1,8 @@
 """Watches how late the event loop is, so that a run can say where its clock was not to be trusted; corrects nothing.
 
 A timer is due every ``TICK_S``; how late it goes off is how late a byte that arrived meanwhile may have been stamped.
-What is kept is a histogram of fixed size and the last stall, whatever the length of the run.
+What is kept is a histogram of fixed size and the few stalls that a request under way may have met
+(:mod:`vendor_verifier.run.stalls`), whatever the length of the run.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import math
 import time
 from dataclasses import dataclass
 
-LOOP_LAG = "loop_lag"
+from vendor_verifier.run.stalls import Stall, Stalls, slept_ns, slept_since
+
 TICK_S = 0.02
 # A stall that spoils the numbers of every request under way.
 STALL_NS = 50_000_000
@@ -47,8 +49,9 @@ class LoopLag:
         self._counts = [0] * _BUCKETS
         self._stalls = 0
         self._most_ns = 0
-        self._stalled_at_ns = -1
+        self._held_up = Stalls()
         self._due_ns = 0
+        self._slept_ns = 0
         self._timer: asyncio.TimerHandle | None = None
         self._began_s = self._began_cpu_s = 0.0
 
@@ -63,12 +66,16 @@ class LoopLag:
             self._timer.cancel()
             self._timer = None
 
-    def was_stalled(self, since_ns: int) -> bool:
-        """Whether the loop stood still for over ``STALL_NS`` between ``since_ns`` (``perf_counter_ns``) and now."""
-        if self._stalled_at_ns > since_ns:
-            return True
+    def lateness_ns(self, begin_ns: int, end_ns: int) -> int | None:
+        """How late a byte that came between two moments (``perf_counter_ns``) may have been stamped, at most.
+
+        ``None`` while nothing is watched.
+        """
+        if self._timer is None:
+            return None
         # The timer itself may be waiting behind what held the loop up.
-        return self._timer is not None and time.perf_counter_ns() - max(self._due_ns, since_ns) > STALL_NS
+        waiting = Stall(self._due_ns, time.perf_counter_ns(), slept_since(self._slept_ns))
+        return max(waiting.within(begin_ns, end_ns), self._held_up.longest_ns(begin_ns, end_ns))
 
     def report(self) -> LoopReport:
         """What was found so far."""
@@ -85,21 +92,21 @@ class LoopLag:
         )
 
     def _again(self) -> None:
-        self._due_ns = time.perf_counter_ns() + int(TICK_S * 1e9)
+        self._due_ns, self._slept_ns = time.perf_counter_ns() + int(TICK_S * 1e9), slept_ns()
         self._timer = self._loop.call_later(TICK_S, self._tick)
 
     def _tick(self) -> None:
-        now_ns = time.perf_counter_ns()
-        self._heard(now_ns - self._due_ns, now_ns)
+        stall = Stall(self._due_ns, time.perf_counter_ns(), slept_since(self._slept_ns))
+        self._held_up.add(stall)
+        self._heard(stall.length_ns)
         self._again()
 
-    def _heard(self, late_ns: int, now_ns: int) -> None:
+    def _heard(self, late_ns: int) -> None:
         bucket = 0 if late_ns <= _FIRST_NS else int(math.log(late_ns / _FIRST_NS) / _STEP) + 1
         self._counts[min(bucket, _BUCKETS - 1)] += 1
         self._most_ns = max(self._most_ns, late_ns)
         if late_ns > STALL_NS:
             self._stalls += 1
-            self._stalled_at_ns = now_ns
 
     def _percentile(self, share: float) -> float:
         """The upper bound of the bucket it falls into, ms."""

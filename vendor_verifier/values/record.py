@@ -34,8 +34,8 @@ class Timing:
     their sum is last − first token. ``first_chunk_share`` is the share (0..1) of all received characters that came with
     the first token moment. ``sent_at`` is UTC wall time, ISO 8601, a label only. ``dns_ns``, ``tcp_ns`` and ``tls_ns``
     are the parts of ``connect_ns`` where the transport can tell them apart; ``connection_reused`` says whether TTFT is
-    a warm one
-    (``None``: not known).
+    a warm one (``None``: not known). ``our_lateness_ns`` is how late we may have stamped, at most, what came in between
+    connecting and the end (``None``: nobody watched).
     """
 
     sent_at: str
@@ -53,6 +53,7 @@ class Timing:
     tcp_ns: int | None = None
     tls_ns: int | None = None
     connection_reused: bool | None = None
+    our_lateness_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

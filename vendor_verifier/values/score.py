@@ -48,7 +48,8 @@ class Score:
 class Distribution:
     """A summary of ``n`` measured numbers; every field but ``n`` is ``None`` when nothing was measured.
 
-    Percentiles interpolate linearly between closest ranks (NumPy's default, Hyndman–Fan type 7).
+    Percentiles interpolate linearly between closest ranks (NumPy's default, Hyndman–Fan type 7). ``stalled`` rows are
+    not among them because we were late ourselves; where these are too many to say anything of the rest, ``n`` is 0.
     """
 
     n: int
@@ -59,6 +60,7 @@ class Distribution:
     p99: float | None = None
     min: float | None = None
     max: float | None = None
+    stalled: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +182,9 @@ class Goodput:
     """How many of one vendor's requests kept every SLO.
 
     Of ``asked``, ``good`` did; ``failed`` never came, ``unmeasured`` broke none that could be measured, the rest broke
-    one. ``kept``: SLO → requests that kept it. ``per_s`` is good ÷ ``seconds``, from the first send to the last end.
+    one. ``kept``: SLO → requests that kept it. ``stalled`` were asked besides and are left out, because only our own
+    lateness kept them from being measured. ``per_s`` is the share of all that was sent in ``seconds``, from the first
+    send to the last end.
     """
 
     asked: int
@@ -191,6 +195,7 @@ class Goodput:
     share: float | None = None
     seconds: float | None = None
     per_s: float | None = None
+    stalled: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,9 +234,10 @@ class VendorScore:
 
     ``metrics`` holds the rank metrics by their public names (``f1``, ``success_rate``, ``schema_accuracy``,
     ``avg_tokens``, ``avg_ttft_ms``, ``tps`` and any suite score); ``measured`` says over how many records each was
-    taken (``f1``: pairs; ``schema_accuracy``: responses; ``tps``: requests). ``planned`` is what should have been sent;
-    ``succeeded`` counts records, after retries; ``resent`` of the ``attempts`` were sent twice, because a kept
-    connection ended under them. ``regions`` are by name, empty where no worker named one.
+    taken (``f1``: pairs; ``schema_accuracy``: responses; ``tps``: requests), ``stalled`` how many records each lost to
+    our own lateness (``avg_ttft_ms``, ``tps``). ``planned`` is what should have been sent; ``succeeded`` counts
+    records, after retries; ``resent`` of the ``attempts`` were sent twice, because a kept connection ended under them.
+    ``regions`` are by name, empty where no worker named one.
     """
 
     label: str
@@ -266,6 +272,7 @@ class VendorScore:
     goodput: Goodput | None = None
     pace: Pace | None = None
     regions: tuple[RegionScore, ...] = ()
+    stalled: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

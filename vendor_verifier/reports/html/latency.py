@@ -28,11 +28,11 @@ def _table(name: str, model: ModelScore, t: Texts) -> Table:
     rows = (
         Row(
             label(vendor.label),
-            (tables.count(found.n), *(tables.number(getattr(found, percentile)) for percentile in _PERCENTILES)),
+            (tables.measured(found, t), *(tables.number(getattr(found, percentile)) for percentile in _PERCENTILES)),
             index,
         )
         for index, vendor in enumerate(model.vendors)
-        if (found := vendor.distributions.get(name)) is not None and found.n
+        if (found := vendor.distributions.get(name)) is not None and (found.n or found.stalled)
     )
     title = t(f"speed_{name}")
     return plain_table(title, title, (t("n"), *_PERCENTILES), rows)

@@ -64,4 +64,5 @@ def goodput(vendor: VendorScore, t: Texts) -> str | None:
     told = [t("goodput_of", good=found.good, asked=found.asked, share=cells.rate(found.share))]
     told += [t("goodput_rate", rate=cells.quantity(found.per_s))] if found.per_s is not None else []
     told += [t("goodput_unmeasured", n=found.unmeasured)] if found.unmeasured else []
+    told += [t("goodput_stalled", n=found.stalled)] if found.stalled else []
     return f"{t('comma').join(map(label, found.kept))}: {t('comma').join(told)}"

@@ -17,6 +17,8 @@ _LOWER_IS_BETTER = frozenset({"avg_tokens", "avg_ttft_ms"})
 def sentence(model: ModelScore, verdict: ModelVerdict | None, t: Texts) -> str:
     """Who leads and how sure that is; plain text."""
     name = label(model.model)
+    if facts.nobody_answered(model):
+        return t("nobody_answered", n=len(model.vendors), model=name)
     if len(model.vendors) == 1:
         return t("only", label=label(model.vendors[0].label), model=name)
     leaders = [vendor for vendor in model.vendors if facts.place(vendor, model) == 1]

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from vendor_verifier.reports import cells
 from vendor_verifier.reports.escape import visible
+from vendor_verifier.reports.html.texts import Texts
 from vendor_verifier.values.judgement import Estimate
+from vendor_verifier.values.score import Distribution
 
 MAX_LABEL = 60
 
@@ -80,6 +82,11 @@ def share(value: float | None) -> Cell:
 
 def count(value: int | None) -> Cell:
     return Cell(cells.count(value), value)
+
+
+def measured(found: Distribution, t: Texts) -> Cell:
+    """Over how many a summary was taken, and how many our own lateness took out of it."""
+    return Cell(cells.count(found.n), found.n, small=t("stalled", n=found.stalled) if found.stalled else None)
 
 
 def estimate(found: Estimate | None, *, rate: bool = True) -> Cell:

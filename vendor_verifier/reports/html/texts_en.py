@@ -16,6 +16,7 @@ ENGLISH: Mapping[str, str] = {
     # verdict
     "nothing": "Nothing was scored: this run holds no vendors.",
     "only": "{label} is the only vendor of {model}, so its rank says nothing; what it measured stands below.",
+    "nobody_answered": "No vendor of {model} answered a single request ({n} were asked), so none of them leads.",
     "unranked": "None of the {n} vendors of {model} could be ranked.",
     "leads": "{label} ranks first of {n} vendors of {model} with IRF {irf}{figures}{tie}{gates}.",
     "share": "{label} share the first rank of {n} vendors of {model} with IRF {irf}{tie}{gates}.",
@@ -94,6 +95,7 @@ ENGLISH: Mapping[str, str] = {
     "not_measured": "not measured",
     # tables of charts
     "n": "n",
+    "stalled": "{n} stalled",
     "mean": "mean",
     "min": "min",
     "max": "max",
@@ -180,6 +182,7 @@ ENGLISH: Mapping[str, str] = {
     "pace": "In flight",
     "pace_of": "{mean} of {places} on average, {rate} answers a second",
     "pace_alone": "{mean} on average, {rate} answers a second",
+    "goodput_stalled": "{n} stalled by our own process and left out",
     "load": "Load",
     "again_and_again": "again and again",
     "load_rate": "{rate} requests a second to each vendor ({arrival})",
@@ -198,6 +201,7 @@ ENGLISH: Mapping[str, str] = {
     "left_baseline": "{n} dropped (baseline undecided)",
     "left_vendor": "{n} dropped (vendor undecided)",
     "left_unsent": "{n} never sent",
+    "pairs_of_runs": "summed over {n} pairs of a baseline's run and the vendor's",
     "valid_calls": "Valid calls ({policy})",
     "e2e_tps": "End-to-end TPS",
     "failures": "Failures",

@@ -14,6 +14,7 @@ CHINESE: Mapping[str, str] = {
     # verdict
     "nothing": "没有可评分的内容：本次运行不含任何供应商。",
     "only": "{label} 是 {model} 唯一的供应商，名次没有意义；测得的结果见下文。",
+    "nobody_answered": "{model} 的 {n} 家供应商没有一家回答过任何请求，因此没有排名。",
     "unranked": "{model} 的 {n} 家供应商均无法排名。",
     "leads": "在 {model} 的 {n} 家供应商中，{label} 以 IRF {irf} 排名第一{figures}{tie}{gates}。",
     "share": "在 {model} 的 {n} 家供应商中，{label} 以 IRF {irf} 并列第一{tie}{gates}。",
@@ -88,6 +89,7 @@ CHINESE: Mapping[str, str] = {
     "not_measured": "未测量",
     # tables of charts
     "n": "样本数",
+    "stalled": "{n} 个因本机停顿而不计",
     "mean": "均值",
     "min": "最小",
     "max": "最大",
@@ -173,6 +175,7 @@ CHINESE: Mapping[str, str] = {
     "pace": "并发请求",
     "pace_of": "平均 {mean} 个（要求 {places} 个），每秒 {rate} 个回答",
     "pace_alone": "平均 {mean} 个，每秒 {rate} 个回答",
+    "goodput_stalled": "{n} 个因本机停顿而不计",
     "load": "负载",
     "again_and_again": "反复",
     "load_rate": "每家供应商每秒 {rate} 个请求（{arrival}）",
@@ -191,6 +194,7 @@ CHINESE: Mapping[str, str] = {
     "left_baseline": "剔除 {n} 对（基线未定）",
     "left_vendor": "剔除 {n} 对（供应商未定）",
     "left_unsent": "{n} 个从未发送",
+    "pairs_of_runs": "对 {n} 组（基准运行 × 供应商运行）求和",
     "valid_calls": "有效调用（{policy}）",
     "e2e_tps": "端到端 TPS",
     "failures": "失败",

@@ -127,7 +127,9 @@ def _trigger(vendor: VendorScore, t: Texts) -> str | None:
         ("left_unsent", trigger.not_sent),
     )
     line = f"TP {trigger.tp} FP {trigger.fp} FN {trigger.fn} TN {trigger.tn}"
-    return t("comma").join([line, *(t(name, n=number) for name, number in left_out if number)])
+    told = [line, *(t(name, n=number) for name, number in left_out if number)]
+    told += [t("pairs_of_runs", n=trigger.pairs_of_runs)] if trigger.pairs_of_runs > 1 else []
+    return t("comma").join(told)
 
 
 def _valid_calls(vendor: VendorScore, t: Texts) -> str | None:

@@ -1,0 +1,88 @@
+"""A run in which nobody answered, and what is said once and not twice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from vendor_verifier.cli import main_job
+from vendor_verifier.cli.exit_codes import EXIT_INCOMPLETE, EXIT_OK
+from vendor_verifier.cli.main import run_app
+from vendor_verifier.pipeline.planning import prepare
+
+
+def test_where_nobody_answered_nobody_leads(bench: Any) -> None:
+    """Two dead vendors share no lead: no place in any format, and a sentence that says so."""
+    bench.samples(3)
+    bench.configure("official: down", "twin: down")
+    code, scores = bench.run("--retries", "0")
+    assert code == EXIT_INCOMPLETE
+    vendors = scores["models"]["simulated-model"]["vendors"].values()
+    assert [vendor["place"] for vendor in vendors] == [None, None]
+    _, out, _ = bench("score", "run", "--no-history")
+    assert "none of the 2 vendors of simulated-model answered a single request" in out
+    assert "lead of" not in out
+    page = (bench.folder / "run" / "report.html").read_text()
+    assert "No vendor of simulated-model answered a single request" in page
+
+
+def test_one_that_answered_leads_as_ever(bench: Any) -> None:
+    """A dead vendor beside a living one keeps its last place."""
+    bench.samples(3)
+    bench.configure("official: faithful", "twin: down")
+    _, scores = bench.run("--retries", "0")
+    vendors = scores["models"]["simulated-model"]["vendors"]
+    assert {label: vendor["place"] for label, vendor in vendors.items()} == {"official": 1, "twin": 2}
+
+
+@pytest.mark.parametrize(
+    ("broken", "code"),
+    [((), EXIT_OK), (("cutter",), EXIT_OK), (("cutter", "slow"), EXIT_INCOMPLETE), (("official",), EXIT_INCOMPLETE)],
+)
+def test_the_demonstration_is_incomplete_when_more_failed_than_was_meant_to(
+    bench: Any, monkeypatch: pytest.MonkeyPatch, broken: tuple[str, ...], code: int
+) -> None:
+    """Exit 3 as for any run; only the one persona that cuts its answers may fail."""
+    told = [(f"simulated-model: {label}", f"{label} answered nothing") for label in broken]
+    monkeypatch.setattr(main_job, "unfinished_vendors", lambda _outcome: told)
+    assert bench("demo", "-n", "1", "--quiet", "-o", bench.folder / "demo")[0] == code
+
+
+def _with_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every plan warns of one thing."""
+
+    def warned(*arguments: Any, **options: Any) -> Any:
+        prepared = prepare(*arguments, **options)
+        object.__setattr__(prepared.plan, "warnings", (*prepared.plan.warnings, "mind the gap"))
+        return prepared
+
+    monkeypatch.setattr(main_job, "prepare", warned)
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_a_warning_is_said_once(bench: Any, monkeypatch: pytest.MonkeyPatch, quiet: bool) -> None:
+    """Before anything is sent, on stderr, with --quiet too; the printed result leaves it out, the files hold it."""
+    _with_warning(monkeypatch)
+    bench.samples(2)
+    bench.configure("official: faithful", "twin: faithful")
+    paths = ("--config-file-path", bench.folder / "config.yaml", "--test-file-path", bench.folder / "samples.jsonl")
+    code, out, err = bench(*paths, "-o", bench.folder / "run", "--no-history", *(["--quiet"] if quiet else []))
+    assert code == EXIT_OK
+    assert (out.count("mind the gap"), err.count("mind the gap")) == (0, 1)
+    assert "mind the gap" in (bench.folder / "run" / "report.md").read_text()
+    assert (bench.folder / "run" / "scores.json").read_text().count("mind the gap") == 1
+    assert bench("score", bench.folder / "run", "--no-history")[1].count("mind the gap") == 1
+
+
+def test_counts_of_several_pairs_of_runs_say_so(bench: Any) -> None:
+    """With the baseline asked twice there are twice as many pairs as samples, and the line and the page say why."""
+    bench.samples(4)
+    bench.configure("official: faithful", "twin: faithful")
+    bench.run("--baseline-repeats", "2", output="twice")
+    bench.run("--baseline-repeats", "1", output="once")
+    words = "summed over 2 pairs of a baseline's run and the vendor's"
+    assert words in bench("score", bench.folder / "twice", "--no-history")[1]
+    assert "summed over" not in bench("score", bench.folder / "once", "--no-history")[1]
+    assert "summed over 2 pairs of a baseline" in (bench.folder / "twice" / "report.html").read_text()
+    assert run_app(["report", str(bench.folder / "twice"), "--lang", "zh"]) == EXIT_OK

@@ -1,0 +1,53 @@
+"""A run that is stopped and continued (Ctrl-Z, fg) charges nobody for the time in which it did not listen."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from killing import Bench, final_records, simulated
+
+STOPPED_S = 3.0
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="this system cannot stop a process")
+def test_rows_of_a_stopped_process_are_in_no_time_and_the_report_says_so(tmp_path: Path) -> None:
+    """SIGSTOP for three seconds, then SIGCONT: the rows under way tell of it, and no figure holds them."""
+    bench = Bench(tmp_path, 150)
+    with simulated() as base:
+        bench.prepare(base)
+        output = tmp_path / "run"
+        command = [sys.executable, "-m", "vendor_verifier.cli.main", *bench.arguments(output)]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            _wait_for_records(output / "records.jsonl", 40, process)
+            os.kill(process.pid, signal.SIGSTOP)
+            time.sleep(STOPPED_S)
+            os.kill(process.pid, signal.SIGCONT)
+            assert process.wait(timeout=120) == 0
+    timings = [record.final.timing for record in final_records(output).values() if record.final is not None]
+    late = [each for each in timings if each is not None and (each.our_lateness_ns or 0) > 0.9 * STOPPED_S * 1e9]
+    assert late
+    scores = json.loads((output / "scores.json").read_text())
+    for vendor in scores["models"]["simulated-model"]["vendors"].values():
+        for name in ("ttft_ms", "e2e_ms"):
+            spread = vendor["distributions"][name]
+            assert spread["n"] == 0 or spread["n"] + spread["stalled"] == vendor["counts"]["succeeded"]
+            assert spread["max"] is None or spread["max"] < STOPPED_S * 1e3
+    assert sum(vendor["stalled"]["avg_ttft_ms"] for vendor in scores["models"]["simulated-model"]["vendors"].values())
+    assert any("our own process was late" in warning for warning in scores["warnings"])
+
+
+def _wait_for_records(file: Path, many: int, process: subprocess.Popen[bytes]) -> None:
+    """Until ``many`` answers are written: the rest is then under way or to come."""
+    while process.poll() is None:
+        if file.exists() and file.read_bytes().count(b"\n") >= many:
+            return
+        time.sleep(0.02)
+    pytest.fail("the run ended before it could be stopped")
