@@ -58,7 +58,7 @@ def test_recorded_call_in_both_fields() -> None:
         assert collected.response.finish_reason == "tool_calls"
         assert "call_in_both_fields" in collected.response.anomalies
         assert "retold_differently" not in collected.response.anomalies
-    assert json.loads(streamed.response.tool_calls[0].arguments).keys() == {"location"}
+    assert json.loads(streamed.response.tool_calls[0].arguments).keys() == {"location", "unit"}
     # The line feed is the model's own and stays: it makes the arguments no JSON, as an SDK's user finds out, too.
     assert whole.response.tool_calls[0].arguments == '{"location":"<tool_call>\n","unit":"celsius"}'
     assert whole.response.usage == Usage(71, 34)
