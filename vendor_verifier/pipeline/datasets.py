@@ -17,6 +17,7 @@ from vendor_verifier.sample_files import file_digest
 from vendor_verifier.shelf import Shelf
 from vendor_verifier.shipped import shipped
 from vendor_verifier.suites import SuiteKind
+from vendor_verifier.suites.schema import DialectCount
 from vendor_verifier.suites.trigger import KeptCheckers
 from vendor_verifier.values.sample import Sample
 
@@ -47,11 +48,12 @@ def suite_dataset(kind: SuiteKind, options: TaskOptions, request: RunRequest) ->
     elif request.test_file is not None and (len(set(request.suites)) == 1 or kind.main is None):
         path = request.test_file
     form = options.dataset_format or request.dataset_format
-    shelf, defects, checkers = Shelf(), list[str](), KeptCheckers()
+    shelf, defects, checkers, dialects = Shelf(), list[str](), KeptCheckers(), DialectCount()
 
     def keep(sample: Sample) -> None:
         shelf.append(sample)
         defects.extend(_defects(sample, checkers))
+        dialects.add(checkers(sample))
 
     loaded = load_dataset(path, format=form, skip_bad=request.skip_bad_samples, keep=keep)
     return Dataset(
@@ -59,7 +61,7 @@ def suite_dataset(kind: SuiteKind, options: TaskOptions, request: RunRequest) ->
         sha256=file_digest(path),
         samples=shelf,
         skipped=tuple(str(replace(problem, file=Path(path.name))) for problem in loaded.skipped),
-        defects=(*loaded.defects, *defects),
+        defects=(*loaded.defects, *defects, *dialects.notice()),
     )
 
 
@@ -97,8 +99,11 @@ def chosen_samples(dataset: Dataset, options: TaskOptions, request: RunRequest) 
 
 def sample_defects(samples: Iterable[Sample]) -> list[str]:
     """What is wrong with the samples themselves, each with the line it stands on."""
-    checkers = KeptCheckers()
-    return [defect for sample in samples for defect in _defects(sample, checkers)]
+    checkers, dialects, defects = KeptCheckers(), DialectCount(), list[str]()
+    for sample in samples:
+        defects += _defects(sample, checkers)
+        dialects.add(checkers(sample))
+    return [*defects, *dialects.notice()]
 
 
 def _defects(sample: Sample, checkers: KeptCheckers) -> Iterator[str]:
