@@ -80,7 +80,9 @@ def _read(
         return _timing(exchange), None, _refusal(exchange, classify, coding)
     if coding is not None:
         packed = Failure("bad_payload", "parse", packed_message(coding), exchange.status)
-        return _timing(exchange), None, exchange.failure or packed
+        # A payload that somebody stumbled over before (an SDK) was hard to read for this very reason.
+        stopped = exchange.failure if exchange.failure and exchange.failure.kind != "bad_payload" else packed
+        return _timing(exchange), None, stopped
     if _speaks_sse(exchange):
         collected, unreadable = yield from _read_stream(exchange, reader)
     else:
