@@ -26,7 +26,8 @@ from vendor_verifier.values.sample import Sample
 class Dataset:
     """A sample file as read: its name (no path), digest, samples, and what is wrong with it.
 
-    ``not_run`` are, by task of a job, categories that were asked for and cannot run, each with the reason.
+    ``not_run`` are, by task of a job, categories that were asked for and cannot run, each with the reason. ``notices``
+    are those of the ``defects`` that hold of the whole file.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Dataset:
     skipped: tuple[str, ...]
     defects: tuple[str, ...]
     not_run: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    notices: tuple[str, ...] = ()
 
 
 def suite_dataset(kind: SuiteKind, options: TaskOptions, request: RunRequest) -> Dataset:
@@ -56,12 +58,14 @@ def suite_dataset(kind: SuiteKind, options: TaskOptions, request: RunRequest) ->
         dialects.add(checkers(sample))
 
     loaded = load_dataset(path, format=form, skip_bad=request.skip_bad_samples, keep=keep)
+    notices = tuple(dialects.notice())
     return Dataset(
         name=path.name,
         sha256=file_digest(path),
         samples=shelf,
         skipped=tuple(str(replace(problem, file=Path(path.name))) for problem in loaded.skipped),
-        defects=(*loaded.defects, *defects, *dialects.notice()),
+        defects=(*loaded.defects, *defects, *notices),
+        notices=notices,
     )
 
 
