@@ -100,7 +100,6 @@ class JsonSchema(_JsonText):
 
     def problem(self, text: str) -> str | None:
         verdict = ArgumentChecker((_DECLARED,)).check(ToolCall("answer", text))
-        # An answer too large to judge is none to a question about one city.
         return None if verdict.verdict == "valid" else f"{verdict.verdict} ({verdict.message})"
 
 
