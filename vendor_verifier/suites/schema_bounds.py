@@ -84,8 +84,8 @@ class SchemaBounds:
         Raises:
             OverBoundError: more than it may.
         """
-        # Every schema of the tree meets every value at most once, and there are fewer values than characters.
-        roughly = None if self._tree_ns is None else self._tree_ns * (written + 1)
+        # Every schema of the tree meets every value and name at most once, and each of these takes two characters.
+        roughly = None if self._tree_ns is None else self._tree_ns * (written // 2 + 1)
         if roughly is not None and roughly <= MAX_EXPLAINED_NS:
             return roughly
         return _Meeting(self).cost_ns(arguments)
@@ -131,7 +131,7 @@ class SchemaBounds:
 
 
 class _Tree:
-    """What one character of arguments may cost, whatever they are: every reference written out in its place."""
+    """What two characters of arguments may cost, whatever they are: every reference written out in its place."""
 
     def __init__(self, bounds: SchemaBounds) -> None:
         self._bounds = bounds
@@ -140,7 +140,7 @@ class _Tree:
         self._count = 0
 
     def cost_ns(self, root: Node) -> int | None:
-        """Nanoseconds a character, None where the references form a circle or a text's length counts more than once."""
+        """Nanoseconds for two characters, None where references form a circle or a text's length counts twice."""
         self._look(root, 0)
         return self._cost_ns(root, 0)
 
@@ -166,7 +166,7 @@ class _Tree:
     def _node_ns(self, node: Node, depth: int) -> int | None:
         facts = self._bounds.facts(node)
         patterns = facts.text_patterns + facts.name_patterns
-        cost = facts.own_ns + sum(pattern.cost_ns(1) for pattern in patterns)
+        cost = facts.own_ns + sum(pattern.cost_ns(2) for pattern in patterns)
         if not all(pattern.is_linear for pattern in patterns):
             return None
         for below in (*subschemas(node), *facts.targets):
