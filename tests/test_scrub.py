@@ -47,6 +47,13 @@ DISGUISES: dict[str, Callable[[str], str]] = {
     "in HTML with signs as code points": lambda secret: code_points(secret, "&#{};"),
     "url-encoded twice": lambda secret: urllib.parse.quote(urllib.parse.quote(secret, safe=""), safe=""),
     "in hexadecimal": lambda secret: secret.encode().hex(),
+    "in upper case": lambda secret: secret.upper(),
+    "in lower case": lambda secret: secret.lower(),
+    "in swapped case": lambda secret: secret.swapcase(),
+    "in upper case, url-encoded": lambda secret: urllib.parse.quote(secret.upper(), safe=""),
+    "in upper case, in JSON": lambda secret: json.dumps({"error": secret.upper()}),
+    "in upper case, base64": lambda secret: b64("user:" + secret.upper()),
+    "in lower case, in hexadecimal": lambda secret: secret.lower().encode().hex().upper(),
     "url-safe base64": lambda secret: base64.urlsafe_b64encode(b"x" + secret.encode()).decode(),
 }
 SECRETS = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=12, max_size=60)
@@ -129,7 +136,7 @@ def test_a_message_cut_inside_a_secret_shows_no_more_than_its_first_characters(
 def test_other_text_is_untouched(text: str, secrets: list[str]) -> None:
     """Without a secret in it a text comes back as it was."""
     scrubber = Scrubber(secrets)
-    assume(not any(sought in text for sought, _ in scrubber._texts))
+    assume(not any(sought in text.lower() for sought, _ in scrubber._texts))
     assert scrubber.text(text) is text
     data = text.encode()
     assert scrubber.bytes(data) is data

@@ -103,7 +103,9 @@ def _response(response: Response) -> Response:
 
 
 def _failure(failure: Failure) -> Failure:
-    return replace(failure, message=redacted_words(failure.message), code=_name(failure.code))
+    return replace(
+        failure, message=redacted_words(failure.message), code=_name(failure.code), request_id=_name(failure.request_id)
+    )
 
 
 def _name(text: str | None) -> str | None:

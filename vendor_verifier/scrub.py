@@ -24,7 +24,8 @@ class Scrubber:
     """Replaces every known secret, and its usual disguises, by ``[secret]``.
 
     Disguises: URL-encoded (once or twice), escaped in JSON (once or twice, in any spelling) or in HTML, in hexadecimal,
-    base64 alone or inside longer text (``user:secret``). Of a secret of sixteen characters or more a piece is masked
+    base64 alone or inside longer text (``user:secret``), each in any mixture of upper and lower case (of base64: of the
+    secret as it is, all upper or all lower case). Of a secret of sixteen characters or more a piece is masked
     too, as far as it goes: from its beginning (a message that was cut) or to its end (vendors echo ``sk-…abcd1234``).
     Secrets shorter than six characters are too common to replace and are refused by the configuration instead.
     """
@@ -38,7 +39,8 @@ class Scrubber:
 
     def add(self, *secrets: str) -> None:
         """Learn further secrets, such as a key fetched while the run goes on."""
-        found = {piece for secret in secrets if len(secret) >= _MIN_LENGTH for piece in _pieces(secret)}
+        long_enough = [secret for secret in secrets if len(secret) >= _MIN_LENGTH]
+        found = {(_folded(a), _folded(b)) for secret in long_enough for a, b in _pieces(secret)}
         self._texts = tuple(sorted(found.union(self._texts)))
         self._bytes = tuple((sought.encode(), whole.encode()) for sought, whole in self._texts)
 
@@ -66,8 +68,10 @@ def _pieces(secret: str) -> Iterator[_Piece[str]]:
 
 def _disguises(secret: str) -> Iterator[str]:
     yield from _spellings(secret)
-    yield secret.encode().hex()
-    yield from _base64_disguises(secret.encode())
+    # Where the case is gone, these are other characters altogether.
+    for cased in dict.fromkeys((secret, secret.upper(), secret.lower())):
+        yield cased.encode().hex()
+        yield from _base64_disguises(cased.encode())
 
 
 def _spellings(word: str) -> Iterator[str]:
@@ -104,8 +108,12 @@ def _base64_disguises(secret: bytes) -> Iterator[str]:
 
 
 def _masked(content: AnyStr, pieces: Sequence[_Piece[AnyStr]], mask: AnyStr) -> AnyStr:
-    """``content`` with every stretch that any secret covers replaced once, also where secrets overlap."""
-    spans = sorted(span for sought, whole in pieces if sought in content for span in _spans(content, sought, whole))
+    """``content`` with every stretch that any secret covers replaced once, also where secrets overlap.
+
+    ``pieces`` are folded, and sought in the content folded likewise.
+    """
+    folded = _folded(content)
+    spans = sorted(span for sought, whole in pieces if sought in folded for span in _spans(folded, sought, whole))
     kept: list[AnyStr] = []
     kept_to = 0
     masked_to = -1
@@ -117,6 +125,13 @@ def _masked(content: AnyStr, pieces: Sequence[_Piece[AnyStr]], mask: AnyStr) -> 
         return content
     kept.append(content[kept_to:])
     return content[:0].join(kept)
+
+
+def _folded(content: AnyStr) -> AnyStr:
+    """The content with A to Z in lower case, place by place: no other letter of a key has a case that gets lost."""
+    if isinstance(content, bytes) or content.isascii():
+        return content.lower()
+    return content.encode(errors="surrogatepass").lower().decode(errors="surrogatepass")
 
 
 def _spans(content: AnyStr, sought: AnyStr, whole: AnyStr) -> Iterator[tuple[int, int]]:

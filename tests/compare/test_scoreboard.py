@@ -261,7 +261,7 @@ def test_p20_buffered_answers_are_flagged_and_have_no_tps() -> None:
 
 def test_p42_a_broken_sample_is_reported_once_and_never_as_a_schema_error() -> None:
     """The dataset's defect is named with its line; a refusal of that sample is marked as such (P42)."""
-    tools = ({"type": "function", "function": {"name": "f", "parameters": {"type": "dict"}}},)
+    tools = ({"type": "function", "function": {"name": "f", "parameters": {"type": "wizard"}}},)
     broken = Sample("s-broken", Turn(({"role": "user", "content": "x"},), tools), source=Source("set", 9))
     rows = [
         Record("run", "m", "official", "official", "trigger", broken.id, 0, (TurnRecord((bad("bad_request"),)),)),

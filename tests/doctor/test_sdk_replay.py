@@ -82,8 +82,13 @@ END = (chunk("tool_calls"), sse(USAGE), DONE)
              chunk("stop", content="hi"), DONE],
             "create(stream=True)", "crashes", "AttributeError",
         ),
-        # An event that is no JSON.
-        ([chunk(content="hi"), b"data: {oops\n\n", chunk("stop"), DONE], "create(stream=True)", "crashes", "JSON"),
+        # An event that is no JSON and takes nothing away.
+        ([chunk(content="hi"), b"data: oops\n\n", chunk("stop"), DONE], "create(stream=True)", "crashes", "JSON"),
+        # A broken event, with which a piece of the answer is gone, is raised, as it should be.
+        (
+            [chunk(content="hi"), b"data: {oops\n\n", chunk("stop"), DONE],
+            "create(stream=True)", "consistent", "bad_payload",
+        ),
         # A cut stream is taken for a whole one.
         ([chunk(content="hi")], "create(stream=True)", "loses", "truncated"),
         # An error the SDK does not recognise.
@@ -132,7 +137,8 @@ async def test_a_refusal_is_not_replayed_and_a_wire_without_an_sdk_has_no_findin
 )
 async def test_recorded_streams_replay_on_their_own_sdk(name: str, wire: Wire) -> None:
     """Bytes of a real server go through the SDK of their protocol, and the comparison finds its way in them."""
-    files = sorted(CAPTURES.glob(f"*.{name}.stream*"))
+    # llama-cpp-python is odd in itself: see the next test.
+    files = [path for path in sorted(CAPTURES.glob(f"*.{name}.stream*")) if not path.name.startswith("lcpy")]
     if not files:
         pytest.skip("no capture of this protocol")
     for path in files:
@@ -143,6 +149,15 @@ async def test_recorded_streams_replay_on_their_own_sdk(name: str, wire: Wire) -
         for finding in await replay_answers([made], wire.name):
             assert finding.status != "crashes", (path, finding)
             assert not [word for word in finding.evidence if word.startswith(("text", "tool call"))], (path, finding)
+
+
+async def test_a_recorded_call_that_repeats_its_name_is_told() -> None:
+    """llama-cpp-python names a call in every piece: users of the SDK's helper hold a name that no tool has."""
+    body = (CAPTURES / "lcpy.chat.stream.named.txt").read_bytes().partition(b"\r\n\r\n")[2]
+    findings = await replay_answers([answer(tool_question(), [(1, body)], wire=OpenAIChat())], "openai")
+    told = [word for finding in findings for word in finding.evidence if word.startswith("tool call")]
+    assert told
+    assert all("get_weatherget_weather" in word for word in told)
 
 
 def test_losses_are_named_one_by_one() -> None:

@@ -19,6 +19,8 @@ GOOD = say(stream(text("fine"), DONE))
 LOST_IN_THE_SDK: Mapping[str, str] = {
     "JSON answer to a stream request": "yielded nothing",
     "an event that is no JSON": "JSONDecodeError",
+    "an event that is broken after the finish reason": "JSONDecodeError",
+    "words that are no JSON": "JSONDecodeError",
     "bytes that are no UTF-8": "UnicodeDecodeError",
     "a BOM at the start": "yielded nothing",
     "arrays 100,000 deep": "yielded nothing",

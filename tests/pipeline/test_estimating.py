@@ -139,6 +139,19 @@ def test_the_command_reads_no_key_and_sends_nothing(bench: Any, monkeypatch: pyt
     assert not (bench.folder / "runs").exists()
 
 
+def test_the_plan_says_once_in_which_dialect_the_schemas_are(bench: Any) -> None:
+    """Before anything is paid for: how many samples, which words, and that strict keeps to the letter."""
+    (bench.folder / "config.yaml").write_text(CONFIG)
+    tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "dict", "properties": {}}}}
+    rows = [{"messages": [{"role": "user", "content": f"question {n}"}], "tools": [tool]} for n in range(3)]
+    (bench.folder / "dialect.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    code, _, err = bench("plan", "--test-file-path", "dialect.jsonl")
+    assert code == 0, err
+    assert err.count("no JSON Schema by the letter") == 1
+    assert "dialect.jsonl: 3 samples" in err
+    assert "(type dict)" in err
+
+
 def test_the_command_prints_json(bench: Any) -> None:
     """The same figures for programs."""
     (bench.folder / "config.yaml").write_text(CONFIG)

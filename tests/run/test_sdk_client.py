@@ -132,8 +132,8 @@ async def test_nothing_of_the_environment_reaches_the_vendor(
 
 
 async def test_an_sdk_that_raises_on_a_readable_answer_fails_the_attempt_by_name(server: FaultServer) -> None:
-    """One event that is no JSON: our reader goes on, an application on the SDK gets a JSONDecodeError."""
-    server.answer = lambda _seen: say(stream(text("hello", None), b"data: {oops\n\n", text(" you"), DONE))
+    """One event of words that are no JSON: our reader goes on, an application on the SDK gets a JSONDecodeError."""
+    server.answer = lambda _seen: say(stream(text("hello", None), b"data: oops\n\n", text(" you"), DONE))
     assert read(await exchange(server, sdk=False))[2] is None
     exchanged = await exchange(server)
     _, response, failure = read(exchanged)

@@ -79,7 +79,7 @@ def test_p41_no_arguments_for_a_tool_that_needs_none_is_its_own_class(nothing: s
     "parameters",
     [
         {"required": {"circle": ["radius"]}},
-        {"type": "dict"},
+        {"type": "wizard"},
         {"$ref": "http://127.0.0.1:9/schema.json"},
         {"$ref": "file:///etc/hostname"},
         {"$ref": "#/$defs/missing"},
@@ -99,9 +99,9 @@ def test_p42_an_unusable_schema_is_a_defect_of_the_dataset(parameters: Any) -> N
 
 
 def test_a_pattern_that_gives_up_charges_nobody() -> None:
-    """A pattern that exceeds its backtracking limit is the schema's failure, found in well under a second."""
+    """A pattern that exceeds its backtracking limit says nothing about the arguments."""
     parameters = {"properties": {"a": {"pattern": "^(?=a)(a|a)*\\1$"}}}
-    assert verdict(parameters, '{"a": "' + "a" * 60 + '!"}') == "schema_unusable"
+    assert verdict(parameters, '{"a": "' + "a" * 60 + '!"}') == "not_judged"
 
 
 def test_a_schema_that_refers_to_itself_ends() -> None:
@@ -113,9 +113,10 @@ def test_a_schema_that_refers_to_itself_ends() -> None:
 
 
 def test_the_draft_is_the_one_the_schema_names() -> None:
-    """exclusiveMinimum as a boolean is draft 4's and unusable in 2020-12, which is the default."""
+    """exclusiveMinimum as a boolean is draft 4's and unusable where the schema says that it is of a later one."""
     draft4 = {"properties": {"n": {"minimum": 1, "exclusiveMinimum": True}}}
-    assert verdict(draft4, '{"n": 1}') == "schema_unusable"
+    prefix = {"$schema": "https://json-schema.org/draft/2020-12/schema", "properties": {"n": {"items": [{}]}}}
+    assert verdict(prefix, '{"n": [1]}') == "schema_unusable"
     assert verdict({"$schema": "http://json-schema.org/draft-04/schema#", **draft4}, '{"n": 1}') == "schema_mismatch"
     assert verdict({"properties": {"n": {"prefixItems": [{"type": "string"}]}}}, '{"n": [1]}') == "schema_mismatch"
 
@@ -180,5 +181,6 @@ KEYWORDS = st.dictionaries(
 def test_nothing_makes_the_checker_raise(parameters: Any, arguments: str) -> None:
     """Any schema with any text gives a verdict."""
     assert verdict(parameters, arguments) in (
-        "valid", "invalid_json", "schema_mismatch", "empty_arguments", "schema_unusable",
+        "valid", "invalid_json", "schema_mismatch", "empty_arguments", "schema_unusable", "valid_in_dialect",
+        "not_judged",
     )  # fmt: skip

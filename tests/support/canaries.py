@@ -20,7 +20,9 @@ HOOK = "CANARY-HOOK-mnbvcxzlkjhgfdsapoi"
 def forms(secret: str) -> set[bytes]:
     """A secret as it may be found: plain, tail, URL-encoded, base64."""
     words = {secret, secret[-8:], urllib.parse.quote(secret), urllib.parse.quote(secret, safe="")}
-    return {word.encode() for word in words} | {base64.b64encode(secret.encode())}
+    cased = (secret, secret.upper(), secret.lower())
+    words |= {form for word in words for form in (word.upper(), word.lower())}
+    return {word.encode() for word in words} | {base64.b64encode(word.encode()) for word in cased}
 
 
 def key_of(number: int) -> str:
@@ -83,6 +85,8 @@ ECHOES: dict[str, Callable[[str], Script]] = {
     "redirects to it": lambda key: say(whole({}, 307, location=f"https://e.example/?key={urllib.parse.quote(key)}")),
     "sends headers of it": lambda key: say(whole(b"<html>" + key.encode(), 200, "text/html", x_request_id=key)),
     "is a cookie of it": lambda key: Script([(0, head(500, set_cookie=f"k={key}") + base64.b64encode(key.encode()))]),
+    "refuses with it in upper case": lambda key: say(_error(f"Incorrect API key provided: {key.upper()}", 400)),
+    "answers with it in lower case": lambda key: say(stream(text(f"{key.lower()} {_base64(key.upper())}"), DONE)),
     "is no HTTP but it": lambda key: say(f"HTTP/1.1 {key}\r\n\r\n".encode(), end="close"),
 }
 PLUGIN = """

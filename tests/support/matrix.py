@@ -84,6 +84,15 @@ def _call(finish: str | None = None, **call: Any) -> bytes:
 
 
 HELLO = text("hello", None)
+# The text "hello" and an end marker, as the tools of these two formats pack them.
+ZSTD = bytes.fromhex(
+    "28b52ffd045895020022c51117a0276d038b87b79123b7b2cb27609c3b169fc7d90f2e50552520180048552ae9866dbedd7519f340307cf4"
+    "146e44fa2294e6766fcdd63d364ae307b13b6771d6143fecb0d108020097c294f59a782f2f5538"
+)
+BROTLI = bytes.fromhex(
+    "1b5c00409c07762c188792cc60a62f105c5f8b6c7ded6d852e96bea923d217206e6338f6153cd558cea0d72a701b3e8fa008c5faa3187777"
+    "8f8eebc8500c89fded41aa367f6343c79d5eebfb6107"
+)
 CALL = _call(id="c1", function={"name": "look_up", "arguments": '{"id": 1'})
 FLOOD = b"HTTP/1.1 200 OK\r\n" + b"".join(b"x-%d: %s\r\n" % (n, b"y" * 100) for n in range(10_000))
 
@@ -117,6 +126,14 @@ BEFORE_THE_ANSWER = (
     Row("422", _status(422), "unprocessable", "headers"),
     Row("429", _status(429), "rate_limited", "headers", retried=True),
     Row("500", _status(500), "http_5xx", "headers", retried=True),
+    Row(
+        "500 that wraps its error like an answer",
+        lambda: say(whole(b'data: {"error": {"message": "engine died"}}\n\n', 500, "text/event-stream")),
+        "http_5xx",
+        "headers",
+        retried=True,
+        says="engine died",
+    ),
     Row("502", _status(502), "http_5xx", "headers", retried=True),
     Row("503", _status(503), "overloaded", "headers", retried=True),
     Row("504", _status(504), "http_5xx", "headers", retried=True),
@@ -203,7 +220,11 @@ IN_THE_STREAM = (
     Row("error object in the stream", _sent(HELLO, event({"error": {"message": "boom", "code": 429}})), "api_error_in_200", text="hello", says="boom"),
     Row("event: error in the stream", _sent(HELLO, b'event: error\ndata: {"message": "boom"}\n\n'), "api_error_in_200", text="hello", says="boom"),
     Row("vLLM's error in the stream", _sent(event({"object": "error", "message": "boom", "code": 400})), "api_error_in_200", says="boom"),
-    Row("an event that is no JSON", _sent(b"data: {oops\n\n", text("hello"), DONE), None, text="hello", anomaly="bad_event"),
+    Row("an event that is no JSON", _sent(b"data: {oops\n\n", text("hello"), DONE), "bad_payload", "parse", "hello", anomaly="bad_event"),
+    Row("an event that is broken amid a call's arguments", _sent(CALL, b'data: {"choices": [{"delta": {"tool_calls": [{"index\n\n', delta("tool_calls"), DONE), "bad_payload", "parse", anomaly="bad_event"),
+    Row("an event that is broken after the finish reason", _sent(text("hello"), b'data: {"usage": {"prompt\n\n', DONE), None, text="hello", anomaly="bad_event"),
+    Row("words that are no JSON", _sent(b"data: ping\n\n", text("hello"), DONE), None, text="hello", anomaly="bad_event"),
+    Row("the filter's word and nothing else", _sent(text("", "content_filter"), DONE), "moderation", "stream", says="content_filter"),
     Row("only events that are no JSON", _sent(b"data: {oops\n\n", DONE), "bad_payload", "parse", retried=True),
     Row("only events that are no objects", _sent(event("hi"), event([]), event(None), event(42)), "bad_payload", "parse", retried=True),
     Row("bytes that are no UTF-8", _sent(b'data: {"choices": [{"delta": {"content": "a\xff"}, "finish_reason": "stop"}]}\n\n', DONE), None, text="a\ufffd", anomaly="invalid_utf8"),
@@ -216,6 +237,11 @@ IN_THE_STREAM = (
     Row("characters split over chunks", lambda: say(head() + b"".join(chunk(bytes([byte])) for byte in text("héllo — 你好") + DONE) + END), None, text="héllo — 你好"),
     Row("last event without a blank line", _sent(text("hello").rstrip(b"\n")), None, text="hello"),
     Row("gzip that was not asked for", lambda: say(head(content_encoding="gzip") + chunk(gzip.compress(text("hello") + DONE)) + END), None, text="hello"),
+    Row("gzip twice, as declared", lambda: say(head(content_encoding="gzip, gzip") + chunk(gzip.compress(gzip.compress(text("hello") + DONE))) + END), None, text="hello"),
+    Row("gzip in two members", lambda: say(head(content_encoding="gzip") + chunk(gzip.compress(text("hello")) + gzip.compress(DONE)) + END), None, text="hello"),
+    Row("gzip twice, declared once", lambda: say(head(content_encoding="gzip") + chunk(gzip.compress(gzip.compress(text("hello") + DONE))) + END), "bad_payload", "parse", retried=True, says="still packed with gzip"),
+    Row("zstd that was not asked for", lambda: say(head(content_encoding="zstd") + chunk(ZSTD) + END), "bad_payload", "parse", retried=True, says="still packed with zstd"),
+    Row("br that was not asked for", lambda: say(head(content_encoding="br") + chunk(BROTLI) + END), "bad_payload", "parse", retried=True, says="still packed with br"),
     Row("gzip that is none", lambda: say(head(content_encoding="gzip") + chunk(b"not gzip at all") + END), "bad_payload", "stream", retried=True),
     Row("a tool call of an absurd index", _sent(delta("tool_calls", tool_calls=[{"index": 2_000_000_000, "id": "c", "function": {"name": "f", "arguments": "{}"}}]), DONE), None),
     Row("a tool call of a negative index", _sent(delta("tool_calls", tool_calls=[{"index": -1, "id": "c", "function": {"name": "f", "arguments": "{}"}}]), DONE), None),
@@ -230,11 +256,11 @@ def _answered(content: str) -> bytes:
 
 DEEP = "[" * 100_000 + "]" * 100_000
 PAYLOAD = (
-    Row("NaN in an event", _sent(b'data: {"usage": NaN, "choices": []}\n\n', text("hello"), DONE), None, text="hello", anomaly="bad_event"),
-    Row("1e999 in an event", _sent(b'data: {"created": 1e999}\n\n', text("hello"), DONE), None, text="hello", anomaly="bad_event"),
+    Row("NaN in an event", _sent(b'data: {"usage": NaN, "choices": []}\n\n', text("hello"), DONE), "bad_payload", "parse", "hello", anomaly="bad_event"),
+    Row("1e999 in an event", _sent(b'data: {"created": 1e999}\n\n', text("hello"), DONE), "bad_payload", "parse", "hello", anomaly="bad_event"),
     Row("arrays 100,000 deep", lambda: say(whole(DEEP.encode())), "not_an_api_response", "parse"),
-    Row("arrays 100,000 deep in an event", _sent(b"data: " + DEEP.encode() + b"\n\n", text("hello"), DONE), None, text="hello", anomaly="bad_event"),
-    Row("a number of 10,000 digits", _sent(b'data: {"created": ' + b"9" * 10_000 + b"}\n\n", text("hello"), DONE), None, text="hello", anomaly="bad_event"),
+    Row("arrays 100,000 deep in an event", _sent(b"data: " + DEEP.encode() + b"\n\n", text("hello"), DONE), "bad_payload", "parse", "hello", anomaly="bad_event"),
+    Row("a number of 10,000 digits", _sent(b'data: {"created": ' + b"9" * 10_000 + b"}\n\n", text("hello"), DONE), "bad_payload", "parse", "hello", anomaly="bad_event"),
     Row("a key given twice", _sent(b'data: {"choices": [], "choices": [{"delta": {"content": "hello"}, "finish_reason": "stop"}]}\n\n', DONE), None, text="hello"),
     Row("a lone surrogate", _sent(_answered('"a\\ud800"'), DONE), None, text="a\ufffd", anomaly="lone_surrogate"),
     Row("another model than asked for", _sent(text("hello"), DONE), None, text="hello"),
@@ -253,6 +279,7 @@ _A_START = _named("message_start", {"type": "message_start", "message": {"id": "
 _A_BLOCK = _named("content_block_start", {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}})  # fmt: skip
 _A_TEXT = _named("content_block_delta", {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "hello"}})  # fmt: skip
 _A_ERROR = _named("error", {"type": "error", "error": {"type": "overloaded_error", "message": "boom"}})
+_A_STOP = _named("message_stop", {"type": "message_stop"})
 _A_BEGUN = _A_START + _A_BLOCK + _A_TEXT
 _R_TEXT = _named("response.output_text.delta", {"type": "response.output_text.delta", "item_id": "i", "output_index": 0, "content_index": 0, "delta": "hello"})  # fmt: skip
 _R_FAILED = _named("response.failed", {"type": "response.failed", "response": {"status": "failed", "error": {"code": "server_error", "message": "boom"}}})  # fmt: skip
@@ -288,6 +315,10 @@ PROTOCOL_ROWS = (
     Row("529 overloaded: anthropic", lambda: say(whole({"type": "error", "error": {"type": "overloaded_error", "message": "boom"}}, 529)), "overloaded", says="boom", retried=True, wire="anthropic"),
     Row("response.failed: responses", _sent(_R_TEXT, _R_FAILED), "api_error_in_200", text="hello", says="boom", wire="responses"),
     Row("error in a stream: gemini", _sent(_G_TEXT, event({"error": {"code": 503, "message": "boom", "status": "UNAVAILABLE"}})), "api_error_in_200", text="hello", says="boom", wire="gemini"),
+    Row("prompt blocked: gemini", _sent(_G_BLOCKED), "moderation", "stream", says="SAFETY", wire="gemini"),
+    Row("candidate blocked: gemini", _sent(event({"candidates": [{"finishReason": "PROHIBITED_CONTENT", "index": 0}]})), "moderation", "stream", says="PROHIBITED_CONTENT", wire="gemini"),
+    Row("broken amid the arguments: anthropic", _sent(_A_BEGUN, b'event: content_block_delta\ndata: {"type": "content_b\n\n', _A_STOP), "bad_payload", "parse", "hello", anomaly="bad_event", wire="anthropic"),
+    Row("refused without a word: anthropic", _sent(_A_START, _named("message_delta", {"type": "message_delta", "delta": {"stop_reason": "refusal"}}), _A_STOP), "moderation", "stream", says="refusal", wire="anthropic"),
     Row("error in a stream: completions", _sent(_C_TEXT, event({"error": {"message": "boom"}})), "api_error_in_200", text="hello", says="boom", wire="completions"),
 )  # fmt: skip
 

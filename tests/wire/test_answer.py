@@ -263,6 +263,55 @@ def test_the_request_id_is_the_bodys_else_the_headers() -> None:
     assert response.request_id == "r"
 
 
+@pytest.mark.parametrize("name", ["x-request-id", "request-id", "x-amzn-requestid", "apim-request-id"])
+@pytest.mark.parametrize(
+    ("chunks", "status"), [((b"{}",), 500), ((b"",), 200), ((event(content="a"),), 200), ((b"<html>",), 200)]
+)
+def test_a_failed_attempt_keeps_its_request_id(chunks: tuple[bytes, ...], status: int, name: str) -> None:
+    """What a vendor's support asks for first: refused, empty, cut or no answer at all."""
+    _, _, failure = read(*chunks, status=status, headers={**STREAM, name: "req-7"})
+    assert failure is not None
+    assert failure.request_id == "req-7"
+
+
+def test_a_piece_lost_before_the_end_is_no_success() -> None:
+    """Cut arguments between two good events: what was heard is kept, the attempt fails in plain words."""
+    call = {"index": 0, "id": "c", "function": {"name": "f", "arguments": '{"a": 1'}}
+    broken = event(tool_calls=[{"index": 0, "function": {"arguments": ', "b": 2}'}}])[:-20] + b"\n\n"
+    _, response, failure = read(event(tool_calls=[call]), broken, event("tool_calls"), DONE)
+    assert response is not None
+    assert response.tool_calls[0].arguments == '{"a": 1'
+    assert failure is not None
+    assert (failure.kind, failure.phase) == ("bad_payload", "parse")
+    assert "a piece of the answer is missing" in failure.message
+
+
+def test_a_filter_that_lets_something_through_is_an_answer() -> None:
+    """Only an answer of which nothing came is blocked."""
+    assert kind_of(read(event("content_filter", content="I would"), DONE)) is None
+    assert kind_of(read(event("content_filter"), DONE)) == "moderation"
+
+
+@pytest.mark.parametrize("status", [200, 503])
+@pytest.mark.parametrize(
+    ("encoding", "body", "named"),
+    [("br", b"\x1b\x5c\x00", "br"), ("zstd", b"\x28\xb5\x2f\xfd", "zstd"), ("gzip", b"\x1f\x8b\x08", "gzip"),
+     ("gzip, br", b"\x0b\x02\x80", "br"), ("", b"\x1f\x8b\x08", "gzip")],
+)  # fmt: skip
+def test_a_body_that_is_still_packed_is_named(encoding: str, body: bytes, named: str, status: int) -> None:
+    """Never "empty", never a page of odd characters: the coding is named, of an answer and of a refusal."""
+    outcome = read(body, status=status, headers={**STREAM, "content-encoding": encoding})
+    assert kind_of(outcome) == ("bad_payload" if status == 200 else "overloaded")
+    assert outcome[2] is not None
+    assert f"still packed with {named}:" in outcome[2].message
+
+
+def test_a_body_that_says_it_is_packed_and_is_not_is_read() -> None:
+    """A header is a claim; the transport may have unpacked it, and some hosts only forget the header."""
+    headers = {**JSON, "content-encoding": "br"}
+    assert kind_of(read(message(content="hello"), headers=headers, asked_stream=False)) is None
+
+
 def test_bytes_that_are_no_text_are_noted() -> None:
     """Invalid UTF-8 is read with replacements and flagged."""
     outcome = read(event("stop", content="hello").replace(b"hello", b"he\xffo"), DONE)

@@ -314,6 +314,65 @@ def test_legacy_function_call() -> None:
     assert "legacy_function_call" in collected.response.anomalies
 
 
+BOTH = {"function_call": {"name": "f", "arguments": "{}"}, "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": "{}"}}]}  # fmt: skip # noqa: E501
+
+
+def test_a_call_in_both_fields_is_one_call() -> None:
+    """As an SDK's user reads it, who looks into tool_calls: the copy in function_call adds nothing, and is flagged."""
+    for collected in (
+        answer(chunk(BOTH)),
+        answer(chunk({"function_call": BOTH["function_call"]}), chunk({"tool_calls": BOTH["tool_calls"]})),
+        collect(OpenAIChatReader().read_body({"choices": [{"index": 0, "message": BOTH, "finish_reason": "stop"}]})),
+    ):
+        assert [(call.name, call.arguments, call.id) for call in collected.response.tool_calls] == [("f", "{}", "a")]
+        assert "call_in_both_fields" in collected.response.anomalies
+        assert not {"legacy_function_call", "retold_differently"} & set(collected.response.anomalies)
+
+
+def test_a_copy_in_the_old_field_is_no_token() -> None:
+    """Pieces, gaps and shares are those of the call, as if the copy had not been sent."""
+    pieces = [{"index": 0, "id": "a", "function": {"name": "f", "arguments": part}} for part in ('{"a"', ":1}")]
+    with_copy = [chunk({"tool_calls": [piece], "function_call": piece["function"]}) for piece in pieces]
+    assert answer(*with_copy).moments == answer(*(chunk({"tool_calls": [piece]}) for piece in pieces)).moments
+
+
+def test_another_call_in_the_old_field_does_not_count_but_is_flagged() -> None:
+    """tool_calls win; that the old field said something else is evidence."""
+    other = {**BOTH, "function_call": {"name": "g", "arguments": "{}"}}
+    collected = answer(chunk(other))
+    assert [call.name for call in collected.response.tool_calls] == ["f"]
+    assert {"call_in_both_fields", "retold_differently"} <= set(collected.response.anomalies)
+
+
+@pytest.mark.parametrize(
+    ("ids", "anomaly"), [(("x", "x"), "id_reused"), (("", ""), "id_empty"), (("a", ""), "id_empty")]
+)
+def test_ids_that_lead_to_no_call_are_flagged(ids: tuple[str, str], anomaly: str) -> None:
+    """Two calls under one id, or a call under an empty one: a tool's answer cannot be given back; streamed or whole."""
+    calls = [{"index": n, "id": one, "function": {"name": "f", "arguments": "{}"}} for n, one in enumerate(ids)]
+    whole = {"choices": [{"message": {"tool_calls": calls}, "finish_reason": "tool_calls"}]}
+    for collected in (answer(chunk({"tool_calls": calls})), collect(OpenAIChatReader().read_body(whole))):
+        assert len(collected.response.tool_calls) == 2
+        assert anomaly in collected.response.anomalies
+
+
+def test_an_empty_id_of_a_later_piece_says_nothing() -> None:
+    """Many hosts send the id once and an empty one with every further piece."""
+    first = {"index": 0, "id": "x", "function": {"name": "f", "arguments": "{"}}
+    collected = answer(
+        chunk({"tool_calls": [first]}), chunk({"tool_calls": [{"index": 0, "id": "", "function": {"arguments": "}"}}]})
+    )
+    assert [(call.id, call.arguments) for call in collected.response.tool_calls] == [("x", "{}")]
+    assert collected.response.anomalies == ()
+
+
+def test_a_model_that_changes_within_an_answer_is_flagged() -> None:
+    """One answer of two models; an empty name in between is none."""
+    assert "model_changed" in answer(*({**chunk({"content": "a"}), "model": name} for name in "xy")).response.anomalies
+    alike = answer(*({**chunk({"content": "a"}), "model": name} for name in ("x", "", "x")))
+    assert "model_changed" not in alike.response.anomalies
+
+
 def test_other_choices_are_ignored() -> None:
     """With n > 1 only the first choice is the answer; an odd index does not hide it."""
     two = {"choices": [{"index": 1, "delta": {"content": "b"}}, {"index": 0, "delta": {"content": "a"}}]}

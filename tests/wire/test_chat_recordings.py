@@ -1,4 +1,4 @@
-"""The chat-completions reader: recorded answers of two servers."""
+"""The chat-completions reader: recorded answers of three servers."""
 
 from __future__ import annotations
 
@@ -46,6 +46,22 @@ def test_recorded_cut_stream_is_not_complete() -> None:
     collected = collect(heard(OpenAIChatReader(), [captured("aimock.drop.chat.txt")]))
     assert collected.response.text == "This stream is dropp"
     assert not collected.complete
+
+
+def test_recorded_call_in_both_fields() -> None:
+    """llama-cpp-python repeats a named choice's call in function_call, streamed and whole: it is one call."""
+    streamed = collect(heard(OpenAIChatReader(), [captured("lcpy.chat.stream.named.txt")]), streamed=True)
+    whole = collect(OpenAIChatReader().read_body(parse_json(captured("lcpy.chat.named.txt"))))
+    for collected in (streamed, whole):
+        (tool_call,) = collected.response.tool_calls
+        assert tool_call.name == "get_weather"
+        assert collected.response.finish_reason == "tool_calls"
+        assert "call_in_both_fields" in collected.response.anomalies
+        assert "retold_differently" not in collected.response.anomalies
+    assert json.loads(streamed.response.tool_calls[0].arguments).keys() == {"location", "unit"}
+    # The line feed is the model's own and stays: it makes the arguments no JSON, as an SDK's user finds out, too.
+    assert whole.response.tool_calls[0].arguments == '{"location":"<tool_call>\n","unit":"celsius"}'
+    assert whole.response.usage == Usage(71, 34)
 
 
 @pytest.mark.parametrize("name", ["aimock.chat.txt", "llamacpp.chat.txt"])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from listening import STREAMS, heard, told
 
 from vendor_verifier.registry import WIRES
-from vendor_verifier.values.event import Anomaly, Fault, StreamEvent, TextDelta
+from vendor_verifier.values.event import Anomaly, Fault, Lost, StreamEvent, TextDelta
 from vendor_verifier.values.request import Endpoint, Turn
 from vendor_verifier.wire.assemble import collect
 from vendor_verifier.wire.base import Wire
@@ -114,10 +114,19 @@ def test_stream_in_any_chunking(wire: str, body: bytes, places: list[int]) -> No
 
 
 @pytest.mark.parametrize("wire", ALL)
-@pytest.mark.parametrize("data", ["{", '"hi"', "[]", "null", "42", "NaN", "Infinity", "<html>"])
+@pytest.mark.parametrize("data", ['"hi"', "ping", "[]", "null", "42", "NaN", "Infinity", "<html>"])
 def test_unreadable_events_are_anomalies(wire: str, data: str) -> None:
-    """Bad JSON and JSON that is no object are noted and the reading goes on."""
+    """Words that are no JSON and JSON that is no object are noted and the reading goes on."""
     assert told(ALL[wire].reader(), data, TEXTS[wire]) == [Anomaly("bad_event"), TextDelta("Hi")]
+
+
+@pytest.mark.parametrize("wire", ALL)
+@pytest.mark.parametrize("data", ["{", '{"choices": [{"delta"', "[1,", ' {"a": NaN}'])
+def test_an_event_that_breaks_off_is_a_lost_piece(wire: str, data: str) -> None:
+    """JSON that begins and cannot be read took something of the answer with it; the reading goes on."""
+    lost, said = told(ALL[wire].reader(), data, TEXTS[wire])
+    assert isinstance(lost, Lost)
+    assert said == TextDelta("Hi")
 
 
 @pytest.mark.parametrize("wire", ALL)

@@ -236,3 +236,16 @@ def test_base_resp(code: int, status: int) -> None:
     fault = read_fault({"base_resp": {"status_code": code, "status_msg": "m"}})
     assert fault is not None
     assert (fault.status, fault.code) == (status, str(code))
+
+
+@pytest.mark.parametrize("before", [b"", b"event: error\n", b": hm\n\n", b"retry: 3\n\n"])
+def test_a_refusal_in_the_form_of_a_stream_is_read(before: bytes) -> None:
+    """Some hosts wrap the error of a 500 like the answer that was asked for."""
+    body = before + b'data: {"error": {"message": "engine died", "code": "internal"}}\n\ndata: [DONE]\n\n'
+    failure = http_failure(500, {"content-type": "text/event-stream"}, body, NOW)
+    assert (failure.kind, failure.message, failure.code) == ("http_5xx", "engine died", "internal")
+
+
+def test_words_in_the_form_of_a_stream_stay_as_they_are() -> None:
+    """What is no JSON is shown as it came."""
+    assert http_failure(502, {}, b"data: bad gateway\n\n", NOW).message == "data: bad gateway"

@@ -176,11 +176,12 @@ def test_duplicate_ids_without_index() -> None:
 
 
 def test_empty_ids() -> None:
-    """An empty id is no id: it neither begins nor ends a call."""
+    """An empty id is no id: it neither begins nor ends a call, and the call that has no other is marked."""
     calls = put_together(
         ToolCallDelta(0, "", "f", "{"), ToolCallDelta(0, "", None, "}"), ToolCallDelta(1, "", "g", "{}")
     )
-    assert calls == (ToolCall("f", "{}"), ToolCall("g", "{}"))
+    assert calls == tuple(ToolCall(name, "{}", anomalies=("id_empty",)) for name in ("f", "g"))
+    assert put_together(ToolCallDelta(0, "", "f", "{"), ToolCallDelta(0, "x", None, "}")) == (ToolCall("f", "{}", "x"),)
 
 
 def test_repeated_whole_arguments_stay_as_sent() -> None:

@@ -51,6 +51,9 @@ def plan_command(
     check_executor(request.executor, prepared.plan)
     for warning in prepared.plan.warnings:
         say(f"warning: {plain(warning)}")
+    for dataset in prepared.datasets.values():
+        for notice in dataset.notices:
+            say(f"{plain(dataset.name)}: {plain(notice)}")
     foreseen = forecast(prepared, assumed, datetime.now(UTC))
     if options.json:
         sys.stdout.write(json_module.dumps(asdict(foreseen), indent=2) + "\n")

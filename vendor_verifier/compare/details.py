@@ -37,7 +37,7 @@ _TRIGGER = "trigger"
 _TTFT, _TPS = ([metric.name for metric in METRICS].index(name) for name in ("ttft_ms", "tps"))
 _MAX_PENDING = 300
 _MAX_GROUPS = 40
-_GOOD_ARGUMENTS = frozenset({"valid", "empty_arguments", "schema_unusable"})
+_GOOD_ARGUMENTS = frozenset({"valid", "empty_arguments", "schema_unusable", "valid_in_dialect", "not_judged"})
 _Question = tuple[str, int]
 _Said = tuple[Decision, str]
 

@@ -36,7 +36,7 @@ from vendor_verifier.compare.suite_scores import suite_score
 from vendor_verifier.compare.trigger_f1 import Run, baseline_counts, paired, self_counts, trigger_counts
 from vendor_verifier.metrics.gaps import gaps_ns
 from vendor_verifier.suites.base import Suite
-from vendor_verifier.suites.schema import dataset_defects
+from vendor_verifier.suites.schema import DialectCount
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.sample import Sample
@@ -340,7 +340,11 @@ def _dataset(samples: Iterable[Sample], known: Sequence[str] | None) -> tuple[st
     """Defects that were found when the samples were read, each once; those of the declarations if nobody looked."""
     if known is not None:
         return tuple(dict.fromkeys(known))
-    return tuple(f"{_where(sample)}: {defect}" for sample in samples for defect in dataset_defects(sample))
+    checkers, dialects, told = KeptCheckers(), DialectCount(), list[str]()
+    for sample in samples:
+        told += (f"{_where(sample)}: {defect}" for defect in checkers(sample).defects)
+        dialects.add(checkers(sample))
+    return (*told, *dialects.notice())
 
 
 def _where(sample: Sample) -> str:

@@ -1,8 +1,10 @@
 """schema_accuracy = valid calls ÷ calls, under two policies and in two units; it judges no argument itself.
 
-lenient: (valid + empty_arguments) ÷ (calls − schema_unusable). A ``""`` for a tool without required arguments means
-``{}``, and a schema that cannot judge is the dataset's defect.
-strict: valid ÷ calls, as K2-Vendor-Verifier's result files count: both of these are charged to the vendor.
+lenient: (valid + empty_arguments + valid_in_dialect) ÷ (calls − schema_unusable − not_judged). A ``""`` for a tool
+without required arguments means ``{}``, a schema in a dialect means what its users mean, and a schema that cannot judge
+is the dataset's defect.
+strict: valid ÷ (calls − not_judged), as K2-Vendor-Verifier's result files count: all these are charged to the vendor.
+What was not judged, because judging would have cost too much, is in neither.
 per response (K2-Vendor-Verifier's unit): responses whose every counted call is valid ÷ responses with a counted call.
 0 ÷ 0 is ``None``.
 """
@@ -15,12 +17,12 @@ from collections.abc import Iterable, Sequence
 from vendor_verifier.values.score import CallClass, SchemaCounts, SchemaPolicy
 
 _VALID: dict[SchemaPolicy, frozenset[CallClass]] = {
-    "lenient": frozenset({"valid", "empty_arguments"}),
+    "lenient": frozenset({"valid", "empty_arguments", "valid_in_dialect"}),
     "strict": frozenset({"valid"}),
 }
 _NOT_COUNTED: dict[SchemaPolicy, frozenset[CallClass]] = {
-    "lenient": frozenset({"schema_unusable"}),
-    "strict": frozenset(),
+    "lenient": frozenset({"schema_unusable", "not_judged"}),
+    "strict": frozenset({"not_judged"}),
 }
 
 

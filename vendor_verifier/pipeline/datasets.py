@@ -18,6 +18,7 @@ from vendor_verifier.sample_files import file_digest
 from vendor_verifier.shelf import Shelf
 from vendor_verifier.shipped import shipped
 from vendor_verifier.suites import SuiteKind
+from vendor_verifier.suites.schema import DialectCount
 from vendor_verifier.suites.trigger import KeptCheckers
 from vendor_verifier.values.sample import Sample
 
@@ -28,7 +29,7 @@ class Dataset:
 
     ``classes`` tells whether calls are expected of its samples (:func:`vendor_verifier.loaders.strata.expects_call`).
     ``job`` is what a job file calls itself, ``not_run`` are, by task of it, categories that were asked for and cannot
-    run, each with the reason.
+    run, each with the reason. ``notices`` are those of the ``defects`` that hold of the whole file.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Dataset:
     not_run: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     classes: frozenset[bool | None] = frozenset()
     job: Mapping[str, Any] = field(default_factory=dict)
+    notices: tuple[str, ...] = ()
 
 
 def suite_dataset(kind: SuiteKind, options: TaskOptions, request: RunRequest) -> Dataset:
@@ -47,22 +49,25 @@ def suite_dataset(kind: SuiteKind, options: TaskOptions, request: RunRequest) ->
         return _built_in(kind.name, kind.dataset(), options)
     assert kind.dataset is not None
     path = shipped(kind.dataset) if options.test_file_path is None else Path(options.test_file_path)
-    shelf, defects, checkers = Shelf(), list[str](), KeptCheckers()
+    shelf, defects, checkers, dialects = Shelf(), list[str](), KeptCheckers(), DialectCount()
     classes: set[bool | None] = set()
 
     def keep(sample: Sample) -> None:
         shelf.append(sample)
         classes.add(expects_call(sample))
         defects.extend(_defects(sample, checkers))
+        dialects.add(checkers(sample))
 
     loaded = load_dataset(path, format=options.dataset_format, skip_bad=request.skip_bad_samples, keep=keep)
+    notices = tuple(dialects.notice())
     return Dataset(
         name=path.name,
         sha256=file_digest(path),
         samples=shelf,
         skipped=tuple(str(replace(problem, file=Path(path.name))) for problem in loaded.skipped),
-        defects=(*loaded.defects, *defects),
+        defects=(*loaded.defects, *defects, *notices),
         classes=frozenset(classes),
+        notices=notices,
     )
 
 
@@ -78,8 +83,11 @@ def _built_in(suite: str, samples: tuple[Sample, ...], options: TaskOptions) -> 
 
 def sample_defects(samples: Iterable[Sample]) -> list[str]:
     """What is wrong with the samples themselves, each with the line it stands on."""
-    checkers = KeptCheckers()
-    return [defect for sample in samples for defect in _defects(sample, checkers)]
+    checkers, dialects, defects = KeptCheckers(), DialectCount(), list[str]()
+    for sample in samples:
+        defects += _defects(sample, checkers)
+        dialects.add(checkers(sample))
+    return [*defects, *dialects.notice()]
 
 
 def _defects(sample: Sample, checkers: KeptCheckers) -> Iterator[str]:

@@ -26,7 +26,7 @@ from vendor_verifier.values.plan import Entry
 from vendor_verifier.values.score import VendorScore
 
 STORED = "listed_price"
-_GOOD_CALLS = ("valid", "empty_arguments")
+_GOOD_CALLS = ("valid", "empty_arguments", "valid_in_dialect")
 
 
 def told_price(entry: Entry, at: datetime) -> dict[str, Any]:

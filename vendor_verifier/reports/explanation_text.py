@@ -76,6 +76,7 @@ def _attempt(attempt: Attempt, limit: int) -> Iterator[str]:
         failure = attempt.failure
         extra = [f"status {failure.status}"] if failure.status is not None else []
         extra += [f"code {failure.code}"] if failure.code is not None else []
+        extra += [f"request id {failure.request_id}"] if failure.request_id is not None else []
         words = ", ".join([failure.kind, f"while in {failure.phase}", *extra])
         yield plain(f"failure: {words}: {failure.message}", limit)
 

@@ -22,7 +22,7 @@ from typing import Protocol, cast
 
 import httptools
 
-from vendor_verifier.run.unpacking import unpacked, unpacker_of
+from vendor_verifier.run.unpacking import Unpacker, unpacked, unpacker_of
 from vendor_verifier.run.waiting_bytes import has_waiting_bytes
 
 MAX_HEAD_BYTES = 100 * 1024
@@ -80,7 +80,7 @@ class HttpConnection(asyncio.Protocol):
         self._pieces.clear()
         self._over = False
         self._keep_alive = False
-        self._unpacker: zlib._Decompress | None = None
+        self._unpacker: Unpacker | None = None
         self._arrived: deque[tuple[int, bytes]] = deque()
         self._work: Iterator[None] | None = None
         self._loss: Callable[[], None] | None = None
@@ -211,10 +211,10 @@ class HttpConnection(asyncio.Protocol):
             self.abort()
             hearer.broken(self._at_ns, "protocol", error)
 
-    def _unpack(self, data: bytes, unpacker: zlib._Decompress) -> Iterator[None]:
+    def _unpack(self, data: bytes, unpacker: Unpacker) -> Iterator[None]:
         try:
             for plain in unpacked(unpacker, data):
-                if self._hearer is not None:
+                if plain and self._hearer is not None:
                     self._hearer.body(self._at_ns, plain, is_last=False)
                 # Never further than somebody listens.
                 if self._hearer is None or self._hearer.room() < 0:

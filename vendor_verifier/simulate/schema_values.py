@@ -17,6 +17,7 @@ import jsonschema_rs
 
 from vendor_verifier.simulate.scalar_values import make_number, make_string
 from vendor_verifier.simulate.schema_merge import merged, resolved
+from vendor_verifier.suites.schema_bounds import MAX_BACKTRACKS, OverBoundError, SchemaBounds
 from vendor_verifier.wire.payload import as_count, as_dict, as_list
 
 _TRIES = 6
@@ -24,6 +25,7 @@ _SPARE_DEPTH = 4
 _MAX_DEPTH = 24
 _MAX_VALUES = 400
 _MAX_ITEMS = 60
+_MAX_WRITTEN = 100_000
 _SIMPLIFICATIONS = 24
 _TYPE_HINTS = (
     ("object", ("properties", "required", "additionalProperties", "minProperties", "patternProperties")),
@@ -54,10 +56,21 @@ def _checker(schema: object) -> Callable[[Any], bool]:
     if not isinstance(schema, dict):
         return _anything
     try:
-        validator = jsonschema_rs.validator_for(schema, retriever=_refuse)
-    except (ValueError, jsonschema_rs.ReferencingError):
+        bounds = SchemaBounds(schema)
+        patterns = jsonschema_rs.FancyRegexOptions(backtrack_limit=MAX_BACKTRACKS)
+        validator = jsonschema_rs.validator_for(schema, retriever=_refuse, pattern_options=patterns)
+    except (ValueError, OverBoundError, jsonschema_rs.ReferencingError):
         return _anything
-    return validator.is_valid
+
+    def is_valid(value: Any) -> bool:
+        try:
+            # Nothing that is made here is long, but its schema may be anybody's.
+            bounds.estimate_ns(value, _MAX_WRITTEN)
+        except OverBoundError:
+            return True
+        return bool(validator.is_valid(value))
+
+    return is_valid
 
 
 def _anything(value: Any) -> bool:  # noqa: ARG001 stands in for a validator

@@ -1,31 +1,24 @@
 """Judges a call's arguments by the sample's own schema; it fetches nothing and blames no vendor for a bad schema.
 
-Theory of operation: a tool's ``parameters`` are compiled on first use with every retrieval disabled, so a remote or
-file ``$ref`` makes the schema unusable instead of a request. The draft is the one ``$schema`` names, else 2020-12;
-``format`` is an annotation in every draft, as K2-Vendor-Verifier has it. Patterns run under a backtracking limit.
-Arguments are read by RFC 8259 (see :mod:`vendor_verifier.wire.payload`); of duplicate keys the last one wins.
+Theory of operation: a tool's ``parameters`` are compiled on first use (:mod:`vendor_verifier.suites.compiled_schema`).
+Arguments are read by RFC 8259 (see :mod:`vendor_verifier.wire.payload`); of duplicate keys the last one wins. What does
+not fit the schema by its letter is held against what its dialect means, if it is written in one
+(:mod:`vendor_verifier.suites.schema_dialect`), and what would cost too much is not judged
+(:mod:`vendor_verifier.suites.schema_bounds`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import islice
 from typing import Any
 
-import jsonschema_rs
-
+from vendor_verifier.suites.compiled_schema import MESSAGE_CAP, CompiledSchema, Judged, compiled
+from vendor_verifier.suites.schema_dialect import standard_schema
 from vendor_verifier.values.event import ToolCall
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import CallVerdict
 from vendor_verifier.wire.payload import PayloadError, as_dict, as_text, parse_json
-
-MESSAGE_CAP = 300
-# The schema's pattern could not be evaluated, which says nothing about the arguments.
-_PATTERN_GAVE_UP = (
-    jsonschema_rs.ValidationErrorKind.BacktrackLimitExceeded,
-    jsonschema_rs.ValidationErrorKind.RegexEngineFailure,
-)
 
 
 class ArgumentChecker:
@@ -34,7 +27,8 @@ class ArgumentChecker:
     def __init__(self, tools: Sequence[Mapping[str, Any]]) -> None:
         self._tools = tools
         self._parameters: dict[str, object] = {}
-        self._compiled: dict[str, jsonschema_rs.Validator | str] = {}
+        self._compiled: dict[str, tuple[CompiledSchema, ...]] = {}
+        self._words: dict[str, tuple[str, ...]] = {}
         for name, parameters in _declarations(tools):
             self._parameters.setdefault(name, parameters)
 
@@ -51,10 +45,10 @@ class ArgumentChecker:
                 return CallVerdict(call.name, "invalid_json", str(error)[:MESSAGE_CAP])
             if not isinstance(arguments, dict):
                 return CallVerdict(call.name, "invalid_json", "arguments are not a JSON object")
-        verdict = self._validate(call.name, arguments)
-        if not empty or verdict.verdict == "schema_unusable":
+        verdict = self._validate(call.name, arguments, len(call.arguments))
+        if not empty or verdict.verdict in ("schema_unusable", "not_judged"):
             return verdict
-        if verdict.verdict == "valid":
+        if verdict.verdict in ("valid", "valid_in_dialect"):
             return CallVerdict(call.name, "empty_arguments")
         return CallVerdict(call.name, "invalid_json", f"no arguments were sent; {verdict.message}"[:MESSAGE_CAP])
 
@@ -63,67 +57,73 @@ class ArgumentChecker:
 
         Empty where they are valid, are no JSON object, or the schema cannot judge: :meth:`check` tells these apart.
         """
-        validator = self._validator(call.name) if call.name in self._parameters else ""
-        if isinstance(validator, str):
+        read = self._readings(call.name)[-1] if call.name in self._parameters else None
+        if read is None:
             return ()
         try:
             arguments = parse_json(call.arguments) if call.arguments.strip() else {}
-            errors = islice(validator.iter_errors(arguments), most) if isinstance(arguments, dict) else ()
-            return tuple((_pointer(error.instance_path), error.message[:MESSAGE_CAP]) for error in errors)
-        except (PayloadError, ValueError):
+        except PayloadError:
             return ()
+        return read.violations(arguments, len(call.arguments), most) if isinstance(arguments, dict) else ()
 
     def unusable(self, name: str) -> str | None:
-        """Why the schema of this tool cannot judge anything, or ``None`` when it can."""
-        validator = self._validator(name)
-        return validator if isinstance(validator, str) else None
+        """Why the schema of this tool cannot judge anything by its letter, or ``None`` when it can."""
+        return self._readings(name)[0].unusable
+
+    @cached_property
+    def dialect(self) -> tuple[str, ...]:
+        """The words of the schemas that are no JSON Schema, as far as it is known what they mean."""
+        return tuple(sorted({word for name in self._parameters if self._readings(name) for word in self._words[name]}))
 
     @cached_property
     def schema_defects(self) -> tuple[str, ...]:
-        """Which of the schemas cannot be used, and why, in words."""
+        """Which of the schemas cannot be used by their letter, and why, in words: a vendor may refuse these."""
         reasons = ((name, self.unusable(name)) for name in self._parameters)
         return tuple(f"the schema of tool {name!r} is unusable: {reason}" for name, reason in reasons if reason)
 
     @cached_property
     def defects(self) -> tuple[str, ...]:
-        """All that is wrong with the tools, in words: no or repeated names, schemas that cannot be used."""
-        return (*_name_defects(self._tools), *self.schema_defects)
+        """All that is wrong with the tools, in words: no or repeated names, schemas that cannot be used.
 
-    def _validate(self, name: str, arguments: object) -> CallVerdict:
-        validator = self._validator(name)
-        if isinstance(validator, str):
-            return CallVerdict(name, "schema_unusable", validator)
-        try:
-            validator.validate(arguments)
-        except jsonschema_rs.ValidationError as error:
-            message = error.message[:MESSAGE_CAP]
-            if isinstance(error.kind, _PATTERN_GAVE_UP):
-                return CallVerdict(name, "schema_unusable", message)
-            return CallVerdict(name, "schema_mismatch", message, _pointer(error.instance_path))
-        except ValueError as error:
-            # Text that has no UTF-8 form (a lone surrogate in a key) cannot be handed to any tool.
-            return CallVerdict(name, "invalid_json", str(error)[:MESSAGE_CAP])
-        return CallVerdict(name, "valid")
+        A schema that its dialect explains is none of these: a data set says so once (:func:`dialect_notice`).
+        """
+        told = [*_name_defects(self._tools)]
+        for name in self._parameters:
+            last = self._readings(name)[-1]
+            if last.unusable is not None:
+                told.append(f"the schema of tool {name!r} is unusable: {self.unusable(name)}")
+            elif last.too_large is not None:
+                told.append(f"arguments of tool {name!r} are not judged: {last.too_large}")
+        return tuple(told)
 
-    def _validator(self, name: str) -> jsonschema_rs.Validator | str:
-        """The compiled schema, or the reason why there is none."""
+    def _validate(self, name: str, arguments: object, written: int) -> CallVerdict:
+        plain, *meant = self._readings(name)
+        found = plain.judge(arguments, written)
+        for reading in meant if found.verdict in ("schema_mismatch", "schema_unusable") else ():
+            found = reading.judge(arguments, written)
+            if found.verdict == "valid":
+                found = Judged("valid_in_dialect", f"read as its dialect means it: {', '.join(self._words[name])}")
+        return CallVerdict(name, found.verdict, found.message and found.message[:MESSAGE_CAP], found.pointer)
+
+    def _readings(self, name: str) -> tuple[CompiledSchema, ...]:
+        """The tool's schema by its letter, and as its dialect means it if that is something else and usable."""
         known = self._compiled.get(name)
         if known is None:
-            known = self._compiled[name] = _compile(self._parameters[name])
+            known = self._compiled[name] = self._read(name)
         return known
 
-
-def _compile(parameters: object) -> jsonschema_rs.Validator | str:
-    """A tool without ``parameters`` takes any object, as the chat-completions reference says."""
-    schema = {} if parameters is None else parameters
-    if not isinstance(schema, dict):
-        return "parameters are not a JSON object"
-    try:
-        return jsonschema_rs.validator_for(schema, validate_formats=False, offline=True)
-    except jsonschema_rs.ValidationError as error:
-        return error.message[:MESSAGE_CAP]
-    except ValueError as error:
-        return str(error)[:MESSAGE_CAP]
+    def _read(self, name: str) -> tuple[CompiledSchema, ...]:
+        parameters = self._parameters[name]
+        plain = compiled(parameters)
+        self._words[name] = ()
+        if not isinstance(parameters, dict) or plain.too_large is not None:
+            return (plain,)
+        meant, words = standard_schema(parameters)
+        read = compiled(meant) if words else None
+        if read is None or read.unusable is not None:
+            return (plain,)
+        self._words[name] = words
+        return plain, read
 
 
 def _declarations(tools: Sequence[Mapping[str, Any]]) -> list[tuple[str, object]]:
@@ -131,11 +131,6 @@ def _declarations(tools: Sequence[Mapping[str, Any]]) -> list[tuple[str, object]
     functions = [as_dict(as_dict(tool).get("function")) for tool in tools]
     named = [(as_text(function.get("name")), function.get("parameters")) for function in functions]
     return [(name, parameters) for name, parameters in named if name]
-
-
-def _pointer(path: Sequence[str | int]) -> str:
-    """RFC 6901."""
-    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
 
 
 def _name_defects(tools: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -160,3 +155,25 @@ def dataset_defects(sample: Sample) -> tuple[str, ...]:
 def schema_defects(sample: Sample) -> tuple[str, ...]:
     """Which of the sample's tool schemas cannot be used, and why; calls of those tools are nobody's fault."""
     return ArgumentChecker(sample.turn.tools).schema_defects
+
+
+class DialectCount:
+    """Counts the samples whose schemas are written in a dialect; :meth:`notice` says it once for a data set."""
+
+    def __init__(self) -> None:
+        self._samples = 0
+        self._words: set[str] = set()
+
+    def add(self, checker: ArgumentChecker) -> None:
+        """Take the tools of one sample."""
+        self._samples += bool(checker.dialect)
+        self._words.update(checker.dialect)
+
+    def notice(self) -> Iterable[str]:
+        """One sentence, or none."""
+        if self._samples:
+            words = ", ".join(sorted(self._words))
+            yield (
+                f"{self._samples} sample{'s' if self._samples > 1 else ''} with schemas that are no JSON Schema by the "
+                f"letter ({words}): read as meant; strict schema accuracy keeps to the letter"
+            )

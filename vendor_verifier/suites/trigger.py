@@ -85,12 +85,10 @@ class TriggerSuite:
         calls, anomalies = complete_calls(response)
         decision = decide(response, calls)
         checker = self.checkers(sample)
-        return Score(
-            self.name,
-            decision,
-            tuple(checker.check(call) for call in calls),
-            anomalies=(*anomalies, *_disagreements(response, calls)),
-        )
+        verdicts = tuple(checker.check(call) for call in calls)
+        if any(verdict.verdict == "not_judged" for verdict in verdicts):
+            anomalies = (*anomalies, "arguments_not_judged")
+        return Score(self.name, decision, verdicts, anomalies=(*anomalies, *_disagreements(response, calls)))
 
 
 def decide(response: Response, calls: tuple[ToolCall, ...]) -> Decision:

@@ -27,13 +27,15 @@ class ReasoningDelta:
 class ToolCallDelta:
     """A piece of a tool call as the vendor sent it; ``None`` where the vendor said nothing.
 
-    ``arguments`` is a JSON fragment to append, or a whole mapping from vendors that send objects.
+    ``arguments`` is a JSON fragment to append, or a whole mapping from vendors that send objects. ``id`` is ``""`` only
+    where a call began under an empty one. ``is_legacy``: it stood in the old ``function_call`` field.
     """
 
     index: int | None = None
     id: str | None = None
     name: str | None = None
     arguments: str | Mapping[str, Any] | None = None
+    is_legacy: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,13 @@ class Anomaly:
 
 
 @dataclass(frozen=True, slots=True)
+class Lost:
+    """An event that began to say something and cannot be read: a piece of the answer is missing; ``why`` in words."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Parsed:
     """What raw text turned out to be once it was whole (raw completions, where the markup is the protocol).
 
@@ -109,7 +118,7 @@ class Parsed:
 
 
 StreamEvent = (
-    TextDelta | ReasoningDelta | ToolCallDelta | Usage | Finish | StreamEnd | Identity | Fault | Anomaly | Parsed
+    TextDelta | ReasoningDelta | ToolCallDelta | Usage | Finish | StreamEnd | Identity | Fault | Anomaly | Lost | Parsed
 )
 
 

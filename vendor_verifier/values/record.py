@@ -77,7 +77,10 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why an attempt did not succeed; a value, not an exception. ``message`` is capped and scrubbed of secrets."""
+    """Why an attempt did not succeed; a value, not an exception. ``message`` is capped and scrubbed of secrets.
+
+    ``request_id`` is what the answer's headers call the request: by it a vendor's support finds what failed.
+    """
 
     kind: FailureKind
     phase: Phase
@@ -85,6 +88,7 @@ class Failure:
     status: int | None = None
     code: str | None = None
     retry_after_s: float | None = None
+    request_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,10 @@ from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.verdict import ModelVerdict
 
 Decision = Literal["called", "not_called", "undecided"]
-CallClass = Literal["valid", "invalid_json", "unknown_tool", "schema_mismatch", "empty_arguments", "schema_unusable"]
+CallClass = Literal[
+    "valid", "invalid_json", "unknown_tool", "schema_mismatch", "empty_arguments", "schema_unusable",
+    "valid_in_dialect", "not_judged",
+]  # fmt: skip
 Undecided = Literal["missed", "exclude"]
 SchemaPolicy = Literal["lenient", "strict"]
 BaselineF1 = Literal["fixed", "self"]
@@ -22,8 +25,9 @@ FeatureStatus = Literal["kept", "broken", "not_offered", "not_measurable"]
 class CallVerdict:
     """What one tool call's arguments are worth.
 
-    ``empty_arguments`` marks ``""`` sent to a known tool without required arguments: valid when lenient, invalid when
-    strict. ``pointer`` is the JSON pointer of the first violation inside the arguments.
+    ``empty_arguments`` marks ``""`` sent to a known tool without required arguments, ``valid_in_dialect`` arguments
+    that fit the schema only as its dialect means it: both valid when lenient, invalid when strict. ``not_judged``:
+    judging would have cost too much. ``pointer`` is the JSON pointer of the first violation inside the arguments.
     """
 
     tool: str
@@ -96,9 +100,10 @@ class SchemaCounts:
 
     ``classes`` counts calls per class. ``accuracy`` and ``per_response`` follow ``policy``; both policies are kept so
     that a reader can see what the choice costs. ``strict`` is K2-Vendor-Verifier's convention and divides by all
-    ``calls``: it charges ``empty_arguments`` and ``schema_unusable`` to the vendor. ``lenient`` charges neither: the
-    first is valid, the second is left out of numerator and denominator. ``per_response`` is K2-Vendor-Verifier's unit:
-    responses whose every call is valid ÷ responses with calls.
+    ``calls``: it charges ``empty_arguments``, ``valid_in_dialect`` and ``schema_unusable`` to the vendor. ``lenient``
+    charges none of them: the first two are valid, the third is left out of numerator and denominator. ``not_judged`` is
+    left out in both. ``per_response`` is K2-Vendor-Verifier's unit: responses whose every call is valid ÷ responses
+    with calls.
     """
 
     policy: SchemaPolicy

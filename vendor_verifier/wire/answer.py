@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from vendor_verifier.values.event import Anomaly, Fault
+from vendor_verifier.values.event import Fault, Lost
 from vendor_verifier.values.exchange import Exchange
 from vendor_verifier.values.record import Failure, Response, Timing
 from vendor_verifier.wire.assemble import MAX_CHARACTERS, Assembler, Collected, TokenMoments
 from vendor_verifier.wire.base import Reader
-from vendor_verifier.wire.http_failure import MAX_MESSAGE, http_failure
+from vendor_verifier.wire.http_failure import MAX_MESSAGE, http_failure, request_id_of
+from vendor_verifier.wire.packed import packed_message, packing
 from vendor_verifier.wire.payload import MAX_BYTES, MAX_PARTS, PayloadError, has_many_parts, parse_json
 from vendor_verifier.wire.sse import SseDecoder, in_small_pieces
 from vendor_verifier.wire.steps import Steps, at_once
@@ -59,21 +60,37 @@ def answer_in_steps(
     ``asked_stream``: whether an answer in one piece is odd.
     A cut stream gives both the partial response and the failure.
     """
+    timing, response, failure = yield from _read(exchange, reader, tool_names or {}, classify, asked_stream)
+    request_id = request_id_of(exchange.headers)
+    if request_id is not None:
+        if response is not None and response.request_id is None:
+            response = replace(response, request_id=request_id)
+        failure = failure and replace(failure, request_id=request_id)
+    return timing, response, failure
+
+
+def _read(
+    exchange: Exchange, reader: Reader, tool_names: Mapping[str, str], classify: Classify | None, asked_stream: bool
+) -> Steps[Outcome]:
     if exchange.status is None:
         return _timing(exchange), None, exchange.failure or Failure("protocol", "headers", "no answer")
+    head = _head(exchange)
+    coding = packing(exchange.headers, head, is_text=head.startswith(_STREAM_STARTS + _BODY_STARTS))
     if not 200 <= exchange.status < 300:
-        return _timing(exchange), None, _refusal(exchange, classify)
+        return _timing(exchange), None, _refusal(exchange, classify, coding)
+    if coding is not None:
+        packed = Failure("bad_payload", "parse", packed_message(coding), exchange.status)
+        # A payload that somebody stumbled over before (an SDK) was hard to read for this very reason.
+        stopped = exchange.failure if exchange.failure and exchange.failure.kind != "bad_payload" else packed
+        return _timing(exchange), None, stopped
     if _speaks_sse(exchange):
         collected, unreadable = yield from _read_stream(exchange, reader)
     else:
         collected, unreadable = yield from _read_body(exchange, reader, asked_stream=asked_stream)
-    response = None if collected.empty and not collected.complete else _named_back(collected.response, tool_names or {})
-    if response is not None and response.request_id is None:
-        response = replace(response, request_id=exchange.headers.get("x-request-id"))
+    response = None if collected.empty and not collected.complete else _named_back(collected.response, tool_names)
     if response is not None and exchange.has_surplus:
         response = replace(response, anomalies=(*response.anomalies, "bytes_after_answer"))
-    failure = _judge(exchange, collected, unreadable)
-    return _timing(exchange, collected.moments), response, failure
+    return _timing(exchange, collected.moments), response, _judge(exchange, collected, unreadable)
 
 
 def _speaks_sse(exchange: Exchange) -> bool:
@@ -112,7 +129,7 @@ def _read_stream(exchange: Exchange, reader: Reader) -> Steps[tuple[Collected, F
                 # What is long has taken its time to be decoded.
                 yield
                 if has_many_parts(event.data):
-                    add(Anomaly("bad_event"), at_ns)
+                    add(Lost(f"more than {MAX_PARTS} values"), at_ns)
                     continue
                 yield
             for heard in read(event):
@@ -204,15 +221,25 @@ def _judge(exchange: Exchange, collected: Collected, unreadable: Failure | None)
         return exchange.failure
     if unreadable is not None:
         return unreadable
-    if collected.response.finish_reason == "error":
-        raw = collected.response.finish_raw
+    return _incomplete(exchange, collected)
+
+
+def _incomplete(exchange: Exchange, collected: Collected) -> Failure | None:
+    """Why what was said is no answer although nothing broke on the way, or None."""
+    reason, raw = collected.response.finish_reason, collected.response.finish_raw
+    if reason == "error":
         return Failure(
             "api_error_in_200", "stream", f"the answer ended with finish reason {raw!r}", exchange.status, raw
         )
-    if collected.empty and collected.response.finish_reason is None:
+    if collected.empty and reason is None:
         return _empty(exchange, collected)
+    if collected.empty and reason == "content_filter":
+        return Failure("moderation", "stream", f"blocked before a word was said ({raw})", exchange.status, raw)
     if not collected.complete:
         return Failure("truncated", "stream", "the stream ended without a finish reason or end marker", exchange.status)
+    if collected.lost is not None:
+        message = f"an event before the end could not be read, so a piece of the answer is missing: {collected.lost}"
+        return Failure("bad_payload", "parse", message[:MAX_MESSAGE], exchange.status)
     return None
 
 
@@ -228,10 +255,11 @@ def _inner_error(exchange: Exchange, fault: Fault) -> Failure:
     return Failure("api_error_in_200", "stream", fault.message[:MAX_MESSAGE], fault.status, fault.code)
 
 
-def _refusal(exchange: Exchange, classify: Classify | None) -> Failure:
+def _refusal(exchange: Exchange, classify: Classify | None, coding: str | None) -> Failure:
     status = exchange.status or 0
-    own = classify(status, exchange.headers, exchange.body) if classify else None
-    return own or http_failure(status, exchange.headers, exchange.body, _received_at(exchange))
+    body = exchange.body if coding is None else packed_message(coding).encode()
+    own = classify(status, exchange.headers, body) if classify else None
+    return own or http_failure(status, exchange.headers, body, _received_at(exchange))
 
 
 def _received_at(exchange: Exchange) -> datetime:

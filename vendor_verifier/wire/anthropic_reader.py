@@ -130,7 +130,7 @@ class AnthropicReader:
     def _block_start(self, payload: dict[str, Any]) -> Iterator[StreamEvent]:
         number = self._number(payload) if "index" in payload else self._last + 1
         content = as_dict(payload.get("content_block"))
-        block = _Block(as_text(content.get("type")) or "", as_word(content.get("id")))
+        block = _Block(as_text(content.get("type")) or "", as_text(content.get("id")))
         known = self._blocks.get(number)
         if known is not None:
             if block.kind == "tool_use" and known.kind == block.kind and block.id and known.id == block.id:
@@ -191,7 +191,7 @@ class AnthropicReader:
     def _whole_block(self, block: dict[str, Any]) -> Iterator[StreamEvent]:
         if block.get("type") == "tool_use":
             name, arguments = as_word(block.get("name")), _argument_text(block.get("input"))
-            yield ToolCallDelta(self._calls, as_word(block.get("id")), name, arguments)
+            yield ToolCallDelta(self._calls, as_text(block.get("id")), name, arguments)
             self._calls += 1
         else:
             yield from _spoken(block)

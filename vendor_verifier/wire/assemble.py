@@ -18,6 +18,7 @@ from vendor_verifier.values.event import (
     Fault,
     Finish,
     Identity,
+    Lost,
     Parsed,
     ReasoningDelta,
     StreamEnd,
@@ -54,12 +55,15 @@ class TokenMoments:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """An answer put together. ``fault`` is an error reported inside it; ``ended``: the end marker was seen."""
+    """An answer put together. ``fault`` is an error reported inside it; ``ended``: the end marker was seen; ``lost``
+    says why a piece before the end could not be read.
+    """
 
     response: Response
     fault: Fault | None = None
     ended: bool = False
     moments: TokenMoments = TokenMoments()
+    lost: str | None = None
 
     @property
     def empty(self) -> bool:
@@ -81,11 +85,13 @@ class Assembler:
         self._text: list[str] = []
         self._reasoning: list[str] = []
         self._calls = ToolCallAccumulator()
+        self._legacy_calls = ToolCallAccumulator()
         self._usage: Usage | None = None
         self._finish: Finish | None = None
         self._identity = Identity()
         self._fault: Fault | None = None
         self._ended = False
+        self._lost: str | None = None
         self._anomalies: dict[str, None] = {}
         self._first_event_ns: int | None = None
         self._first_answer_ns: int | None = None
@@ -127,12 +133,23 @@ class Assembler:
             case TextDelta(text):
                 self._text.append(text)
                 return len(text)
+            case ToolCallDelta(is_legacy=True):
+                self._legacy_calls.add(event)
+                # Beside calls it is a copy, and a copy is no token.
+                return 0 if self._calls else characters_of(event)
             case ToolCallDelta():
                 self._calls.add(event)
                 return characters_of(event)
             case ReasoningDelta(text):
                 self._reasoning.append(text)
                 return len(text)
+            case _:
+                self._take_aside(event)
+        return 0
+
+    def _take_aside(self, event: StreamEvent) -> None:
+        """Take an event that adds no characters."""
+        match event:
             case Parsed():
                 self._take_parsed(event)
             case Usage():
@@ -140,14 +157,19 @@ class Assembler:
             case Finish():
                 self._take_finish(event)
             case Identity():
+                if event.model and self._identity.model and event.model != self._identity.model:
+                    self._anomalies["model_changed"] = None
                 self._identity = _merge_identity(self._identity, event)
             case Fault():
                 self._fault = self._fault or event
             case StreamEnd():
                 self._ended = True
+            case Lost(why):
+                self._anomalies["bad_event"] = None
+                if not self._is_over:
+                    self._lost = self._lost or why
             case Anomaly(name):
                 self._anomalies[name] = None
-        return 0
 
     def collected(self, *, streamed: bool = True) -> Collected:
         """The answer so far. ``streamed`` False: no token moments, as they would be the body's."""
@@ -155,7 +177,7 @@ class Assembler:
 
     def collecting(self, *, streamed: bool = True) -> Steps[Collected]:
         """As :meth:`collected`, in steps."""
-        text, calls = "".join(self._text), self._calls.calls()
+        text, calls = "".join(self._text), self._calls.calls() or self._legacy_calls.calls()
         yield
         leaks = yield from self._leaks(text)
         noticed = tuple(self._noticed(calls, leaks=leaks, streamed=streamed))
@@ -180,11 +202,15 @@ class Assembler:
             response = replace(response, anomalies=(*told.anomalies, "lone_surrogate"))
         yield
         moments = (yield from self._moments()) if streamed else TokenMoments()
-        return Collected(response, self._fault, self._ended, moments)
+        return Collected(response, self._fault, self._ended, moments, self._lost)
+
+    @property
+    def _is_over(self) -> bool:
+        return self._ended or self._finish is not None
 
     def _leaks(self, text: str) -> Steps[bool]:
         """Whether markup stands in the text of an answer that is whole."""
-        if self._ended or self._finish is not None:
+        if self._is_over:
             for is_found in markup_sought(text):
                 if is_found:
                     return True
@@ -195,6 +221,9 @@ class Assembler:
         """Anomalies that only the whole answer shows."""
         for call in calls:
             yield from call.anomalies
+        if self._legacy_calls:
+            yield from _of_the_old_field(self._calls.calls(), self._legacy_calls.calls())
+        yield from _of_ids(calls)
         if leaks:
             yield "markup_in_text"
         if self._ended and self._finish is None and self._fault is None:
@@ -208,7 +237,7 @@ class Assembler:
     def _take_parsed(self, parsed: Parsed) -> None:
         self._text = [parsed.text]
         self._reasoning = [parsed.reasoning]
-        self._calls = ToolCallAccumulator()
+        self._calls, self._legacy_calls = ToolCallAccumulator(), ToolCallAccumulator()
         for delta in parsed.tool_calls:
             self._calls.add(delta)
 
@@ -253,6 +282,24 @@ def characters_of(event: StreamEvent) -> int:
             size = len(arguments) if isinstance(arguments, str) else 0 if arguments is None else len(str(arguments))
             return size + len(name or "")
     return 0
+
+
+def _of_the_old_field(calls: Sequence[ToolCall], legacy: Sequence[ToolCall]) -> Iterator[str]:
+    """Anomalies of a call in ``function_call``: an SDK hands it to its users beside ``calls``, and they read those."""
+    if not calls:
+        yield "legacy_function_call"
+        return
+    yield "call_in_both_fields"
+    told = {(call.name, call.arguments) for call in calls}
+    if any((copy.name, copy.arguments) not in told for copy in legacy):
+        yield "retold_differently"
+
+
+def _of_ids(calls: Sequence[ToolCall]) -> Iterator[str]:
+    """Anomalies of ids that do not say to which call a tool's answer belongs."""
+    ids = [call.id for call in calls if call.id]
+    if len(set(ids)) < len(ids):
+        yield "id_reused"
 
 
 def _merge_usage(known: Usage | None, news: Usage) -> Usage:

@@ -55,6 +55,7 @@ class _Delta(msgspec.Struct, forbid_unknown_fields=True):
     reasoning: str | None = None
     refusal: None = None
     tool_calls: list[_Call] | None = None
+    function_call: None = None
 
 
 class _Choice(msgspec.Struct, forbid_unknown_fields=True):
@@ -149,5 +150,5 @@ def deltas(choice: _Choice) -> list[StreamEvent]:
     for call in delta.tool_calls or ():
         function = call.function
         name, arguments = (None, None) if function is None else (function.name or None, function.arguments)
-        found.append(ToolCallDelta(call.index, call.id or None, name, arguments))
+        found.append(ToolCallDelta(call.index, call.id if name else call.id or None, name, arguments))
     return found

@@ -151,17 +151,18 @@ def _deltas(message: dict[str, Any], *, whole: bool) -> Iterator[StreamEvent]:
     for position, item in enumerate([calls] if isinstance(calls, dict) else as_list(calls)):
         call = as_dict(item)
         function = as_dict(call.get("function")) or call
-        index = position if whole else _index(call.get("index"))
+        name = as_word(function.get("name"))
         yield ToolCallDelta(
-            index=index,
-            id=as_word(call.get("id")),
-            name=as_word(function.get("name")),
+            index=position if whole else _index(call.get("index")),
+            # Many hosts leave the id of all later pieces empty, which says nothing.
+            id=as_text(call.get("id")) if name else as_word(call.get("id")),
+            name=name,
             arguments=_arguments(function.get("arguments")),
         )
     legacy = as_dict(message.get("function_call"))
     if legacy:
-        yield Anomaly("legacy_function_call")
-        yield ToolCallDelta(0, None, as_word(legacy.get("name")), _arguments(legacy.get("arguments")))
+        name, arguments = as_word(legacy.get("name")), _arguments(legacy.get("arguments"))
+        yield ToolCallDelta(0, None, name, arguments, is_legacy=True)
 
 
 def _is_first(choice: dict[str, Any]) -> bool:

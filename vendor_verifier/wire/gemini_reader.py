@@ -20,6 +20,7 @@ from vendor_verifier.values.event import (
     Finish,
     FinishReason,
     Identity,
+    Lost,
     ReasoningDelta,
     SseEvent,
     StreamEnd,
@@ -98,7 +99,7 @@ class GeminiReader:
             answer = Fault("the answer has no candidates", code="no_choices")
         yield from self._item(answer)
 
-    def _item(self, item: dict[str, Any] | Fault | Anomaly) -> Iterator[StreamEvent]:
+    def _item(self, item: dict[str, Any] | Fault | Anomaly | Lost) -> Iterator[StreamEvent]:
         if isinstance(item, dict):
             yield from self._chunk(item)
         else:

@@ -5,25 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from vendor_verifier.values.event import Anomaly, Fault, Identity
+from vendor_verifier.values.event import Anomaly, Fault, Identity, Lost
 from vendor_verifier.wire.fault import read_fault
 from vendor_verifier.wire.payload import PayloadError, parse_json
 
 END_MARKER = "[DONE]"
+# A text that begins so was meant to say something; other text that is no JSON ("ping") takes nothing away.
+_MEANT = ("{", "[")
 
 
 def event_object(
     text: str, name: str, *, unwrap: Callable[[Any], Any] = lambda value: value
-) -> dict[str, Any] | Fault | Anomaly:
-    """The JSON object an event's ``text`` holds, or what to say instead: the error it carries, or ``bad_event``.
+) -> dict[str, Any] | Fault | Anomaly | Lost:
+    """The JSON object an event's ``text`` holds, or what to say instead: the error it carries, ``bad_event``, or that a
+    piece of the answer is lost with it.
 
     ``name`` is the event's name; ``error`` makes an error of any object and of text that is no JSON. ``unwrap`` takes
     the object out of what a protocol puts around it.
     """
     try:
         value = parse_json(text)
-    except PayloadError:
-        return Fault(text) if name == "error" else Anomaly("bad_event")
+    except PayloadError as error:
+        if name == "error":
+            return Fault(text)
+        return Lost(str(error)) if text.lstrip().startswith(_MEANT) else Anomaly("bad_event")
     return answer_object(unwrap(value), named_error=name == "error")
 
 

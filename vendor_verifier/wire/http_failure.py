@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from vendor_verifier.values.record import Failure, FailureKind
 from vendor_verifier.wire.fault import MAX_MESSAGE, read_fault
 from vendor_verifier.wire.payload import PayloadError, parse_json
+from vendor_verifier.wire.sse import SseDecoder
 
-__all__ = ["MAX_MESSAGE", "http_failure", "kind_of_status", "retry_after_s"]
+__all__ = ["MAX_MESSAGE", "http_failure", "kind_of_status", "request_id_of", "retry_after_s"]
 
 _KIND_OF_STATUS: Mapping[int, FailureKind] = {
     400: "bad_request",
@@ -34,6 +35,9 @@ _TOO_LONG = re.compile(
     r"|(prompt|input) is too long|too many (input )?tokens",
     re.IGNORECASE,
 )
+# What vendors, and the clouds and gateways before them, call the number of a request; the first that is there counts.
+_REQUEST_IDS = ("x-request-id", "request-id", "x-amzn-requestid", "apim-request-id", "x-ms-request-id")
+_MAX_REQUEST_ID = 200
 _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _RESET = "x-ratelimit-reset-"
 _REMAINING = "x-ratelimit-remaining-"
@@ -71,12 +75,26 @@ def http_failure(status: int, headers: Mapping[str, str], body: bytes, received_
 
 def _body_message(body: bytes) -> tuple[str, str | None]:
     text = body.decode(errors="replace").strip()
-    try:
-        parsed = parse_json(text)
-    except PayloadError:
-        return text or "(empty body)", None
-    fault = read_fault(parsed, named_error=True) if isinstance(parsed, dict) else None
-    return (fault.message, fault.code) if fault else (text, None)
+    for candidate in (text, *_event_data(body)):
+        try:
+            parsed = parse_json(candidate)
+        except PayloadError:
+            continue
+        fault = read_fault(parsed, named_error=True) if isinstance(parsed, dict) else None
+        return (fault.message, fault.code) if fault else (candidate, None)
+    return text or "(empty body)", None
+
+
+def _event_data(body: bytes) -> Iterator[str]:
+    """The events of a body that is a stream: some hosts wrap a refusal like the answer they were asked for."""
+    decoder = SseDecoder()
+    yield from (event.data for events in (decoder.feed(body), decoder.close()) for event in events)
+
+
+def request_id_of(headers: Mapping[str, str]) -> str | None:
+    """The number by which a vendor's support finds the request, None where no header tells it."""
+    told = (headers.get(name) for name in _REQUEST_IDS)
+    return next((one[:_MAX_REQUEST_ID] for one in told if one), None)
 
 
 def retry_after_s(headers: Mapping[str, str], received_at: datetime) -> float | None:

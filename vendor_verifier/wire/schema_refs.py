@@ -35,7 +35,7 @@ class SchemaReferences:
         node = dict(node)
         while "$ref" in node:
             reference = node.pop("$ref")
-            target = self._target(reference) if isinstance(reference, str) else None
+            target = pointed_at(self._root, reference) if isinstance(reference, str) else None
             too_far = self.left < 0 or len(inside) > _MAX_CHAIN
             if target is None or reference in inside or too_far:
                 self._lose("$ref")
@@ -45,20 +45,6 @@ class SchemaReferences:
             # Words beside a reference narrow it; on a clash the nearer one speaks.
             node = {**target, **node}
         return node, inside
-
-    def _target(self, reference: str) -> Mapping[str, Any] | None:
-        if not reference.startswith("#"):
-            return None
-        place: object = self._root
-        for step in unquote(reference[1:]).split("/")[1:]:
-            step = step.replace("~1", "/").replace("~0", "~")
-            if isinstance(place, Mapping):
-                place = place.get(step)
-            elif isinstance(place, (list, tuple)) and step.isdecimal() and len(step) < 6 and int(step) < len(place):
-                place = place[int(step)]
-            else:
-                return None
-        return place if isinstance(place, Mapping) else None
 
     def folded(self, node: dict[str, Any], inside: Inside) -> dict[str, Any]:
         """``allOf`` folded into the node: properties and required names together, of other words the first."""
@@ -84,6 +70,22 @@ class SchemaReferences:
             if required:
                 node["required"] = required
         return node
+
+
+def pointed_at(root: object, reference: str) -> Mapping[str, Any] | None:
+    """The schema that a reference by pointer leads to within ``root``, None where there is none."""
+    if not reference.startswith("#"):
+        return None
+    place: object = root
+    for step in unquote(reference[1:]).split("/")[1:]:
+        step = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(place, Mapping):
+            place = place.get(step)
+        elif isinstance(place, (list, tuple)) and step.isdecimal() and len(step) < 6 and int(step) < len(place):
+            place = place[int(step)]
+        else:
+            return None
+    return place if isinstance(place, Mapping) else None
 
 
 def _cost(node: Mapping[str, Any]) -> int:

@@ -44,16 +44,17 @@ class ToldCalls:
             if key[1] is not None:
                 self._by_key[key] = call
         name = None if call.has_name else as_word(item.get("name"))
+        told_id = call_id or item_id or as_text(item.get("call_id"))
         arguments = item.get("arguments")
         if isinstance(arguments, dict):
-            yield ToolCallDelta(call.index, call_id or item_id, name, None if call.heard else arguments)
+            yield ToolCallDelta(call.index, told_id, name, None if call.heard else arguments)
             call.heard.add("{}")
         else:
             missing = call.heard.missing(as_text(arguments) or "")
             if missing is None:
                 yield Anomaly("retold_differently")
             elif missing or known is None or name:
-                yield ToolCallDelta(call.index, call_id or item_id, name, missing)
+                yield ToolCallDelta(call.index, told_id, name, missing)
                 call.heard.add(missing)
         call.has_name = call.has_name or name is not None
 

@@ -47,14 +47,20 @@ class ToolCallAccumulator:
         self._by_id: dict[str, _Open] = {}
         self._parsed = 0
 
+    def __bool__(self) -> bool:
+        return bool(self._open)
+
     def add(self, delta: ToolCallDelta) -> None:
         call = self._target(delta)
         if call is None:
             return
         if delta.id and not call.id:
             call.id = delta.id
+            call.anomalies.pop("id_empty", None)
             if call.number >= self._by_id.get(delta.id, call).number:
                 self._by_id[delta.id] = call
+        elif delta.id == "" and delta.name and not call.id:
+            call.anomalies["id_empty"] = None
         if delta.name:
             self._add_name(call, delta.name)
         if isinstance(delta.arguments, Mapping):

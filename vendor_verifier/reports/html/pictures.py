@@ -19,7 +19,8 @@ from vendor_verifier.values.score import CallClass, ModelScore, VendorScore
 from vendor_verifier.values.verdict import ModelVerdict
 
 _WRONG: tuple[CallClass, ...] = (
-    "invalid_json", "unknown_tool", "schema_mismatch", "empty_arguments", "schema_unusable",
+    "invalid_json", "unknown_tool", "schema_mismatch", "empty_arguments", "schema_unusable", "valid_in_dialect",
+    "not_judged",
 )  # fmt: skip
 _LONG_RUN_S = 300.0
 
