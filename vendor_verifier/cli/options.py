@@ -65,7 +65,9 @@ class RunOptions:
     vendor: Annotated[tuple[str, ...], many("Only this vendor or label (repeatable).", WHAT)] = ()
     suite: Annotated[tuple[str, ...], many("Evaluation (repeatable). [default: trigger]", WHAT)] = ()
     suite_option: Annotated[tuple[str, ...], many("suite.key=value (repeatable); see docs/evaluations.md.", WHAT)] = ()
-    answer_format: Annotated[Literal["native", "text"] | None, option("Tool calls, or JSON text.", WHAT)] = None
+    answer_format: Annotated[Literal["auto", "native", "text"] | None, option("Native calls or JSON text.", WHAT)] = (
+        None
+    )
     compare_parameters: Annotated[bool, flag("tool_correctness: arguments count too.", WHAT)] = False
     bfcl_data: Annotated[str | None, option("A folder, 'installed' or hf://… [default: shipped]", WHAT)] = None
     bfcl_category: Annotated[tuple[str, ...], many("Category or group (repeatable). [default: ast]", WHAT)] = ()
