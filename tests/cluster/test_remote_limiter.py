@@ -120,9 +120,9 @@ async def test_a_lease_that_nobody_waits_for_goes_back() -> None:
 async def test_who_rests_for_a_refused_entry_is_woken_and_its_sibling_is_not() -> None:
     """Two entries of one account on a worker: the gate's word about one ends only its rest."""
     whole = plan()
-    shared = replace(whole, entries=tuple(replace(each, account="same") for each in whole.entries))
+    refused, sibling = whole.entries[0], replace(whole.entries[0], label="sibling")
+    shared = replace(whole, entries=(refused, sibling))
     one = Wire(Gate(shared), shared, "one")
-    refused, sibling = shared.entries[:2]
     with anyio.fail_after(5):
         one.limiter.refused([[refused.model, refused.label]])
         await one.limiter.rest(refused, 60)

@@ -220,7 +220,7 @@ async def test_a_refused_entry_does_not_stop_a_sibling_whose_key_works(server: F
     assert len(server.by_vendor("a")) <= 3
     assert ran.kinds("b") == [None] * 30
     assert ran.end is not None
-    assert (ran.end.stopped, ran.end.refused) == ({}, {("m", "a"): "no"})
+    assert (ran.end.stopped, ran.end.refused) == ({}, {("model", "a"): "no"})
 
 
 async def test_a_403_is_final_but_stops_nobody(server: FaultServer) -> None:
