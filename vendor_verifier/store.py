@@ -26,10 +26,11 @@ import msgspec
 
 from vendor_verifier.errors import RunFolderError, StorageError
 from vendor_verifier.shelf import Shelf, lines_of
+from vendor_verifier.values.plausible import implausible
 from vendor_verifier.values.record import RECORD_SCHEMA, Record
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.samples import Samples
-from vendor_verifier.wire.payload import well_formed
+from vendor_verifier.wire.payload import parse_json, well_formed
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
@@ -72,7 +73,8 @@ def decode_record(line: bytes) -> Record:
     """Read one stored line.
 
     Raises:
-        UnreadableLine: not JSON, not a record, or of a schema version this program does not know.
+        UnreadableLine: not JSON, not a record, of a schema version this program does not know, or with numbers that
+            nothing can have measured.
     """
     try:
         version = _decode_version(line).schema
@@ -80,11 +82,15 @@ def decode_record(line: bytes) -> Record:
         if reader is None:
             age = "newer than this program's" if version > RECORD_SCHEMA else "unknown; this program's is"
             raise UnreadableLine(f"record schema {version} is {age} {RECORD_SCHEMA}")
-        return reader(line)
-    except msgspec.MsgspecError as error:
+        record = reader(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise UnreadableLine(str(error)) from None
-    except UnicodeDecodeError as error:
-        raise UnreadableLine(str(error)) from None
+    except RecursionError:
+        raise UnreadableLine("nested too deeply to be a record") from None
+    reason = implausible(record)
+    if reason is not None:
+        raise UnreadableLine(reason)
+    return record
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +148,7 @@ class RunFolder:
             RunFolderError: there is none, or it cannot be read.
         """
         try:
-            manifest = json.loads(self.manifest_file.read_text(encoding="utf-8"))
+            manifest = parse_json(self.manifest_file.read_text(encoding="utf-8"))
         except FileNotFoundError:
             found = self.path / "capacity.json"
             hint = f"; it holds a search for capacity: capacity --from {self.path}" if found.exists() else ""

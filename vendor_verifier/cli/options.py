@@ -2,7 +2,6 @@
 
 # No `from __future__ import annotations` here: cyclopts would evaluate the text of all these flags at every start.
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +24,7 @@ from vendor_verifier.values.plan import (
     WorkersWish,
 )
 from vendor_verifier.values.score import BaselineF1, SchemaPolicy, Undecided
+from vendor_verifier.wire.payload import parse_json
 
 WHAT = Group("What to ask whom", sort_key=1)
 PACE = Group("Pace and patience", sort_key=2)
@@ -265,7 +265,7 @@ class RunOptions:
 
 def _json_object(text: str) -> dict[str, Any]:
     try:
-        value = json.loads(text)
+        value = parse_json(text)
     except ValueError as error:
         raise ProblemsError([Problem(f"not JSON ({error}); write an object in quotes", key="--extra-body")]) from None
     if not isinstance(value, dict):
