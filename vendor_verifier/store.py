@@ -25,6 +25,7 @@ from typing import Any
 import msgspec
 
 from vendor_verifier.errors import RunFolderError, StorageError
+from vendor_verifier.manifest_shape import misshapen
 from vendor_verifier.shelf import Shelf, lines_of
 from vendor_verifier.values.plausible import implausible
 from vendor_verifier.values.record import RECORD_SCHEMA, Record
@@ -73,8 +74,7 @@ def decode_record(line: bytes) -> Record:
     """Read one stored line.
 
     Raises:
-        UnreadableLine: not JSON, not a record, of a schema version this program does not know, or with numbers that
-            nothing can have measured.
+        UnreadableLine: not JSON, not a record, or of a schema version this program does not know.
     """
     try:
         version = _decode_version(line).schema
@@ -82,15 +82,11 @@ def decode_record(line: bytes) -> Record:
         if reader is None:
             age = "newer than this program's" if version > RECORD_SCHEMA else "unknown; this program's is"
             raise UnreadableLine(f"record schema {version} is {age} {RECORD_SCHEMA}")
-        record = reader(line)
+        return reader(line)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise UnreadableLine(str(error)) from None
     except RecursionError:
         raise UnreadableLine("nested too deeply to be a record") from None
-    reason = implausible(record)
-    if reason is not None:
-        raise UnreadableLine(reason)
-    return record
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +144,8 @@ class RunFolder:
             RunFolderError: there is none, or it cannot be read.
         """
         try:
-            manifest = parse_json(self.manifest_file.read_text(encoding="utf-8"))
+            text = self.manifest_file.read_text(encoding="utf-8")
+            manifest = parse_json(text)
         except FileNotFoundError:
             found = self.path / "capacity.json"
             hint = f"; it holds a search for capacity: capacity --from {self.path}" if found.exists() else ""
@@ -157,6 +154,11 @@ class RunFolder:
             raise RunFolderError(f"{self.manifest_file} cannot be read: {error}") from None
         if not isinstance(manifest, dict):
             raise RunFolderError(f"{self.manifest_file} is not a JSON object")
+        if "\\ud" in text.lower():
+            # Half a character has no UTF-8 form, and what is read here is written elsewhere.
+            manifest = dict(_well_formed(manifest))
+        if (trouble := misshapen(manifest)) is not None:
+            raise RunFolderError(f"{self.manifest_file} is damaged, or no run of this tool: {trouble}")
         return manifest
 
     def write_samples(self, suite: str, samples: Iterable[Sample]) -> None:
@@ -215,6 +217,11 @@ def _read_records(path: Path, on_bad_line: Callable[[int, str], None]) -> Iterat
     with source:
         for number, line in enumerate(source, start=1):
             try:
-                yield decode_record(line)
+                record = decode_record(line)
             except UnreadableLine as error:
                 on_bad_line(number, str(error))
+                continue
+            if (reason := implausible(record)) is not None:
+                on_bad_line(number, reason)
+                continue
+            yield record
