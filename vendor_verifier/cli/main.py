@@ -15,6 +15,7 @@ from vendor_verifier.cli import exit_codes
 from vendor_verifier.cli.console import say
 from vendor_verifier.cli.examples import EXAMPLES
 from vendor_verifier.cli.idle_flags import refuse_idle_flags
+from vendor_verifier.cli.streams import never_raising
 from vendor_verifier.errors import UsageError, VerifierError
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     # A command makes many objects and few cycles: looking through the young ones every 700 costs a tenth of a run.
     gc.set_threshold(50_000, 20, 50)
+    streams = never_raising()
     _end_in_order()
     try:
         code = run_app(sys.argv[1:] if arguments is None else list(arguments))
@@ -89,6 +91,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # Left to Python this would exit with 1, which tells a script that a vendor missed a threshold.
         traceback.print_exc()
         say("error: this is a defect of this program, not of your input or a vendor; what was recorded is kept")
+        code = exit_codes.EXIT_INTERNAL
+    if (lost := streams.lost()) is not None:
+        say(f"error: {lost}; what was recorded is kept")
         code = exit_codes.EXIT_INTERNAL
     # The memory goes back as a whole: looking once more for cycles in it would cost more than a small command does.
     gc.freeze()
@@ -124,10 +129,6 @@ def run_app(arguments: Sequence[str]) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         return exit_codes.SIGNAL_BASE + 2
-    except BrokenPipeError:
-        # The reader of our output went away (`| head`); there is nobody left to tell.
-        sys.stderr.close()
-        return exit_codes.EXIT_OK
     return int(result or 0)
 
 
