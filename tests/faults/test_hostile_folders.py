@@ -1,4 +1,4 @@
-"""A run folder that was damaged or forged: every command says what is wrong and where, and none calls it its own defect."""
+"""A damaged or forged run folder: every command says what is wrong and where, and none calls it its own defect."""
 
 from __future__ import annotations
 
@@ -75,19 +75,19 @@ def test_a_forged_line_of_records_is_a_damaged_line(
     warnings = json.loads((folder / "scores.json").read_text())["warnings"]
     assert any(words.startswith("records.jsonl:1 ") and reason in words for words in warnings)
     assert run_app(["bundle", "run", "-o", "run.tar.gz"]) == 0
-    assert run_app(["bundle", "run.tar.gz", "--verify"]) == 0
+    assert run_app(["bundle", "--verify", "run.tar.gz"]) == 0
     capsys.readouterr()
     assert run_app([*RUN, "--incremental"]) == 0
     assert len((folder / "records.jsonl").read_text().splitlines()) == len(lines) + 1
 
 
 MANIFESTS = [
-    ("entries.0.label", 7, "$.entries[...].label"),
-    ("entries.0.repeat", "x", "$.entries[...].repeat"),
-    ("entries.0.price", "cheap", "$.entries[...].price"),
-    ("tasks.0.skipped", None, "$.tasks[...].skipped"),
-    ("tasks.0", "trigger", "$.tasks[...]"),
-    ("tasks.0.count", -1, "$.tasks[...].count"),
+    ("entries.0.label", 7, "$.entries[0].label"),
+    ("entries.0.repeat", "x", "$.entries[0].repeat"),
+    ("entries.0.price", "cheap", "$.entries[0].price"),
+    ("tasks.0.skipped", None, "$.tasks[0].skipped"),
+    ("tasks.0", "trigger", "$.tasks[0]"),
+    ("tasks.0.count", -1, "$.tasks[0].count"),
     ("settings.repeat", 10**30, "$.settings.repeat"),
     ("settings.load", "x", "$.settings.load"),
     ("score.schema_policy", "\ud800", "$.score.schema_policy"),
@@ -95,7 +95,7 @@ MANIFESTS = [
     ("load", -1, "$.load"),
     ("stopped", [], "$.stopped"),
     ("event_loop", "x", "$.event_loop"),
-    ("warnings", [1], "$.warnings[...]"),
+    ("warnings", [1], "$.warnings[0]"),
 ]
 
 
