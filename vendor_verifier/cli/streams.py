@@ -55,7 +55,11 @@ def never_raising() -> Streams:
         pass
     os.close(descriptor)
     out, err = _Outlet(1, "w", closefd=False), _Outlet(2, "w", closefd=False)
-    sys.stdout, sys.stderr = _text(out, sys.stdout, "strict"), _text(err, sys.stderr, "backslashreplace")
+    # Whoever calls from Python and put streams of its own there keeps them.
+    if sys.stdout is sys.__stdout__:
+        sys.stdout = _text(out, sys.stdout, "strict")
+    if sys.stderr is sys.__stderr__:
+        sys.stderr = _text(err, sys.stderr, "backslashreplace")
     return Streams(out, err)
 
 
