@@ -32,6 +32,7 @@ from vendor_verifier.suites.bfcl.categories import (
 from vendor_verifier.suites.bfcl.executable import Functions, expected_calls
 from vendor_verifier.suites.bfcl.rest import needed_keys, shape_of
 from vendor_verifier.suites.bfcl.services import Services
+from vendor_verifier.wire.payload import parse_json
 
 _PACKAGES = ("bfcl_eval", "bfcl")
 _SERVICES = "bfcl_eval.eval_checker.multi_turn_eval.func_source_code"
@@ -263,7 +264,7 @@ def _answerable(loaded: LoadedSamples, keys: frozenset[str], limit: int | None) 
 def _recorded_replies(folder: Path) -> Iterator[bytes]:
     """The shapes of the replies that rest rows are compared with, as answer lines; upstream pairs them by position."""
     for number, line in enumerate(_lines(folder.parent / _REST_REPLIES)):
-        yield json.dumps({"id": f"rest_{number}", "ground_truth": [shape_of(json.loads(line))]}).encode()
+        yield json.dumps({"id": f"rest_{number}", "ground_truth": [shape_of(parse_json(line))]}).encode()
 
 
 def _load(data: BfclData, category: str, file: Path, limit: int | None, skip_bad: bool) -> LoadedSamples:
@@ -289,7 +290,7 @@ def _service_docs(folder: Path) -> dict[str, list[dict[str, Any]]]:
     docs: dict[str, list[dict[str, Any]]] = {}
     for name, module in SERVICE_MODULES.items():
         file = folder / f"{module}.json"
-        docs[name] = [json.loads(line) for line in _lines(file) if line.strip()]
+        docs[name] = [parse_json(line) for line in _lines(file) if line.strip()]
     return docs
 
 

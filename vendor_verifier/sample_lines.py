@@ -39,6 +39,7 @@ class _Named(msgspec.Struct):
     id: str
 
 
+_TOO_DEEP = "nested too deeply to be a sample"
 _decode_stored = msgspec.json.Decoder(_StoredSample).decode
 _decode_named = msgspec.json.Decoder(_Named).decode
 
@@ -61,7 +62,16 @@ def id_in(line: bytes) -> str:
         return _decode_named(line).id
     except msgspec.DecodeError:
         # The fast reader knows no lone surrogates; whatever else is wrong is refused here too.
-        return msgspec.convert(json.loads(line), _Named).id
+        return msgspec.convert(_slowly(line), _Named).id
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+
+
+def _slowly(line: bytes) -> Any:
+    try:
+        return json.loads(line)
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
 
 
 class SampleReader:
@@ -81,7 +91,9 @@ class SampleReader:
             turn = stored.turn
             tools = self._read_tools(bytes(turn.tools))
         except msgspec.DecodeError:
-            return replace(msgspec.convert(json.loads(line), Sample), id=sample_id)
+            return replace(msgspec.convert(_slowly(line), Sample), id=sample_id)
+        except RecursionError:
+            raise ValueError(_TOO_DEEP) from None
         return Sample(
             sample_id,
             Turn(turn.messages, tools, turn.parameters, turn.stream, turn.thinking, turn.fixed),

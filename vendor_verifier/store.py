@@ -25,11 +25,13 @@ from typing import Any
 import msgspec
 
 from vendor_verifier.errors import RunFolderError, StorageError
+from vendor_verifier.manifest_shape import misshapen
 from vendor_verifier.shelf import Shelf, lines_of
+from vendor_verifier.values.plausible import implausible
 from vendor_verifier.values.record import RECORD_SCHEMA, Record
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.samples import Samples
-from vendor_verifier.wire.payload import well_formed
+from vendor_verifier.wire.payload import parse_json, well_formed
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
@@ -81,10 +83,10 @@ def decode_record(line: bytes) -> Record:
             age = "newer than this program's" if version > RECORD_SCHEMA else "unknown; this program's is"
             raise UnreadableLine(f"record schema {version} is {age} {RECORD_SCHEMA}")
         return reader(line)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise UnreadableLine(str(error)) from None
-    except UnicodeDecodeError as error:
-        raise UnreadableLine(str(error)) from None
+    except RecursionError:
+        raise UnreadableLine("nested too deeply to be a record") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +144,8 @@ class RunFolder:
             RunFolderError: there is none, or it cannot be read.
         """
         try:
-            manifest = json.loads(self.manifest_file.read_text(encoding="utf-8"))
+            text = self.manifest_file.read_text(encoding="utf-8")
+            manifest = parse_json(text)
         except FileNotFoundError:
             found = self.path / "capacity.json"
             hint = f"; it holds a search for capacity: capacity --from {self.path}" if found.exists() else ""
@@ -151,6 +154,11 @@ class RunFolder:
             raise RunFolderError(f"{self.manifest_file} cannot be read: {error}") from None
         if not isinstance(manifest, dict):
             raise RunFolderError(f"{self.manifest_file} is not a JSON object")
+        if "\\ud" in text.lower():
+            # Half a character has no UTF-8 form, and what is read here is written elsewhere.
+            manifest = dict(_well_formed(manifest))
+        if (trouble := misshapen(manifest)) is not None:
+            raise RunFolderError(f"{self.manifest_file} is damaged, or no run of this tool: {trouble}")
         return manifest
 
     def write_samples(self, suite: str, samples: Iterable[Sample]) -> None:
@@ -209,6 +217,11 @@ def _read_records(path: Path, on_bad_line: Callable[[int, str], None]) -> Iterat
     with source:
         for number, line in enumerate(source, start=1):
             try:
-                yield decode_record(line)
+                record = decode_record(line)
             except UnreadableLine as error:
                 on_bad_line(number, str(error))
+                continue
+            if (reason := implausible(record)) is not None:
+                on_bad_line(number, reason)
+                continue
+            yield record

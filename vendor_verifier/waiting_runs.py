@@ -42,7 +42,7 @@ def waiting_runs(history: Path) -> list[tuple[Path, HistoryRun]]:
     found = []
     for path in sorted(waiting_folder(history).glob("*.json")):
         # Another process may have brought it into the history just now.
-        with suppress(OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        with suppress(OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             found.append((path, _decode(path.read_bytes())))
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -170,6 +171,24 @@ async def test_a_stopped_account_is_stopped_for_everybody() -> None:
     assert sorted(two.of("leave")) == [[0, "stopped"], [1, "go"]]
     assert two.of("over") == ["a"]
     assert gate.facts()["stopped"] == {"a": "no credit"}
+
+
+async def test_a_refused_entry_is_stopped_everywhere_and_its_sibling_nowhere() -> None:
+    """Of two entries of one account the refused one gets no leave on any worker; who joins later hears of it too."""
+    whole = plan()
+    shared = replace(whole, entries=tuple(replace(each, account="same") for each in whole.entries))
+    gate, one, two, late = Gate(shared), Ear(), Ear(), Ear()
+    gate.join("one", "w1", one)
+    gate.join("two", "w2", two)
+    gate.hear("one", {"stop": [[0, "bad key"]]})
+    gate.hear("two", {"acquire": [0, 1]})
+    await until(lambda: len(two.of("leave")) == 2)
+    assert sorted(two.of("leave")) == [[0, "stopped"], [1, "go"]]
+    name = [shared.entries[0].model, shared.entries[0].label]
+    assert (two.of("over"), two.of("refused")) == ([], [name])
+    gate.join("late", "w3", late)
+    assert late.of("refused") == [name]
+    assert (gate.facts()["stopped"], gate.facts()["refused"]) == ({}, [[*name, "bad key"]])
 
 
 async def test_a_spending_limit_is_kept_over_all_workers() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
+import anyio
 import pytest
 from costs import PATIENCE_S
 
@@ -113,3 +115,17 @@ async def test_a_lease_that_nobody_waits_for_goes_back() -> None:
         wire.limiter.release(entry)
         await asyncio.sleep(0.01)
         assert await asyncio.wait_for(wire.limiter.acquire(entry, Ask(0, 1)), PATIENCE_S) == "go"
+
+
+async def test_who_rests_for_a_refused_entry_is_woken_and_its_sibling_is_not() -> None:
+    """Two entries of one account on a worker: the gate's word about one ends only its rest."""
+    whole = plan()
+    refused, sibling = whole.entries[0], replace(whole.entries[0], label="sibling")
+    shared = replace(whole, entries=(refused, sibling))
+    one = Wire(Gate(shared), shared, "one")
+    with anyio.fail_after(5):
+        one.limiter.refused([[refused.model, refused.label]])
+        await one.limiter.rest(refused, 60)
+    with anyio.move_on_after(0.05) as waiting:
+        await one.limiter.rest(sibling, 60)
+    assert waiting.cancelled_caught

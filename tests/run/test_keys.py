@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import anyio
@@ -67,3 +71,103 @@ def test_an_entry_without_a_command_keeps_its_endpoint() -> None:
     """The usual case costs nothing."""
     plain = entry()
     assert anyio.run(KeyRing(Scrubber()).endpoint, plain) is plain.endpoint
+
+
+FLOODS = (
+    pytest.param("import sys\nwhile True: sys.stdout.write('y\\n' * 4096)", id="stdout"),
+    pytest.param("import sys\nwhile True: sys.stdout.write('y' * 100_000)", id="one line"),
+)
+
+
+@pytest.mark.parametrize("source", FLOODS)
+def test_a_command_that_prints_without_end_is_ended_and_costs_little(source: str) -> None:
+    """What is kept of it is bounded, and the words say what was expected."""
+    with pytest.raises(UsageError, match="printed more than 64 KiB; a key is shorter"):
+        anyio.run(KeyRing(Scrubber()).endpoint, entry(sys.executable, "-c", source))
+
+
+def test_what_a_command_says_on_stderr_is_not_kept() -> None:
+    """A megabyte of complaints neither blocks the command nor spoils its key."""
+    source = "import sys; sys.stderr.write('x' * 1_000_000); print('a-key')"
+    assert anyio.run(KeyRing(Scrubber()).endpoint, entry(sys.executable, "-c", source)).key == "a-key"
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    # A child that nobody has waited for yet is dead all the same.
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+async def _until_gone(file: Path) -> None:
+    with anyio.fail_after(20):
+        while any(_alive(int(pid)) for pid in file.read_text().split()):
+            await anyio.sleep(0.02)
+
+
+SLEEPS = """
+import os, pathlib, subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+pathlib.Path(sys.argv[1]).write_text(f"{os.getpid()} {child.pid}")
+time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="looks at processes through /proc")
+def test_a_command_that_does_not_end_is_killed_with_its_children(tmp_path: Path) -> None:
+    """After the limit nothing of it is left, and whoever else waits hears the same without another try."""
+    pids = tmp_path / "pids"
+
+    async def ask() -> None:
+        ring, waiting = KeyRing(Scrubber(), limit_s=1.0), entry(sys.executable, "-c", SLEEPS, str(pids))
+        with pytest.raises(UsageError, match="did not end within 1 s"):
+            await ring.endpoint(waiting)
+        await _until_gone(pids)
+        pids.unlink()
+        with pytest.raises(UsageError, match="did not end within 1 s"):
+            await ring.endpoint(waiting)
+        assert not pids.exists()
+
+    anyio.run(ask)
+
+
+CONFIG = """
+m:
+  vendors:
+    - name: openrouter
+      label: slow-key
+      model_id: m
+      url: http://127.0.0.1:9/v1
+      validator: openai
+      api_key_command: {command}
+"""
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="looks at processes through /proc")
+@pytest.mark.parametrize("command", [(), ("doctor",)], ids=["run", "doctor"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_wait_for_a_key_and_the_command(
+    tmp_path: Path, number: signal.Signals, command: tuple[str, ...]
+) -> None:
+    """Nobody waits for a sleeping command after Ctrl-C or a scheduler's TERM, and none of it is left behind."""
+    pids, script = tmp_path / "pids", tmp_path / "key.py"
+    script.write_text(SLEEPS)
+    config = CONFIG.format(command=f'"{sys.executable} {script} {pids}"')
+    (tmp_path / "config.yaml").write_text(config)
+    words = [sys.executable, "-m", "vendor_verifier.cli.main", *command]
+    if not command:
+        words += ["-n", "5", "--no-history", "--no-calibration", "-o", "run"]
+    with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        for _ in range(3000):
+            if pids.exists() and pids.read_text():
+                break
+            assert process.poll() is None, process.stderr.read() if process.stderr else ""
+            time.sleep(0.01)
+        process.send_signal(number)
+        # The command sleeps ten minutes and its limit is one: whoever waits for either is not back in half a minute.
+        _, told = process.communicate(timeout=30)
+    assert process.returncode in (128 + number, -number)
+    assert "Traceback" not in told
+    anyio.run(_until_gone, pids)

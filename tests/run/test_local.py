@@ -212,6 +212,18 @@ async def test_a_useless_key_stops_one_vendor(server: FaultServer, answer: Scrip
     assert ran.end.stopped == {"a": "no"}
 
 
+@pytest.mark.parametrize("answer", [refusal(401), refusal(402)], ids=["401", "402"])
+async def test_a_refused_entry_does_not_stop_a_sibling_whose_key_works(server: FaultServer, answer: Script) -> None:
+    """Two entries of one account: the refused one is stopped, the other gets all its answers, before and after."""
+    server.answer = lambda seen: replace(answer) if seen.vendor == "a" else after(0.005)
+    entries = [replace(entry(server, label), account="same") for label in ("a", "b")]
+    ran = await run(entries, 30, request_concurrency=3)
+    assert len(server.by_vendor("a")) <= 3
+    assert ran.kinds("b") == [None] * 30
+    assert ran.end is not None
+    assert (ran.end.stopped, ran.end.refused) == ({}, {("model", "a"): "no"})
+
+
 async def test_a_403_is_final_but_stops_nobody(server: FaultServer) -> None:
     """A refusal of one prompt or model is one failure each."""
     server.answer = lambda _: refusal(403)

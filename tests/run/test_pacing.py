@@ -9,10 +9,10 @@ import pytest
 from costs import LONG_S, PATIENCE_S
 
 from vendor_verifier.run.budgets import CATCH_UP_S, Ask
-from vendor_verifier.run.pacing import Leave, LocalLimiter
+from vendor_verifier.run.pacing import DOWN_AFTER, Leave, LocalLimiter
 from vendor_verifier.values.event import Usage
 from vendor_verifier.values.plan import Entry
-from vendor_verifier.values.record import Attempt, Response
+from vendor_verifier.values.record import Attempt, Failure, Response
 from vendor_verifier.values.request import Endpoint
 
 pytestmark = pytest.mark.anyio
@@ -178,3 +178,64 @@ async def test_who_waits_for_a_budget_is_woken_by_the_end() -> None:
             assert heard == ["stopped", "stopped"]
             limiter.close()
     assert heard == ["stopped", "stopped", "closed", "closed"]
+
+
+async def test_a_refusal_ends_one_entry_and_not_its_sibling() -> None:
+    """What one model, path or protocol was refused says nothing of another that the same key opens."""
+    a, twin = entry("a", "same"), entry("twin", "same")
+    limiter = LocalLimiter([a, twin], 2)
+    limiter.stop(a, "bad key")
+    assert [await leave_of(limiter, one) for one in (a, twin)] == ["stopped", "go"]
+    assert (limiter.stopped, limiter.refused) == ({}, {("model", "a"): "bad key"})
+
+
+async def test_an_account_is_finished_when_all_its_entries_are() -> None:
+    """Each entry hears it for itself, and keeps its own reason."""
+    a, twin, other = entry("a", "same"), entry("twin", "same"), entry("other")
+    limiter = LocalLimiter([a, twin, other], 2)
+    limiter.stop(a, "bad key")
+    limiter.stop(twin, "no credit")
+    assert [await leave_of(limiter, one) for one in (a, twin, other)] == ["stopped", "stopped", "go"]
+    assert limiter.stopped == {"same": "no credit"}
+    assert limiter.refused == {("model", "a"): "bad key", ("model", "twin"): "no credit"}
+
+
+async def test_nobody_there_ends_the_whole_account() -> None:
+    """A host that cannot be reached is the same host for every entry of the account."""
+    a, twin = entry("a", "same"), entry("twin", "same")
+    limiter = LocalLimiter([a, twin], 2)
+    for number in range(DOWN_AFTER):
+        limiter.concluded((a, twin)[number % 2], Attempt(1, failure=Failure("dns", "connect", "no such host")))
+    assert [await leave_of(limiter, one) for one in (a, twin)] == ["stopped", "stopped"]
+    assert (list(limiter.stopped), limiter.refused) == (["same"], {})
+
+
+@pytest.mark.parametrize("budget", [None, 1.0])
+async def test_a_refusal_wakes_who_waits_for_that_entry_only(budget: float | None) -> None:
+    """In a pause, in line for a budget, or resting before a retry: the refused entry goes, its sibling waits on."""
+    a, twin = (replace(entry(label, "same"), requests_per_minute=budget) for label in ("a", "twin"))
+    limiter = LocalLimiter([a, twin], 9)
+    if budget is not None:
+        assert await limiter.acquire(twin, Ask(0)) == "go"
+    limiter.pause(a, 30)
+    heard: list[tuple[str, Leave | None]] = []
+
+    async def ask(one: Entry) -> None:
+        heard.append((one.label, await limiter.acquire(one, Ask(0))))
+
+    async def rest(one: Entry) -> None:
+        await limiter.rest(one, 30)
+        heard.append((one.label, None))
+
+    with anyio.move_on_after(5):
+        async with anyio.create_task_group() as group:
+            for one in (a, twin):
+                group.start_soon(ask, one)
+                group.start_soon(rest, one)
+            await anyio.sleep(0.02)
+            limiter.stop(a, "bad key")
+            while len(heard) < 2:
+                await anyio.sleep(0.01)
+            await anyio.sleep(0.05)
+            group.cancel_scope.cancel()
+    assert sorted(heard, key=repr) == [("a", "stopped"), ("a", None)]

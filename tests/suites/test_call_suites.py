@@ -340,3 +340,91 @@ def test_options_of_tool_correctness_that_cannot_be_meant_are_refused(options: A
     """A threshold outside [0, 1], and a comparison the original does not have."""
     with pytest.raises(UsageError, match="tool_correctness: "):
         ToolCorrectnessSuite(**options)
+
+
+# Word for word from the pages of ToolBench and MCPToolBench++.
+PAGE_PROMPTS = (
+    """{problem_statement}
+
+IMPORTANT: Output your answer as a JSON array of tool calls.
+Each tool call should have "name" and "parameters" fields.
+
+Example format:
+```json
+[
+  {"name": "tool_name", "parameters": {"key": "value"}}
+]
+""",
+    """{problem_statement}
+
+Output your tool calls as a JSON array. Each element should have:
+- "name": the tool name
+- "parameters": an object with parameter key-value pairs
+
+Example:
+[{"name": "tool_name", "parameters": {"param1": "value1"}}]
+""",
+)
+
+
+@pytest.mark.parametrize("prompt", PAGE_PROMPTS)
+@pytest.mark.parametrize("mode", ["strict", "compat"])
+@pytest.mark.parametrize("make", SUITES)
+def test_the_pages_own_prompt_scores_a_perfect_vendor_one(make: Any, mode: Any, prompt: str) -> None:
+    """A vendor that does what the configured prompt says gets every point, in the text as natively."""
+    suite = make(mode=mode, agent_prompt=prompt)
+    for answer in (text(json.dumps(ONE)), RIGHT):
+        score = judged(suite, sample(), answer)
+        assert (score.decision, score.anomalies) == ("called", ())
+        assert {value for value in score.values.values() if value is not None} == {1.0}
+
+
+@pytest.mark.parametrize(
+    "wording",
+    [
+        "Antworte als json-Liste.",
+        "以JSON数组回答。",
+        "Write tool_calls.",
+        'Each has "name" and "arguments".',
+        "in `JSON`",
+    ],
+)
+def test_a_prompt_that_names_a_written_form_asks_for_calls_in_the_text(wording: str) -> None:
+    """JSON in any case and language, tool_calls, or the keys of a call."""
+    assert ToolBenchSuite(agent_prompt=f"{{problem_statement}} {wording}").reading == "either"
+
+
+def test_calls_leaked_into_the_text_unasked_keep_failing() -> None:
+    """Without a prompt, or with one that asks for nothing written, the text is not read; the record says so."""
+    for prompt in (None, "Please, use your tools: {problem_statement}"):
+        score = judged(ToolBenchSuite(agent_prompt=prompt), sample(), text(json.dumps(ONE)))
+        assert (score.decision, score.values["resolved"]) == ("not_called", 0.0)
+        assert score.anomalies == ("calls_only_in_text",)
+
+
+def test_compat_reads_the_text_as_its_originals_do() -> None:
+    """The originals read nothing but text, so a written call counts in compat without being told."""
+    for make in (ToolBenchSuite, MCPToolBenchSuite):
+        assert judged(make(mode="compat"), sample(), text(json.dumps(ONE))).values["resolved"] == 1.0
+        assert judged(make(mode="compat"), sample(), text(f"So: {json.dumps(ONE)}")).values["resolved"] == 0.0
+
+
+@pytest.mark.parametrize("mode", ["strict", "compat"])
+def test_a_format_that_was_chosen_wins_over_the_prompt(mode: Any) -> None:
+    """native reads no text whatever the prompt says, and text no native call."""
+    native_only = ToolBenchSuite(mode=mode, agent_prompt=PAGE_PROMPTS[0], answer_format="native")
+    assert judged(native_only, sample(), text(json.dumps(ONE))).values["resolved"] == 0.0
+    written_only = ToolBenchSuite(mode=mode, agent_prompt=PAGE_PROMPTS[0], answer_format="text")
+    score = judged(written_only, sample(), RIGHT)
+    assert (score.values["resolved"], score.anomalies) == (0.0, ("calls_only_native",))
+
+
+def test_written_and_native_calls_may_take_turns() -> None:
+    """Each turn is answered in the form it was made in, and the calls of both count."""
+    play = ToolBenchSuite(agent_prompt=PAGE_PROMPTS[0], max_iterations=3).play(sample(TWO))
+    next(play)
+    following = play.send(text(json.dumps(ONE)))
+    assert following.messages[-1]["content"].startswith("Results of the tools:\na: ")
+    with pytest.raises(StopIteration) as end:
+        play.send(native(("b", '{"y": 2}')))
+    assert end.value.value().values["resolved"] == 1.0

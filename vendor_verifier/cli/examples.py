@@ -37,5 +37,5 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "completion": ("completion zsh > ~/.zfunc/_agent-vendor-verifier",),
     "convert": ("convert in.jsonl out.jsonl --dataset-format openbmb",),
     "doctor": ("doctor", "doctor --model kimi-k2.5 --vendor novita"),
-    "simulate": ("simulate --port 8600 --speed 4",),
+    "simulate": ("simulate --port 8600 --speed 4", "simulate --test-file-path own.jsonl"),
 }

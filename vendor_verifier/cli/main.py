@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import gc
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from vendor_verifier.cli import exit_codes
 from vendor_verifier.cli.console import say
 from vendor_verifier.cli.examples import EXAMPLES
 from vendor_verifier.cli.idle_flags import refuse_idle_flags
+from vendor_verifier.cli.streams import never_raising
 from vendor_verifier.errors import UsageError, VerifierError
 
 if TYPE_CHECKING:
@@ -81,6 +83,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     # A command makes many objects and few cycles: looking through the young ones every 700 costs a tenth of a run.
     gc.set_threshold(50_000, 20, 50)
+    streams = never_raising()
+    _end_in_order()
     try:
         code = run_app(sys.argv[1:] if arguments is None else list(arguments))
     except Exception:  # noqa: BLE001 nobody is above to be told
@@ -88,9 +92,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
         traceback.print_exc()
         say("error: this is a defect of this program, not of your input or a vendor; what was recorded is kept")
         code = exit_codes.EXIT_INTERNAL
+    if (lost := streams.lost()) is not None:
+        say(f"error: {lost}; what was recorded is kept")
+        code = exit_codes.EXIT_INTERNAL
     # The memory goes back as a whole: looking once more for cycles in it would cost more than a small command does.
     gc.freeze()
     sys.exit(code)
+
+
+def _end_in_order() -> None:
+    """Let SIGTERM and SIGHUP unwind as Ctrl-C does, so that no process that we started outlives us.
+
+    A run takes over while it sends. What was told to ignore them (``nohup``) goes on ignoring them.
+    """
+
+    def leave(number: int, _frame: object) -> None:
+        raise SystemExit(exit_codes.SIGNAL_BASE + number)
+
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, leave)
 
 
 def run_app(arguments: Sequence[str]) -> int:
@@ -107,10 +129,6 @@ def run_app(arguments: Sequence[str]) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         return exit_codes.SIGNAL_BASE + 2
-    except BrokenPipeError:
-        # The reader of our output went away (`| head`); there is nobody left to tell.
-        sys.stderr.close()
-        return exit_codes.EXIT_OK
     return int(result or 0)
 
 

@@ -2,7 +2,6 @@
 
 # No `from __future__ import annotations` here: cyclopts would evaluate the text of all these flags at every start.
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +24,7 @@ from vendor_verifier.values.plan import (
     WorkersWish,
 )
 from vendor_verifier.values.score import BaselineF1, SchemaPolicy, Undecided
+from vendor_verifier.wire.payload import parse_json
 
 WHAT = Group("What to ask whom", sort_key=1)
 PACE = Group("Pace and patience", sort_key=2)
@@ -65,7 +65,9 @@ class RunOptions:
     vendor: Annotated[tuple[str, ...], many("Only this vendor or label (repeatable).", WHAT)] = ()
     suite: Annotated[tuple[str, ...], many("Evaluation (repeatable). [default: trigger]", WHAT)] = ()
     suite_option: Annotated[tuple[str, ...], many("suite.key=value (repeatable); see docs/evaluations.md.", WHAT)] = ()
-    answer_format: Annotated[Literal["native", "text"] | None, option("Tool calls, or JSON text.", WHAT)] = None
+    answer_format: Annotated[Literal["auto", "native", "text"] | None, option("Native calls or JSON text.", WHAT)] = (
+        None
+    )
     compare_parameters: Annotated[bool, flag("tool_correctness: arguments count too.", WHAT)] = False
     bfcl_data: Annotated[str | None, option("A folder, 'installed' or hf://… [default: shipped]", WHAT)] = None
     bfcl_category: Annotated[tuple[str, ...], many("Category or group (repeatable). [default: ast]", WHAT)] = ()
@@ -263,7 +265,7 @@ class RunOptions:
 
 def _json_object(text: str) -> dict[str, Any]:
     try:
-        value = json.loads(text)
+        value = parse_json(text)
     except ValueError as error:
         raise ProblemsError([Problem(f"not JSON ({error}); write an object in quotes", key="--extra-body")]) from None
     if not isinstance(value, dict):

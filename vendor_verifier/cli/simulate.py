@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts.validators import Number
 
 from vendor_verifier.cli.console import say
 from vendor_verifier.cli.exit_codes import EXIT_OK
-from vendor_verifier.cli.options import OUTPUT, option
+from vendor_verifier.cli.options import OUTPUT, WHAT, flag, many, option
 from vendor_verifier.errors import UsageError
 from vendor_verifier.pipeline.simulation import READY_PREFIX
+from vendor_verifier.reports.escape import plain
+from vendor_verifier.simulate.answer_key import AnswerKey, read_key
+from vendor_verifier.wire.payload import PayloadError
 
 
 def simulate_command(
@@ -22,19 +26,38 @@ def simulate_command(
     ] = 8600,
     seed: Annotated[int, option("Another seed, other answers.", OUTPUT)] = 0,
     speed: Annotated[float, option("2 answers twice as fast.", OUTPUT, check=Number(gt=0))] = 1.0,
+    test_file_path: Annotated[tuple[Path, ...], many("Rows whose answers they know (repeatable).", WHAT)] = (),
+    answers_from_stdin: Annotated[bool, flag("For runs: one line of JSON with more answers.", WHAT)] = False,
 ) -> int:
-    """Serve the simulated vendors: point any OpenAI client at the printed address."""
+    """Serve the simulated vendors: point any OpenAI client at the printed address. They know the right answers to the
+    rows that ship and to those of --test-file-path that carry them.
+    """
     import asyncio
 
     from vendor_verifier.simulate.server import serve
 
+    known = dict(_key_from_stdin()) if answers_from_stdin else {}
+    if test_file_path:
+        from vendor_verifier.pipeline.rehearsing import known_of_files
+
+        found = known_of_files(test_file_path)
+        known |= found.key
+        for warning in found.warnings():
+            say(f"warning: {plain(warning)}")
     try:
-        asyncio.run(serve(seed=seed, port=port, speed=speed, ready=_announce))
+        asyncio.run(serve(seed=seed, port=port, speed=speed, known=known, ready=_announce))
     except OSError as error:
         raise UsageError(f"cannot serve on port {port}: {error.strerror}; choose another with --port") from None
     except KeyboardInterrupt:
         say("stopped")
     return EXIT_OK
+
+
+def _key_from_stdin() -> AnswerKey:
+    try:
+        return read_key(sys.stdin.buffer.readline())
+    except (PayloadError, TypeError, ValueError):
+        raise UsageError("--answers-from-stdin: expected the one line that a run writes") from None
 
 
 def _announce(addresses: Mapping[str, str]) -> None:

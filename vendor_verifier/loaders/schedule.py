@@ -10,7 +10,6 @@ skipped. It opens no file and knows no samples.
 from __future__ import annotations
 
 import csv
-import json
 import math
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any
 from vendor_verifier.errors import Problem
 from vendor_verifier.loaders.base import data_error, kind_of, shortened
 from vendor_verifier.values.plan import Due
+from vendor_verifier.wire.payload import parse_json
 
 _KEYS = ("at_s", "sample")
 _SHAPE = 'expected seconds after the start: a number such as 1.25, "1.25,sample-id", or {"at_s": 1.25}'
@@ -84,8 +84,8 @@ def _due(line: bytes, number: int, *, is_first: bool) -> Due | None:
 
 def _from_object(text: str, number: int) -> Due:
     try:
-        row: Any = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        row: Any = parse_json(text)
+    except ValueError as error:
         raise _Unreadable(f"not JSON ({error}); {_SHAPE}") from None
     other = [key for key in row if key not in _KEYS]
     if "at_s" not in row or other:

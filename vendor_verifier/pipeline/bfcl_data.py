@@ -7,7 +7,6 @@ is one task, named after the suite. A row that several tasks ask for is asked on
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,6 +28,7 @@ from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, expan
 from vendor_verifier.suites.bfcl.job import Job
 from vendor_verifier.suites.bfcl.options import BfclOptions
 from vendor_verifier.values.sample import Sample
+from vendor_verifier.wire.payload import parse_json
 
 TASKS_TAG = "bfcl_tasks"
 
@@ -202,7 +202,7 @@ def _custom(
 
 def _tools(file: Path) -> list[Mapping[str, Any]]:
     try:
-        tools = json.loads(file.read_text(encoding="utf-8"))
+        tools = parse_json(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise DataError([Problem(f"cannot be read as tools: {reason}", file)]) from None

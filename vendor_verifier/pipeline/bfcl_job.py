@@ -5,7 +5,6 @@ The command line counts more than the job, and the job more than the configurati
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from vendor_verifier.errors import ConfigError, Problem
 from vendor_verifier.pipeline.request import RunRequest
 from vendor_verifier.suites.bfcl.job import Job, read_job
 from vendor_verifier.values.plan import Entry
+from vendor_verifier.wire.payload import parse_json
 
 
 def read_job_file(path: Path) -> Job:
@@ -29,7 +29,7 @@ def read_job_file(path: Path) -> Job:
     """
     try:
         text = path.read_text(encoding="utf-8")
-        fields = json.loads(text)
+        fields = parse_json(text)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise ConfigError([Problem(f"cannot be read: {reason}", path)]) from None

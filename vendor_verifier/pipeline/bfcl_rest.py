@@ -10,10 +10,13 @@ import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from typing import Any
 from urllib.parse import urlsplit
 
 import anyio
+import msgspec
 
+from vendor_verifier.errors import RunFolderError
 from vendor_verifier.run.resending import sent_to_the_end
 from vendor_verifier.run.transport import Transport
 from vendor_verifier.scrub import Scrubber
@@ -34,6 +37,7 @@ from vendor_verifier.values.plan import Limits
 from vendor_verifier.values.request import HttpRequest
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.wire.openai_chat import OpenAIChat
+from vendor_verifier.wire.payload import PayloadError, parse_json
 from vendor_verifier.wire.progress import ProgressMeter
 
 REST_FILE = "bfcl/rest.jsonl"
@@ -42,14 +46,33 @@ _LIMITS = Limits(total_s=20.0, connect_s=10.0, first_token_s=20.0, idle_s=20.0)
 PAUSE_S = 1.0
 
 
+class _Stored(msgspec.Struct):
+    call: str
+    status: int | None
+    shape: Any
+    error: str | None
+
+
 def read_rest_answers(folder: RunFolder) -> dict[str, Fetched]:
-    """What is stored of them, by call."""
+    """What is stored of them, by call.
+
+    Raises:
+        RunFolderError: the file is damaged.
+    """
     try:
         lines = (folder.path / REST_FILE).read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
         return {}
-    rows = (json.loads(line) for line in lines)
-    return {row["call"]: Fetched(row["status"], row["shape"], row["error"]) for row in rows}
+    except (OSError, UnicodeDecodeError) as error:
+        raise RunFolderError(f"{folder.path / REST_FILE} cannot be read: {error}") from None
+    found: dict[str, Fetched] = {}
+    for number, line in enumerate(lines, 1):
+        try:
+            row = msgspec.convert(parse_json(line), _Stored)
+        except (PayloadError, msgspec.ValidationError) as error:
+            raise RunFolderError(f"{folder.path / REST_FILE}:{number}: no answer of a service: {error}") from None
+        found[row.call] = Fetched(row.status, row.shape, row.error)
+    return found
 
 
 def fetch_rest_answers(
@@ -112,7 +135,7 @@ async def _fetch(transport: Transport, request: RestRequest, scrubber: Scrubber)
     if exchange.failure is not None:
         return Fetched(exchange.status, error=scrubber.text(f"{exchange.failure.kind}: {exchange.failure.message}"))
     try:
-        return Fetched(exchange.status, shape_of(json.loads(exchange.body)))
+        return Fetched(exchange.status, shape_of(parse_json(exchange.body)))
     except ValueError:
         # What is no JSON has no shape; the status says more.
         return Fetched(exchange.status)

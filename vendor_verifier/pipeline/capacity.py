@@ -123,7 +123,10 @@ def measure_capacity(
         warnings=tuple(warning for warning in plan.warnings if not warning.endswith(NO_F1)),
     )
     scrubber = Scrubber(prepared.configuration.secrets)
-    with Journal(folder, scrubber) as journal, with_simulated_vendors(plan.entries, plan.seed) as entries:
+    with (
+        Journal(folder, scrubber) as journal,
+        with_simulated_vendors(plan.entries, plan.seed, prepared.known_answers) as entries,
+    ):
         bench = Bench(report.run, plan, prepared, request.kind, arrival, journal, scrubber, guard, on_record)
         signal_number: int | None = None
         for entry in entries:

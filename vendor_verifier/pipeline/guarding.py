@@ -47,12 +47,10 @@ def known_costs(plan: Plan) -> dict[tuple[str, str], CostOf]:
 
 def ending(end: RunEnd, plan: Plan) -> dict[str, Any]:
     """The part of the manifest that is known when a sitting is over."""
-    stopped = {
-        # A refused key stops every entry that uses it, so each of them is named.
-        f"{entry.model}: {entry.label}": _words(end.stopped[entry.account], plan)
-        for entry in plan.entries
-        if entry.account in end.stopped
-    }
+    reasons = (
+        (entry, end.refused.get((entry.model, entry.label)) or end.stopped.get(entry.account)) for entry in plan.entries
+    )
+    stopped = {f"{entry.model}: {entry.label}": _words(reason, plan) for entry, reason in reasons if reason is not None}
     eased = {
         f"{entry.model}: {entry.label}": dict(zip(("given", "lowest", "last"), end.eased[entry.account], strict=True))
         for entry in plan.entries

@@ -154,6 +154,9 @@ def stored_manifest(folder: RunFolder) -> dict[str, Any]:
         RunFolderError: there is none, or it cannot be read.
     """
     manifest = folder.read_manifest()
+    missing = [key for key in ("run", "settings", "entries") if key not in manifest]
+    if missing and manifest.get("tasks"):
+        raise RunFolderError(f"{folder.manifest_file} has no {missing[0]}; it is damaged, or no run of this tool")
     if not is_by_doing(manifest) or all("begun" in entry for entry in manifest.get("entries", ())):
         return manifest
     begun: Counter[tuple[str, str]] = Counter()

@@ -18,8 +18,10 @@ from vendor_verifier.pipeline.datasets import Dataset, suite_dataset
 from vendor_verifier.pipeline.gating import check_conditions, check_rank_metrics
 from vendor_verifier.pipeline.request import RunRequest
 from vendor_verifier.pipeline.shaping import check_named_samples, places, read_load
+from vendor_verifier.pipeline.simulation import is_simulated
 from vendor_verifier.pipeline.wires import as_raw_completions, run_wires
 from vendor_verifier.registry import Registry, find_vendors
+from vendor_verifier.simulate.answer_key import NOTHING_KNOWN, AnswerKey
 from vendor_verifier.suites import BFCL
 from vendor_verifier.values.plan import Entry, Plan, Task
 from vendor_verifier.wire.base import Wire
@@ -31,7 +33,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """Everything decided before the first request. ``datasets`` are by suite, whole; the plan holds what was chosen.
-    ``rest_keys`` are for the live services of BFCL's rest rows, secret."""
+    ``rest_keys`` are for the live services of rest rows, secret; ``known_answers`` are what simulated vendors are
+    told, if there are any."""
 
     plan: Plan
     datasets: Mapping[str, Dataset]
@@ -39,6 +42,7 @@ class Prepared:
     registry: Registry
     wires: Mapping[str, Wire]
     rest_keys: Mapping[str, str] = field(default_factory=dict, repr=False)
+    known_answers: AnswerKey = field(default_factory=dict, repr=False)
 
 
 def prepare(request: RunRequest, environ: Mapping[str, str], *, require_keys: bool = True) -> Prepared:
@@ -76,6 +80,7 @@ def prepare(request: RunRequest, environ: Mapping[str, str], *, require_keys: bo
     check_named_samples(load, tasks, request.load.replay_schedule)
     entries = configuration.entries if job is None else _job_settings(configuration.entries, job, request)
     entries = as_raw_completions(entries) if request.use_raw_completions else entries
+    known_answers, unknown = _rehearsed(entries, tasks, request.seed)
     plan = Plan(
         entries=entries,
         tasks=tuple(tasks),
@@ -99,9 +104,22 @@ def prepare(request: RunRequest, environ: Mapping[str, str], *, require_keys: bo
             *_own_concurrency(request, entries),
             *_not_run(datasets),
             *missing_classes(tasks, datasets),
+            *unknown,
         ),
     )
-    return Prepared(plan, datasets, configuration, registry, run_wires(entries, request.tokenizer_model), rest_keys)
+    return Prepared(
+        plan, datasets, configuration, registry, run_wires(entries, request.tokenizer_model), rest_keys, known_answers
+    )
+
+
+def _rehearsed(entries: Sequence[Entry], tasks: Sequence[Task], seed: int) -> tuple[AnswerKey, list[str]]:
+    """What simulated vendors can know of the rows, and which rows they cannot; nothing without such vendors."""
+    if not is_simulated(entries):
+        return NOTHING_KNOWN, []
+    from vendor_verifier.pipeline.rehearsing import rehearse
+
+    rehearsed = rehearse(tasks, seed)
+    return rehearsed.key, list(rehearsed.warnings())
 
 
 def _read_datasets(

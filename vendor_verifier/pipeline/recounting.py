@@ -59,7 +59,7 @@ def read_recount(folder: RunFolder) -> dict[str, Recounted]:
         return msgspec.json.decode(path.read_bytes(), type=dict[str, Recounted])
     except FileNotFoundError:
         return {}
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, RecursionError, UnicodeDecodeError, msgspec.DecodeError) as error:
         raise RunFolderError(f"{path} cannot be read: {error}") from None
 
 

@@ -83,7 +83,7 @@ def run(
     folder, manifest = _open_folder(request, prepared)
     scrubber = Scrubber({*prepared.configuration.secrets, *prepared.rest_keys.values()})
     with Journal(folder, scrubber) as journal:
-        with with_simulated_vendors(prepared.plan.entries, prepared.plan.seed) as entries:
+        with with_simulated_vendors(prepared.plan.entries, prepared.plan.seed, prepared.known_answers) as entries:
             plan = replace(prepared.plan, entries=entries)
             agenda = _agenda(plan, prepared)
             found = _cross_off(agenda, folder, journal)

@@ -14,6 +14,7 @@ from vendor_verifier.compare.looking import Look
 from vendor_verifier.compare.ranking import RANK_METRICS
 from vendor_verifier.compare.scoreboard import score_run
 from vendor_verifier.compare.under_way import UnderWay, with_pace
+from vendor_verifier.compare.unread import unread_calls
 from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.errors import RunFolderError
 from vendor_verifier.pipeline.auditing import Audits
@@ -132,7 +133,7 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
     return replace(
         report,
         # Records are read while scoring, so what cannot be read is only known now.
-        warnings=tuple(dict.fromkeys([*report.warnings, *twice, *unreadable])),
+        warnings=tuple(dict.fromkeys([*report.warnings, *unread_calls(columns, suites.values()), *twice, *unreadable])),
         details=details.finished(),
         verdicts=judge_report(report, columns, audits, recounts),
     )

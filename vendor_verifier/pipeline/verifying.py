@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import json
 import math
 import re
 import tarfile
@@ -27,6 +26,7 @@ from vendor_verifier.pipeline.pricing import STORED
 from vendor_verifier.pipeline.scoring import score_folder
 from vendor_verifier.reports import scores_json
 from vendor_verifier.store import RunFolder
+from vendor_verifier.wire.payload import parse_json
 
 MAX_BYTES = 8 * 1024**3
 MAX_FILES = 10_000
@@ -152,7 +152,7 @@ def _hash_problems(folder: Path, digests: Mapping[str, str]) -> Iterator[str]:
 def _rescored(file: Path, folder: RunFolder) -> tuple[str, int, tuple[str, ...]]:
     """The run's name, how many vendors have the same scores again, and what differs by another price list."""
     try:
-        stated = json.loads((folder.path / SCORES).read_text(encoding="utf-8"))
+        stated = parse_json((folder.path / SCORES).read_text(encoding="utf-8"))
         manifest = _without_paths(folder.read_manifest())
         folder.write_manifest(manifest)
         report = score_folder(folder)

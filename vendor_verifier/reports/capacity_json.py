@@ -35,7 +35,10 @@ def read(text: bytes) -> CapacityReport:
     Raises:
         msgspec.MsgspecError: not such a document, or one of a later version.
     """
-    document = _decode(text)
+    try:
+        document = _decode(text)
+    except (RecursionError, UnicodeDecodeError) as error:
+        raise msgspec.DecodeError(str(error)) from None
     if document.schema != CAPACITY_SCHEMA:
         raise msgspec.ValidationError(f"schema {document.schema} is not known to this version")
     return document.capacity

@@ -7,7 +7,6 @@ Needs the ``tokenizer`` extra. The template comes from the tokenizer; where a to
 from __future__ import annotations
 
 import importlib
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from vendor_verifier.errors import UsageError
 from vendor_verifier.installing import install_line
 from vendor_verifier.values.request import Turn
 from vendor_verifier.wire.openai_completions import CannotRender, Render
+from vendor_verifier.wire.payload import parse_json
 
 _APPLIES = Callable[[list[dict[str, Any]], list[dict[str, Any]] | None, dict[str, Any]], str]
 
@@ -111,7 +111,7 @@ def _read_json(file: Path | None) -> dict[str, Any]:
     if file is None:
         return {}
     try:
-        value = json.loads(file.read_text(encoding="utf-8"))
+        value = parse_json(file.read_text(encoding="utf-8"))
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
@@ -152,7 +152,7 @@ def _call(call: Any) -> Any:
     if function is None or not isinstance(arguments, str):
         return call
     try:
-        value = json.loads(arguments) if arguments.strip() else {}
+        value = parse_json(arguments) if arguments.strip() else {}
     except ValueError:
         return call
     return {**call, "function": {**function, "arguments": value}} if isinstance(value, dict) else call

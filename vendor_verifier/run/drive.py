@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import random
 import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+import anyio
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.metrics.lateness import LOOP_LAG
@@ -25,7 +28,7 @@ from vendor_verifier.suites.base import Play
 from vendor_verifier.values.exchange import Exchange
 from vendor_verifier.values.plan import Entry, RetryRules
 from vendor_verifier.values.record import Attempt, Failure, Phase, TurnRecord
-from vendor_verifier.values.request import HttpRequest, Turn
+from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.vendor import Vendor
 from vendor_verifier.wire.answer import answer_in_steps
 from vendor_verifier.wire.base import Reader, Wire
@@ -101,7 +104,7 @@ class Driver:
         # A run begins with hundreds at once: building and connecting all of them in one go would make us late.
         await self.turns.take()
         try:
-            endpoint = await self.keys.endpoint(entry)
+            endpoint = self.keys.ready(entry) or await self._fetched(entry)
         except UsageError as error:
             # No key, no vendor; the others go on.
             self.limiter.stop(entry, str(error))
@@ -132,6 +135,30 @@ class Driver:
         )
         self.limiter.concluded(entry, _as_asked(attempts)[-1])
         return TurnRecord(_as_asked(attempts), request.rewritten)
+
+    async def _fetched(self, entry: Entry) -> Endpoint:
+        """The endpoint with a fresh key; as it is, once there will be no leave to send there, which ends the wait.
+
+        Raises:
+            UsageError: there will be no key.
+        """
+        found: list[Endpoint] = []
+        failed: list[UsageError] = []
+
+        async def fetch(scope: anyio.CancelScope) -> None:
+            try:
+                found.append(await self.keys.endpoint(entry))
+            except UsageError as error:
+                failed.append(error)
+            scope.cancel()
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(fetch, group.cancel_scope)
+            await self.limiter.rest(entry, math.inf)
+            group.cancel_scope.cancel()
+        if failed:
+            raise failed[0]
+        return found[0] if found else entry.endpoint
 
     async def _attempt(self, number: int, question: _Question, scheduled_ns: int) -> Attempt:
         attempt = await self._sending(number, question, scheduled_ns, fresh=False)

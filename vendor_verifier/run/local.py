@@ -32,6 +32,7 @@ _GRACE_S = 5.0
 class RunEnd:
     """How a run ended: the signal that ended it, if any, and the accounts that were stopped with the reason.
 
+    ``refused`` are entries stopped on their own, by (model, label), also where others of their account went on.
     ``limit`` says which spending limit kept something from being sent. ``eased`` holds by account how many requests at
     a time were allowed, the fewest it came down to because the account limited our rate, and how many at the end.
     ``loop`` says how truthful this process's clock was, where it sent itself. ``load`` tells by (model, label) what was
@@ -44,6 +45,7 @@ class RunEnd:
     eased: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
     loop: LoopReport | None = None
     load: Mapping[tuple[str, str], LoadReport] | None = None
+    refused: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
 
 async def run_local(
@@ -87,7 +89,8 @@ async def run_local(
             else:
                 await Engine(driver, run, emit).ask(streams_of(agenda, plan), slots)
     eased = {account: (easing.given, easing.lowest, easing.now) for account, easing in limiter.eased.items()}
-    return RunEnd(interruption.signal_number, dict(limiter.stopped), spending.reason, eased, lag.report(), load)
+    stopped, refused = dict(limiter.stopped), dict(limiter.refused)
+    return RunEnd(interruption.signal_number, stopped, spending.reason, eased, lag.report(), load, refused)
 
 
 @dataclass(slots=True)

@@ -1,7 +1,9 @@
 """Decides when a request may be sent: how many are in flight per account, pauses, and vendors that are finished.
 
 An account that keeps saying "not so fast" gets fewer places (:mod:`vendor_verifier.run.easing`); one that cannot be
-reached for many samples in a row is stopped; when a spending limit is reached nobody gets leave any more. It knows
+reached for many samples in a row is stopped; when a spending limit is reached nobody gets leave any more. A refused key
+or an empty account ends only the entry that was told so: with the same key another model, path or protocol may well be
+served, and if it is not, its own first answer says so. An account is finished when all its entries are. It knows
 accounts (origin and key), not protocols. One process, several processes and a cluster differ in who stands behind
 :class:`Limiter`; the engine asks it before every attempt and does not know which it is.
 """
@@ -25,8 +27,10 @@ from vendor_verifier.values.record import Attempt
 # Samples in a row, each after all its tries, that must have found nobody before a vendor counts as down.
 DOWN_AFTER = 10
 
-# go: send now and release afterwards; stopped: this account is finished; closed: the run takes nothing new.
+# go: send now and release afterwards; stopped: this entry is finished; closed: the run takes nothing new.
 Leave = Literal["go", "stopped", "closed"]
+# (model, label)
+Name = tuple[str, str]
 
 
 class Limiter(Protocol):
@@ -45,7 +49,7 @@ class Limiter(Protocol):
         """Hold back everything on this entry's account for that long."""
 
     def stop(self, entry: Entry, reason: str) -> None:
-        """Send nothing more on this entry's account."""
+        """Send nothing more to this entry; others on its account go on."""
 
     def heard(self, entry: Entry, attempt: Attempt, ask: Ask) -> None:
         """How one attempt ended; ``ask`` is the one that leave was given to."""
@@ -59,7 +63,7 @@ class LocalLimiter:
 
     Without ``gives_way`` an account that asks for less gets what was planned all the same: whoever measures a load must
     not send another one. A single retry still waits as long as it was told to. ``in_flight`` counts who has leave, by
-    (model, label).
+    (model, label). ``stopped`` are accounts that are finished, ``refused`` entries that were stopped on their own.
     """
 
     def __init__(
@@ -81,7 +85,12 @@ class LocalLimiter:
         self._spending = spending or Spending()
         self._gives_way = gives_way
         self._in_flight: Counter[tuple[str, str]] = Counter() if in_flight is None else in_flight
+        self._over = {(entry.model, entry.label): anyio.Event() for entry in entries}
+        self._sharing: dict[str, list[Name]] = {}
+        for entry in entries:
+            self._sharing.setdefault(entry.account, []).append((entry.model, entry.label))
         self.stopped: dict[str, str] = {}
+        self.refused: dict[Name, str] = {}
 
     @property
     def places(self) -> int:
@@ -99,7 +108,7 @@ class LocalLimiter:
         leave: Leave = "closed"
         try:
             if not self._refusal(entry):
-                await gate.wait_for_turn(ask)
+                await gate.wait_for_turn(ask, self._over[entry.model, entry.label])
             leave = self._refusal(entry) or "go"
             # Also asked when closed already: it learns that there was something left to send.
             if leave != "stopped" and not self._spending.take(is_open=leave == "go"):
@@ -135,10 +144,13 @@ class LocalLimiter:
             return
         gate.lost_in_a_row += 1
         if gate.lost_in_a_row >= DOWN_AFTER:
-            self.stop(entry, f"not reached for {DOWN_AFTER} samples in a row, last: {failure.kind}: {failure.message}")
+            self._stop_account(
+                entry.account, f"not reached for {DOWN_AFTER} samples in a row, last: {failure.kind}: {failure.message}"
+            )
 
     async def rest(self, entry: Entry, seconds: float) -> None:
-        await self._gates[entry.account].rest(seconds)
+        with anyio.move_on_after(seconds):
+            await self._over[entry.model, entry.label].wait()
 
     def pause(self, entry: Entry, seconds: float) -> None:
         if not self._gives_way:
@@ -147,19 +159,36 @@ class LocalLimiter:
         gate.paused_until = max(gate.paused_until, anyio.current_time() + seconds)
 
     def stop(self, entry: Entry, reason: str) -> None:
-        self.stopped.setdefault(entry.account, reason)
-        self._gates[entry.account].end()
+        name = (entry.model, entry.label)
+        self.refused.setdefault(name, reason)
+        self._over[name].set()
+        if all(sibling in self.refused for sibling in self._sharing[entry.account]):
+            self._stop_account(entry.account, reason)
+        else:
+            self._gates[entry.account].wake()
+
+    def _stop_account(self, account: str, reason: str) -> None:
+        """What holds for whoever uses it: nobody is there, or every entry was told so itself."""
+        self.stopped.setdefault(account, reason)
+        self._end(account)
 
     def close(self) -> None:
         """Give no more leave to anyone; requests in flight go on."""
         self._closed = True
-        for gate in self._gates.values():
-            gate.end()
+        for account in self._gates:
+            self._end(account)
+
+    def _end(self, account: str) -> None:
+        """Whoever waits there need not any more."""
+        for name in self._sharing[account]:
+            self._over[name].set()
+        self._gates[account].wake()
 
     def _refusal(self, entry: Entry) -> Literal["stopped", "closed"] | None:
         if self._closed:
             return "closed"
-        return "stopped" if entry.account in self.stopped else None
+        is_over = entry.account in self.stopped or (entry.model, entry.label) in self.refused
+        return "stopped" if is_over else None
 
 
 class _Gate:
@@ -175,44 +204,35 @@ class _Gate:
         self._requests = RequestBudget(requests_per_minute) if requests_per_minute is not None else None
         self._tokens = TokenBudget(tokens_per_minute) if tokens_per_minute is not None else None
         self._line = anyio.Lock(fast_acquire=True)
-        # Set for good when there is nothing left to wait for.
-        self._over = anyio.Event()
         self._answered = anyio.Event()
 
-    async def wait_for_turn(self, ask: Ask) -> None:
-        """Wait until no pause holds and the budgets have room; whoever came first goes first."""
+    async def wait_for_turn(self, ask: Ask, over: anyio.Event) -> None:
+        """Wait until no pause holds and the budgets have room, or ``over``; whoever came first goes first."""
         if self._requests is None and self._tokens is None:
             # Others may lengthen the pause meanwhile.
-            while self.paused_until and not self._over.is_set():
+            while self.paused_until and not over.is_set():
                 seconds = self.paused_until - anyio.current_time()
                 if seconds <= 0:
                     break
-                await self.rest(seconds)
+                with anyio.move_on_after(seconds):
+                    await over.wait()
             return
         async with self._line:
-            while not self._over.is_set() and (seconds := self._wait_s(now := anyio.current_time(), ask)) > 0:
+            while not over.is_set() and (seconds := self._wait_s(now := anyio.current_time(), ask)) > 0:
                 with anyio.move_on_after(seconds):
                     # An answer may have needed less than was put by for it.
                     await self._answered.wait()
-            if not self._over.is_set():
+            if not over.is_set():
                 self._take(now, ask)
 
     def settle(self, ask: Ask, attempt: Attempt) -> None:
         """What was put by for ``ask`` is known now."""
         if self._tokens is not None:
             self._tokens.settle(ask, attempt)
-            self._wake()
+            self.wake()
 
-    async def rest(self, seconds: float) -> None:
-        with anyio.move_on_after(seconds):
-            await self._over.wait()
-
-    def end(self) -> None:
-        """Whoever waits need not any more."""
-        self._over.set()
-        self._wake()
-
-    def _wake(self) -> None:
+    def wake(self) -> None:
+        """Let whoever waits look whether there is still something to wait for."""
         self._answered.set()
         self._answered = anyio.Event()
 

@@ -27,7 +27,7 @@ _RETRIED: frozenset[FailureKind] = frozenset(
 # Failures that are likely to repeat: one more try settles it.
 _ONCE: frozenset[FailureKind] = frozenset({"empty_response", "bad_payload"})
 _RETRYABLE_STATUS = frozenset({408, 409, 429})
-# These make every further request pointless.
+# These make every further request of the entry pointless.
 STOPS_VENDOR: frozenset[FailureKind] = frozenset({"auth", "no_credit", "proxy"})
 _STOPPING_STATUS = frozenset({401, 402})
 # These mean "not so fast": the wait is for the whole account, not for one request.
@@ -56,9 +56,10 @@ def should_retry(attempt: Attempt) -> bool:
 
 
 def stops_vendor(failure: Failure) -> bool:
-    """Whether nothing more should be asked of this account: no key, no credit, also inside a 200, or no way there.
+    """Whether nothing more should be asked of this entry: no key, no credit, also inside a 200, or no way there.
 
-    A 403 does not: it is as often about one prompt (a filter before the vendor) or one model as about the key.
+    A 403 does not: it is as often about one prompt (a filter before the vendor) as about the key. Nobody else on the
+    account is ended by it: gateways say 401 and 402 of single models and protocols, too.
     """
     if failure.kind == "api_error_in_200":
         return failure.status in _STOPPING_STATUS

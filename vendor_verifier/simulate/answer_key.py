@@ -1,4 +1,4 @@
-"""What the simulated model knows: the right answers to the evaluation rows that ship, by question; it answers nothing.
+"""What the simulated model knows: the right answers to evaluation rows, by question; it answers nothing.
 
 A question is recognised by its digest, so the key holds over every protocol. Tools are kept by their place in the
 question, because protocols narrow names. A question that is not in the key is answered by chance and schema.
@@ -13,9 +13,12 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
+from vendor_verifier.errors import DataError
 from vendor_verifier.simulate.answer import Call
 from vendor_verifier.simulate.question import BadQuestion, Question, question_of
+from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
+from vendor_verifier.wire.payload import as_dict, parse_json
 
 _FILES = ("samples", "toolbench", "mcp_toolbench", "tool_correctness")
 
@@ -49,13 +52,51 @@ AnswerKey = Mapping[str, Known]
 NOTHING_KNOWN: AnswerKey = MappingProxyType({})
 
 
+class UnknownAnswer(Exception):
+    """The right answer to a sample is not known; the message says why."""
+
+
 def answer_key(samples: Iterable[Sample]) -> dict[str, Known]:
     """Question digest → right answer, of the samples that say one; of two with one digest the first counts."""
     key: dict[str, Known] = {}
     for sample in samples:
-        for digest, known in _known(sample):
+        try:
+            found = known_answers(sample)
+        except UnknownAnswer:
+            continue
+        for digest, known in found:
             key.setdefault(digest, known)
     return key
+
+
+def written_key(key: AnswerKey) -> str:
+    """The key as one line of JSON, for the process that serves the vendors."""
+    return json.dumps(
+        {
+            digest: [
+                known.calling,
+                None if known.calls is None else [[place, call.name, call.arguments] for place, call in known.calls],
+                known.in_text,
+            ]
+            for digest, known in key.items()
+        }
+    )
+
+
+def read_key(text: bytes) -> dict[str, Known]:
+    """What :func:`written_key` wrote.
+
+    Raises:
+        PayloadError: the text is not JSON.
+    """
+    return {
+        digest: Known(
+            calling,
+            None if calls is None else tuple((place, Call(name, arguments)) for place, name, arguments in calls),
+            in_text,
+        )
+        for digest, (calling, calls, in_text) in as_dict(parse_json(text)).items()
+    }
 
 
 @cache
@@ -79,44 +120,115 @@ def shipped_answers() -> AnswerKey:
     return MappingProxyType(answer_key(samples))
 
 
-def _known(sample: Sample) -> Iterable[tuple[str, Known]]:
-    calls = _right_calls(sample)
-    try:
-        question = question_of(sample.turn)
-    except BadQuestion:
-        return
+def known_answers(sample: Sample) -> list[tuple[str, Known]]:
+    """The digest of the sample's question, natively and as text, with its right answer.
+
+    Raises:
+        UnknownAnswer: the sample does not say it, or it cannot be given.
+    """
+    calls = right_calls(sample)
     if calls is None:
         wanted = sample.expected.get("expected_tool_call")
-        if isinstance(wanted, bool):
-            yield question.digest, Known(wanted)
-        return
+        if not isinstance(wanted, bool):
+            raise UnknownAnswer("it does not say which calls are expected")
+        return [(_question(sample.turn).digest, Known(wanted))]
+    found = [known_answer(sample.turn, calls)]
+    if "calls" in sample.expected and "category" not in sample.expected:
+        found.append(known_answer(_as_text(sample), calls, in_text=True))
+    return found
+
+
+def known_answer(turn: Turn, calls: Sequence[RightCall], *, in_text: bool = False) -> tuple[str, Known]:
+    """The digest of the question that ``turn`` puts, with the right ``calls`` as its answer.
+
+    Raises:
+        UnknownAnswer: a call is of a tool that is not declared, or no vendor takes the question.
+    """
+    question = _question(turn)
     names = list(question.tools)
-    if not all(name in names for name, _ in calls):
-        return
-    placed = tuple((names.index(name), _call(name, arguments)) for name, arguments in calls)
-    yield question.digest, Known(bool(placed), placed)
-    if "calls" in sample.expected:
-        yield _digest_as_text(sample), Known(bool(placed), placed, in_text=True)
+    missing = [name for name, _ in calls if name not in names]
+    if missing and not in_text:
+        raise UnknownAnswer(f"it expects a call of {missing[0]!r}, which it does not declare")
+    # In the text a call stands under its own name, whatever its place.
+    placed = tuple((0 if in_text else names.index(name), _call(name, arguments)) for name, arguments in calls)
+    return question.digest, Known(bool(placed), placed, in_text)
 
 
-def _right_calls(sample: Sample) -> Sequence[RightCall] | None:
-    """The calls of a perfect answer, or None where the sample does not say."""
-    from vendor_verifier.suites.bfcl.reference_calls import reference_calls
+def right_calls(sample: Sample) -> Sequence[RightCall] | None:
+    """The calls of a perfect answer, or None where the sample does not say.
+
+    Raises:
+        UnknownAnswer: what the sample says cannot be read, or is more than one answer.
+    """
+    expected = sample.expected
+    if "functions" in expected or "category" in expected:
+        return _of_leaderboard(sample)
+    return _stated(expected["calls"]) if "calls" in expected else None
+
+
+def _stated(value: object) -> list[RightCall]:
     from vendor_verifier.suites.calls import read_expectation
 
-    if "functions" in sample.expected:
-        return reference_calls(sample.expected)
-    if "calls" not in sample.expected:
-        return None
-    expectation = read_expectation(sample.expected["calls"])
-    return None if expectation.problem else [(call.name, call.parameters) for call in expectation.calls]
+    expectation = read_expectation(value)
+    if expectation.problem:
+        raise UnknownAnswer(f"its expected calls cannot be read: {expectation.problem}")
+    return [(call.name, call.parameters) for call in expectation.calls]
 
 
-def _digest_as_text(sample: Sample) -> str:
+def _of_leaderboard(sample: Sample) -> Sequence[RightCall]:
+    from vendor_verifier.suites.bfcl.categories import EXECUTABLE, SINGLE_TURN
+    from vendor_verifier.suites.bfcl.functions import sent_name
+    from vendor_verifier.suites.bfcl.reference_calls import reference_calls
+
+    expected = sample.expected
+    if "calls" in expected:
+        return [(sent_name(name), arguments) for name, arguments in _stated(expected["calls"])]
+    if expected["category"] in EXECUTABLE:
+        return calls_in_source(expected["answer"], sample.turn)
+    if expected["category"] not in SINGLE_TURN:
+        raise UnknownAnswer(f"a row of {expected['category']} states no calls")
+    return reference_calls(expected)
+
+
+def calls_in_source(sources: Sequence[str], turn: Turn) -> list[RightCall]:
+    """Calls written as source text; an argument without a name gets that of its place in the tool's schema.
+
+    Raises:
+        UnknownAnswer: a call cannot be read.
+    """
+    from vendor_verifier.suites.bfcl.executable import expected_calls
+    from vendor_verifier.suites.bfcl.functions import sent_name
+
+    try:
+        calls = expected_calls(sources)
+    except DataError as error:
+        raise UnknownAnswer(error.problems[0].message) from None
+    functions = [as_dict(tool.get("function")) for tool in turn.tools]
+    parameters = {
+        function.get("name"): list(as_dict(as_dict(function.get("parameters")).get("properties")))
+        for function in functions
+    }
+    return [
+        (
+            sent_name(call.name),
+            {**dict(zip(parameters.get(sent_name(call.name), ()), call.positional, strict=False)), **call.named},
+        )
+        for call in calls
+    ]
+
+
+def _question(turn: Turn) -> Question:
+    try:
+        return question_of(turn)
+    except BadQuestion as refusal:
+        raise UnknownAnswer(f"every vendor refuses the question: {refusal}") from None
+
+
+def _as_text(sample: Sample) -> Turn:
     """The question as it is put when the answer is to be written in the text."""
     from vendor_verifier.suites.asking import first_turn
 
-    return question_of(first_turn(sample.turn, "text", None)).digest
+    return first_turn(sample.turn, "text", None)
 
 
 def _call(name: str, arguments: Mapping[str, Any]) -> Call:

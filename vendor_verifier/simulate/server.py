@@ -177,14 +177,18 @@ async def serve(
     seed: int = 0,
     port: int = 0,
     speed: float = 1.0,
+    known: AnswerKey = NOTHING_KNOWN,
     ready: Callable[[Mapping[str, str]], None] | None = None,
 ) -> None:
     """Serve until cancelled; ``ready`` is told the base url of every persona once the port is open.
 
+    ``known`` are answers beside those to the rows that ship, and before them.
+
     Raises:
         OSError: the port is taken.
     """
-    async with SimulatedVendors(seed=seed, port=port, speed=speed) as vendors:
+    key = {**shipped_answers(), **known}
+    async with SimulatedVendors(seed=seed, port=port, speed=speed, key=key) as vendors:
         if ready is not None:
             ready({name: vendors.base_url(name) for name in PERSONAS})
         await asyncio.Event().wait()

@@ -3,21 +3,29 @@
 Natively the sample's turn goes out as it is. As text no tools are declared: the question lists them with their schemas
 and asks for a JSON array. ``agent_prompt`` replaces the wording in either format; in it ``{problem_statement}`` is the
 query, followed in text format by the tools, which the model would otherwise never see.
+
+Calls are read where they were asked for (``reading_of``): natively; in the text with ``answer_format: text``; and in
+either place where ``answer_format`` is left at ``auto`` and the configured prompt asks for written calls, or the mode
+is ``compat``, whose originals read nothing but text. Nobody else's text is read: a vendor that leaks calls fails.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
 from vendor_verifier.suites.calls import Call
+from vendor_verifier.suites.task_filters import Mode
 from vendor_verifier.values.record import Response
 from vendor_verifier.values.request import Turn
 from vendor_verifier.wire.payload import as_dict
 
-AnswerFormat = Literal["native", "text"]
+AnswerFormat = Literal["auto", "native", "text"]
+# Where calls are looked for; "either" is the text of an answer that makes no native call.
+Reading = Literal["native", "text", "either"]
 PLACEHOLDER = "{problem_statement}"
 TEXT_PROMPT = """{problem_statement}
 
@@ -27,22 +35,38 @@ without parameters). If no tool is needed, answer []."""
 # Speaks of declared tools, so it cannot go out where none are declared.
 _TOOL_PARAMETERS = frozenset({"tool_choice", "parallel_tool_calls"})
 NEUTRAL_RESULT = {"status": "ok"}
+# A prompt that names a form calls are written in: JSON, tool_calls, or the keys of a call.
+_WRITTEN_FORM = re.compile(
+    r"json|tool_?calls?\b|[\"'`]name[\"'`].*[\"'`](parameters|arguments|args|input)[\"'`]", re.I | re.S
+)
+
+
+def asks_in_text(agent_prompt: str | None) -> bool:
+    """Whether this wording of the question asks for calls written in the answer's text."""
+    return agent_prompt is not None and _WRITTEN_FORM.search(agent_prompt) is not None
+
+
+def reading_of(answer_format: AnswerFormat, agent_prompt: str | None, mode: Mode) -> Reading:
+    """Where the calls of an answer are looked for; a format that was chosen always wins."""
+    if answer_format != "auto":
+        return answer_format
+    return "either" if mode == "compat" or asks_in_text(agent_prompt) else "native"
 
 
 def first_turn(turn: Turn, answer_format: AnswerFormat, agent_prompt: str | None) -> Turn:
     """The sample's turn in the wording and format asked for."""
-    if answer_format == "native":
+    if answer_format != "text":
         return turn if agent_prompt is None else replace(turn, messages=_reworded(turn.messages, agent_prompt, ""))
     parameters = {key: value for key, value in turn.parameters.items() if key not in _TOOL_PARAMETERS}
     return Turn(_reworded(turn.messages, agent_prompt or TEXT_PROMPT, _listed(turn.tools)), (), parameters)
 
 
 def next_turn(
-    turn: Turn, response: Response, calls: Sequence[Call], results: Sequence[object], answer_format: AnswerFormat
+    turn: Turn, response: Response, calls: Sequence[Call], results: Sequence[object], *, in_text: bool
 ) -> Turn:
-    """The turn after ``response``: what it called, and what the tools answered, in order."""
+    """The turn after ``response``: what it called, natively or ``in_text``, and what the tools answered, in order."""
     texts = [json.dumps(result, ensure_ascii=False) for result in results]
-    if answer_format == "text":
+    if in_text:
         lines = [f"{call.name}: {text}" for call, text in zip(calls, texts, strict=True)]
         told: list[Mapping[str, Any]] = [
             {"role": "assistant", "content": response.text},

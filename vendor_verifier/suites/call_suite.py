@@ -16,7 +16,15 @@ from functools import partial
 from typing import Any
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.suites.asking import PLACEHOLDER, AnswerFormat, first_turn, next_turn, tool_results
+from vendor_verifier.suites.asking import (
+    PLACEHOLDER,
+    AnswerFormat,
+    Reading,
+    first_turn,
+    next_turn,
+    reading_of,
+    tool_results,
+)
 from vendor_verifier.suites.base import Play
 from vendor_verifier.suites.calls import Call, Expectation, first_problem, read_expectation
 from vendor_verifier.suites.hearing import Heard, hear, hear_turn
@@ -39,19 +47,24 @@ class CallSuite(ABC):
 
     name: str
     mode: Mode = "strict"
-    answer_format: AnswerFormat = "native"
+    answer_format: AnswerFormat = "auto"
     agent_prompt: str | None = None
     max_iterations: int = 1
 
     def __post_init__(self) -> None:
         if self.mode not in ("strict", "compat"):
             raise UsageError(f"{self.name}: mode is strict or compat, read {self.mode!r}")
-        if self.answer_format not in ("native", "text"):
-            raise UsageError(f"{self.name}: answer_format is native or text, read {self.answer_format!r}")
+        if self.answer_format not in ("auto", "native", "text"):
+            raise UsageError(f"{self.name}: answer_format is auto, native or text, read {self.answer_format!r}")
         if self.agent_prompt is not None and PLACEHOLDER not in self.agent_prompt:
             raise UsageError(f"{self.name}: agent_prompt has no {PLACEHOLDER}, so the question would not be asked")
         if self.max_iterations < 1:
             raise UsageError(f"{self.name}: max_iterations is at least 1, read {self.max_iterations}")
+
+    @property
+    def reading(self) -> Reading:
+        """Where the calls of an answer are looked for."""
+        return reading_of(self.answer_format, self.agent_prompt, self.mode)
 
     @abstractmethod
     def value_names(self) -> tuple[str, ...]:
@@ -94,18 +107,19 @@ class CallSuite(ABC):
         response = attempt.response
         if turns >= self.max_iterations or len(expected) < 2 or response is None or not attempt.succeeded:
             return None, earlier
-        calls = hear_turn(response, self.answer_format).calls
+        heard = hear_turn(response, self.reading)
+        calls = heard.calls
         made = (*earlier, *calls)
         missing = Counter(call.name for call in expected) - Counter(call.name for call in made)
         if not calls or not missing or first_problem(calls):
             return None, made
         results = tool_results(expected, earlier, calls)
-        return next_turn(turn, response, calls, results, self.answer_format), made
+        return next_turn(turn, response, calls, results, in_text=heard.in_text), made
 
     def judge(self, sample: Sample, attempts: Sequence[Attempt]) -> Score:
         """The score of the final attempts of all turns."""
         expectation = read_expectation(sample.expected.get("calls"))
-        heard = hear(attempts, self.answer_format)
+        heard = hear(attempts, self.reading)
         if defect := self._defect(sample, expectation):
             values: Mapping[str, float | None] = dict.fromkeys(self.value_names())
             return Score(self.name, heard.decision, values=values, details={"error": defect}, anomalies=heard.anomalies)

@@ -141,6 +141,6 @@ class MCPToolBenchSuite(CallSuite):
         if not expectation.calls:
             return {"resolved": False, "error": compat.NO_GROUND_TRUTH}
         calls: Any = raw_calls(heard.calls)
-        if self.answer_format == "text":
+        if heard.in_text:
             calls = [call for text in heard.texts for call in compat.extract(text) or ()]
         return compat.compare(raw_calls(expectation.calls), calls)

@@ -119,6 +119,6 @@ class ToolBenchSuite(CallSuite):
         if not expectation.calls:
             return {"resolved": False, "error": compat.NO_GROUND_TRUTH}
         calls: list[Any] = raw_calls(heard.calls)
-        if self.answer_format == "text":
+        if heard.in_text:
             calls = [call for text in heard.texts for call in compat.extract(text)]
         return compat.compare(raw_calls(expectation.calls), calls)

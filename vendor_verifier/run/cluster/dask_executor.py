@@ -98,6 +98,7 @@ class DaskExecutor:
             self._facts.get("limit"),
             {account: (given, low, now) for account, (given, low, now) in self._facts.get("eased", {}).items()},
             worst_loop(self._reports.values()),
+            refused={(model, label): reason for model, label, reason in self._facts.get("refused", ())},
         )
 
     def describe(self) -> Mapping[str, Any]:

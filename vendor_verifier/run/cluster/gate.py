@@ -51,14 +51,20 @@ class _Session:
 
 
 class _ToldLimiter(LocalLimiter):
-    """Says when an account is finished or the run is closed, whoever decided so."""
+    """Says when an account or one entry of it is finished, or the run is closed, whoever decided so."""
 
     on_stop: Callable[[str], None]
+    on_refusal: Callable[[Entry], None]
     on_close: Callable[[], None]
 
     def stop(self, entry: Entry, reason: str) -> None:
         super().stop(entry, reason)
-        self.on_stop(entry.account)
+        if entry.account not in self.stopped:
+            self.on_refusal(entry)
+
+    def _stop_account(self, account: str, reason: str) -> None:
+        super()._stop_account(account, reason)
+        self.on_stop(account)
 
     def close(self) -> None:
         super().close()
@@ -81,6 +87,7 @@ class Gate:
         self._spending = Spending(plan.max_requests, plan.max_cost_usd, costs or {})
         self._limiter = _ToldLimiter(plan.entries, plan.request_concurrency, self._spending, in_flight)
         self._limiter.on_stop = lambda account: self._everyone("over", account)
+        self._limiter.on_refusal = lambda entry: self._everyone("refused", [entry.model, entry.label])
         self._limiter.on_close = self._tell_closed
         self._hang_after_s = hang_after_s
         self._settle_s = settle_s
@@ -119,6 +126,7 @@ class Gate:
         """What the run's end is told by, and what the gate itself cost (CPU seconds of its whole process)."""
         return {
             "stopped": dict(self._limiter.stopped),
+            "refused": [[*name, reason] for name, reason in self._limiter.refused.items()],
             "limit": self._spending.reason,
             "eased": {name: [one.given, one.lowest, one.now] for name, one in self._limiter.eased.items()},
             "cpu_s": time.process_time() - self._cpu_before_s,
@@ -136,6 +144,8 @@ class Gate:
             send("closed", True)
         if self._limiter.stopped:
             send("over", *self._limiter.stopped)
+        if self._limiter.refused:
+            send("refused", *(list(name) for name in self._limiter.refused))
         self._tell("joined", name)
         return True
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import pickle
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -31,7 +31,8 @@ class RemoteLimiter:
         self._numbers: dict[Ask, int] = {}
         self._numbered: dict[int, asyncio.Future[Leave]] = {}
         self._last_number = 0
-        self._over = {entry.account: asyncio.Event() for entry in plan.entries}
+        self._over = {name: asyncio.Event() for name in self._places}
+        self._accounts = {(entry.model, entry.label): entry.account for entry in plan.entries}
         self._closed = False
 
     async def acquire(self, entry: Entry, ask: Ask) -> Leave:
@@ -67,7 +68,7 @@ class RemoteLimiter:
 
     async def rest(self, entry: Entry, seconds: float) -> None:
         with anyio.move_on_after(seconds):
-            await self._over[entry.account].wait()
+            await self._over[entry.model, entry.label].wait()
 
     def pause(self, entry: Entry, seconds: float) -> None:
         self._outbox.send("pause", [self._place(entry), seconds])
@@ -112,13 +113,17 @@ class RemoteLimiter:
 
     def over(self, accounts: Sequence[str]) -> None:
         """Nothing more will be sent on these accounts: whoever rests before a retry need not."""
-        for account in accounts:
-            self._over[account].set()
+        self.refused(name for name, account in self._accounts.items() if account in accounts)
+
+    def refused(self, entries: Iterable[Sequence[str]]) -> None:
+        """The same of single entries, each as (model, label)."""
+        for model, label in entries:
+            self._over[model, label].set()
 
     def close(self) -> None:
         """The gate gives no more leave, or is gone."""
         self._closed = True
-        self.over(list(self._over))
+        self.refused(self._over)
         for future in [*self._numbered.values(), *chain.from_iterable(self._waiting.values())]:
             if not future.done():
                 future.set_result("closed")

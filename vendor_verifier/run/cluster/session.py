@@ -102,6 +102,8 @@ class _Session:
                 self._limiter.answer_counted(message["leave_counted"])
             if "over" in message:
                 self._limiter.over(message["over"])
+            if "refused" in message:
+                self._limiter.refused(message["refused"])
             if "closed" in message:
                 self._limiter.close()
             for dispatch, data in message.get("blocks", ()):

@@ -94,6 +94,7 @@ class WorkersExecutor:
             facts["limit"],
             {account: (given, low, now) for account, (given, low, now) in facts["eased"].items()},
             worst_loop(self._reports.values()),
+            refused={(model, label): reason for model, label, reason in facts["refused"]},
         )
 
     def describe(self) -> Mapping[str, Any]:

@@ -1,0 +1,81 @@
+"""Closed, full and broken standard streams: a clear end, the command's own exit code, files whole, no traceback."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CONFIG = """
+m:
+  vendors:
+    - {name: simulated, label: one, model_id: m, url: "sim://faithful", validator: openai, is_baseline: true}
+"""
+PROGRAM = f"{sys.executable} -m vendor_verifier.cli.main"
+RUN = "-n 3 --no-history --no-calibration --transport fast"
+FULL = Path("/dev/full")
+
+
+def shell(line: str, folder: Path) -> tuple[int, str]:
+    """Exit code of the program at the head of a bash line, and all that reached this process."""
+    script = f"set -o pipefail; {line}"
+    done = subprocess.run(["bash", "-c", script], cwd=folder, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One stored run that commands read."""
+    place = tmp_path_factory.mktemp("streams")
+    (place / "config.yaml").write_text(CONFIG)
+    code, told = shell(f"{PROGRAM} {RUN} -q -o run > /dev/null", place)
+    assert code == 0, told
+    return place
+
+
+# Each takes the start of a process; of the rest, which print in the same way, the slow tests make sure.
+READING = (
+    "--help", "score run",
+    *(pytest.param(words, marks=pytest.mark.slow)
+      for words in ("run --help", "report run", "compare run run", "plan", "models", "vendors")),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("redirection", ["| head -c 1", ">&-", "2>&-", ">&- 2>&-", "2> /dev/full", "2>&1 | head -c 1"])
+@pytest.mark.parametrize("command", READING)
+def test_who_does_not_listen_changes_neither_work_nor_exit_code(folder: Path, command: str, redirection: str) -> None:
+    """A reader that leaves, and streams that are closed or whose progress cannot be written."""
+    code, told = shell(f"{PROGRAM} {command} {redirection}", folder)
+    assert (code, "Traceback" in told, "Exception" in told, "defect" in told) == (0, False, False, False), told
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("command", READING)
+def test_results_that_cannot_be_written_are_an_error_in_one_sentence(folder: Path, command: str) -> None:
+    """A full disk behind ``>`` must not pass for a command that printed its result."""
+    code, told = shell(f"{PROGRAM} {command} > /dev/full", folder)
+    lines = [line for line in told.splitlines() if "standard output" in line]
+    assert (code, len(lines), "Traceback" in told) == (4, 1, False), told
+    assert lines[0].startswith("error: standard output cannot be written: No space left on device")
+
+
+@pytest.mark.parametrize(
+    "redirection",
+    [">&- 2>&- <&-", *(pytest.param(each, marks=pytest.mark.slow) for each in ("| head", "2> /dev/full"))],
+)
+def test_a_run_nobody_listens_to_leaves_whole_files(folder: Path, redirection: str) -> None:
+    """No printed word lands in a file of the run, whatever descriptors were free."""
+    name = f"run{abs(hash(redirection))}"
+    code, told = shell(f"{PROGRAM} {RUN} -o {name} {redirection}", folder)
+    assert (code, "Traceback" in told) == (0, False), told
+    rows = (folder / name / "records.jsonl").read_text().splitlines()
+    assert len([json.loads(row) for row in rows]) == 6
+    assert json.loads((folder / name / "manifest.json").read_text())["status"] == "finished"
+
+
+def test_a_failed_gate_keeps_its_exit_code_in_a_broken_pipe(folder: Path) -> None:
+    """Who only reads the first line of a report is told of the gate all the same."""
+    assert shell(f"{PROGRAM} score run --gate 'avg_ttft_ms <= 0' | head -c 1", folder)[0] == 1

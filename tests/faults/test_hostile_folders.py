@@ -1,0 +1,139 @@
+"""A damaged or forged run folder: every command says what is wrong and where, and none calls it its own defect."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vendor_verifier.cli.main import run_app
+
+DEEP = '{"a":' * 100_000 + "1" + "}" * 100_000
+CONFIG = """
+m:
+  vendors:
+    - {name: simulated, label: one, model_id: m, url: "sim://faithful", validator: openai, is_baseline: true}
+    - {name: simulated, label: two, model_id: m, url: "sim://quantised", validator: openai}
+"""
+RUN = ("-n", "2", "--config-file-path", "config.yaml", "--no-history", "--no-calibration", "-q", "-o", "run")
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small run as it was written."""
+    place = tmp_path_factory.mktemp("stored")
+    (place / "config.yaml").write_text(CONFIG)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        assert run_app(RUN) == 0
+    return place
+
+
+@pytest.fixture
+def folder(stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy that may be spoilt."""
+    shutil.copytree(stored, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "run"
+
+
+def spoilt(stored: Mapping[str, Any], path: str, value: Any) -> str:
+    """The JSON of ``stored`` with another value at a dotted path."""
+    whole = json.loads(json.dumps(stored))
+    *way, last = [int(step) if step.isdigit() else step for step in path.split(".")]
+    part = whole
+    for step in way:
+        part = part[step]
+    part[last] = value
+    return json.dumps(whole)
+
+
+RECORDS = [
+    pytest.param(None, None, "nested too deeply to be a record", id="100,000 nested objects"),
+    ("repetition", -1, "repetition is -1; expected a number from 0"),
+    ("turns.0.attempts.0.timing.gaps_ns", [10**30], "gaps_ns is 1000000000"),
+    ("turns.0.attempts.0.timing.gaps_ns", [-5], "gaps_ns is -5"),
+    ("turns.0.attempts.0.response.usage.input", 10**30, "input is 1000000000"),
+    ("turns.0.attempts.0.timing.end_ns", -(10**300), "end_ns is -1000000000"),
+    ("turns.0.attempts.0.response.text", 7, "Expected `str`, got `int`"),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "reason"), RECORDS)
+def test_a_forged_line_of_records_is_a_damaged_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], path: str | None, value: Any, reason: str
+) -> None:
+    """score leaves it out and names it, bundle --verify likewise, and --incremental asks its sample again."""
+    lines = (folder / "records.jsonl").read_text().splitlines()
+    forged = DEEP if path is None else spoilt(json.loads(lines[0]), path, value)
+    (folder / "records.jsonl").write_text("\n".join([forged, *lines[1:]]) + "\n")
+    assert run_app(["score", "run"]) == 0
+    warnings = json.loads((folder / "scores.json").read_text())["warnings"]
+    assert any(words.startswith("records.jsonl:1 ") and reason in words for words in warnings)
+    assert run_app(["bundle", "run", "-o", "run.tar.gz"]) == 0
+    assert run_app(["bundle", "--verify", "run.tar.gz"]) == 0
+    capsys.readouterr()
+    assert run_app([*RUN, "--incremental"]) == 0
+    assert len((folder / "records.jsonl").read_text().splitlines()) == len(lines) + 1
+
+
+MANIFESTS = [
+    ("entries.0.label", 7, "$.entries[0].label"),
+    ("entries.0.repeat", "x", "$.entries[0].repeat"),
+    ("entries.0.price", "cheap", "$.entries[0].price"),
+    ("tasks.0.skipped", None, "$.tasks[0].skipped"),
+    ("tasks.0", "trigger", "$.tasks[0]"),
+    ("tasks.0.count", -1, "$.tasks[0].count"),
+    ("settings.repeat", 10**30, "$.settings.repeat"),
+    ("settings.load", "x", "$.settings.load"),
+    ("score.schema_policy", "\ud800", "$.score.schema_policy"),
+    ("score.model_gates", {"m": 3}, "$.score.model_gates"),
+    ("load", -1, "$.load"),
+    ("stopped", [], "$.stopped"),
+    ("event_loop", "x", "$.event_loop"),
+    ("warnings", [1], "$.warnings[0]"),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "place"), MANIFESTS)
+def test_a_manifest_that_departs_from_its_shape_is_refused_with_the_place(
+    folder: Path, capsys: pytest.CaptureFixture[str], path: str, value: Any, place: str
+) -> None:
+    """Whoever reads the run says the same sentence and exits with 2."""
+    file = folder / "manifest.json"
+    file.write_text(spoilt(json.loads(file.read_text()), path, value))
+    for command in (["score", "run"], ["explain", "run", "--vendor", "two"], ["compare", "run", "run"]):
+        assert run_app(command) == 2
+        told = capsys.readouterr().err
+        assert "manifest.json is damaged, or no run of this tool" in told
+        assert place in told
+
+
+@pytest.mark.parametrize("content", [DEEP, "", "[]", "null", '{"tasks": [{', '{"n": NaN}', "\x00"])
+def test_a_manifest_that_is_none_is_refused(folder: Path, capsys: pytest.CaptureFixture[str], content: str) -> None:
+    """Nesting without end, nothing, another kind of JSON, half of it, and what is no JSON."""
+    (folder / "manifest.json").write_text(content)
+    assert run_app(["score", "run"]) == 2
+    assert "manifest.json" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["samples/trigger.jsonl", "recount.json"])
+def test_other_files_that_nest_without_end_are_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    """The sentence names the file."""
+    (folder / name).write_text(DEEP + "\n")
+    assert run_app(["score", "run"]) == 2
+    assert Path(name).name in capsys.readouterr().err
+
+
+def test_half_a_character_in_a_manifest_is_read_as_a_replacement(folder: Path) -> None:
+    """A lone surrogate has no UTF-8 form; the run is scored and every file can be written."""
+    file = folder / "manifest.json"
+    file.write_text(spoilt(json.loads(file.read_text()), "entries.0.vendor", "a\ud800b"))
+    assert run_app(["score", "run"]) == 0
+    assert "\ufffd" in (folder / "report.md").read_text()
