@@ -88,7 +88,7 @@ def test_every_flag_of_every_command_has_a_line_in_the_tables() -> None:
     for command in ("run", "bfcl", "plan", "check"):
         known[command] |= SHARED
     known["capacity"] = {*CAPACITY, "--from", "--quiet", "--json"}
-    known["simulate"] = {"--port", "--seed", "--speed"}
+    known["simulate"] = {"--port", "--seed", "--speed", "--test-file-path"}
     assert {command: set(flags_of(command)) for command in COMMAND_NAMES} == known
     assert build_app().default_command is run_command
 
@@ -199,15 +199,20 @@ def test_judging_a_stored_search_again_refuses_every_flag_of_sending(flag: str, 
 
 
 def test_simulate_serves_as_it_is_told(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Port, seed and speed reach the server."""
+    """Port, seed, speed and the answers of a file reach the server."""
     served: list[dict[str, Any]] = []
 
     async def serve(**settings: Any) -> None:
-        served.append({name: settings[name] for name in ("port", "seed", "speed")})
+        served.append({name: settings[name] for name in ("port", "seed", "speed")} | {"known": len(settings["known"])})
 
     monkeypatch.setattr(server, "serve", serve)
     assert bench.see("simulate", "--port", "0", "--seed", "3", "--speed", "2").code == 0
-    assert served == [{"port": 0, "seed": 3, "speed": 2.0}]
+    assert bench.see("simulate", "--port", "0", "--test-file-path", "calls.jsonl").code == 0
+    # A row's question is known natively and as text.
+    assert served == [
+        {"port": 0, "seed": 3, "speed": 2.0, "known": 0},
+        {"port": 0, "seed": 0, "speed": 1.0, "known": 2 * len(CALLS)},
+    ]
 
 
 def _typed() -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...]]]:

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
+from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from vendor_verifier.cli.console import say
 from vendor_verifier.cli.exit_codes import EXIT_OK
-from vendor_verifier.cli.options import OUTPUT, WHAT, flag, many, option
+from vendor_verifier.cli.options import OUTPUT, WHAT, many, option
 from vendor_verifier.errors import UsageError
 from vendor_verifier.pipeline.simulation import READY_PREFIX
 from vendor_verifier.reports.escape import plain
@@ -27,7 +28,8 @@ def simulate_command(
     seed: Annotated[int, option("Another seed, other answers.", OUTPUT)] = 0,
     speed: Annotated[float, option("2 answers twice as fast.", OUTPUT, check=Number(gt=0))] = 1.0,
     test_file_path: Annotated[tuple[Path, ...], many("Rows whose answers they know (repeatable).", WHAT)] = (),
-    answers_from_stdin: Annotated[bool, flag("For runs: one line of JSON with more answers.", WHAT)] = False,
+    # For runs, which know more answers than a file holds: how a question is worded, and what follows it.
+    answers_from_stdin: Annotated[bool, Parameter(show=False, negative=())] = False,
 ) -> int:
     """Serve the simulated vendors: point any OpenAI client at the printed address. They know the right answers to the
     rows that ship and to those of --test-file-path that carry them.
