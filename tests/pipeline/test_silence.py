@@ -85,4 +85,4 @@ def test_counts_of_several_pairs_of_runs_say_so(bench: Any) -> None:
     assert words in bench("score", bench.folder / "twice", "--no-history")[1]
     assert "summed over" not in bench("score", bench.folder / "once", "--no-history")[1]
     assert "summed over 2 pairs of a baseline" in (bench.folder / "twice" / "report.html").read_text()
-    assert run_app(["report", str(bench.folder / "twice"), "--lang", "zh"]) == EXIT_OK
+    assert run_app(["report", str(bench.folder / "twice"), "--format", "html", "--lang", "zh"]) == EXIT_OK

@@ -198,8 +198,9 @@ async def test_warm_up_and_cool_down_are_sent_and_not_recorded(server: FaultServ
         assert 1 <= told.cooldown <= 3
         assert len(server.by_vendor(vendor)) == 16 + told.cooldown
         assert len({record.key for record in ran.of(vendor)}) == 10
-        warmed = {one.connection for one in server.by_vendor(vendor)[:6]}
-        assert rate or {one.connection for one in server.by_vendor(vendor)} == warmed
+        # Both are at one address, so that either may take a connection that the other opened.
+        warmed = {one.connection for each in "ab" for one in server.by_vendor(each)[:6]}
+        assert rate or {one.connection for one in server.by_vendor(vendor)} <= warmed
 
 
 async def test_a_failed_warm_up_is_told(server: FaultServer) -> None:

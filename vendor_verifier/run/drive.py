@@ -75,6 +75,7 @@ class Driver:
     clock_ns: Callable[[], int] = time.perf_counter_ns
     lag: LoopLag = field(default_factory=LoopLag)
     turns: Turns = field(default_factory=Turns)
+    starts: Turns = field(default_factory=Turns)
     barred: dict[str, str] = field(default_factory=dict)
 
     async def play(
@@ -101,8 +102,9 @@ class Driver:
 
     async def _send(self, turn: Turn, line: Line, total_s: float | None, due_ns: int | None) -> TurnRecord:
         entry = line.entry
-        # A run begins with hundreds at once: building and connecting all of them in one go would make us late.
-        await self.turns.take()
+        # A run begins with hundreds at once: building and connecting all of them in one go would make us late. Answers
+        # have turns of their own, for one that stops its vendor must be read before the next is asked.
+        await self.starts.take()
         try:
             endpoint = self.keys.ready(entry) or await self._fetched(entry)
         except UsageError as error:
