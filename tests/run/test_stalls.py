@@ -77,7 +77,8 @@ def test_a_stall_after_the_end_hides_none_within() -> None:
 def test_what_a_first_retry_needs_is_loaded_before_the_run() -> None:
     """Loading it amid a run held the event loop up, and every answer under way was late by that."""
     code = (
-        "import sys; from vendor_verifier.run.clients import open_client; from vendor_verifier.values.plan import Limits;"
+        "import sys; from vendor_verifier.run.clients import open_client;"
+        "from vendor_verifier.values.plan import Limits;"
         "open_client('http', Limits(), ()); sys.exit(not {'tenacity', 'encodings.idna'} <= sys.modules.keys())"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
