@@ -19,6 +19,8 @@ from vendor_verifier.cli.streams import never_raising
 from vendor_verifier.errors import UsageError, VerifierError
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from cyclopts import App
 
 _HELP = "Verify that the vendors of an LLM serve the model they sell. Default: run."
@@ -67,6 +69,8 @@ def build_app() -> App:
         help_formatter="plain",
         result_action="return_value",
         config=(refuse_idle_flags,),
+        # Which signal it was decides the exit code.
+        suppress_keyboard_interrupt=False,
     )
     app.default(run_command)
     for name, (target, words) in _COMMANDS.items():
@@ -84,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # A command makes many objects and few cycles: looking through the young ones every 700 costs a tenth of a run.
     gc.set_threshold(50_000, 20, 50)
     streams = never_raising()
-    _end_in_order()
+    ended_by = end_in_order()
     try:
         code = run_app(sys.argv[1:] if arguments is None else list(arguments))
     except Exception:  # noqa: BLE001 nobody is above to be told
@@ -92,6 +96,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         traceback.print_exc()
         say("error: this is a defect of this program, not of your input or a vendor; what was recorded is kept")
         code = exit_codes.EXIT_INTERNAL
+    if ended_by and code == exit_codes.SIGNAL_BASE + signal.SIGINT:
+        code = exit_codes.SIGNAL_BASE + ended_by[0]
     if (lost := streams.lost()) is not None:
         say(f"error: {lost}; what was recorded is kept")
         code = exit_codes.EXIT_INTERNAL
@@ -100,19 +106,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.exit(code)
 
 
-def _end_in_order() -> None:
+def end_in_order() -> Sequence[int]:
     """Let SIGTERM and SIGHUP unwind as Ctrl-C does, so that no process that we started outlives us.
 
-    A run takes over while it sends. What was told to ignore them (``nohup``) goes on ignoring them.
+    They are handed to whoever handles Ctrl-C at the moment: an event loop then ends its task. An exception raised in
+    the midst of a loop instead can leave it turning for ever. What was told to ignore them (``nohup``) goes on ignoring
+    them. Returns the list of the signals that came, which is filled as they come.
     """
+    came: list[int] = []
 
-    def leave(number: int, _frame: object) -> None:
-        raise SystemExit(exit_codes.SIGNAL_BASE + number)
+    def leave(number: int, frame: FrameType | None) -> None:
+        came.append(number)
+        on_interrupt = signal.getsignal(signal.SIGINT)
+        if not callable(on_interrupt):
+            raise KeyboardInterrupt
+        on_interrupt(number, frame)
 
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, leave)
+    return came
 
 
 def run_app(arguments: Sequence[str]) -> int:
@@ -128,7 +142,7 @@ def run_app(arguments: Sequence[str]) -> int:
         say(f"error: {error}")
         return error.exit_code
     except KeyboardInterrupt:
-        return exit_codes.SIGNAL_BASE + 2
+        return exit_codes.SIGNAL_BASE + signal.SIGINT
     return int(result or 0)
 
 

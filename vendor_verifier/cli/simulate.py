@@ -51,6 +51,9 @@ def simulate_command(
     except OSError as error:
         raise UsageError(f"cannot serve on port {port}: {error.strerror}; choose another with --port") from None
     except KeyboardInterrupt:
+        # Whoever started us for a run knows why; only a person at a terminal is told.
+        if answers_from_stdin:
+            raise
         say("stopped")
     return EXIT_OK
 

@@ -14,6 +14,7 @@ from vendor_verifier.values.plan import Entry
 
 SCHEME = "sim://"
 READY_PREFIX = "simulated vendors at "
+_PATIENCE_S = 10.0
 
 
 @contextmanager
@@ -36,8 +37,16 @@ def with_simulated_vendors(
             base = _address(process)
             yield tuple(_resolved(entry, base) for entry in entries)
         finally:
-            process.terminate()
-            process.wait(timeout=10)
+            _end(process)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Ask it to go, and make it go where it does not."""
+    process.terminate()
+    try:
+        process.wait(timeout=_PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
 
 
 def is_simulated(entries: Sequence[Entry]) -> bool:
