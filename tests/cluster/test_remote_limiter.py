@@ -123,7 +123,7 @@ async def test_who_rests_for_a_refused_entry_is_woken_and_its_sibling_is_not() -
     refused, sibling = whole.entries[0], replace(whole.entries[0], label="sibling")
     shared = replace(whole, entries=(refused, sibling))
     one = Wire(Gate(shared), shared, "one")
-    with anyio.fail_after(5):
+    with anyio.fail_after(PATIENCE_S):
         one.limiter.refused([[refused.model, refused.label]])
         await one.limiter.rest(refused, 60)
     with anyio.move_on_after(0.05) as waiting:

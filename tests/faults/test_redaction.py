@@ -38,6 +38,9 @@ _TIMED = (
     "gap",
     "loop_lag",
     "clock_jump",
+    "pace",
+    "overlaps",
+    "stalled",
 )
 
 

@@ -70,7 +70,7 @@ FLOODS: dict[str, tuple[bytes, str | None]] = {
     "blank lines": (sized(b"\n" * (1024 * K)), "limit_exceeded"),
     "comments after a token": (sized(TOKEN + b":\n" * (1024 * K) + DONE), "limit_exceeded"),
     "one line without end": (sized(b"data: " + b"x" * (4096 * K)), "limit_exceeded"),
-    "long events": (sized(TOKEN + b"data: [" + b"1," * (MAX_LINE_BYTES // 2 - 8) + b"1]\n\n" + DONE), None),
+    "long events": (sized(TOKEN + b"data: [" + b"1," * (MAX_LINE_BYTES // 2 - 8) + b"1]\n\n" + DONE), "bad_payload"),
     "half characters": (sized(TOKEN + text("\ud83d" * (MAX_LINE_BYTES // 7)) + DONE), None),
     "a bomb": (zipped(TOKEN + b":" * (40 * K * K)), "limit_exceeded"),
     "a long ordinary answer": (sized(text("hello ", None) * (20 * K) + text("!") + DONE), None),
