@@ -255,6 +255,7 @@ def test_no_work_or_little_ends_too(count: int) -> None:
     assert len(bench.kept) == 2 * count
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.randoms(use_true_random=False), st.integers(1, 4), st.integers(0, 6))
 def test_whatever_dies_whenever_every_record_is_kept_exactly_once(rng: Any, sessions: int, deaths: int) -> None:

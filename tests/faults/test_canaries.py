@@ -69,6 +69,7 @@ def test_no_secret_in_anything_a_run_produces(
     assert any(name.endswith(".html") for name in produced)
 
 
+@pytest.mark.slow
 def test_no_secret_in_what_other_commands_make_of_a_run(
     serving: tuple[str, FaultServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture,

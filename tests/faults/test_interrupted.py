@@ -67,6 +67,7 @@ def _whole_lines(folder: Path) -> bytes:
     return content[: content.rfind(b"\n") + 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["before", "half", "after"] if SOAK else ["half"])
 def test_killed_at_every_step_that_changes_the_disk(bench: Bench, whole: dict[str, Any], moment: str) -> None:
     """SIGKILL before, in the middle of and after every write, sync and rename of a run: going on completes it."""
@@ -83,6 +84,7 @@ def test_killed_at_every_step_that_changes_the_disk(bench: Bench, whole: dict[st
     goes_on(bench, killed, whole)
 
 
+@pytest.mark.slow
 def test_interrupted_at_random_moments(bench: Bench, whole: dict[str, Any]) -> None:
     """SIGINT and SIGTERM at seeded moments, the first and the last of a run included: going on completes it."""
     rng = random.Random(SEED)

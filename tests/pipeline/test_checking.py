@@ -125,6 +125,7 @@ def test_a_vendor_that_answers_nothing_is_exit_code_3(check: Any) -> None:
     assert "gone" in out
 
 
+@pytest.mark.slow
 def test_a_lasting_loss_in_the_history_is_exit_code_1(check: Any) -> None:
     """Thirty quiet nights at a tenth of tonight's and last night's latency: a regression, by name and size."""
     file = check.folder / "history.sqlite"

@@ -56,6 +56,7 @@ def _with_times(bench: Any, output: str, slower: str | None = None) -> None:
     (bench.folder / output / "records.jsonl").write_text("".join(lines))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("many", [2, 3, 4, 7])
 def test_one_vendor_that_got_slower_is_named_alone_and_none_is_none(bench: Any, many: int) -> None:
     """Exit 1 with one vendor worse and no other changed; exit 0 where nobody changed, however many take part."""

@@ -148,6 +148,7 @@ def _cpu_s(data: bytes, monkeypatch: pytest.MonkeyPatch) -> float:
     return min(sum(anyio.run(asked).took_s) for _ in range(3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("head", "piece", "count"),
     [

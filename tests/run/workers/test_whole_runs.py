@@ -58,6 +58,7 @@ def all_gone(processes: list[int], within_s: float = PATIENCE_S) -> bool:
     return any(not any(map(is_alive, processes)) for _ in moments(within_s))
 
 
+@pytest.mark.slow
 def test_two_workers_find_what_one_process_finds(site: Site) -> None:
     """Same seed, same scores; every planned record once, all vendors on both workers, limits kept over both."""
     site.configure("official: faithful", "poor: quantised", settings="concurrency: 3", samples=20, baseline=True)
