@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec.json import schema_components
 
-from vendor_verifier.config.shape import RESERVED, ModelSection, Settings, VendorEntry
+from vendor_verifier.config.schema import RESERVED, ModelSection, Settings, VendorEntry
 
 TARGET = Path(__file__).resolve().parent.parent / "config.schema.json"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import vendor_verifier
-from vendor_verifier.history import read_runs
+from vendor_verifier.features.history.database import read_runs
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from bfcl_replies import called, said
 
-from vendor_verifier.bfcl_source import BfclData, InstalledServices, find_data, load_categories, load_services
 from vendor_verifier.errors import UsageError
+from vendor_verifier.features.bfcl.source import BfclData, InstalledServices, find_data, load_categories, load_services
 from vendor_verifier.suites.base import replay
 from vendor_verifier.suites.bfcl import check
 from vendor_verifier.suites.bfcl.categories import MULTI_TURN, SINGLE_TURN, expand, language_of

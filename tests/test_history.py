@@ -16,12 +16,18 @@ from histories import night
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier import history
 from vendor_verifier.errors import UsageError
-from vendor_verifier.history import SCHEMA, add_run, default_history_file, read_runs
+from vendor_verifier.features.history import database
+from vendor_verifier.features.history.database import (
+    SCHEMA,
+    add_run,
+    default_history_file,
+    keep_waiting,
+    read_runs,
+    waiting_folder,
+)
+from vendor_verifier.values.history import HistoryEntry, HistoryRun
 from vendor_verifier.values.judgement import ServedNames
-from vendor_verifier.values.trend import HistoryEntry, HistoryRun
-from vendor_verifier.waiting_runs import keep_waiting, waiting_folder
 
 ROOT = Path(__file__).parents[1]
 needs_modes = pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write read-only files")
@@ -230,7 +236,7 @@ def test_a_file_that_sqlite_may_only_read_is_a_warning(file: Path, monkeypatch: 
         connection.execute("PRAGMA query_only = ON")
         return connection
 
-    monkeypatch.setattr(history.sqlite3, "connect", read_only)
+    monkeypatch.setattr(database.sqlite3, "connect", read_only)
     warning = add_run(file, night(2, {"a": 1.0}))
     monkeypatch.undo()
     assert "readonly" in (warning or "")
@@ -251,7 +257,7 @@ def test_writers_of_several_processes_lose_nothing(file: Path) -> None:
     """Four processes that create the file at the same time and add ten runs each: forty runs."""
     code = (
         "import sys; sys.path.insert(0, 'tests/support'); from pathlib import Path; from histories import night;"
-        "from vendor_verifier.history import add_run;"
+        "from vendor_verifier.features.history.database import add_run;"
         "p = int(sys.argv[2]);"
         "added = [add_run(Path(sys.argv[1]), night(10 * p + i, {'a': 1.0}), wait_s=30) for i in range(10)];"
         "sys.exit(sum(warning is not None for warning in added))"

@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 
 import vendor_verifier
-from vendor_verifier.compare.thresholds import COST_METRICS, PRESETS
+from vendor_verifier.gates.thresholds import COST_METRICS, PRESETS
 from vendor_verifier.values.judgement import Cause, GateOutcome
 
 PAGE = (Path(__file__).parents[1] / "docs" / "judgement.md").read_text(encoding="utf-8")

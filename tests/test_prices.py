@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.prices import listed_price, price_from_config, price_of
+from vendor_verifier.pipeline.prices import listed_price, price_from_config, price_of
 from vendor_verifier.values.plan import Entry
 from vendor_verifier.values.request import Endpoint
 
@@ -62,7 +62,7 @@ def test_a_server_on_this_machine_is_priced_by_a_known_name_only() -> None:
 def test_the_list_is_not_loaded_where_it_has_nothing_to_say() -> None:
     """Loading it costs more than a small run: not for a server on this machine."""
     code = (
-        "import sys; from datetime import datetime; from vendor_verifier.prices import listed_price;"
+        "import sys; from datetime import datetime; from vendor_verifier.pipeline.prices import listed_price;"
         "assert listed_price('m', 'http://[::1]:8000/v1', 'mine', datetime.now()) is None;"
         "sys.exit(str(found) if (found := {'genai_prices', 'pydantic', 'httpx2'} & set(sys.modules)) else 0)"
     )

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from vendor_verifier.cli.exit_codes import TABLE
 from vendor_verifier.cli.main import run_app
+from vendor_verifier.console.output import TABLE
 from vendor_verifier.metrics import FIGURES, METRICS
 
 ROOT = Path(__file__).parents[1]

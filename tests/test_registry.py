@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from vendor_verifier.registry import WIRES, Registry, find_vendors
-from vendor_verifier.shipped import shipped
+from vendor_verifier.resources import shipped
 from vendor_verifier.vendor import OpenAICompatible
 
 PLUGIN = """

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from vendor_verifier.scrub import MASK, Scrubber
+from vendor_verifier.redaction import MASK, Scrubber
 
 KEY = "sk-or-v1-0123456789abcdef+/="
 

@@ -12,11 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.errors import RunFolderError, StorageError
-from vendor_verifier.loaders.recognise import read_dataset_file
-from vendor_verifier.shelf import Shelf, lines_of
+from vendor_verifier.loaders.detect import read_dataset_file
+from vendor_verifier.sample_store import Shelf, lines_of
 from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample, Source
-from vendor_verifier.values.samples import ChosenSamples
+from vendor_verifier.values.sample import ChosenSamples, Sample, Source
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False, allow_infinity=False)

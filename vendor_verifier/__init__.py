@@ -12,10 +12,10 @@ _HOMES = {
     "verify": "vendor_verifier.api",
     "score_run": "vendor_verifier.api",
     "compare_runs": "vendor_verifier.api",
-    "RunOutcome": "vendor_verifier.pipeline.running",
+    "RunOutcome": "vendor_verifier.pipeline.run",
     "Report": "vendor_verifier.values.score",
     "Record": "vendor_verifier.values.record",
-    "RunComparison": "vendor_verifier.values.comparison",
+    "RunComparison": "vendor_verifier.values.history",
     "VerifierError": "vendor_verifier.errors",
 }
 __all__ = [

@@ -2,8 +2,8 @@
 
 from vendor_verifier.api import compare_runs, score_run, verify
 from vendor_verifier.errors import VerifierError
-from vendor_verifier.pipeline.running import RunOutcome
-from vendor_verifier.values.comparison import RunComparison
+from vendor_verifier.pipeline.run import RunOutcome
+from vendor_verifier.values.history import RunComparison
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.score import Report
 

@@ -11,14 +11,14 @@ from typing import Any
 
 from vendor_verifier.config import read_environment
 from vendor_verifier.errors import UsageError
-from vendor_verifier.pipeline.comparing import compare_folders
-from vendor_verifier.pipeline.planning import prepare
-from vendor_verifier.pipeline.remembering import remember
+from vendor_verifier.features.history.add_run import remember
+from vendor_verifier.features.history.run_diff import compare_folders
+from vendor_verifier.pipeline.plan import prepare
 from vendor_verifier.pipeline.request import RunRequest, Selection
-from vendor_verifier.pipeline.running import OnRecord, RunOutcome, run
-from vendor_verifier.pipeline.scoring import score_folder
+from vendor_verifier.pipeline.run import OnRecord, RunOutcome, run
+from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.store import RunFolder
-from vendor_verifier.values.comparison import RunComparison
+from vendor_verifier.values.history import RunComparison
 from vendor_verifier.values.score import Report
 
 Folder = str | PathLike[str]

@@ -9,9 +9,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from vendor_verifier.suites.calls import Call, first_problem, read_call, read_native
-from vendor_verifier.suites.extract_calls import calls_in, extract_calls
-from vendor_verifier.suites.pairing import pair_calls
+from vendor_verifier.suites.tool_calls.calls import Call, first_problem, read_call, read_native
+from vendor_verifier.suites.tool_calls.matching import pair_calls
+from vendor_verifier.suites.tool_calls.prompt import calls_in, extract_calls
 from vendor_verifier.suites.tool_correctness import score_calls
 from vendor_verifier.values.event import ToolCall
 from vendor_verifier.values.record import Response

@@ -14,9 +14,8 @@ import pytest
 
 import vendor_verifier.cli.main as main_module
 from vendor_verifier import __version__
-from vendor_verifier.cli.examples import EXAMPLES
-from vendor_verifier.cli.exit_codes import TABLE
-from vendor_verifier.cli.main import build_app, run_app
+from vendor_verifier.cli.main import EXAMPLES, build_app, run_app
+from vendor_verifier.console.output import TABLE
 
 ROOT = Path(__file__).parents[2]
 FLAGS = """
@@ -121,7 +120,7 @@ main("-n 1 --retries 0 --no-calibration --no-history -q -o run".split())
         capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False,
     )  # fmt: skip
     loaded = set(done.stdout.split())
-    assert "vendor_verifier.run.fast_transport" in loaded, done.stderr
+    assert "vendor_verifier.transport.client" in loaded, done.stderr
     assert (tmp_path / "run" / "records.jsonl").stat().st_size > 0
     heavy = {"numpy", "pandas", "scipy", "jinja2", "rich", "genai_prices", "httpx2", "openai", "anthropic", "dask"}
     assert loaded & (heavy | {"transformers", "distributed", "dotenv", "pydantic"}) == set()

@@ -13,8 +13,8 @@ from page_reading import read_page
 
 from vendor_verifier.cli.main import run_app
 from vendor_verifier.reports import REPORTS
-from vendor_verifier.reports.html.render import MAX_BYTES
-from vendor_verifier.reports.json_schema import scores_schema
+from vendor_verifier.reports.html.page import MAX_BYTES
+from vendor_verifier.reports.scores_json import scores_schema
 
 REAL = Path(__file__).parents[2].parent / "shared" / "data" / "llmvv"
 FILES = {

@@ -14,14 +14,14 @@ from commands_seen import CONFIG, Bench
 from flag_cases import ALONE, CAPACITY, OTHERS, REAL, TOGETHER, Shown
 from histories import nights
 
-import vendor_verifier.pipeline.capacity as capacity_module
-import vendor_verifier.pipeline.planning as planning
-import vendor_verifier.simulate.server as server
+import vendor_verifier.features.capacity.search as capacity_module
+import vendor_verifier.features.simulate.server as server
+import vendor_verifier.pipeline.plan as planning
 from vendor_verifier.cli import main_job
 from vendor_verifier.cli.main import COMMAND_NAMES, build_app
 from vendor_verifier.cli.run import run_command
 from vendor_verifier.errors import UsageError
-from vendor_verifier.history import add_run
+from vendor_verifier.features.history.database import add_run
 
 TOOL = {"type": "function", "function": {"name": "look_up", "parameters": {"type": "object", "properties": {}}}}
 ROWS = [{"messages": [{"role": "user", "content": f"Look up {word}."}], "tools": [TOOL]} for word in ("one", "two")]

@@ -17,9 +17,9 @@ import pytest
 from costs import await_that
 from small_records import answer, failure
 
-from vendor_verifier.cli.progress import progress
-from vendor_verifier.pipeline.outlook import Outlook
-from vendor_verifier.run.loop_lag import LoopLag
+from vendor_verifier.console.progress import progress
+from vendor_verifier.pipeline.run import Outlook
+from vendor_verifier.run.event_loop_lag import LoopLag
 
 ROOT = Path(__file__).parents[2]
 A = ("m", "a")

@@ -14,7 +14,7 @@ import pytest
 import vendor_verifier
 from vendor_verifier import __version__
 from vendor_verifier.cli.main import run_app
-from vendor_verifier.shipped import shipped
+from vendor_verifier.resources import shipped
 
 
 def test_the_package_runs_as_a_module() -> None:

@@ -8,7 +8,7 @@ import histories
 import pytest
 
 from vendor_verifier.cli.main import run_app
-from vendor_verifier.history import add_run
+from vendor_verifier.features.history.database import add_run
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 from small_records import answer, failure
 
-from vendor_verifier.cli.tally import Tally, whole
-from vendor_verifier.pipeline.outlook import Outlook
+from vendor_verifier.console.progress import Tally, whole
+from vendor_verifier.pipeline.run import Outlook
 from vendor_verifier.values.event import Usage
 
 A, B = ("m", "a"), ("m", "b")

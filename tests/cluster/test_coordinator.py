@@ -12,19 +12,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vendor_verifier.errors import ClusterError, StorageError
-from vendor_verifier.run.agenda import Agenda, Part
 from vendor_verifier.run.cluster.coordinator import MAX_FRUITLESS_LOSSES, Coordinator, block_size
 from vendor_verifier.run.cluster.job import Block
-from vendor_verifier.run.drive import Line
+from vendor_verifier.run.conversation import Line
+from vendor_verifier.run.work_queue import Agenda, Part
 from vendor_verifier.store import encode_record
 from vendor_verifier.suites.trigger import TriggerSuite
 from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.values.record import Attempt, Failure, Record, RecordKey, TurnRecord
 from vendor_verifier.values.request import Endpoint, Turn
-from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.samples import listed
+from vendor_verifier.values.sample import Sample, listed
 from vendor_verifier.vendor import OpenAICompatible
-from vendor_verifier.wire.openai_chat import OpenAIChat
+from vendor_verifier.wire.openai_chat.request import OpenAIChat
 
 ENTRIES = [
     Entry("model", label, "plain", Endpoint("http://127.0.0.1", "m"), "openai", account=label) for label in ("a", "b")

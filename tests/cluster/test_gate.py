@@ -12,7 +12,7 @@ import anyio
 import pytest
 from costs import PATIENCE_S
 
-from vendor_verifier.run.cluster.gate import Gate
+from vendor_verifier.run.cluster.lease_server import Gate
 from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.values.request import Endpoint
 

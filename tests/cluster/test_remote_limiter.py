@@ -11,7 +11,7 @@ import pytest
 from costs import PATIENCE_S
 
 from vendor_verifier.run.budgets import Ask
-from vendor_verifier.run.cluster.gate import Gate
+from vendor_verifier.run.cluster.lease_server import Gate
 from vendor_verifier.run.cluster.remote_limiter import RemoteLimiter
 from vendor_verifier.values.event import Usage
 from vendor_verifier.values.plan import Entry, Plan

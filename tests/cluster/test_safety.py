@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.run.cluster.fleet import objection, skew
 from vendor_verifier.run.cluster.job import Hello
-from vendor_verifier.run.cluster.safety import is_loopback, refuse_insecure, scheduler_address
+from vendor_verifier.run.cluster.workers import is_loopback, objection, refuse_insecure, scheduler_address, skew
 from vendor_verifier.run.executors import check_choice
 from vendor_verifier.values.plan import ExecutorChoice
 

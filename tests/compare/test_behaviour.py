@@ -10,10 +10,10 @@ import pytest
 from record_worlds import Persona, columns, taken, world
 from worlds import sample_ids
 
-from vendor_verifier.compare.behaviour import behaviour_findings, difference_findings
-from vendor_verifier.compare.columns import Columns
-from vendor_verifier.compare.facts import Facts
-from vendor_verifier.compare.judging import judge_ranking
+from vendor_verifier.audit.behaviour import behaviour_findings, difference_findings
+from vendor_verifier.scoring.observation import Facts
+from vendor_verifier.scoring.observation_table import Columns
+from vendor_verifier.stats.judge_ranking import judge_ranking
 
 GOOD = Facts(
     suite="trigger", succeeded=True, succeeded_first_try=True, attempts=1, decision="called", classes=(), values=(),

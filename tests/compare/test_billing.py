@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from vendor_verifier.compare.billing import (
+from vendor_verifier.audit.billing import (
     PromptPair,
     cache_finding,
     cost_finding,
@@ -18,8 +18,8 @@ from vendor_verifier.compare.billing import (
     recount_finding,
     same_counter_findings,
 )
-from vendor_verifier.compare.money import BilledAttempt, money
-from vendor_verifier.compare.trials import Trials
+from vendor_verifier.audit.cost import BilledAttempt, money
+from vendor_verifier.stats.ratio_table import Trials
 from vendor_verifier.values.event import Usage
 from vendor_verifier.values.judgement import Price
 

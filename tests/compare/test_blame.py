@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.compare.blame import Outcome, blame, cause_of
+from vendor_verifier.audit.failure_causes import Outcome, blame, cause_of
 from vendor_verifier.values.judgement import Cause
 from vendor_verifier.values.record import FailureKind
 from vendor_verifier.values.score import CallClass

@@ -10,11 +10,19 @@ import pytest
 from costs import assert_linear
 from worlds import METRICS, callers, equal_vendors, sample_ids
 
-from vendor_verifier.compare.blocks import MOST_BLOCKS, choose_blocks, correlation_time, given_blocks
-from vendor_verifier.compare.bootstrap import bootstrap, percentile_estimate
-from vendor_verifier.compare.panel import Component, Panel, build_panel
-from vendor_verifier.compare.trials import Trials
-from vendor_verifier.compare.trigger_f1 import trigger_counts
+from vendor_verifier.scoring.trigger_f1 import trigger_counts
+from vendor_verifier.stats.bootstrap import (
+    MOST_BLOCKS,
+    Component,
+    Panel,
+    bootstrap,
+    build_panel,
+    choose_blocks,
+    correlation_time,
+    given_blocks,
+    percentile_estimate,
+)
+from vendor_verifier.stats.ratio_table import Trials
 
 
 def panel_of(**columns: tuple[list[float], list[float]]) -> Panel:

@@ -5,12 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vendor_verifier.compare.blocks import given_blocks
-from vendor_verifier.compare.bootstrap import bootstrap
-from vendor_verifier.compare.break_even import break_even_mix, break_evens
-from vendor_verifier.compare.money import BilledAttempt, cost_ratios, cost_usd, money
-from vendor_verifier.compare.panel import build_panel
-from vendor_verifier.compare.trials import Trials, Unit
+from vendor_verifier.audit.cost import BilledAttempt, break_even_mix, break_evens, cost_ratios, cost_usd, money
+from vendor_verifier.stats.bootstrap import bootstrap, build_panel, given_blocks
+from vendor_verifier.stats.ratio_table import Trials, Unit
 from vendor_verifier.values.event import Usage
 from vendor_verifier.values.judgement import BreakEven, Money, Price
 

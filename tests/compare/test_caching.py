@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vendor_verifier.compare.caching import shared_beginnings, unexplained_cache_finding
+from vendor_verifier.audit.billing import shared_beginnings, unexplained_cache_finding
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
 

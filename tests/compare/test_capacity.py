@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.compare.capacity import next_step, requests_at, resolution
-from vendor_verifier.values.capacity import Ended, LevelOutcome, LoadKind, SearchBounds, Step, Tried
+from vendor_verifier.features.capacity.curve import next_step, requests_at, resolution
+from vendor_verifier.features.capacity.values import Ended, LevelOutcome, LoadKind, SearchBounds, Step, Tried
 
 BOUNDS = SearchBounds("concurrency", highest=256, samples=20, max_requests=20_000)
 UNLOADED = Tried(1, "holds", 40)

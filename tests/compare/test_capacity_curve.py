@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from load_levels import BOUNDS, SAMPLES, Conduct, curve, visit
 
-from vendor_verifier.values.capacity import Sitting
+from vendor_verifier.features.capacity.values import Sitting
 
 GOOD, SLOW, MISSING = Conduct(), Conduct(ttft_ms=2500), Conduct(misses=0.5)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from vendor_verifier.compare.capacity_limits import read_limits, standing
-from vendor_verifier.compare.thresholds import ThresholdError
-from vendor_verifier.values.capacity import EndReason, LoadKind, VendorCapacity
+from vendor_verifier.features.capacity.curve import read_limits, standing
+from vendor_verifier.features.capacity.values import EndReason, LoadKind, VendorCapacity
+from vendor_verifier.gates.thresholds import ThresholdError
 
 
 @pytest.mark.parametrize(

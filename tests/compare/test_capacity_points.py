@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from load_levels import SAMPLES, Conduct, curve, visit
 
-from vendor_verifier.compare.capacity_points import limit_outcome
-from vendor_verifier.compare.thresholds import parse_threshold
-from vendor_verifier.values.capacity import LevelOutcome, Point, Sitting
+from vendor_verifier.features.capacity.level import limit_outcome
+from vendor_verifier.features.capacity.values import LevelOutcome, Point, Sitting
+from vendor_verifier.gates.thresholds import parse_threshold
 from vendor_verifier.values.judgement import Estimate
 
 GOOD = Conduct()

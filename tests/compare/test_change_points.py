@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.compare.change_points import change_points, hodges_lehmann
-from vendor_verifier.compare.figures import LEAST_RATIO
+from vendor_verifier.features.history.figures import LEAST_RATIO, change_points, hodges_lehmann
 
 LEAST = math.log1p(LEAST_RATIO)
 

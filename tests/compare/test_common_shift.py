@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.compare.common_shift import common_shift
+from vendor_verifier.features.history.run_diff import common_shift
 
 _SMALL = st.floats(-0.02, 0.02)
 

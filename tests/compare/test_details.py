@@ -10,12 +10,10 @@ import synthetic_run
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.compare.details import build_details
-from vendor_verifier.compare.drawing import Draw, LogCounts, key_digest
+from vendor_verifier.scoring.report_samples import Draw, LogCounts, build_details, key_digest
 from vendor_verifier.suites.trigger import TriggerSuite
-from vendor_verifier.values.details import MAX_EXAMPLES, MAX_POINTS, ReportDetails, VendorDetails
 from vendor_verifier.values.record import Attempt, Failure, Record, TurnRecord
-from vendor_verifier.values.score import PlayedTask
+from vendor_verifier.values.score import MAX_EXAMPLES, MAX_POINTS, PlayedTask, ReportDetails, VendorDetails
 
 LABELS = ("official", "good", "bad")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from sample_reports import single
 
-from vendor_verifier.compare.figures import question_of
+from vendor_verifier.features.history.figures import question_of
 
 
 def question(load: dict[str, Any] | None, **settings: Any) -> str:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.compare.gates import decide, judge_gate, judge_gates, overall, samples_to_decide
-from vendor_verifier.compare.intervals import clopper_pearson
-from vendor_verifier.compare.thresholds import PRESETS, THRESHOLD_METRICS, ThresholdError, meets, parse_threshold
+from vendor_verifier.gates.judge import decide, judge_gate, judge_gates, overall, samples_to_decide
+from vendor_verifier.gates.thresholds import PRESETS, THRESHOLD_METRICS, ThresholdError, meets, parse_threshold
+from vendor_verifier.stats.intervals import clopper_pearson
 from vendor_verifier.values.judgement import Estimate, Threshold
 
 

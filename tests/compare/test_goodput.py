@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.compare.columns import Columns
-from vendor_verifier.compare.facts import facts_of
-from vendor_verifier.compare.goodput import Spans, goodput
-from vendor_verifier.compare.thresholds import REQUEST_METRICS, ThresholdError, parse_slo
+from vendor_verifier.gates.goodput import Spans, goodput
+from vendor_verifier.gates.thresholds import REQUEST_METRICS, ThresholdError, parse_slo
+from vendor_verifier.scoring.observation import facts_of
+from vendor_verifier.scoring.observation_table import Columns
 from vendor_verifier.suites.trigger import TriggerSuite
 from vendor_verifier.values.event import Usage
 from vendor_verifier.values.record import Attempt, Failure, FailureKind, Record, Response, Timing, TurnRecord

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from vendor_verifier.compare.identity import (
+from vendor_verifier.audit.identity import (
     IdentityRow,
     id_families,
     identity_findings,

@@ -6,10 +6,9 @@ from dataclasses import replace
 
 from histories import night
 
-from vendor_verifier.compare.identity import IdentityRow
-from vendor_verifier.compare.identity_since import MOST_NAMES, changes_since, changes_since_last, served_names
+from vendor_verifier.audit.identity import MOST_NAMES, IdentityRow, changes_since, changes_since_last, served_names
+from vendor_verifier.values.history import HistoryRun
 from vendor_verifier.values.judgement import ServedNames
-from vendor_verifier.values.trend import HistoryRun
 
 OLD, NEW = ServedNames(("model-1",), ("fp_1",)), ServedNames(("model-1",), ("fp_2",))
 

@@ -8,13 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vendor_verifier.compare.intervals import (
-    clopper_pearson,
-    f1_interval,
-    percentile_interval,
-    rule_of_three,
-    wilson,
-)
+from vendor_verifier.stats.intervals import clopper_pearson, f1_interval, percentile_interval, rule_of_three, wilson
 from vendor_verifier.values.judgement import Estimate
 
 

@@ -14,14 +14,13 @@ from hypothesis import strategies as st
 from record_worlds import Persona, trials, world
 from worlds import METRICS, sample_ids
 
-from vendor_verifier.compare.bootstrap import bootstrap
-from vendor_verifier.compare.estimates import estimate_of, gap_to, percentile_estimates
-from vendor_verifier.compare.gates import judge_gate
-from vendor_verifier.compare.judging import judge_ranking
-from vendor_verifier.compare.panel import build_panel
-from vendor_verifier.compare.ranking import irf
-from vendor_verifier.compare.thresholds import parse_threshold
-from vendor_verifier.compare.trials import Trials
+from vendor_verifier.gates.judge import judge_gate
+from vendor_verifier.gates.thresholds import parse_threshold
+from vendor_verifier.scoring.irf import irf
+from vendor_verifier.stats.bootstrap import bootstrap, build_panel
+from vendor_verifier.stats.intervals import estimate_of, gap_to, percentile_estimates
+from vendor_verifier.stats.judge_ranking import judge_ranking
+from vendor_verifier.stats.ratio_table import Trials
 from vendor_verifier.values.judgement import RankingJudgement
 
 N = 400
@@ -205,8 +204,8 @@ def test_importing_the_statistics_imports_no_numbers() -> None:
     """A run may import every module here without paying for numpy, scipy or the price list."""
     names = "blame billing blocks bootstrap estimates gates identity intervals irf_intervals judging money noise_floor"
     names += " panel power rank_intervals stability thresholds trials"
-    imports = "; ".join(f"import vendor_verifier.compare.{name}" for name in names.split())
+    imports = "; ".join(f"import vendor_verifier.scoring.{name}" for name in names.split())
     heavy = "{'numpy', 'scipy', 'pandas', 'genai_prices'} & set(sys.modules)"
-    code = f"import sys, vendor_verifier.prices; {imports}; sys.exit(str(found) if (found := {heavy}) else 0)"
+    code = f"import sys, vendor_verifier.pipeline.prices; {imports}; sys.exit(str(found) if (found := {heavy}) else 0)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import synthetic_run
 
-from vendor_verifier.compare.looking import Look
-from vendor_verifier.metrics.measuring import measured
+from vendor_verifier.metrics.measure import measured
+from vendor_verifier.scoring.observation import Look
 from vendor_verifier.suites.base import Play, judged
 from vendor_verifier.suites.trigger import TriggerSuite
 from vendor_verifier.values.sample import Sample

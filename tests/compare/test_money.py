@@ -8,13 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.compare.money import (
-    BilledAttempt,
-    billed_attempts,
-    cost_ratios,
-    cost_usd,
-    money,
-)
+from vendor_verifier.audit.cost import BilledAttempt, billed_attempts, cost_ratios, cost_usd, money
 from vendor_verifier.values.event import ToolCall, Usage
 from vendor_verifier.values.judgement import Price
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, TurnRecord

@@ -10,14 +10,12 @@ import pytest
 from record_worlds import Persona, columns, taken, world
 from worlds import callers, equal_vendors, sample_ids
 
-from vendor_verifier.compare.blocks import given_blocks
-from vendor_verifier.compare.bootstrap import bootstrap
-from vendor_verifier.compare.intervals import f1_interval, percentile_interval
-from vendor_verifier.compare.judging import judge_ranking
-from vendor_verifier.compare.noise_floor import gap
-from vendor_verifier.compare.panel import build_panel
-from vendor_verifier.compare.rank_intervals import simultaneous_differences
-from vendor_verifier.pipeline.finding import conduct
+from vendor_verifier.pipeline.audit import conduct
+from vendor_verifier.stats.bootstrap import bootstrap, build_panel, given_blocks
+from vendor_verifier.stats.intervals import f1_interval, percentile_interval
+from vendor_verifier.stats.judge_ranking import judge_ranking
+from vendor_verifier.stats.noise_floor import gap
+from vendor_verifier.stats.rank_uncertainty import simultaneous_differences
 
 pytestmark = pytest.mark.slow
 

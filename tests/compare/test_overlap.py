@@ -5,17 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vendor_verifier.compare.bootstrap import bootstrap
-from vendor_verifier.compare.judging import judge_ranking
-from vendor_verifier.compare.overlap import overlaps_of
-from vendor_verifier.compare.panel import build_panel
-from vendor_verifier.compare.ratios import RatioColumn, Units
-from vendor_verifier.compare.thresholds import parse_threshold
-from vendor_verifier.compare.trials import Trials
-from vendor_verifier.pipeline.gating import judge_panel
-from vendor_verifier.reports.html.judged import _stability_lines
-from vendor_verifier.reports.html.texts import Texts
-from vendor_verifier.reports.judgement_lines import overlap_line
+from vendor_verifier.gates.thresholds import parse_threshold
+from vendor_verifier.pipeline.gates import judge_panel
+from vendor_verifier.reports.html.judgement import _stability_lines
+from vendor_verifier.reports.judgement_text import overlap_line
+from vendor_verifier.reports.words import Texts
+from vendor_verifier.stats.bootstrap import bootstrap, build_panel
+from vendor_verifier.stats.judge_ranking import judge_ranking
+from vendor_verifier.stats.overlap import overlaps_of
+from vendor_verifier.stats.ratio_table import RatioColumn, Trials, Units
 from vendor_verifier.values.judgement import Difference, GateVerdict, Overlap, RankingJudgement
 
 METRICS = ("success_rate", "avg_ttft_ms", "tps")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.compare.power import f1_detectable_drop, f1_samples, holm_factor, rate_samples, ratio_pairs
+from vendor_verifier.stats.sample_size import f1_detectable_drop, f1_samples, holm_factor, rate_samples, ratio_pairs
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from vendor_verifier.compare.scoreboard import score_run
+from vendor_verifier.scoring.score_run import score_run
 from vendor_verifier.values.event import ToolCall, Usage
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
 from vendor_verifier.values.request import Turn

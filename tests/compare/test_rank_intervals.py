@@ -10,17 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from worlds import METRICS, equal_vendors, sample_ids
 
-from vendor_verifier.compare.blocks import given_blocks
-from vendor_verifier.compare.bootstrap import bootstrap
-from vendor_verifier.compare.irf_intervals import irf_draws, irf_intervals
-from vendor_verifier.compare.panel import Component, Panel
-from vendor_verifier.compare.rank_intervals import (
+from vendor_verifier.scoring.irf import irf
+from vendor_verifier.stats.bootstrap import Component, Panel, bootstrap, given_blocks
+from vendor_verifier.stats.rank_uncertainty import (
     differing_pairs,
+    irf_draws,
+    irf_intervals,
     rank_intervals,
     simultaneous_differences,
     tie_groups,
 )
-from vendor_verifier.compare.ranking import irf
 from vendor_verifier.values.judgement import Difference
 
 

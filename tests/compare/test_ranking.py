@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.compare.ranking import RANK_METRICS, irf, ranks
+from vendor_verifier.scoring.irf import RANK_METRICS, irf, ranks
 
 PAGE = Path(__file__).parents[2].parent / "shared" / "spec" / "agent_vendor_verifier.txt"
 COLUMNS = ("irf", "success_rate", "f1", "tps", "schema_accuracy", "avg_ttft_ms", "avg_tokens")

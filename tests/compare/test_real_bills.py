@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from vendor_verifier.compare.billing import PromptPair, prompt_token_findings, same_counter_findings
-from vendor_verifier.compare.blame import Outcome, blame, outcomes_of
-from vendor_verifier.compare.columns import Columns
-from vendor_verifier.compare.facts import facts_of
-from vendor_verifier.compare.identity import IdentityRow, identity_findings
-from vendor_verifier.compare.trials import Unit
+from vendor_verifier.audit.billing import PromptPair, prompt_token_findings, same_counter_findings
+from vendor_verifier.audit.failure_causes import Outcome, blame, outcomes_of
+from vendor_verifier.audit.identity import IdentityRow, identity_findings
+from vendor_verifier.scoring.observation import facts_of
+from vendor_verifier.scoring.observation_table import Columns
+from vendor_verifier.stats.ratio_table import Unit
 from vendor_verifier.suites.schema import schema_defects
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
 from vendor_verifier.values.event import ToolCall

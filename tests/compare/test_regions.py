@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from vendor_verifier.compare.columns import Columns
-from vendor_verifier.compare.facts import facts_of
-from vendor_verifier.compare.regions import regions_of
+from vendor_verifier.scoring.observation import facts_of
+from vendor_verifier.scoring.observation_table import Columns
+from vendor_verifier.scoring.vendor_figures import regions_of
 from vendor_verifier.suites.trigger import TriggerSuite
 from vendor_verifier.values.record import Attempt, Failure, FailureKind, Record, Response, Timing, TurnRecord
 from vendor_verifier.values.request import Turn

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from histories import METRIC, night, nights, quiet, whole_nights
 
-from vendor_verifier.compare.figures import direction_of, scale_of
-from vendor_verifier.compare.regression import RECENT_RUNS, comparable, trends
-from vendor_verifier.values.trend import HistoryRun, Trend
+from vendor_verifier.features.history.figures import direction_of, scale_of
+from vendor_verifier.features.history.regression import RECENT_RUNS, comparable, trends
+from vendor_verifier.values.history import HistoryRun, Trend
 
 VENDORS = ("official", "a", "b", "c")
 

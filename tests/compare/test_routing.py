@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from vendor_verifier.compare.routing import same_provider
-from vendor_verifier.compare.scoreboard import score_run
+from vendor_verifier.scoring.provider_names import same_provider
+from vendor_verifier.scoring.score_run import score_run
 from vendor_verifier.values.event import ToolCall
 from vendor_verifier.values.record import Attempt, Record, Response, TurnRecord
 from vendor_verifier.values.request import Turn

@@ -9,14 +9,14 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.compare.answer_rows import BilledAttempts, Claims, IdentityRows
-from vendor_verifier.compare.facts import Facts
-from vendor_verifier.compare.identity import IdentityRow
-from vendor_verifier.compare.money import BilledAttempt
-from vendor_verifier.compare.ratios import RatioColumn, Unit, Units
-from vendor_verifier.compare.rows import Key, Rows
+from vendor_verifier.audit.answer_table import BilledAttempts, Claims, IdentityRows
+from vendor_verifier.audit.cost import BilledAttempt
+from vendor_verifier.audit.identity import IdentityRow
 from vendor_verifier.metrics import METRICS
-from vendor_verifier.metrics.decoding import Decoding
+from vendor_verifier.metrics.throughput import Decoding
+from vendor_verifier.scoring.observation import Facts
+from vendor_verifier.scoring.observation_table import Key, Rows
+from vendor_verifier.stats.ratio_table import RatioColumn, Unit, Units
 from vendor_verifier.values.event import Usage
 
 NUMBERS = st.none() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False)

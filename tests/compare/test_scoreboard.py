@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vendor_verifier.compare.ranking import RANK_METRICS
-from vendor_verifier.compare.scoreboard import score_run
+from vendor_verifier.scoring.irf import RANK_METRICS
+from vendor_verifier.scoring.score_run import score_run
 from vendor_verifier.values.event import ToolCall, Usage
 from vendor_verifier.values.record import (
     Attempt,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.compare.stability import leader_changes, leaders, pareto_front
+from vendor_verifier.stats.rank_uncertainty import leader_changes, leaders, pareto_front
 
 FIGURES = {
     "a": {"f1": 0.99, "tps": 50.0, "avg_tokens": 100.0},

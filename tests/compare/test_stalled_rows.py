@@ -11,18 +11,18 @@ from dataclasses import replace
 import pytest
 from small_records import answer
 
-from vendor_verifier.compare.behaviour import behaviour_findings
-from vendor_verifier.compare.columns import Columns
-from vendor_verifier.compare.facts import facts_of
-from vendor_verifier.compare.figures import history_run
-from vendor_verifier.compare.goodput import goodput
-from vendor_verifier.compare.regions import regions_of
-from vendor_verifier.compare.scoreboard import score_run
-from vendor_verifier.compare.thresholds import parse_slo
-from vendor_verifier.compare.trials import trials_of
+from vendor_verifier.audit.behaviour import behaviour_findings
+from vendor_verifier.features.history.figures import history_run
+from vendor_verifier.gates.goodput import goodput
+from vendor_verifier.gates.thresholds import parse_slo
 from vendor_verifier.metrics.lateness import too_many_spoilt
 from vendor_verifier.reports import markdown, openmetrics, ranking_csv, scores_json, terminal
-from vendor_verifier.reports.html import render as page
+from vendor_verifier.reports.html import page
+from vendor_verifier.scoring.observation import facts_of
+from vendor_verifier.scoring.observation_table import Columns
+from vendor_verifier.scoring.score_run import score_run
+from vendor_verifier.scoring.vendor_figures import regions_of
+from vendor_verifier.stats.ratio_table import trials_of
 from vendor_verifier.suites.trigger import TriggerSuite
 from vendor_verifier.values.event import Usage
 from vendor_verifier.values.record import Record

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from vendor_verifier.compare.columns import Columns
-from vendor_verifier.compare.facts import Facts
-from vendor_verifier.compare.panel import build_panel
-from vendor_verifier.compare.thresholds import COST_METRICS, THRESHOLD_METRICS
-from vendor_verifier.compare.trials import MEANS, trials_of
+from vendor_verifier.gates.thresholds import COST_METRICS, THRESHOLD_METRICS
 from vendor_verifier.metrics import METRICS
-from vendor_verifier.metrics.decoding import Decoding
+from vendor_verifier.metrics.throughput import Decoding
+from vendor_verifier.scoring.observation import Facts
+from vendor_verifier.scoring.observation_table import Columns
+from vendor_verifier.stats.bootstrap import build_panel
+from vendor_verifier.stats.ratio_table import MEANS, trials_of
 from vendor_verifier.values.score import CallClass, Decision
 
 

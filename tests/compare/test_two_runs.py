@@ -5,10 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vendor_verifier.compare.flips import flip_counts, flips_of, setting_changes
-from vendor_verifier.compare.trials import Trials
-from vendor_verifier.compare.two_runs import Side, common_samples, compare_model
-from vendor_verifier.values.comparison import MetricChange
+from vendor_verifier.features.history.run_diff import (
+    Side,
+    common_samples,
+    compare_model,
+    flip_counts,
+    flips_of,
+    setting_changes,
+)
+from vendor_verifier.stats.ratio_table import Trials
+from vendor_verifier.values.history import MetricChange
 
 SAMPLES = [f"s{number}" for number in range(400)]
 QUANTITIES = ("avg_ttft_ms", "tps", "avg_tokens")

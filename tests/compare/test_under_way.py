@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from vendor_verifier.compare.under_way import UnderWay
+from vendor_verifier.scoring.under_way import UnderWay
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from vendor_verifier.compare.columns import Columns
-from vendor_verifier.compare.facts import facts_of
-from vendor_verifier.compare.unread import unread_calls
+from vendor_verifier.scoring.observation import facts_of
+from vendor_verifier.scoring.observation_table import Columns
+from vendor_verifier.scoring.row_warnings import unread_calls
 from vendor_verifier.suites.toolbench import ToolBenchSuite
 from vendor_verifier.suites.trigger import TriggerSuite
 from vendor_verifier.values.event import ToolCall

@@ -12,10 +12,10 @@ import pytest
 import yaml
 
 from vendor_verifier.config import load_config
-from vendor_verifier.config.shape import RESERVED, ModelSection, Settings, VendorEntry
+from vendor_verifier.config.schema import RESERVED, ModelSection, Settings, VendorEntry
 from vendor_verifier.errors import ConfigError
 from vendor_verifier.registry import find_vendors
-from vendor_verifier.shipped import shipped
+from vendor_verifier.resources import shipped
 
 SCHEMA = jsonschema_rs.validator_for(json.loads(shipped("config.schema.json").read_text(encoding="utf-8")))
 VALUES = (None, True, 1, -1, 1.5, 10**7, "x", "", [], {"a": "b"}, {"input": 1}, {"currency": "usd"}, ["f1 >= 0.5"])

@@ -7,9 +7,9 @@ import re
 import pytest
 
 from vendor_verifier.config import load_config
+from vendor_verifier.config.model_names import MODEL_IDS, SERIES, known_models, series_of
 from vendor_verifier.errors import ConfigError
-from vendor_verifier.models import MODEL_IDS, SERIES, known_models, series_of
-from vendor_verifier.shipped import shipped
+from vendor_verifier.resources import shipped
 
 CONFIG = shipped("config_example.yaml")
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vendor_verifier.config.findings import Findings
-from vendor_verifier.config.shape import Price, Settings, VendorEntry, check_overrides, check_shape
-from vendor_verifier.config.yaml_source import parse
+from vendor_verifier.config.problems import Findings
+from vendor_verifier.config.schema import Price, Settings, VendorEntry, check_overrides, check_shape
+from vendor_verifier.config.yaml_tree import parse
 from vendor_verifier.errors import ConfigError
 
 QUOTES = "something between the quotes"

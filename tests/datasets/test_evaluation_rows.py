@@ -19,11 +19,11 @@ import pytest
 
 from vendor_verifier.loaders import LoadedSamples
 from vendor_verifier.loaders.selection import select
-from vendor_verifier.pipeline.converting import load_dataset
+from vendor_verifier.pipeline.datasets import load_dataset
 from vendor_verifier.suites import SUITES
 from vendor_verifier.suites.base import replay
-from vendor_verifier.suites.calls import read_expectation
 from vendor_verifier.suites.mcp_toolbench import MCPToolBenchSuite
+from vendor_verifier.suites.tool_calls.calls import read_expectation
 from vendor_verifier.suites.tool_correctness import ToolCorrectnessSuite
 from vendor_verifier.suites.toolbench import ToolBenchSuite
 from vendor_verifier.values.event import ToolCall

@@ -27,11 +27,11 @@ from doctor_cases import (
     words,
 )  # fmt: skip
 
-from vendor_verifier.doctor import answer_checks, checks
-from vendor_verifier.doctor.diagnosing import CHECKS, diagnose, exit_code_of, verdict
-from vendor_verifier.doctor.values import Answer, Case, Check, SdkFinding
+from vendor_verifier.features.doctor import checks
+from vendor_verifier.features.doctor.diagnose import CHECKS, diagnose, exit_code_of, verdict
+from vendor_verifier.features.doctor.values import Answer, Case, Check, SdkFinding
 from vendor_verifier.values.request import Endpoint
-from vendor_verifier.wire.openai_chat import OpenAIChat
+from vendor_verifier.wire.openai_chat.request import OpenAIChat
 
 PROXIED = replace(REACH, proxy="http://proxy:3128", addresses=(), tls_version=None, tls_days_left=None)
 UNRESOLVED = replace(REACH, addresses=(), dns_error="unknown host", tls_version=None, tls_days_left=None)
@@ -166,7 +166,7 @@ LEAK = '<tool_call>{"name": "get_weather", "arguments": {"city": "Paris"}}</tool
 )
 def test_tools(answers: Any, status: str) -> None:
     """A call by the protocol is ok; a refusal of tools shows only beside a text that was not refused."""
-    assert answer_checks.tools_check(case(answers)).status == status
+    assert checks.tools_check(case(answers)).status == status
 
 
 WHOLE = b'{"choices": [{"index": 0, "message": {"content": "one two three"}, "finish_reason": "stop"}]}'
@@ -189,7 +189,7 @@ WHOLE = b'{"choices": [{"index": 0, "message": {"content": "one two three"}, "fi
 )  # fmt: skip
 def test_streams(made: Any, status: str, words_: str) -> None:
     """Several moments over a real part of the time; a host that generates first and sends after is found out."""
-    check = answer_checks.streams_check(case([made]))
+    check = checks.streams_check(case([made]))
     assert check.status == status
     assert words_ in check.evidence
 
@@ -207,7 +207,7 @@ def test_usage(usage: Any, status: str) -> None:
     """Absent and zero are told apart from reported, and both are a departure."""
     tail = sse({"choices": [], "usage": usage}) if usage is not None else b""
     made = answer(text_question(), [(1, chunk("stop", content="hello") + tail + DONE)])
-    assert answer_checks.usage_check(case([made])).status == status
+    assert checks.usage_check(case([made])).status == status
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_usage(usage: Any, status: str) -> None:
 def test_served_model(asked: str, served: str, same: bool) -> None:
     """A date or a folder more is the same model; a size or a version more is another."""
     made = answer(text_question(), words(model=served))
-    status = answer_checks.served_model_check(case([made], model_id=asked)).status
+    status = checks.served_model_check(case([made], model_id=asked)).status
     assert status == ("ok" if same else "failed")
 
 
@@ -250,14 +250,14 @@ def served_by(served: str | None, **fields: Any) -> Case:
 )
 def test_served_provider(made: Case, status: str) -> None:
     """A pin is checked against the name shown; no pin on a router is a warning."""
-    assert answer_checks.provider_check(made).status == status
+    assert checks.provider_check(made).status == status
 
 
 def test_a_pin_in_the_body_counts() -> None:
     """extra_body may pin, too."""
     endpoint = Endpoint("https://openrouter.ai/api/v1", "m", "k", body={"provider": {"only": ["minimax"]}})
     pinned = replace(entry(vendor="openrouter"), endpoint=endpoint)
-    assert answer_checks.provider_check(replace(case(), entry=pinned)).status == "not_measurable"
+    assert checks.provider_check(replace(case(), entry=pinned)).status == "not_measurable"
 
 
 def test_verdicts_and_exit_codes() -> None:

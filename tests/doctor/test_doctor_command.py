@@ -14,9 +14,9 @@ import pytest
 from fault_server import DONE, FaultServer, Script, Seen, delta, say, stream, text, whole
 from proxy_server import ProxyServer
 
-from vendor_verifier.cli.doctor import doctor_command
 from vendor_verifier.errors import UsageError
-from vendor_verifier.run import sdk_calls
+from vendor_verifier.features.doctor.command import doctor_command
+from vendor_verifier.transport import sdk_adapter
 
 AnyServer = TypeVar("AnyServer", FaultServer, ProxyServer)
 KEY = "canary-key-0123456789abcdef"
@@ -226,7 +226,7 @@ def test_a_plugin_that_raises_leaves_the_other_vendors_alone(
     (plugins / "odd.py").write_text(
         "from dataclasses import dataclass\n"
         "from vendor_verifier.vendor import OpenAICompatible\n"
-        "from vendor_verifier.wire.openai_chat import OpenAIChat\n"
+        "from vendor_verifier.wire.openai_chat.request import OpenAIChat\n"
         "@dataclass(frozen=True, slots=True)\n"
         "class _Wire(OpenAIChat):\n"
         "    def request(self, turn, endpoint):\n"
@@ -252,10 +252,10 @@ def test_the_sdks_are_asked_for_only_with_the_flag(
     def missing(name: str) -> None:
         raise ModuleNotFoundError(name=name)
 
-    monkeypatch.setattr(sdk_calls.importlib, "import_module", missing)
+    monkeypatch.setattr(sdk_adapter.importlib, "import_module", missing)
     path = configure(tmp_path, good="sim://faithful")
     assert doctor_command(config_file_path=path) == 0
-    with pytest.raises(sdk_calls.UsageError, match=r"pip install '\.\[sdk\]' in a checkout"):
+    with pytest.raises(sdk_adapter.UsageError, match=r"pip install '\.\[sdk\]' in a checkout"):
         doctor_command(config_file_path=path, sdk=True)
 
 

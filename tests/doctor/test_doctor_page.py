@@ -9,12 +9,10 @@ from pathlib import Path
 
 from doctor_cases import case
 
-from vendor_verifier.cli.doctor import doctor_command
-from vendor_verifier.doctor.answer_checks import MIN_MOMENTS, MIN_SPREAD_MS, MIN_SPREAD_SHARE
-from vendor_verifier.doctor.checks import SKEW_S, SOON_DAYS
-from vendor_verifier.doctor.diagnosing import CHECKS
-from vendor_verifier.doctor.telling import MAX_BODY
-from vendor_verifier.doctor.values import Diagnosis
+from vendor_verifier.features.doctor.checks import MIN_MOMENTS, MIN_SPREAD_MS, MIN_SPREAD_SHARE, SKEW_S, SOON_DAYS
+from vendor_verifier.features.doctor.command import MAX_BODY, doctor_command
+from vendor_verifier.features.doctor.diagnose import CHECKS
+from vendor_verifier.features.doctor.values import Diagnosis
 
 PAGE = (Path(__file__).parents[2] / "docs" / "doctor.md").read_text(encoding="utf-8")
 

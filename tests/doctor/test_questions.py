@@ -7,8 +7,15 @@ from doctor_cases import answer, broken, calling, chunk, entry, refused, sse, te
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.doctor.questions import MAX_REQUESTS, first_questions, next_question, pause_s, within_budget
-from vendor_verifier.doctor.values import Answer, Question
+from vendor_verifier.features.doctor.values import (
+    MAX_REQUESTS,
+    Answer,
+    Question,
+    first_questions,
+    next_question,
+    pause_s,
+    within_budget,
+)
 
 ENTRY = entry()
 ANSWERERS = [

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from costs import PATIENCE_S
 
-from vendor_verifier.doctor import reaching
-from vendor_verifier.doctor.reaching import reach
+from vendor_verifier.features.doctor import reach as reaching
+from vendor_verifier.features.doctor.reach import reach
 
 pytestmark = pytest.mark.anyio
 

@@ -10,16 +10,14 @@ from typing import Any
 import pytest
 from doctor_cases import DONE, JSON, USAGE, answer, calling, chunk, refused, sse, text_question, tool_question, words
 
-from vendor_verifier.doctor.sdk_losses import losses
-from vendor_verifier.doctor.sdk_readings import SdkReading
-from vendor_verifier.doctor.sdk_replay import replay_answers
-from vendor_verifier.doctor.values import Answer, SdkFinding
+from vendor_verifier.features.doctor.sdk_compatibility import SdkReading, losses, replay_answers
+from vendor_verifier.features.doctor.values import Answer, SdkFinding
 from vendor_verifier.values.event import ToolCall, Usage
 from vendor_verifier.values.record import Failure, Response
-from vendor_verifier.wire.anthropic_messages import AnthropicMessages
+from vendor_verifier.wire.anthropic_messages.request import AnthropicMessages
 from vendor_verifier.wire.base import Wire
-from vendor_verifier.wire.openai_chat import OpenAIChat
-from vendor_verifier.wire.openai_responses import OpenAIResponses
+from vendor_verifier.wire.openai_chat.request import OpenAIChat
+from vendor_verifier.wire.openai_responses.request import OpenAIResponses
 
 pytestmark = pytest.mark.anyio
 

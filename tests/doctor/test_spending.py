@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from doctor_cases import DONE, answer, chunk, entry, good, refused, sse, text_question, words
 
-from vendor_verifier.doctor.questions import first_questions, next_question
-from vendor_verifier.doctor.spending import spending
+from vendor_verifier.features.doctor.diagnose import spending
+from vendor_verifier.features.doctor.values import first_questions, next_question
 
 
 def test_reported_tokens_are_summed_and_priced() -> None:

@@ -6,8 +6,8 @@ from doctor_cases import DONE, JSON, MS, answer, calling, chunk, refused, sse, t
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.doctor.timeline import timeline
-from vendor_verifier.wire.openai_chat import OpenAIChat
+from vendor_verifier.features.doctor.diagnose import timeline
+from vendor_verifier.wire.openai_chat.request import OpenAIChat
 
 
 def test_a_stream_is_told_moment_by_moment_with_the_middle_as_one() -> None:

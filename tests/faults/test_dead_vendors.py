@@ -13,10 +13,11 @@ from asking import QUICK, entry, run
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text, whole
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.run import clock_watch, descriptors
-from vendor_verifier.run.clock_watch import CLOCK_JUMP
-from vendor_verifier.run.pacing import DOWN_AFTER
-from vendor_verifier.run.spending import Spending
+from vendor_verifier.run import conversation
+from vendor_verifier.run.budgets import Spending
+from vendor_verifier.run.conversation import CLOCK_JUMP
+from vendor_verifier.run.rate_limiter import DOWN_AFTER
+from vendor_verifier.transport import connect
 from vendor_verifier.values.event import Usage
 from vendor_verifier.values.plan import RetryRules
 from vendor_verifier.values.record import Attempt, Failure, Response
@@ -177,7 +178,7 @@ async def test_a_clock_that_jumps_flags_the_row_and_spoils_no_duration(
         return GOOD
 
     server.answer = answer
-    monkeypatch.setattr(clock_watch.time, "time", lambda: real() + shift[0])
+    monkeypatch.setattr(conversation.time, "time", lambda: real() + shift[0])
     ran = await run([entry(server, "a")], 1)
     final = ran.records[0].final
     assert final is not None
@@ -194,12 +195,12 @@ def test_too_few_open_files_are_said_before_anything_is_sent(monkeypatch: pytest
     raised: list[tuple[int, int]] = []
     monkeypatch.setattr(resource, "getrlimit", lambda _which: (256, 1024))
     monkeypatch.setattr(resource, "setrlimit", lambda _which, limits: raised.append(limits))
-    descriptors.ensure_descriptors(100)
+    connect.ensure_descriptors(100)
     assert raised == []
-    descriptors.ensure_descriptors(500)
+    connect.ensure_descriptors(500)
     assert raised == [(596, 1024)]
     with pytest.raises(UsageError, match=r"1000 requests at a time.*ulimit -n 1096.*--request-concurrency"):
-        descriptors.ensure_descriptors(1000)
+        connect.ensure_descriptors(1000)
 
 
 async def test_the_preflight_comes_before_the_first_request(

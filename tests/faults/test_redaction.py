@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.cli.main import run_app
-from vendor_verifier.pipeline import running
-from vendor_verifier.redact import digest_text, redacted_record, redacted_sample
+from vendor_verifier.pipeline import run
+from vendor_verifier.redaction import digest_text, redacted_record, redacted_sample
 from vendor_verifier.store import decode_record, encode_record
 from vendor_verifier.values.event import ToolCall
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, TurnRecord
@@ -104,7 +104,7 @@ def test_no_word_asked_or_answered_is_stored(
 
 def test_a_record_that_came_twice_is_redacted_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What workers send a second time is kept aside, as digests like everything else."""
-    once = running.send
+    once = run.send
 
     def twice(*given: Any, emit: Any, emit_duplicate: Any, **more: Any) -> Any:
         def both(records: Sequence[Record]) -> None:
@@ -114,7 +114,7 @@ def test_a_record_that_came_twice_is_redacted_too(tmp_path: Path, monkeypatch: p
 
         return once(*given, emit=both, emit_duplicate=emit_duplicate, **more)
 
-    monkeypatch.setattr(running, "send", twice)
+    monkeypatch.setattr(run, "send", twice)
     _config(tmp_path)
     _run(tmp_path, "run", "--redact-content", "-n", "3")
     kept = (tmp_path / "run" / "duplicates.jsonl").read_text()

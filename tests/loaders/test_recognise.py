@@ -15,8 +15,8 @@ from dataset_rows import CALL, FILE, QUERY, ROWS, read, refusal
 
 from vendor_verifier.errors import DataError, UsageError
 from vendor_verifier.loaders import LOADERS
-from vendor_verifier.loaders.recognise import read_dataset_file, recognise
-from vendor_verifier.pipeline.converting import load_dataset
+from vendor_verifier.loaders.detect import read_dataset_file, recognise
+from vendor_verifier.pipeline.datasets import load_dataset
 
 
 @pytest.mark.parametrize("name", ROWS)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from vendor_verifier.errors import DataError
 from vendor_verifier.loaders import LoadedSamples, read_samples
-from vendor_verifier.loaders.request_row import UnusableRequest
+from vendor_verifier.loaders.building import UnusableRequest
 from vendor_verifier.loaders.result_rows import ResultRow, read_result
 from vendor_verifier.loaders.results import Imported, import_results
 from vendor_verifier.values.record import Record

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.errors import DataError
-from vendor_verifier.loaders.schedule import read_schedule
+from vendor_verifier.loaders.arrival_schedule import read_schedule
 from vendor_verifier.values.plan import Due
 
 FILE = Path("times.txt")

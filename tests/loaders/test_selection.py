@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.loaders.selection import select
-from vendor_verifier.loaders.strata import expects_call
+from vendor_verifier.loaders.selection import expects_call, select
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from vendor_verifier.metrics import METRICS
-from vendor_verifier.metrics.decoding import buffered
 from vendor_verifier.metrics.lateness import LOOP_LAG
-from vendor_verifier.metrics.measuring import measured
+from vendor_verifier.metrics.measure import measured
+from vendor_verifier.metrics.throughput import buffered
 from vendor_verifier.store import decode_record, encode_record
 from vendor_verifier.values.event import Usage
 from vendor_verifier.values.record import Attempt, Record, Response, Timing, TurnRecord

@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.metrics import METRICS
-from vendor_verifier.metrics.e2e_tps import record_delivery
-from vendor_verifier.metrics.measuring import Measured, measured
-from vendor_verifier.metrics.tps import record_decoding
+from vendor_verifier.metrics.measure import Measured, measured
+from vendor_verifier.metrics.throughput import record_decoding, record_delivery
 from vendor_verifier.values.event import Usage
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
 

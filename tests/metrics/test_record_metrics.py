@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from vendor_verifier.metrics import FIGURES, METRICS
-from vendor_verifier.metrics.decoding import buffered
-from vendor_verifier.metrics.tps import pooled_tps, record_decoding
-from vendor_verifier.metrics.usage import zero_usage
+from vendor_verifier.metrics.throughput import buffered, pooled_tps, record_decoding
+from vendor_verifier.metrics.tokens import zero_usage
 from vendor_verifier.values.event import Usage
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
 

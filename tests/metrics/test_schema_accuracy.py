@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.metrics.schema_accuracy import schema_counts
+from vendor_verifier.metrics.outcome import schema_counts
 from vendor_verifier.values.score import CallClass
 
 CLASSES: tuple[CallClass, ...] = (

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from vendor_verifier.pipeline.auditing import Audits
+from vendor_verifier.pipeline.audit import Audits
 from vendor_verifier.values.event import Usage
 from vendor_verifier.values.record import Attempt, Record, Response, Timing, TurnRecord
 from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.samples import listed
+from vendor_verifier.values.sample import Sample, listed
 
 ENTRIES = {("m", label): {"model": "m", "label": label, "model_id": "m"} for label in ("a", "b")}
 SAMPLES = [Sample(name, Turn(({"role": "user", "content": name},))) for name in ("s1", "s2", "s3", "s4")]

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from bfcl_replies import called
 
-from vendor_verifier.pipeline.bfcl_rest import REST_FILE, fetch_rest_answers, read_rest_answers
-from vendor_verifier.scrub import Scrubber
+from vendor_verifier.features.bfcl.executables import REST_FILE, fetch_rest_answers, read_rest_answers
+from vendor_verifier.redaction import Scrubber
 from vendor_verifier.store import RunFolder, encode_record
-from vendor_verifier.suites.bfcl.rest import RefusedCall, call_digest, needed_keys, request_of, with_keys
+from vendor_verifier.suites.bfcl.executable import RefusedCall, call_digest, needed_keys, request_of, with_keys
 from vendor_verifier.suites.bfcl.suite import BfclSuite
 from vendor_verifier.values.record import Record, TurnRecord
 from vendor_verifier.values.request import Turn

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from vendor_verifier.errors import DataError
-from vendor_verifier.pipeline import pricing
-from vendor_verifier.pipeline.bundle_layout import is_bundled, split_member
-from vendor_verifier.pipeline.verifying import verify_bundle
+from vendor_verifier.features.bundle.create import is_bundled, split_member
+from vendor_verifier.features.bundle.verify import verify_bundle
+from vendor_verifier.pipeline import prices
+from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.journal import Journal
-from vendor_verifier.scrub import Scrubber
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.judgement import Price
 
@@ -234,7 +234,7 @@ def _priced(bench: Any, monkeypatch: pytest.MonkeyPatch, *, kept: bool) -> Path:
         if not kept:
             del entry["listed_price"]
     folder.write_manifest(manifest)
-    monkeypatch.setattr(pricing, "listed_price", lambda *_: Price(1.0, 2.0, source="list"))
+    monkeypatch.setattr(prices, "listed_price", lambda *_: Price(1.0, 2.0, source="list"))
     assert bench("score", "run", "--no-history")[0] == 0
     assert bench("bundle", "run", "-o", "priced.tar.gz")[0] == 0
     return Path(bench.folder / "priced.tar.gz")
@@ -245,7 +245,7 @@ def test_a_newer_price_list_changes_nothing_of_a_run_that_kept_its_prices(
 ) -> None:
     """No list is asked at all, in another folder and without the config."""
     archive = _priced(bench, monkeypatch, kept=True)
-    monkeypatch.setattr(pricing, "listed_price", lambda *_: pytest.fail("a list was asked"))
+    monkeypatch.setattr(prices, "listed_price", lambda *_: pytest.fail("a list was asked"))
     (bench.folder / "config.yaml").unlink()
     monkeypatch.chdir(archive.parent.parent)
     found = verify_bundle(archive)
@@ -259,7 +259,7 @@ def test_an_older_bundle_without_prices_verifies_and_says_what_differs(
 ) -> None:
     """Money is reckoned at today's list and told apart from everything else, which must still come out."""
     archive = _priced(bench, monkeypatch, kept=False)
-    monkeypatch.setattr(pricing, "listed_price", lambda *_: Price(3.0, 2.0, source="a newer list"))
+    monkeypatch.setattr(prices, "listed_price", lambda *_: Price(3.0, 2.0, source="a newer list"))
     [note] = verify_bundle(archive).notes
     assert "figures of money differ: the run kept no list prices" in note
     code, out, _ = bench("bundle", "--verify", archive)

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from vendor_verifier.cli.options import RunOptions
-from vendor_verifier.pipeline import calibrating
-from vendor_verifier.pipeline.calibrating import calibrated
+from vendor_verifier.console.options import RunOptions
+from vendor_verifier.features.simulate.start import with_simulated_vendors
+from vendor_verifier.pipeline import run
 from vendor_verifier.pipeline.request import RunRequest
-from vendor_verifier.pipeline.simulation import with_simulated_vendors
+from vendor_verifier.pipeline.run import calibrated
 from vendor_verifier.run.calibration import Calibration, calibrate
 from vendor_verifier.values.plan import Entry, ExecutorChoice, Plan
 from vendor_verifier.values.request import Endpoint
@@ -38,7 +38,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
         calls.append((client, transport, in_flight))
         return Calibration(in_flight, reason="noted")
 
-    monkeypatch.setattr(calibrating, "calibrate", note)
+    monkeypatch.setattr(run, "calibrate", note)
     return calls
 
 
@@ -97,7 +97,7 @@ def test_a_run_keeps_the_floor_and_its_report_tells_it(
     """Against a vendor at an address: numbers in the manifest, a sentence in report.md and on the screen."""
     from vendor_verifier.cli.main import run_app
 
-    monkeypatch.setattr(calibrating, "calibrate", partial(calibrate, seconds=0.1))
+    monkeypatch.setattr(run, "calibrate", partial(calibrate, seconds=0.1))
     simulated = Entry("m", "v", "v", Endpoint("sim://faithful", "m"), "openai", "a")
     with with_simulated_vendors([simulated], 0) as (served,):
         vendor = {"name": "mine", "model_id": "m", "url": served.endpoint.base_url, "validator": "openai"}

@@ -16,14 +16,14 @@ from typing import Any
 import pytest
 
 from vendor_verifier.cli.main import run_app
-from vendor_verifier.pipeline import capacity
-from vendor_verifier.pipeline.capacity import CapacityOutcome, measure_capacity
-from vendor_verifier.pipeline.capacity_folder import judge_again
-from vendor_verifier.pipeline.capacity_request import CapacityRequest
-from vendor_verifier.pipeline.planning import prepare
+from vendor_verifier.features.capacity import search
+from vendor_verifier.features.capacity.search import CapacityOutcome, measure_capacity
+from vendor_verifier.features.capacity.store import judge_again
+from vendor_verifier.features.capacity.values import CapacityRequest
+from vendor_verifier.features.simulate.start import READY_PREFIX
+from vendor_verifier.pipeline.plan import prepare
 from vendor_verifier.pipeline.request import RunRequest, Selection
-from vendor_verifier.pipeline.simulation import READY_PREFIX
-from vendor_verifier.run import loop_lag
+from vendor_verifier.run import event_loop_lag
 from vendor_verifier.values.record import Record
 
 SAMPLES, SPEED = 8, 4
@@ -121,7 +121,7 @@ def test_a_refusing_vendor_gets_the_level_all_the_same(place: Place) -> None:
 
 def test_by_rate_requests_come_by_the_clock(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """Forty a second are offered whatever happens: each counted request was due at a moment, and is timed from it."""
-    monkeypatch.setitem(capacity.FILLED, "rate", 1)
+    monkeypatch.setitem(search.FILLED, "rate", 1)
     records: list[Record] = []
     # Nothing gives way, however busy this machine is.
     limits = ("ttft_from_schedule_ms.p95 <= 60000", "success_rate >= 0")
@@ -139,7 +139,7 @@ def test_by_rate_requests_come_by_the_clock(place: Place, monkeypatch: pytest.Mo
 @pytest.mark.slow
 def test_our_own_process_is_named_when_it_is_the_limit(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """A client that stands still for 200 ms after every answer makes tokens late; the vendor is not charged."""
-    monkeypatch.setattr(loop_lag, "MIN_WATCH_S", 0.1)
+    monkeypatch.setattr(event_loop_lag, "MIN_WATCH_S", 0.1)
 
     def stand_still(record: Record) -> None:
         if ":2:" in record.run:

@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from vendor_verifier.cli.capacity import capacity_command
 from vendor_verifier.cli.main import build_app
-from vendor_verifier.compare.capacity_limits import USUAL_LIMITS
-from vendor_verifier.pipeline.capacity_request import FILLED, UNLOADED_REPEATS
-from vendor_verifier.reports.capacity_words import _ASPECTS
-from vendor_verifier.run.loop_lag import MAX_CORE_SHARE, MIN_WATCH_S, STALL_NS
-from vendor_verifier.values.capacity import SearchBounds
+from vendor_verifier.features.capacity.command import capacity_command
+from vendor_verifier.features.capacity.curve import USUAL_LIMITS
+from vendor_verifier.features.capacity.values import FILLED, UNLOADED_REPEATS, SearchBounds
+from vendor_verifier.features.capacity.words_en import _ASPECTS
+from vendor_verifier.run.event_loop_lag import MAX_CORE_SHARE, MIN_WATCH_S, STALL_NS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "capacity.md").read_text(encoding="utf-8")
 EXAMPLES = [

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from vendor_verifier.pipeline.capacity_sending import why_cut
-from vendor_verifier.run.guarded_spending import GuardedSpending
-from vendor_verifier.run.local import RunEnd
-from vendor_verifier.values.capacity import EndReason, Stage
+from vendor_verifier.features.capacity.run_level import why_cut
+from vendor_verifier.features.capacity.values import EndReason, Stage
+from vendor_verifier.run.budgets import GuardedSpending
+from vendor_verifier.run.local_run import RunEnd
 from vendor_verifier.values.record import Attempt, Failure, FailureKind, Record, TurnRecord
 
 DOWN = RunEnd(None, {"account": "not reached for 10 samples in a row"})

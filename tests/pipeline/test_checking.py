@@ -19,9 +19,9 @@ import pytest
 from costs import PATIENCE_S
 
 from vendor_verifier.errors import ProblemsError
-from vendor_verifier.history import add_run, read_runs
-from vendor_verifier.pipeline.checking import clear_old_runs, read_age
-from vendor_verifier.values.trend import HistoryEntry, HistoryRun
+from vendor_verifier.features.history.database import add_run, read_runs
+from vendor_verifier.features.history.scheduled_check import clear_old_runs, read_age
+from vendor_verifier.values.history import HistoryEntry, HistoryRun
 
 ROOT = Path(__file__).parents[2]
 

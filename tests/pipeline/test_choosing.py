@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from vendor_verifier.errors import ProblemsError
-from vendor_verifier.history import read_runs
-from vendor_verifier.loaders.strata import classes_of
-from vendor_verifier.pipeline.planning import Prepared, prepare
+from vendor_verifier.features.history.database import read_runs
+from vendor_verifier.loaders.selection import classes_of
+from vendor_verifier.pipeline.plan import Prepared, prepare
 from vendor_verifier.pipeline.request import RunRequest, Selection
-from vendor_verifier.shipped import shipped
+from vendor_verifier.resources import shipped
 
 
 def planned(*, seed: int = 0, suites: tuple[str, ...] = ("trigger",), **choice: Any) -> Prepared:

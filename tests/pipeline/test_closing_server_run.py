@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from closing_server import ANSWER, ClosingServer
 
-from vendor_verifier.pipeline.capacity import measure_capacity
-from vendor_verifier.pipeline.capacity_request import CapacityRequest
-from vendor_verifier.pipeline.planning import prepare
+from vendor_verifier.features.capacity.search import measure_capacity
+from vendor_verifier.features.capacity.values import CapacityRequest
+from vendor_verifier.pipeline.plan import prepare
 from vendor_verifier.pipeline.request import RunRequest, Selection
 from vendor_verifier.values.record import Record
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from vendor_verifier.history import default_history_file, read_runs
+from vendor_verifier.features.history.database import default_history_file, read_runs
 
 
 def test_two_runs_are_compared_with_verdicts_changes_and_flips(bench: Any) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from vendor_verifier.cli.convert import convert_command
+from vendor_verifier.cli.datasets import convert_command
 from vendor_verifier.errors import DataError, StorageError, UsageError
-from vendor_verifier.pipeline.converting import convert_file, load_dataset
+from vendor_verifier.pipeline.datasets import convert_file, load_dataset
 
 CALL = {"name": "rate", "parameters": {"to": "EUR"}}
 ROW = {"id": "7", "query": "Rate to EUR?", "tools": [{"name": "rate"}], "ground_truth": [CALL], "category": "money"}

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from vendor_verifier.pipeline.estimating import forecast
-from vendor_verifier.pipeline.planning import prepare
+from vendor_verifier.pipeline.estimate import forecast
+from vendor_verifier.pipeline.plan import prepare
 from vendor_verifier.pipeline.request import LoadRequest, RunRequest
-from vendor_verifier.values.forecast import Assumptions, Forecast
+from vendor_verifier.values.plan import Assumptions, Forecast
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 CONFIG = """\

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from vendor_verifier.pipeline.guarding import ending_warnings
+from vendor_verifier.pipeline.run_warnings import ending_warnings
 
 OFFERED = {
     "begun": 100, "repetitions": 1, "most_under_way": 9, "cap": 8, "held_back": 0, "warmup": 4, "warmup_failed": 0,

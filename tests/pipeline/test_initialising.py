@@ -12,9 +12,9 @@ import pytest
 import yaml
 
 from vendor_verifier.config import load_config
-from vendor_verifier.models import MODEL_IDS
+from vendor_verifier.config.model_names import MODEL_IDS
 from vendor_verifier.registry import find_vendors
-from vendor_verifier.shipped import shipped
+from vendor_verifier.resources import shipped
 
 NAMES = ("config.yaml", ".env", ".gitignore", "config.schema.json")
 REAL_MODELS = sorted(name for name in MODEL_IDS if not name.startswith("simulated"))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from vendor_verifier.pipeline.judges import ready_suite
+from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from asking import agenda_of
 
-from vendor_verifier.pipeline.outlook import outlook_of
+from vendor_verifier.pipeline.run import outlook_of
 from vendor_verifier.values.event import Usage
 from vendor_verifier.values.plan import Entry, LoadShape, Plan, Task
 from vendor_verifier.values.request import Endpoint, Turn

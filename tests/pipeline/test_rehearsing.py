@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from vendor_verifier.pipeline.rehearsing import known_of_files, rehearse
-from vendor_verifier.simulate.answer_key import read_key, written_key
+from vendor_verifier.features.simulate.answer import read_key, written_key
+from vendor_verifier.pipeline.rehearse import known_of_files, rehearse
 from vendor_verifier.values.plan import Task
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample, Source
@@ -72,7 +72,7 @@ def test_the_answers_of_a_users_own_rows_are_found_in_every_format(
     tmp_path: Path, suite: str, row: Any, options: dict[str, Any]
 ) -> None:
     """Every row of every format comes out right in every evaluation, asked natively, in other words or as text."""
-    from vendor_verifier.pipeline.converting import load_dataset
+    from vendor_verifier.pipeline.datasets import load_dataset
 
     samples = tuple(load_dataset(write(tmp_path / "own.jsonl", map(row, range(3)))).samples)
     found = rehearse([Task(suite, samples, options, None)], 0)

@@ -17,8 +17,8 @@ import pytest
 from costs import PATIENCE_S
 
 from vendor_verifier.errors import ProblemsError
+from vendor_verifier.pipeline.load_profile import foreseen, places, read_load
 from vendor_verifier.pipeline.request import LoadRequest
-from vendor_verifier.pipeline.shaping import foreseen, places, read_load
 from vendor_verifier.values.plan import Arrival, Due, Entry, ExecutorChoice, LoadShape
 from vendor_verifier.values.request import Endpoint
 

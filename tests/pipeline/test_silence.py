@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from vendor_verifier.cli import main_job
-from vendor_verifier.cli.exit_codes import EXIT_INCOMPLETE, EXIT_OK
 from vendor_verifier.cli.main import run_app
-from vendor_verifier.pipeline.planning import prepare
+from vendor_verifier.console.output import EXIT_INCOMPLETE, EXIT_OK
+from vendor_verifier.pipeline.plan import prepare
 
 
 def test_where_nobody_answered_nobody_leads(bench: Any) -> None:

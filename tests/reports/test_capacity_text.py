@@ -10,8 +10,8 @@ import msgspec
 import pytest
 from load_levels import Conduct, curve, visit
 
-from vendor_verifier.reports import capacity_json
-from vendor_verifier.reports.capacity_text import capacity_lines, level_line
+from vendor_verifier.features.capacity import store
+from vendor_verifier.features.capacity.text import capacity_lines, level_line
 
 GOLDEN = Path(__file__).parent / "golden" / "capacity.txt"
 
@@ -34,21 +34,21 @@ def test_no_stranger_s_words_reach_the_terminal_as_they_are() -> None:
 def test_what_is_stored_is_read_back_as_it_was() -> None:
     """capacity.json holds the whole report: nothing is lost on the way there and back."""
     report = capacity_reports.report()
-    assert capacity_json.read(capacity_json.render(report).encode()) == report
+    assert store.read(store.render(report).encode()) == report
 
 
 @pytest.mark.parametrize("text", [b"{", b"[]", b'{"schema": 1}', b'{"schema": 99, "capacity": {}}'])
 def test_other_documents_are_refused(text: bytes) -> None:
     """What is no such document is an error the caller can tell, not half a report."""
     with pytest.raises(msgspec.MsgspecError):
-        capacity_json.read(text)
+        store.read(text)
 
 
 def test_a_later_schema_is_refused_by_its_number() -> None:
     """A document of a version that does not exist yet is not guessed at."""
-    text = capacity_json.render(capacity_reports.report()).replace('"schema": 1,', '"schema": 2,', 1)
+    text = store.render(capacity_reports.report()).replace('"schema": 1,', '"schema": 2,', 1)
     with pytest.raises(msgspec.ValidationError, match="schema 2"):
-        capacity_json.read(text.encode())
+        store.read(text.encode())
 
 
 def test_a_level_is_told_in_one_line_when_it_is_judged() -> None:

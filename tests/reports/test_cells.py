@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.reports import cells
+from vendor_verifier.reports import number_format
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from vendor_verifier.reports import cells
 )
 def test_rates_are_written_as_on_the_page(value: float | None, written: str) -> None:
     """Four decimals; 1 and 0 only when nothing is missing."""
-    assert cells.rate(value) == written
+    assert number_format.rate(value) == written
 
 
 @pytest.mark.parametrize(
@@ -28,28 +28,28 @@ def test_rates_are_written_as_on_the_page(value: float | None, written: str) -> 
 )  # fmt: skip
 def test_quantities_are_written_as_on_the_page(value: float | None, written: str) -> None:
     """Four significant digits, never in powers of ten."""
-    assert cells.quantity(value) == written
+    assert number_format.quantity(value) == written
 
 
 @given(st.floats(0, 1))
 def test_only_a_perfect_rate_reads_as_one(value: float) -> None:
     """A single failure in any number of samples can be seen."""
-    assert (cells.rate(value) == "1") == (value == 1)
-    assert cells.rate(value) != "1.0000"
+    assert (number_format.rate(value) == "1") == (value == 1)
+    assert number_format.rate(value) != "1.0000"
 
 
 def test_tally_is_ordered_and_escaped() -> None:
     """Most frequent first, ties by name, words escaped."""
-    assert cells.tally({"b": 1, "a": 1, "c": 5}, str.upper) == "C 5, A 1, B 1"
-    assert cells.tally({}, str.upper) == "–"
+    assert number_format.tally({"b": 1, "a": 1, "c": 5}, str.upper) == "C 5, A 1, B 1"
+    assert number_format.tally({}, str.upper) == "–"
 
 
 def test_marks(reports: ModuleType) -> None:
     """The baseline's F1 is marked, another vendor's is not; an IRF over fewer metrics than others is marked."""
     model = reports.full().models[0]
     by_label = {vendor.label: vendor for vendor in model.vendors}
-    assert cells.metric(by_label["official"], "f1") == "1†"
-    assert cells.metric(by_label["twin a"], "f1") == "0.8427"
-    assert cells.irf(reports.dead(), model) == "0.2000‡"
-    assert cells.irf(by_label["twin a"], model) == "0.8690"
-    assert cells.irf(reports.vendor("never measured", irf=0.0, irf_metrics=0), model) == "–"
+    assert number_format.metric(by_label["official"], "f1") == "1†"
+    assert number_format.metric(by_label["twin a"], "f1") == "0.8427"
+    assert number_format.irf(reports.dead(), model) == "0.2000‡"
+    assert number_format.irf(by_label["twin a"], model) == "0.8690"
+    assert number_format.irf(reports.vendor("never measured", irf=0.0, irf_metrics=0), model) == "–"

@@ -8,9 +8,9 @@ from types import ModuleType
 import pytest
 
 from vendor_verifier.reports import markdown, terminal
-from vendor_verifier.reports.clock import clock_lines
-from vendor_verifier.reports.html.render import render
-from vendor_verifier.reports.html.texts import LANGUAGES, Language, Texts
+from vendor_verifier.reports.html.page import render
+from vendor_verifier.reports.run_conditions import clock_lines
+from vendor_verifier.reports.words import LANGUAGES, Language, Texts
 
 
 def test_floor_and_lag_are_told_with_their_numbers(reports: ModuleType) -> None:

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.compare.scoreboard import score_run
-from vendor_verifier.reports import REPORTS, facts, markdown, ranking_csv, scores_json
+from vendor_verifier.reports import REPORTS, markdown, ranking_csv, scores_json, sentences
+from vendor_verifier.scoring.score_run import score_run
 from vendor_verifier.values.score import EntryInfo, ModelScore, Report, SuiteScore, VendorScore
 
 PAGE_HEADER = "| Vendor | IRF Score | Success Rate | F1 Score | TPS | Schema Accuracy | TTFT (ms) | Avg Token |"
@@ -133,14 +133,14 @@ def test_markdown_holds_no_html_and_no_link(reports: ModuleType) -> None:
 def test_tied_vendors_share_the_place(reports: ModuleType) -> None:
     """Equal IRFs get the same place and the next one is counted past them; no IRF, no place."""
     model = ModelScore("m", None, tuple(reports.vendor(str(n), irf=irf) for n, irf in enumerate((3.0, 3.0, 1.0, None))))
-    assert [facts.place(vendor, model) for vendor in model.vendors] == [1, 1, 3, None]
+    assert [sentences.place(vendor, model) for vendor in model.vendors] == [1, 1, 3, None]
 
 
 def test_first_attempt_rate_uses_the_denominator_of_the_success_rate(reports: ModuleType) -> None:
     """What the success rate leaves out (never sent, not charged) the first-attempt rate leaves out too."""
     vendor = reports.vendor("v", planned=10, measured={"success_rate": 8}, succeeded_first_try=5)
-    assert facts.first_attempt_success_rate(vendor) == 0.625
-    assert facts.first_attempt_success_rate(replace(vendor, measured={"success_rate": 0})) is None
+    assert sentences.first_attempt_success_rate(vendor) == 0.625
+    assert sentences.first_attempt_success_rate(replace(vendor, measured={"success_rate": 0})) is None
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_first_attempt_rate_uses_the_denominator_of_the_success_rate(reports: Mo
 )
 def test_another_served_model_is_told(reports: ModuleType, asked: str, served: str, told: bool) -> None:
     """A vendor that answers under another model's name does not do so unseen."""
-    line = facts.served_line(reports.vendor("v", model_id=asked, served_models={served: 3}), str)
+    line = sentences.served_line(reports.vendor("v", model_id=asked, served_models={served: 3}), str)
     assert (line is not None) == told
     assert line is None or line == f"asked for {asked}, answered as {served} 3"
 

@@ -13,7 +13,7 @@ import synthetic_run
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.reports import json_schema, junit, openmetrics, scores_json, step_summary
+from vendor_verifier.reports import ci, openmetrics, scores_json
 from vendor_verifier.values.score import FeatureCheck, Report, SuiteScore
 
 CASES = ("full", "empty", "single")
@@ -38,7 +38,7 @@ def checked() -> Report:
 
 def test_junit_has_a_case_a_sample_with_its_real_time_and_reason(judged: Report) -> None:
     """Every record is one case; its time is what its requests took and a failure tells kind and message."""
-    root = ET.fromstring(junit.render(judged))
+    root = ET.fromstring(ci.render_junit(judged))
     details = judged.details
     assert details is not None
     for suite, vendor in zip(root, judged.models[0].vendors, strict=True):
@@ -60,7 +60,7 @@ def test_junit_has_a_case_a_sample_with_its_real_time_and_reason(judged: Report)
 def test_junit_counts_are_those_of_its_cases(judged: Report, case: str) -> None:
     """Totals of suites and of the document agree with what stands below them."""
     report = {"judged": judged, "checked": checked()}.get(case) or getattr(sample_reports, case)()
-    root = ET.fromstring(junit.render(report))
+    root = ET.fromstring(ci.render_junit(report))
     for element in [root, *root]:
         assert int(element.get("tests", "")) == len(list(element.iter("testcase")))
         for count, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
@@ -70,11 +70,11 @@ def test_junit_counts_are_those_of_its_cases(judged: Report, case: str) -> None:
 def test_gates_and_feature_checks_are_junit_cases(judged: Report) -> None:
     """FAIL and broken fail; UNDECIDED and what could not be measured are skipped with their reason."""
     outcomes: dict[str, set[str]] = {}
-    for case in ET.fromstring(junit.render(judged)).iter("testcase"):
+    for case in ET.fromstring(ci.render_junit(judged)).iter("testcase"):
         if case.get("classname") == "gates":
             outcomes.setdefault(case[0].tag if len(case) else "pass", set()).add(case.get("name") or "")
     assert outcomes == {tag: {"f1 >= ceiling - 0.03"} for tag in ("pass", "failure", "skipped")}
-    cases = ET.fromstring(junit.render(checked())).findall(".//testcase[@classname='contract']")
+    cases = ET.fromstring(ci.render_junit(checked())).findall(".//testcase[@classname='contract']")
     found = {case.get("name"): (case[0].tag, case[0].get("message")) for case in cases if len(case)}
     assert found == {
         "check broken": ("failure", "saw broken"),
@@ -89,7 +89,7 @@ def test_samples_without_a_record_are_not_passed_over(complete: bool, tag: str) 
     single = sample_reports.single()
     vendors = (sample_reports.vendor("loses", recorded=8, succeeded=8),)
     report = replace(single, complete=complete, models=(replace(single.models[0], vendors=vendors),))
-    cases = {case.get("name"): case for case in ET.fromstring(junit.render(report)).iter("testcase")}
+    cases = {case.get("name"): case for case in ET.fromstring(ci.render_junit(report)).iter("testcase")}
     assert cases["samples without a record"][0].tag == tag
     assert cases["samples without a record"][0].get("message") == "2 of 10 planned samples have no record"
 
@@ -100,23 +100,23 @@ def test_no_text_makes_junit_unreadable(text: str) -> None:
     vendor = sample_reports.vendor(text, vendor=text, model_id=text, failures={text: 3}, succeeded=7)
     single = sample_reports.single()
     report = replace(single, run=text, models=(replace(single.models[0], vendors=(vendor,)),))
-    assert ET.fromstring(junit.render(report).encode()).get("failures") == "1"
+    assert ET.fromstring(ci.render_junit(report).encode()).get("failures") == "1"
 
 
 def test_a_step_summary_stays_below_the_limit_and_says_what_it_dropped(judged: Report) -> None:
     """With tens of thousands of gates the summary is cut at a block's border, below 1 MiB."""
     verdict = judged.verdicts[synthetic_run.MODEL]
     many = replace(verdict, gates=verdict.gates * 4_000)
-    text = step_summary.render(replace(judged, verdicts={synthetic_run.MODEL: many}))
+    text = ci.render_step_summary(replace(judged, verdicts={synthetic_run.MODEL: many}))
     assert len(text.encode()) < 1_048_576
     assert "This summary was shortened" in text
     assert "| moonshot |" in text
-    assert "shortened" not in step_summary.render(judged)
+    assert "shortened" not in ci.render_step_summary(judged)
 
 
 def test_a_step_summary_names_gates_and_findings_without_obeying_them(judged: Report) -> None:
     """Outcomes stand first; the markup in a finding is text."""
-    text = step_summary.render(judged)
+    text = ci.render_step_summary(judged)
     assert "| ❌ FAIL | " in text
     assert "&lt;b&gt;kimi&lt;/b&gt;" in text
     assert not [line for line in text.splitlines() if line.startswith("::")]
@@ -158,12 +158,12 @@ def test_labels_that_read_the_same_are_still_different_series() -> None:
 def test_scores_fit_the_shipped_schema(judged: Report, case: str) -> None:
     """Every scores.json is valid, and every key of a vendor is described or a number."""
     report = {"judged": judged, "checked": checked()}.get(case) or getattr(sample_reports, case)()
-    jsonschema_rs.validator_for(json_schema.scores_schema()).validate(scores_json.scores(report))
+    jsonschema_rs.validator_for(scores_json.scores_schema()).validate(scores_json.scores(report))
 
 
 def test_the_schema_refuses_what_is_not_a_score() -> None:
     """A missing key, a share above 1 and another version are noticed."""
-    validator = jsonschema_rs.validator_for(json_schema.scores_schema())
+    validator = jsonschema_rs.validator_for(scores_json.scores_schema())
     good = scores_json.scores(sample_reports.single())
     vendor = good["models"]["glm-4.7"]["vendors"]["only"]
     assert validator.is_valid(good)

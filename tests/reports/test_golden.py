@@ -16,8 +16,8 @@ from sample_reports import regional
 from synthetic_run import LABELS, MODEL, report
 
 from vendor_verifier.reports import REPORTS, ReportFormat
-from vendor_verifier.reports.html.texts import Language
 from vendor_verifier.reports.terminal import plain_lines
+from vendor_verifier.reports.words import Language
 
 GOLDEN = Path(__file__).parent / "golden"
 

@@ -12,9 +12,9 @@ import jsonschema_rs
 import pytest
 import sample_reports
 
-from vendor_verifier.reports import json_schema, markdown, ranking_csv, scores_json, terminal
-from vendor_verifier.reports.html import render as page
-from vendor_verifier.reports.load_text import load_words
+from vendor_verifier.reports import markdown, ranking_csv, scores_json, terminal
+from vendor_verifier.reports.html import page
+from vendor_verifier.reports.run_conditions import load_words
 from vendor_verifier.values.score import Goodput, Pace, Report
 
 SHAPE = {"request_rate": 20.0, "arrival": "poisson", "ramp_up_s": 0, "warmup": 5, "cooldown": 0, "duration_s": 60.0}
@@ -72,7 +72,7 @@ def test_the_page_tells_both_in_its_language(language: Any, words: str) -> None:
 def test_data_formats_hold_goodput_only_where_there_are_slos() -> None:
     """scores.json and ranking.csv grow a part, which the schema knows."""
     document = json.loads(scores_json.render(loaded()))
-    jsonschema_rs.validator_for(json_schema.scores_schema()).validate(document)
+    jsonschema_rs.validator_for(scores_json.scores_schema()).validate(document)
     told = [
         vendor["goodput"]
         for model in document["models"].values()
@@ -123,7 +123,7 @@ def test_every_report_tells_how_many_were_in_flight() -> None:
     assert "4.961 of 5 on average, 12.34 answers a second" in page.render(report, "en")
     assert "平均 4.961 个（要求 5 个），每秒 12.34 个回答" in page.render(report, "zh")
     document = json.loads(scores_json.render(report))
-    jsonschema_rs.validator_for(json_schema.scores_schema()).validate(document)
+    jsonschema_rs.validator_for(scores_json.scores_schema()).validate(document)
     model = report.models[0]
     told = document["models"][model.model]["vendors"][model.vendors[0].label]["pace"]
     assert told == {"in_flight": 4.961, "answers_per_s": 12.34, "seconds": 24.5, "places": 5}

@@ -10,10 +10,10 @@ import pytest
 
 import vendor_verifier
 from vendor_verifier.metrics import FIGURES, METRICS
-from vendor_verifier.metrics.gaps import ICL
+from vendor_verifier.metrics.inter_chunk_latency import ICL
 from vendor_verifier.values.record import FailureKind
 from vendor_verifier.values.score import CallClass
-from vendor_verifier.wire import gemini_reader
+from vendor_verifier.wire.gemini.request import reader
 
 PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
 PACKAGE = "\n".join(path.read_text(encoding="utf-8") for path in Path(vendor_verifier.__file__).parent.rglob("*.py"))
@@ -34,7 +34,7 @@ def _documented_anomalies() -> set[str]:
 def test_every_anomaly_of_a_reader_has_its_row() -> None:
     """A wire cannot notice something under a name that nobody explains."""
     noticed = set(re.findall(r'Anomaly\(\s*"(\w+)"', PACKAGE))
-    noticed |= {*gemini_reader.FAILED_CALLS.values(), *gemini_reader.IGNORED_PARTS.values()}
+    noticed |= {*reader.FAILED_CALLS.values(), *reader.IGNORED_PARTS.values()}
     assert noticed
     assert noticed <= _documented_anomalies()
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import math
 
-from vendor_verifier.reports.notice import as_json, for_slack, headline, notice_lines
-from vendor_verifier.values.check import CheckResult
+from vendor_verifier.features.history.notice import as_json, for_slack, headline, notice_lines
+from vendor_verifier.values.history import CheckResult, Trend
 from vendor_verifier.values.judgement import Estimate, Finding, GateVerdict, Threshold
-from vendor_verifier.values.trend import Trend
 
 GATE = GateVerdict("<!channel> a", Threshold("f1", ">=", 0.9), "FAIL", Estimate(math.nan, 0.1, math.inf, 5), "why")
 TREND = Trend("m", "<https://evil.example|x>", "tps", "ratio", "regression", "worse: -20 %")

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 from vendor_verifier.reports import REPORTS
-from vendor_verifier.reports.html.render import MAX_BYTES
-from vendor_verifier.reports.html.texts import LANGUAGES
-from vendor_verifier.reports.step_summary import MAX_BYTES as MAX_SUMMARY
-from vendor_verifier.values.details import MAX_CASES, MAX_EXAMPLES, MAX_POINTS
+from vendor_verifier.reports.ci import MAX_BYTES as MAX_SUMMARY
+from vendor_verifier.reports.html.page import MAX_BYTES
+from vendor_verifier.reports.words import LANGUAGES
+from vendor_verifier.values.score import MAX_CASES, MAX_EXAMPLES, MAX_POINTS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reports.md").read_text(encoding="utf-8")
 

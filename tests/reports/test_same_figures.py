@@ -11,9 +11,9 @@ from xml.etree import ElementTree as ET
 import pytest
 import synthetic_run
 
-from vendor_verifier.compare.figures import history_run
-from vendor_verifier.compare.ranking import RANK_METRICS
-from vendor_verifier.reports import junit, openmetrics, ranking_csv, scores_json
+from vendor_verifier.features.history.figures import history_run
+from vendor_verifier.reports import ci, openmetrics, ranking_csv, scores_json
+from vendor_verifier.scoring.irf import RANK_METRICS
 from vendor_verifier.values.score import Report
 
 # Base units, and the unit at the end of the name, are that format's rules.
@@ -46,7 +46,7 @@ def from_csv(report: Report) -> Figures:
 
 
 def from_junit(report: Report) -> Figures:
-    root = ET.fromstring(junit.render(report))
+    root = ET.fromstring(ci.render_junit(report))
     return {
         (str(suite.get("name")).removeprefix(f"{synthetic_run.MODEL} / "), str(each.get("name"))): float(
             str(each.get("value"))

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from vendor_verifier.reports import markdown, scores_json, terminal
-from vendor_verifier.reports.html.render import render as html
+from vendor_verifier.reports.html.page import render as html
 from vendor_verifier.values.score import Report
 
 

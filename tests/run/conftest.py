@@ -8,8 +8,8 @@ from pathlib import Path
 import asking
 import pytest
 
-from vendor_verifier.run.fast_transport import FastTransport
-from vendor_verifier.run.transport import Transport
+from vendor_verifier.transport.client import FastTransport
+from vendor_verifier.transport.httpx_client import Transport
 
 
 @pytest.fixture(params=[Transport, FastTransport])

@@ -12,17 +12,16 @@ from asking import Plain, samples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.run.agenda import Agenda, Part, WorkItem
-from vendor_verifier.run.drive import Line
-from vendor_verifier.run.lanes import in_lanes
+from vendor_verifier.run.conversation import Line
+from vendor_verifier.run.load_lane import in_lanes
 from vendor_verifier.run.streams import Stream, streams_of
+from vendor_verifier.run.work_queue import Agenda, Part, WorkItem
 from vendor_verifier.suites.trigger import TriggerSuite
 from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.values.record import RecordKey
 from vendor_verifier.values.request import Endpoint, Turn
-from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.samples import listed
-from vendor_verifier.wire.openai_chat import OpenAIChat
+from vendor_verifier.values.sample import Sample, listed
+from vendor_verifier.wire.openai_chat.request import OpenAIChat
 
 LABELS = ("a", "b", "c")
 ENTRIES = [Entry("model", label, Plain.name, Endpoint("http://127.0.0.1", "m"), "openai", label) for label in LABELS]

@@ -9,8 +9,8 @@ from asking import AnyTransport, Asked, ask, entry, run
 from closing_server import ClosingServer
 from fault_server import DONE, FaultServer, say, stream, text, whole
 
-from vendor_verifier.run.fast_transport import FastTransport
-from vendor_verifier.run.transport import Transport
+from vendor_verifier.transport.client import FastTransport
+from vendor_verifier.transport.httpx_client import Transport
 from vendor_verifier.values.plan import Limits
 
 pytestmark = pytest.mark.anyio

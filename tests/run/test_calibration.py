@@ -10,9 +10,9 @@ import pytest
 
 from vendor_verifier.run import calibration
 from vendor_verifier.run.calibration import ENOUGH, calibrate
-from vendor_verifier.run.clients import Client
-from vendor_verifier.run.fast_transport import FastTransport
-from vendor_verifier.values.exchange import Exchange
+from vendor_verifier.transport.base import Client
+from vendor_verifier.transport.client import FastTransport
+from vendor_verifier.values.record import Exchange
 
 
 def test_the_floor_is_told_over_every_answer_and_gap() -> None:

@@ -12,14 +12,13 @@ from asking import AnyTransport, Ran, agenda_of, ask, entry, plan_of, run, sampl
 from closing_server import ANSWER, ClosingServer
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text
 
-from vendor_verifier.run import terms
-from vendor_verifier.run.budgets import Ask
-from vendor_verifier.run.fast_transport import FastTransport
-from vendor_verifier.run.local import run_local
-from vendor_verifier.run.pacing import Leave, LocalLimiter
-from vendor_verifier.run.spending import Spending
-from vendor_verifier.run.transport import Transport
-from vendor_verifier.scrub import Scrubber
+from vendor_verifier.redaction import Scrubber
+from vendor_verifier.run.budgets import Ask, Spending
+from vendor_verifier.run.local_run import run_local
+from vendor_verifier.run.rate_limiter import Leave, LocalLimiter
+from vendor_verifier.transport import policy
+from vendor_verifier.transport.client import FastTransport
+from vendor_verifier.transport.httpx_client import Transport
 from vendor_verifier.values.plan import Entry, Limits, RetryRules
 from vendor_verifier.values.record import Attempt, Failure
 
@@ -140,7 +139,7 @@ async def test_an_end_that_comes_late_is_the_vendors(
     kind: type[AnyTransport], server: FaultServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A server that took its time over a request had it; only an end within a moment can have crossed it."""
-    monkeypatch.setattr(terms, "_MOMENT_NS", 10_000_000)
+    monkeypatch.setattr(policy, "_MOMENT_NS", 10_000_000)
 
     def answer(seen: Seen) -> Script:
         return say(stream(text("hello"), DONE)) if seen.number == 0 else Script([(0.3, b"")], "close")
@@ -154,8 +153,8 @@ async def test_an_end_that_comes_late_is_the_vendors(
 
 def test_a_moment_is_a_second_or_two_ways_there_and_back() -> None:
     """Far away hosts get more time than near ones: their closing is longer on the way."""
-    assert terms.moment_ns(200_000_000) == 1_000_000_000
-    assert terms.moment_ns(900_000_000) == 1_800_000_000
+    assert policy.moment_ns(200_000_000) == 1_000_000_000
+    assert policy.moment_ns(900_000_000) == 1_800_000_000
 
 
 @EACH

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from fault_server import FaultServer
 
-from vendor_verifier.run.dialling import dial
-from vendor_verifier.run.request_head import Origin
+from vendor_verifier.transport.connect import dial
+from vendor_verifier.transport.connection import Origin
 
 pytestmark = [
     pytest.mark.anyio,

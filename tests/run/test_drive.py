@@ -9,11 +9,11 @@ import pytest
 from asking import KEY, agenda_of, entry, plan_of, samples
 from fault_server import DONE, FaultServer, say, stream, text
 
-from vendor_verifier.run.local import run_local
-from vendor_verifier.scrub import Scrubber
+from vendor_verifier.redaction import Scrubber
+from vendor_verifier.run.local_run import run_local
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
-from vendor_verifier.wire.openai_chat import OpenAIChat
+from vendor_verifier.wire.openai_chat.request import OpenAIChat
 
 pytestmark = pytest.mark.anyio
 

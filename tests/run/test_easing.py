@@ -7,7 +7,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.run.easing import Easing
+from vendor_verifier.run.rate_limiter import Easing
 
 
 def heard(easing: Easing, share: float, answers: int, seed: int = 1) -> Easing:

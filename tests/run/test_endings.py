@@ -17,8 +17,8 @@ from costs import LONG_S, PATIENCE_S, held_until
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text, whole
 
 from vendor_verifier.errors import StorageError
-from vendor_verifier.run.local import run_local
-from vendor_verifier.scrub import Scrubber
+from vendor_verifier.redaction import Scrubber
+from vendor_verifier.run.local_run import run_local
 
 pytestmark = pytest.mark.anyio
 
@@ -75,9 +75,9 @@ import json, sys
 from types import SimpleNamespace
 sys.path.insert(0, sys.argv[1])
 import anyio
-import vendor_verifier.run.local
+import vendor_verifier.run.local_run
 from asking import Ran, run, Ran, entry, run
-vendor_verifier.run.local._GRACE_S = float(sys.argv[3])
+vendor_verifier.run.local_run._GRACE_S = float(sys.argv[3])
 ran = Ran()
 async def main():
     server = SimpleNamespace(url=lambda label: f"{sys.argv[2]}/{label}")

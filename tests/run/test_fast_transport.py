@@ -11,8 +11,8 @@ import pytest
 from asking import KEY, QUICK, AnyTransport, Asked, ask
 from fault_server import DONE, END, FaultServer, chunk, head, say, stream, text
 
-from vendor_verifier.run.fast_transport import FastTransport
-from vendor_verifier.run.transport import Transport
+from vendor_verifier.transport.client import FastTransport
+from vendor_verifier.transport.httpx_client import Transport
 
 pytestmark = pytest.mark.anyio
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vendor_verifier.run.guarded_spending import GuardedSpending
+from vendor_verifier.run.budgets import GuardedSpending
 
 
 def test_nothing_is_given_after_the_moment_and_what_was_counted_stays() -> None:

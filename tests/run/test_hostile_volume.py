@@ -17,15 +17,15 @@ from asking import KEY, TURN, AnyTransport
 from callback_watch import Watched, watched_callbacks
 from fault_server import DONE, chunk, delta, stream, text, whole
 
-from vendor_verifier.run.fast_transport import FastTransport
-from vendor_verifier.run.slices import in_slices
-from vendor_verifier.run.transport import Transport
+from vendor_verifier.transport.client import FastTransport
+from vendor_verifier.transport.httpx_client import Transport
+from vendor_verifier.transport.policy import in_slices
 from vendor_verifier.values.plan import Limits
 from vendor_verifier.values.record import Failure
 from vendor_verifier.values.request import Endpoint
 from vendor_verifier.wire import progress
-from vendor_verifier.wire.answer import answer_in_steps
-from vendor_verifier.wire.openai_chat import OpenAIChat
+from vendor_verifier.wire.openai_chat.request import OpenAIChat
+from vendor_verifier.wire.parse_answer import answer_in_steps
 from vendor_verifier.wire.progress import ProgressMeter
 from vendor_verifier.wire.sse import MAX_LINE_BYTES
 

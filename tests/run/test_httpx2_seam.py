@@ -7,9 +7,8 @@ import asyncio
 import httpx2
 import pytest
 
-from vendor_verifier.run.httpx2_seam import Seam, client_over, replaying_client
-from vendor_verifier.values.exchange import Exchange
-from vendor_verifier.values.record import Failure, FailureKind
+from vendor_verifier.transport.sdk_adapter import Seam, client_over, replaying_client
+from vendor_verifier.values.record import Exchange, Failure, FailureKind
 
 pytestmark = pytest.mark.anyio
 

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from vendor_verifier.errors import RunFolderError, StorageError
+from vendor_verifier.redaction import MASK, Scrubber
 from vendor_verifier.run import journal as journal_module
 from vendor_verifier.run.journal import Journal
-from vendor_verifier.scrub import MASK, Scrubber
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.record import Attempt, Record, Response, TurnRecord
 
@@ -114,7 +114,7 @@ def test_a_second_writer_is_refused_by_name(folder: RunFolder) -> None:
     """Another process that opens the same run is told who holds it; the first goes on writing."""
     code = (
         "import sys; from pathlib import Path; from vendor_verifier.run.journal import Journal;"
-        "from vendor_verifier.scrub import Scrubber; from vendor_verifier.store import RunFolder;"
+        "from vendor_verifier.redaction import Scrubber; from vendor_verifier.store import RunFolder;"
         "Journal(RunFolder(Path(sys.argv[1])), Scrubber()).__enter__()"
     )
     with Journal(folder, Scrubber()) as journal:
@@ -137,7 +137,7 @@ def test_a_writer_that_died_holds_no_lock(folder: RunFolder) -> None:
     """After kill -9 what was written is there and the run can go on."""
     code = (
         "import os, signal, sys; sys.path.insert(0, sys.argv[2]); from pathlib import Path;"
-        "from vendor_verifier.run.journal import Journal; from vendor_verifier.scrub import Scrubber;"
+        "from vendor_verifier.run.journal import Journal; from vendor_verifier.redaction import Scrubber;"
         "from vendor_verifier.store import RunFolder; from vendor_verifier.values.record import Record;"
         "journal = Journal(RunFolder(Path(sys.argv[1])), Scrubber()).__enter__();"
         "journal.append([Record('run', 'm', 'l', 'v', 'trigger', '000-1', 0)]);"

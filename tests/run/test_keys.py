@@ -14,8 +14,8 @@ import pytest
 from costs import PATIENCE_S
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.run.keys import KeyRing
-from vendor_verifier.scrub import MASK, Scrubber
+from vendor_verifier.redaction import MASK, Scrubber
+from vendor_verifier.run.api_keys import KeyRing
 from vendor_verifier.values.plan import Entry
 from vendor_verifier.values.request import Endpoint
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from asking import agenda_of, samples
 
-from vendor_verifier.run.lanes import Lane, LaneItems, Start, in_lanes
+from vendor_verifier.run.load_lane import Lane, LaneItems, Start, in_lanes
 from vendor_verifier.values.plan import Due, Entry, LoadShape
 from vendor_verifier.values.record import Attempt, Failure, Record, TurnRecord
 from vendor_verifier.values.request import Endpoint

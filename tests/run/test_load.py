@@ -14,11 +14,10 @@ from fault_server import DONE, FaultServer, Script, Seen, say, stream, text, who
 
 import vendor_verifier.run.load as load_module
 from vendor_verifier.metrics.distribution import percentile
-from vendor_verifier.metrics.schedule import e2e_from_schedule_ms, schedule_lag_ms, ttft_from_schedule_ms
-from vendor_verifier.metrics.ttft_ms import ttft_ms
+from vendor_verifier.metrics.latency import e2e_from_schedule_ms, schedule_lag_ms, ttft_from_schedule_ms, ttft_ms
+from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.load import LoadReport
-from vendor_verifier.run.local import run_local
-from vendor_verifier.scrub import Scrubber
+from vendor_verifier.run.local_run import run_local
 from vendor_verifier.suites.base import Play
 from vendor_verifier.values.plan import Due, LoadShape, RetryRules
 from vendor_verifier.values.record import Record

@@ -10,9 +10,9 @@ from asking import entry, run
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text
 
 from vendor_verifier.metrics.lateness import LOOP_LAG
-from vendor_verifier.pipeline.guarding import ending_warnings
-from vendor_verifier.run import loop_lag
-from vendor_verifier.run.loop_lag import LoopLag
+from vendor_verifier.pipeline.run_warnings import ending_warnings
+from vendor_verifier.run import event_loop_lag
+from vendor_verifier.run.event_loop_lag import LoopLag
 
 
 @pytest.mark.anyio
@@ -37,7 +37,7 @@ async def test_rows_under_way_during_a_stall_are_flagged_and_no_others(
 ) -> None:
     """What was being timed while the loop stood still says so; what was asked before or after does not."""
     # A busy machine holds loops up for 50 ms now and then, and never for a second.
-    monkeypatch.setattr(loop_lag, "STALL_NS", 1_000_000_000)
+    monkeypatch.setattr(event_loop_lag, "STALL_NS", 1_000_000_000)
 
     def answer(seen: Seen) -> Script:
         if seen.number == 2:
@@ -62,7 +62,7 @@ async def test_a_watch_that_is_over_finds_nothing() -> None:
 
 def test_percentiles_are_told_to_within_a_bucket(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousand known lags: p50, p99 and the largest come out within 5 %."""
-    monkeypatch.setattr(loop_lag, "MIN_WATCH_S", 0.0)
+    monkeypatch.setattr(event_loop_lag, "MIN_WATCH_S", 0.0)
     lag = LoopLag()
     for late_ms in range(1, 1001):
         lag._heard(late_ms * 100_000)

@@ -9,7 +9,7 @@ import pytest
 from costs import LONG_S, PATIENCE_S
 
 from vendor_verifier.run.budgets import CATCH_UP_S, Ask
-from vendor_verifier.run.pacing import DOWN_AFTER, Leave, LocalLimiter
+from vendor_verifier.run.rate_limiter import DOWN_AFTER, Leave, LocalLimiter
 from vendor_verifier.values.event import Usage
 from vendor_verifier.values.plan import Entry
 from vendor_verifier.values.record import Attempt, Failure, Response

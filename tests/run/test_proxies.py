@@ -11,10 +11,10 @@ from fault_server import DONE, FaultServer, say, stream, text
 from proxy_server import ProxyServer, SocksServer
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.run import webhook
-from vendor_verifier.run.fast_transport import FastTransport
-from vendor_verifier.run.proxies import proxy_for, require_proxies
-from vendor_verifier.run.transport import Transport
+from vendor_verifier.features.history import scheduled_check
+from vendor_verifier.transport.client import FastTransport
+from vendor_verifier.transport.httpx_client import Transport
+from vendor_verifier.transport.proxies import proxy_for, require_proxies
 from vendor_verifier.values.plan import Limits
 
 VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
@@ -181,12 +181,12 @@ async def test_this_machine_is_never_asked_for_through_a_proxy(
 @pytest.mark.anyio
 async def test_a_webhook_goes_through_the_same_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     """It asks the proxy that the one reader names, and none for a host that is exempt."""
-    hook = webhook.read_webhook("https://hooks.invalid/x", "the test")
+    hook = scheduled_check.read_webhook("https://hooks.invalid/x", "the test")
     async with ProxyServer(refusal=403) as proxy:
         monkeypatch.setenv("https_proxy", proxy.url)
-        said = await asyncio.to_thread(webhook.post, hook, b"{}")
+        said = await asyncio.to_thread(scheduled_check.post, hook, b"{}")
         monkeypatch.setenv("no_proxy", ".invalid")
-        await asyncio.to_thread(webhook.post, hook, b"{}")
+        await asyncio.to_thread(scheduled_check.post, hook, b"{}")
     assert said is not None
     assert len(proxy.asked) == 1
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from vendor_verifier.run.retry import attempt_until_done, should_retry, stops_vendor, wait_s
 from vendor_verifier.values.plan import RetryRules
 from vendor_verifier.values.record import Attempt, Failure, FailureKind, Response, Timing
-from vendor_verifier.wire.http_failure import kind_of_status
+from vendor_verifier.wire.errors import kind_of_status
 
 RETRIED_STATUS = (408, 409, 429, 500, 502, 503, 504, 520, 529)
 FINAL_STATUS = (301, 307, 400, 401, 402, 403, 404, 405, 413, 418, 422)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.run.schedule import due_times, offered, opening_times
+from vendor_verifier.run.load_lane import due_times, offered, opening_times
 from vendor_verifier.values.plan import Due, LoadShape
 
 

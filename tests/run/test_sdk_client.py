@@ -12,20 +12,18 @@ from costs import PATIENCE_S, least_of
 from fault_server import DONE, FaultServer, Script, chunk, delta, event, head, say, stream, text, whole
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.run import sdk_calls, sdk_client
-from vendor_verifier.run.clients import open_client
-from vendor_verifier.run.fast_transport import FastTransport
-from vendor_verifier.run.sdk_calls import arguments_for, open_stream, require_sdks
-from vendor_verifier.run.sdk_client import SdkTransport
-from vendor_verifier.values.exchange import Exchange
+from vendor_verifier.transport import sdk_adapter, sdk_client
+from vendor_verifier.transport.client import FastTransport, open_client
+from vendor_verifier.transport.sdk_adapter import arguments_for, open_stream, require_sdks
+from vendor_verifier.transport.sdk_client import SdkTransport
 from vendor_verifier.values.plan import Limits
-from vendor_verifier.values.record import Failure, Response, Timing
+from vendor_verifier.values.record import Exchange, Failure, Response, Timing
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
-from vendor_verifier.wire.answer import read_answer
-from vendor_verifier.wire.anthropic_messages import AnthropicMessages
+from vendor_verifier.wire.anthropic_messages.request import AnthropicMessages
 from vendor_verifier.wire.base import Wire
-from vendor_verifier.wire.openai_chat import OpenAIChat
-from vendor_verifier.wire.openai_responses import OpenAIResponses
+from vendor_verifier.wire.openai_chat.request import OpenAIChat
+from vendor_verifier.wire.openai_responses.request import OpenAIResponses
+from vendor_verifier.wire.parse_answer import read_answer
 from vendor_verifier.wire.progress import ProgressMeter
 
 pytestmark = pytest.mark.anyio
@@ -244,7 +242,7 @@ async def test_an_answer_in_one_piece_is_asked_for_and_read_in_one_piece(server:
     assert not server.seen[1].body.get("stream")
 
 
-@pytest.mark.parametrize("wire", sorted(sdk_calls.SDK_OF_WIRE))
+@pytest.mark.parametrize("wire", sorted(sdk_adapter.SDK_OF_WIRE))
 async def test_every_sdk_is_made_ready_before_the_first_request(wire: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Entering the transport runs each wire's reading once, on canned bytes: events come, and nothing is sent."""
     yielded: list[object] = []
@@ -275,7 +273,7 @@ def test_a_missing_sdk_is_told_with_the_command_that_mends_it(monkeypatch: pytes
     def missing(name: str) -> None:
         raise ModuleNotFoundError(name=name)
 
-    monkeypatch.setattr(sdk_calls.importlib, "import_module", missing)
+    monkeypatch.setattr(sdk_adapter.importlib, "import_module", missing)
     with pytest.raises(UsageError, match=r"pip install '\.\[sdk\]' in a checkout"):
         require_sdks(["anthropic"])
 

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from vendor_verifier.run import slices
-from vendor_verifier.run.slices import Slices
+from vendor_verifier.transport import policy
+from vendor_verifier.transport.policy import Slices
 
 pytestmark = pytest.mark.anyio
 
@@ -41,5 +41,5 @@ async def test_work_longer_than_a_slice_rests_between_its_steps() -> None:
 
 async def test_work_within_a_slice_is_not_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Steps that together stay below the slice run through."""
-    monkeypatch.setattr(slices, "_SLICE_NS", 10**10)
+    monkeypatch.setattr(policy, "_SLICE_NS", 10**10)
     assert await turns_of_others(50, 0) == 0

@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from vendor_verifier.run import stalls
-from vendor_verifier.run.stalls import Stall, Stalls, slept_since
+from vendor_verifier.run import event_loop_lag
+from vendor_verifier.run.event_loop_lag import Stall, Stalls, slept_since
 
 S = 10**9
 
@@ -36,7 +36,7 @@ def test_sleep_that_the_clock_does_not_count_is_lateness() -> None:
 def test_sleep_is_read_from_the_clock_that_counts_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forty seconds of sleep are told; what two readings of clocks differ by is not."""
     told = [5 * S]
-    monkeypatch.setattr(stalls, "slept_ns", lambda: told[0])
+    monkeypatch.setattr(event_loop_lag, "slept_ns", lambda: told[0])
     assert slept_since(5 * S) == 0
     told[0] = 5 * S + 90_000_000
     assert slept_since(5 * S) == 0
@@ -47,7 +47,7 @@ def test_sleep_is_read_from_the_clock_that_counts_it(monkeypatch: pytest.MonkeyP
 @pytest.mark.skipif(not hasattr(time, "CLOCK_BOOTTIME"), reason="this system has no clock that counts sleep")
 def test_a_machine_that_does_not_sleep_has_slept_for_nothing() -> None:
     """Two readings in a row differ by no sleep."""
-    assert slept_since(stalls.slept_ns()) == 0
+    assert slept_since(event_loop_lag.slept_ns()) == 0
 
 
 def test_the_longest_stall_of_a_long_request_is_found_among_thousands() -> None:
@@ -77,7 +77,7 @@ def test_a_stall_after_the_end_hides_none_within() -> None:
 def test_what_a_first_retry_needs_is_loaded_before_the_run() -> None:
     """Loading it amid a run held the event loop up, and every answer under way was late by that."""
     code = (
-        "import sys; from vendor_verifier.run.clients import open_client;"
+        "import sys; from vendor_verifier.transport.client import open_client;"
         "from vendor_verifier.values.plan import Limits;"
         "open_client('http', Limits(), ()); sys.exit(not {'tenacity', 'encodings.idna'} <= sys.modules.keys())"
     )

@@ -23,10 +23,10 @@ from fault_server import (
     whole,
 )
 
-from vendor_verifier.run import dialling
-from vendor_verifier.run.transport import Transport
+from vendor_verifier.transport import connect
+from vendor_verifier.transport.httpx_client import Transport
 from vendor_verifier.values.request import Endpoint
-from vendor_verifier.wire.openai_chat import OpenAIChat
+from vendor_verifier.wire.openai_chat.request import OpenAIChat
 from vendor_verifier.wire.progress import ProgressMeter
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("each_transport")]
@@ -45,7 +45,7 @@ def connect_slowly(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
         return slow_connect
 
     monkeypatch.setattr(anyio, "connect_tcp", slowed(anyio.connect_tcp))
-    monkeypatch.setattr(dialling, "start_connection", slowed(dialling.start_connection))
+    monkeypatch.setattr(connect, "start_connection", slowed(connect.start_connection))
 
 
 async def test_ttft_and_gaps_are_the_servers(server: FaultServer) -> None:
@@ -125,7 +125,7 @@ async def test_an_unexpected_os_error_is_a_value(server: FaultServer, monkeypatc
         if isinstance(transport, Transport):
             monkeypatch.setattr(transport._clients[None, True], "send", fail)
         else:
-            monkeypatch.setattr(dialling, "start_connection", fail)
+            monkeypatch.setattr(connect, "start_connection", fail)
         asked = await ask(server.url(), transport)
     assert asked.kind == "connect"
     assert asked.attempt.failure is not None

@@ -27,7 +27,7 @@ from fault_server import (
     text,
 )
 
-from vendor_verifier.run import terms
+from vendor_verifier.transport import policy
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("each_transport")]
 
@@ -125,7 +125,7 @@ def peak_mb(before: int) -> float:
 @pytest.mark.parametrize("status", [200, 500])
 async def test_gzip_bomb_is_bounded(server: FaultServer, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A few kilobytes that unpack to many times the cap cost no more than the cap."""
-    monkeypatch.setattr(terms, "MAX_ANSWER_BYTES", 2 * 2**20)
+    monkeypatch.setattr(policy, "MAX_ANSWER_BYTES", 2 * 2**20)
     bomb = gzip.compress(bytes(64 * 2**20), 1)
     server.answer = lambda _: say(head(status, content_encoding="gzip") + chunk(bomb) + END, end="close")
     tracemalloc.start()
@@ -139,7 +139,7 @@ async def test_gzip_bomb_is_bounded(server: FaultServer, status: int, monkeypatc
 
 async def test_endless_answer_is_bounded(server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """An answer without end stops at the cap and is not an answer."""
-    monkeypatch.setattr(terms, "MAX_ANSWER_BYTES", 2**20)
+    monkeypatch.setattr(policy, "MAX_ANSWER_BYTES", 2**20)
     server.answer = lambda _: Script(one_token_then(forever(text("x" * 60_000, None), 0)))
     asked = await ask(server.url())
     assert asked.kind == "limit_exceeded"
@@ -148,7 +148,7 @@ async def test_endless_answer_is_bounded(server: FaultServer, monkeypatch: pytes
 
 async def test_pieces_are_bounded_too(server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Single bytes each in a chunk of their own meet a limit of their own."""
-    monkeypatch.setattr(terms, "MAX_CHUNKS", 20)
+    monkeypatch.setattr(policy, "MAX_CHUNKS", 20)
     server.answer = lambda _: Script(one_token_then(repeat((0, chunk(b"\n") * 1000))))
     assert (await ask(server.url())).kind == "limit_exceeded"
 
@@ -157,7 +157,7 @@ async def test_error_body_is_capped(server: FaultServer) -> None:
     """Of a refusal 64 KB are read, however much follows, and the refusal is still understood."""
     server.answer = lambda _: Script([(0, head(500, "text/plain")), *[(0, chunk(b"no! " * 4096))] * 100])
     asked = await ask(server.url())
-    assert len(asked.exchange.body) == terms.MAX_ERROR_BYTES
+    assert len(asked.exchange.body) == policy.MAX_ERROR_BYTES
     assert asked.kind == "http_5xx"
     assert asked.attempt.failure is not None
     assert len(asked.attempt.failure.message) <= 2000
@@ -167,7 +167,7 @@ async def test_leaving_a_stream_early_leaves_nothing_behind(
     server: FaultServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An abandoned answer closes its connection; nothing is left for the garbage collector to complain about."""
-    monkeypatch.setattr(terms, "MAX_ANSWER_BYTES", 1000)
+    monkeypatch.setattr(policy, "MAX_ANSWER_BYTES", 1000)
     server.answer = lambda _: Script(one_token_then(forever(text("x" * 500, None), 0)))
     async with asking.TRANSPORT(QUICK) as transport:
         for _ in range(3):

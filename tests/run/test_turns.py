@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 from costs import PATIENCE_S
 
-from vendor_verifier.run.turns import MOST, Turns
+from vendor_verifier.transport.policy import MOST, Turns
 
 pytestmark = pytest.mark.anyio
 

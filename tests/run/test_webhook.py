@@ -15,7 +15,7 @@ import pytest
 from costs import LONG_S, PATIENCE_S
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.run.webhook import post, read_webhook
+from vendor_verifier.features.history.scheduled_check import post, read_webhook
 
 SECRET = "T0000-CANARY"
 
@@ -99,7 +99,7 @@ def test_a_name_server_that_is_silent_costs_a_bounded_time_too() -> None:
     code = (
         "import socket, time\n"
         "socket.getaddrinfo = lambda *a, **k: time.sleep(3600)\n"
-        "from vendor_verifier.run.webhook import post, read_webhook\n"
+        "from vendor_verifier.features.history.scheduled_check import post, read_webhook\n"
         "print(post(read_webhook('https://slow.invalid/x', 'HOOK'), b'{}', total_s=0.2))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE_S, check=True)

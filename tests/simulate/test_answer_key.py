@@ -9,19 +9,18 @@ from pathlib import Path
 import pytest
 from protocols import PROTOCOLS, asked_over, heard_over
 
-from vendor_verifier.bfcl_source import find_data, load_categories
 from vendor_verifier.cli.main import run_app
-from vendor_verifier.loaders.recognise import read_dataset_file
-from vendor_verifier.simulate.answer_key import answer_key, shipped_answers
-from vendor_verifier.simulate.performance import persona_answer
-from vendor_verifier.simulate.personas import PERSONAS
-from vendor_verifier.simulate.question import question_of
-from vendor_verifier.suites.asking import first_turn
+from vendor_verifier.features.bfcl.source import find_data, load_categories
+from vendor_verifier.features.simulate.answer import answer_key, shipped_answers
+from vendor_verifier.features.simulate.performance import persona_answer
+from vendor_verifier.features.simulate.personas import PERSONAS
+from vendor_verifier.features.simulate.question import question_of
+from vendor_verifier.loaders.detect import read_dataset_file
 from vendor_verifier.suites.base import Suite
 from vendor_verifier.suites.bfcl.categories import SINGLE_TURN
 from vendor_verifier.suites.bfcl.suite import BfclSuite
-from vendor_verifier.suites.extract_calls import extract_calls
 from vendor_verifier.suites.mcp_toolbench import MCPToolBenchSuite
+from vendor_verifier.suites.tool_calls.prompt import extract_calls, first_turn
 from vendor_verifier.suites.tool_correctness import ToolCorrectnessSuite
 from vendor_verifier.suites.toolbench import ToolBenchSuite
 from vendor_verifier.values.record import Attempt

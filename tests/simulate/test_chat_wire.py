@@ -7,13 +7,13 @@ import json
 import pytest
 from questions import body
 
-from vendor_verifier.simulate.chat_wire import SimulatedChat
-from vendor_verifier.simulate.performance import Performance, perform
-from vendor_verifier.simulate.personas import PERSONAS
+from vendor_verifier.features.simulate.performance import Performance, perform
+from vendor_verifier.features.simulate.personas import PERSONAS
+from vendor_verifier.features.simulate.wires.chat import SimulatedChat
 from vendor_verifier.values.event import Anomaly, Fault, Finish, StreamEnd, StreamEvent, TextDelta, ToolCallDelta, Usage
-from vendor_verifier.wire.chat_reader import OpenAIChatReader
+from vendor_verifier.wire.openai_chat.reader import OpenAIChatReader
+from vendor_verifier.wire.reader_support import ToolCallAccumulator
 from vendor_verifier.wire.sse import SseDecoder
-from vendor_verifier.wire.tool_calls import ToolCallAccumulator
 
 WIRE = SimulatedChat()
 

@@ -8,9 +8,9 @@ import jsonschema_rs
 import pytest
 from questions import shipped_bodies
 
-from vendor_verifier.simulate.gemini_subset import json_schema_of
-from vendor_verifier.simulate.question import BadQuestion
-from vendor_verifier.wire.gemini_schema import gemini_schema
+from vendor_verifier.features.simulate.question import BadQuestion
+from vendor_verifier.features.simulate.wires.gemini import json_schema_of
+from vendor_verifier.wire.gemini.schema import gemini_schema
 
 
 def test_what_the_product_sends_is_accepted() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.simulate.http1 import MAX_HEAD, CallParser, HttpCall, HttpError
+from vendor_verifier.features.simulate.http import MAX_HEAD, CallParser, HttpCall, HttpError
 
 STREAM = (
     b"POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello"

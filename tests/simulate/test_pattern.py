@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.simulate.pattern import UnsupportedPattern, matching_string
+from vendor_verifier.features.simulate.scalar_values import UnsupportedPattern, matching_string
 
 PATTERNS = (
     r"^[A-Z0-9]{2}\d{1,4}$",

@@ -8,10 +8,10 @@ import jsonschema_rs
 import pytest
 from questions import many
 
-from vendor_verifier.simulate.answer import Answer
-from vendor_verifier.simulate.performance import Performance, Refusal, first_refusals, perform, persona_answer
-from vendor_verifier.simulate.personas import PERSONAS
-from vendor_verifier.simulate.question import Question
+from vendor_verifier.features.simulate.answer import Answer
+from vendor_verifier.features.simulate.performance import Performance, Refusal, first_refusals, perform, persona_answer
+from vendor_verifier.features.simulate.personas import PERSONAS
+from vendor_verifier.features.simulate.question import Question
 
 QUESTIONS = many(700)
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from questions import WEATHER
 
+from vendor_verifier.features.simulate.server import SimulatedVendors
 from vendor_verifier.registry import find_vendors
-from vendor_verifier.run.transport import Transport
-from vendor_verifier.simulate.server import SimulatedVendors
+from vendor_verifier.transport.httpx_client import Transport
 from vendor_verifier.values.plan import Limits
 from vendor_verifier.values.request import Endpoint, Turn
-from vendor_verifier.wire.answer import read_answer
+from vendor_verifier.wire.parse_answer import read_answer
 from vendor_verifier.wire.progress import ProgressMeter
 
 PLUGIN = '''"""A vendor on this machine."""

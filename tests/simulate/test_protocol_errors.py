@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from protocols import SIMULATED
 
-from vendor_verifier.simulate.performance import Refusal
-from vendor_verifier.simulate.question import BadQuestion
-from vendor_verifier.wire.http_failure import http_failure
+from vendor_verifier.features.simulate.performance import Refusal
+from vendor_verifier.features.simulate.question import BadQuestion
+from vendor_verifier.wire.errors import http_failure
 
 ASK = {"role": "user", "content": "?"}
 GEMINI_ASK = {"role": "user", "parts": [{"text": "?"}]}

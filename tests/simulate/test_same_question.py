@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from protocols import PROTOCOLS, asked_over, heard_over, performed, read_whole, turn_of
 from questions import shipped_bodies
 
-from vendor_verifier.simulate.dialogue import name_stem
+from vendor_verifier.features.simulate.question import name_stem
 from vendor_verifier.values.request import HttpRequest, Turn
-from vendor_verifier.wire.assemble import Collected
+from vendor_verifier.wire.assembler import Collected
 
 OTHERS = [name for name in PROTOCOLS if name != "chat"]
 SAMPLES = [turn_of(content) for content in shipped_bodies()]

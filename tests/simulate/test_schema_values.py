@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from questions import CLOCK, WEATHER, shipped_bodies
 
-from vendor_verifier.simulate.schema_values import satisfying_value
+from vendor_verifier.features.simulate.schema_values import satisfying_value
 
 WORDS = ["harbour", "north", "seven"]
 

@@ -12,11 +12,10 @@ import pytest
 from costs import PATIENCE_S
 from sdk_bodies import ANSWERING, CONTENTS, Heard, content, expected, performed, question, uncut
 
-from vendor_verifier.simulate.performance import first_refusals
-from vendor_verifier.simulate.personas import PERSONAS
-from vendor_verifier.simulate.plain_template import plain_template
-from vendor_verifier.simulate.server import SimulatedVendors
-from vendor_verifier.simulate.text_calls import written
+from vendor_verifier.features.simulate.performance import first_refusals
+from vendor_verifier.features.simulate.personas import PERSONAS
+from vendor_verifier.features.simulate.server import SimulatedVendors
+from vendor_verifier.features.simulate.wires.completions import plain_template, written
 from vendor_verifier.values.request import Turn
 
 Client = Callable[..., openai.AsyncOpenAI]

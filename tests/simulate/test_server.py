@@ -14,10 +14,10 @@ import pytest
 from costs import PATIENCE_S, least_of
 from questions import body
 
-from vendor_verifier.simulate.personas import PERSONAS
-from vendor_verifier.simulate.server import SimulatedVendors, serve
-from vendor_verifier.wire.assemble import collect
-from vendor_verifier.wire.gemini_reader import GeminiReader
+from vendor_verifier.features.simulate.personas import PERSONAS
+from vendor_verifier.features.simulate.server import SimulatedVendors, serve
+from vendor_verifier.wire.assembler import collect
+from vendor_verifier.wire.gemini.reader import GeminiReader
 from vendor_verifier.wire.sse import SseDecoder
 
 GEMINI = {"contents": [{"role": "user", "parts": [{"text": "How are you?"}]}]}

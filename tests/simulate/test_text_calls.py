@@ -7,11 +7,11 @@ import json
 import pytest
 from questions import many
 
-from vendor_verifier.simulate.answer import Answer, Call
-from vendor_verifier.simulate.performance import persona_answer
-from vendor_verifier.simulate.personas import PERSONAS
-from vendor_verifier.simulate.text_calls import FAMILIES, family_of, written
-from vendor_verifier.wire.text_tool_calls import parse_text
+from vendor_verifier.features.simulate.answer import Answer, Call
+from vendor_verifier.features.simulate.performance import persona_answer
+from vendor_verifier.features.simulate.personas import PERSONAS
+from vendor_verifier.features.simulate.wires.completions import FAMILIES, family_of, written
+from vendor_verifier.wire.openai_completions.text_tool_calls import parse_text
 
 
 @pytest.mark.parametrize("family", list(FAMILIES))

@@ -10,12 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vendor_verifier.suites.assignment import best_assignment
-from vendor_verifier.suites.calls import Call, read_call, read_expectation, read_native
-from vendor_verifier.suites.extract_calls import extract_calls
-from vendor_verifier.suites.pairing import Pair, pair_calls
-from vendor_verifier.suites.sequence import heaviest_common, longest_common
-from vendor_verifier.suites.values_equal import same_value
+from vendor_verifier.suites.tool_calls.calls import Call, read_call, read_expectation, read_native
+from vendor_verifier.suites.tool_calls.matching import (
+    Pair,
+    best_assignment,
+    heaviest_common,
+    longest_common,
+    pair_calls,
+    same_value,
+)
+from vendor_verifier.suites.tool_calls.prompt import extract_calls
 from vendor_verifier.values.event import ToolCall
 
 JSON = st.recursive(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.metrics.schema_accuracy import schema_counts
+from vendor_verifier.metrics.outcome import schema_counts
 from vendor_verifier.suites.schema import ArgumentChecker
 from vendor_verifier.suites.schema_bounds import MAX_NODES, pattern_of
 from vendor_verifier.suites.trigger import TriggerSuite

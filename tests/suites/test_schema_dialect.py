@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.metrics.schema_accuracy import schema_counts
+from vendor_verifier.metrics.outcome import schema_counts
 from vendor_verifier.suites.schema import ArgumentChecker, DialectCount, schema_defects
 from vendor_verifier.suites.schema_dialect import standard_schema
 from vendor_verifier.values.event import ToolCall

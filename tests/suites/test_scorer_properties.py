@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vendor_verifier.suites import mcp_toolbench, tool_correctness, toolbench
-from vendor_verifier.suites.calls import read_call
+from vendor_verifier.suites.tool_calls.calls import read_call
 
 ANY_JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=3),

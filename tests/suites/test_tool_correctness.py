@@ -8,7 +8,7 @@ import pydantic
 import pytest
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.suites.calls import Call
+from vendor_verifier.suites.tool_calls.calls import Call
 from vendor_verifier.suites.tool_correctness import ToolCorrectness, score, score_calls
 
 

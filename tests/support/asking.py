@@ -7,24 +7,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from vendor_verifier.run.agenda import Agenda, Part
-from vendor_verifier.run.drive import Line
-from vendor_verifier.run.fast_transport import FastTransport
-from vendor_verifier.run.local import RunEnd, run_local
-from vendor_verifier.run.transport import Transport
-from vendor_verifier.scrub import Scrubber
+from vendor_verifier.redaction import Scrubber
+from vendor_verifier.run.conversation import Line
+from vendor_verifier.run.local_run import RunEnd, run_local
+from vendor_verifier.run.work_queue import Agenda, Part
 from vendor_verifier.suites.base import Suite
 from vendor_verifier.suites.trigger import TriggerSuite
-from vendor_verifier.values.exchange import Exchange
+from vendor_verifier.transport.client import FastTransport
+from vendor_verifier.transport.httpx_client import Transport
 from vendor_verifier.values.plan import Entry, Limits, Plan, RetryRules, Task
-from vendor_verifier.values.record import Attempt, Record, Timing
+from vendor_verifier.values.record import Attempt, Exchange, Record, Timing
 from vendor_verifier.values.request import Endpoint, Turn
-from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.samples import listed
+from vendor_verifier.values.sample import Sample, listed
 from vendor_verifier.vendor import OpenAICompatible
-from vendor_verifier.wire.answer import read_answer
 from vendor_verifier.wire.base import Wire
-from vendor_verifier.wire.openai_chat import OpenAIChat
+from vendor_verifier.wire.openai_chat.request import OpenAIChat
+from vendor_verifier.wire.parse_answer import read_answer
 from vendor_verifier.wire.progress import ProgressMeter
 
 KEY = "CANARY-0123456789abcdef"

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from load_levels import BOUNDS, Conduct, curve, visit
 
-from vendor_verifier.compare.capacity_curve import Curve
-from vendor_verifier.values.capacity import CapacityReport, EndReason, Sitting, VendorCapacity
+from vendor_verifier.features.capacity.curve import Curve
+from vendor_verifier.features.capacity.values import CapacityReport, EndReason, Sitting, VendorCapacity
 
 HOSTILE = "<script>alert(1)</script>\u202e ::error::"
 GOOD = Conduct()

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 from costs import PATIENCE_S
 
-from vendor_verifier.simulate.server import SimulatedVendors
+from vendor_verifier.features.simulate.server import SimulatedVendors
 
 ROOT = Path(__file__).parents[2]
 _TOOL = {

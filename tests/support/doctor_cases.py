@@ -6,15 +6,13 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from vendor_verifier.doctor.questions import first_questions
-from vendor_verifier.doctor.values import Answer, Case, Question, Reach
-from vendor_verifier.values.exchange import Exchange
+from vendor_verifier.features.doctor.values import Answer, Case, Question, Reach, first_questions
 from vendor_verifier.values.plan import Entry
-from vendor_verifier.values.record import Failure
+from vendor_verifier.values.record import Exchange, Failure
 from vendor_verifier.values.request import Endpoint
-from vendor_verifier.wire.answer import read_answer
 from vendor_verifier.wire.base import Wire
-from vendor_verifier.wire.openai_chat import OpenAIChat
+from vendor_verifier.wire.openai_chat.request import OpenAIChat
+from vendor_verifier.wire.parse_answer import read_answer
 
 SENT_AT = "2026-01-02T03:04:05.500+00:00"
 STREAM = {"content-type": "text/event-stream"}

@@ -21,9 +21,8 @@ def read_over_every_wire(data: bytes) -> None:
     from sending import WIRES
 
     from vendor_verifier.store import decode_record, encode_record
-    from vendor_verifier.values.exchange import Exchange
-    from vendor_verifier.values.record import Attempt, Record, TurnRecord
-    from vendor_verifier.wire.answer import read_answer
+    from vendor_verifier.values.record import Attempt, Exchange, Record, TurnRecord
+    from vendor_verifier.wire.parse_answer import read_answer
     from vendor_verifier.wire.progress import ProgressMeter
 
     if len(data) < 3:
@@ -45,7 +44,7 @@ def read_over_every_wire(data: bytes) -> None:
 
 def read_headers(data: bytes) -> None:
     """Header lines of a refusal, as a vendor may send them."""
-    from vendor_verifier.wire.http_failure import http_failure
+    from vendor_verifier.wire.errors import http_failure
 
     lines = data.decode("latin-1").split("\n")
     headers = dict(part for line in lines if len(part := tuple(line.split(":", 1))) == 2)
@@ -81,7 +80,7 @@ def read_dataset(data: bytes) -> None:
     """A file of samples in no known format, or in each of those that there are."""
     from vendor_verifier.errors import DataError
     from vendor_verifier.loaders import LOADERS
-    from vendor_verifier.loaders.recognise import read_dataset_file
+    from vendor_verifier.loaders.detect import read_dataset_file
 
     if not data:
         return
@@ -93,7 +92,7 @@ def read_dataset(data: bytes) -> None:
 def read_bundle(data: bytes) -> None:
     """An archive of a stranger: its bytes as they are, or packed, so that what is inside is reached."""
     from vendor_verifier.errors import DataError
-    from vendor_verifier.pipeline.verifying import verify_bundle
+    from vendor_verifier.features.bundle.verify import verify_bundle
 
     with tempfile.NamedTemporaryFile(suffix=".tar.gz") as file:
         file.write(data if data[:1] == b"\x1f" else gzip.compress(data, 1))
@@ -104,7 +103,7 @@ def read_bundle(data: bytes) -> None:
 
 def mask_a_line(data: bytes) -> None:
     """A record's line that holds any text stays a line that can be read when keys are masked in it."""
-    from vendor_verifier.scrub import Scrubber
+    from vendor_verifier.redaction import Scrubber
 
     text = data.decode("utf-8", errors="replace").replace("K", "sk-or-v1-0123456789abcdef")
     line = json.dumps({"message": text}).encode()

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from vendor_verifier.values.trend import HistoryEntry, HistoryRun
+from vendor_verifier.values.history import HistoryEntry, HistoryRun
 
 METRIC = "ttft_ms.p50"
 # Standard error of the median of 200 log-normal requests with log-sd 0.35.

@@ -9,11 +9,10 @@ from functools import partial
 
 import numpy as np
 
-from vendor_verifier.compare.capacity_curve import Curve
-from vendor_verifier.compare.capacity_limits import read_limits
-from vendor_verifier.compare.facts import Facts, facts_of
+from vendor_verifier.features.capacity.curve import Curve, read_limits
+from vendor_verifier.features.capacity.values import Point, SearchBounds, Sitting, Stage
+from vendor_verifier.scoring.observation import Facts, facts_of
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
-from vendor_verifier.values.capacity import Point, SearchBounds, Sitting, Stage
 from vendor_verifier.values.event import ToolCall, Usage
 from vendor_verifier.values.record import Attempt, Failure, FailureKind, Record, Response, Timing, TurnRecord
 from vendor_verifier.values.request import Turn

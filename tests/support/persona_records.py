@@ -14,22 +14,21 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from vendor_verifier.features.simulate.answer import NOTHING_KNOWN, AnswerKey
+from vendor_verifier.features.simulate.http import stream_reply
+from vendor_verifier.features.simulate.performance import Refusal, perform
+from vendor_verifier.features.simulate.personas import Persona
+from vendor_verifier.features.simulate.wires.chat import SimulatedChat
+from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.journal import Journal
 from vendor_verifier.run.retry import attempt_until_done, stops_vendor
-from vendor_verifier.scrub import Scrubber
-from vendor_verifier.simulate.answer_key import NOTHING_KNOWN, AnswerKey
-from vendor_verifier.simulate.chat_wire import SimulatedChat
-from vendor_verifier.simulate.performance import Refusal, perform
-from vendor_verifier.simulate.personas import Persona
-from vendor_verifier.simulate.reply import stream_reply
 from vendor_verifier.store import RunFolder
-from vendor_verifier.values.exchange import Exchange
 from vendor_verifier.values.plan import RetryRules
-from vendor_verifier.values.record import Attempt, Failure, Record, TurnRecord
+from vendor_verifier.values.record import Attempt, Exchange, Failure, Record, TurnRecord
 from vendor_verifier.values.request import Endpoint, HttpRequest
 from vendor_verifier.values.sample import Sample
-from vendor_verifier.wire.answer import read_answer
-from vendor_verifier.wire.openai_chat import OpenAIChat
+from vendor_verifier.wire.openai_chat.request import OpenAIChat
+from vendor_verifier.wire.parse_answer import read_answer
 
 MODEL = "simulated-model"
 _BEGIN = datetime(2026, 1, 1, tzinfo=UTC)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from vendor_verifier.simulate.question import Question, question_of
+from vendor_verifier.features.simulate.question import Question, question_of
 from vendor_verifier.values.request import Turn
 
 SHIPPED_SAMPLES = Path(__file__).parents[2] / "datasets" / "samples.jsonl"

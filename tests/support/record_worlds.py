@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vendor_verifier.compare.columns import Columns
-from vendor_verifier.compare.facts import facts_of
-from vendor_verifier.compare.trials import Trials, trials_of
+from vendor_verifier.scoring.observation import facts_of
+from vendor_verifier.scoring.observation_table import Columns
+from vendor_verifier.stats.ratio_table import Trials, trials_of
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
 from vendor_verifier.values.event import ToolCall, Usage
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord

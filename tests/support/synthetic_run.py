@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from vendor_verifier.compare.details import build_details
-from vendor_verifier.compare.scoreboard import score_run
+from vendor_verifier.scoring.report_samples import build_details
+from vendor_verifier.scoring.score_run import score_run
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
 from vendor_verifier.values.event import ToolCall, Usage
 from vendor_verifier.values.judgement import (
@@ -22,6 +22,7 @@ from vendor_verifier.values.judgement import (
     GateVerdict,
     IrfInterval,
     LeaderChange,
+    ModelVerdict,
     Money,
     NoiseFloor,
     PairedTest,
@@ -34,7 +35,6 @@ from vendor_verifier.values.record import Attempt, Failure, Record, Response, Ti
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample, Source, content_digest, numbered
 from vendor_verifier.values.score import EntryInfo, PlayedTask, Report
-from vendor_verifier.values.verdict import ModelVerdict
 
 MODEL = "kimi-k2.5"
 LABELS = (

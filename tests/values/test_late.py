@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
+from vendor_verifier.lazy_import import late
 from vendor_verifier.reports import REPORTS
 from vendor_verifier.suites import SUITES
-from vendor_verifier.values.late import late
 
 
 def test_every_named_thing_is_there() -> None:
@@ -26,7 +26,7 @@ def test_a_wrong_name_is_an_error() -> None:
     with pytest.raises(ImportError):
         late("vendor_verifier.values.nowhere:thing")
     with pytest.raises(AttributeError):
-        late("vendor_verifier.values.late:nothing")
+        late("vendor_verifier.lazy_import:nothing")
 
 
 def test_a_plain_run_loads_no_other_evaluation_and_no_report_before_it_writes_one() -> None:
@@ -34,7 +34,11 @@ def test_a_plain_run_loads_no_other_evaluation_and_no_report_before_it_writes_on
     script = "import sys, vendor_verifier.cli.main_job; print('\\n'.join(sys.modules))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     loaded = done.stdout.split()
-    assert "vendor_verifier.pipeline.running" in loaded
-    waiting = ("vendor_verifier.suites.bfcl", "vendor_verifier.suites.contract.suite", "vendor_verifier.bfcl_source")
-    waiting += ("vendor_verifier.reports.junit", "jinja2", "numpy")
+    assert "vendor_verifier.pipeline.run" in loaded
+    waiting = (
+        "vendor_verifier.suites.bfcl",
+        "vendor_verifier.suites.contract.suite",
+        "vendor_verifier.features.bfcl.source",
+    )
+    waiting += ("vendor_verifier.reports.ci", "jinja2", "numpy")
     assert [name for name in loaded if name.startswith(waiting)] == []

@@ -5,10 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.values.kept import Kept
+from vendor_verifier.values.bounded_cache import Kept
 from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.samples import ChosenSamples, JoinedSamples, listed, sample_in
+from vendor_verifier.values.sample import ChosenSamples, JoinedSamples, Sample, listed, sample_in
 
 LISTS = st.lists(st.builds(Sample, id=st.text("abc", min_size=1, max_size=2), turn=st.just(Turn(()))), max_size=6)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vendor_verifier.wire.address import join_url, messages_url, stream_url
+from vendor_verifier.wire.base import join_url, messages_url, stream_url
 
 BASE = "https://generativelanguage.googleapis.com/v1beta"
 

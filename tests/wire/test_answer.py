@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.values.exchange import Exchange
-from vendor_verifier.values.record import Failure, FailureKind
-from vendor_verifier.wire.answer import Outcome, read_answer
-from vendor_verifier.wire.chat_reader import OpenAIChatReader
+from vendor_verifier.values.record import Exchange, Failure, FailureKind
+from vendor_verifier.wire.openai_chat.reader import OpenAIChatReader
+from vendor_verifier.wire.parse_answer import Outcome, read_answer
 
 SENT_AT = "2026-01-01T00:00:00.000+00:00"
 STREAM = {"content-type": "text/event-stream"}

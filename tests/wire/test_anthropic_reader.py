@@ -23,8 +23,8 @@ from vendor_verifier.values.event import (
     ToolCallDelta,
     Usage,
 )
-from vendor_verifier.wire.anthropic_reader import STOP_REASONS, AnthropicReader
-from vendor_verifier.wire.assemble import Collected, collect
+from vendor_verifier.wire.anthropic_messages.reader import STOP_REASONS, AnthropicReader
+from vendor_verifier.wire.assembler import Collected, collect
 
 
 def stream(*payloads: Any) -> list[StreamEvent]:

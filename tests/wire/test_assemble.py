@@ -21,8 +21,8 @@ from vendor_verifier.values.event import (
     ToolCallDelta,
     Usage,
 )
-from vendor_verifier.wire.assemble import BUFFERED_CHARACTERS, Assembler, Collected, collect
-from vendor_verifier.wire.writable import MAX_WORD
+from vendor_verifier.wire.assembler import BUFFERED_CHARACTERS, Assembler, Collected, collect
+from vendor_verifier.wire.payload import MAX_WORD
 
 
 def timed(*events: tuple[int, StreamEvent]) -> Collected:

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.values.event import SseEvent, StreamEvent
-from vendor_verifier.wire import chat_reader
-from vendor_verifier.wire.chat_chunk import ordinary_chunk
-from vendor_verifier.wire.chat_reader import OpenAIChatReader
+from vendor_verifier.wire.openai_chat.fast_reader import ordinary_chunk
+from vendor_verifier.wire.openai_chat.reader import OpenAIChatReader
+from vendor_verifier.wire.openai_chat.request import reader
 from vendor_verifier.wire.sse import SseDecoder
 
 CAPTURES = sorted((Path(__file__).parent / "captures").rglob("*"))
@@ -107,4 +107,4 @@ def test_the_ordinary_chunk_takes_the_quick_path() -> None:
         '{"id":"x","object":"chat.completion.chunk","created":1,"model":"m","choices":'
         '[{"index":0,"delta":{"content":"a"},"logprobs":null,"finish_reason":null}],"usage":null}'
     )
-    assert chat_reader.ordinary_chunk is ordinary_chunk
+    assert reader.ordinary_chunk is ordinary_chunk

@@ -19,8 +19,8 @@ from vendor_verifier.values.event import (
     ToolCallDelta,
     Usage,
 )
-from vendor_verifier.wire.assemble import Collected, collect
-from vendor_verifier.wire.chat_reader import OpenAIChatReader
+from vendor_verifier.wire.assembler import Collected, collect
+from vendor_verifier.wire.openai_chat.reader import OpenAIChatReader
 
 
 def stream(*payloads: Any, name: str = "") -> list[StreamEvent]:

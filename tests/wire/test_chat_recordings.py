@@ -7,11 +7,9 @@ import json
 import pytest
 from listening import captured, heard
 
-from vendor_verifier.values.event import (
-    Usage,
-)
-from vendor_verifier.wire.assemble import collect
-from vendor_verifier.wire.chat_reader import OpenAIChatReader
+from vendor_verifier.values.event import Usage
+from vendor_verifier.wire.assembler import collect
+from vendor_verifier.wire.openai_chat.reader import OpenAIChatReader
 from vendor_verifier.wire.payload import parse_json
 
 

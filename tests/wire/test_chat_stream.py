@@ -12,16 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.values.exchange import Exchange
-from vendor_verifier.wire import chat_stream
-from vendor_verifier.wire.answer import read_answer
-from vendor_verifier.wire.assemble import Assembler, Collected
-from vendor_verifier.wire.base import Reader
-from vendor_verifier.wire.chat_chunk import ChatChunk, ordinary_chunk
-from vendor_verifier.wire.chat_reader import OpenAIChatReader
-from vendor_verifier.wire.chat_stream import read_chat_stream
+from vendor_verifier.values.record import Exchange
+from vendor_verifier.wire.assembler import Assembler, Collected
+from vendor_verifier.wire.base import Reader, at_once
+from vendor_verifier.wire.openai_chat.fast_reader import ChatChunk, ordinary_chunk, read_chat_stream
+from vendor_verifier.wire.openai_chat.reader import OpenAIChatReader
+from vendor_verifier.wire.openai_chat.request import fast_reader
+from vendor_verifier.wire.parse_answer import read_answer
 from vendor_verifier.wire.sse import SseDecoder
-from vendor_verifier.wire.steps import at_once
 
 CAPTURES = sorted(path for path in (Path(__file__).parent / "captures").rglob("*") if path.is_file())
 
@@ -185,7 +183,7 @@ def test_a_row_of_one_envelope_is_parsed_once(key: bytes, monkeypatch: pytest.Mo
         parsed.append(data)
         return ordinary_chunk(data)
 
-    monkeypatch.setattr(chat_stream, "ordinary_chunk", watched)
+    monkeypatch.setattr(fast_reader, "ordinary_chunk", watched)
     row = [_chunk(said, key=key) for said in [b"a", b' \\"b\\n', b"\xc3\xbc", b"\\u00fc", b"c"] * 9]
     assert same([(number, event) for number, event in enumerate(row)])
     assert len(parsed) == (len(row) if key == b"reasoning_content" else 1)

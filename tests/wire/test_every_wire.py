@@ -14,9 +14,9 @@ from listening import STREAMS, heard, told
 from vendor_verifier.registry import WIRES
 from vendor_verifier.values.event import Anomaly, Fault, Lost, StreamEvent, TextDelta
 from vendor_verifier.values.request import Endpoint, Turn
-from vendor_verifier.wire.assemble import collect
+from vendor_verifier.wire.assembler import collect
 from vendor_verifier.wire.base import Wire
-from vendor_verifier.wire.openai_completions import OpenAICompletions
+from vendor_verifier.wire.openai_completions.request import OpenAICompletions
 
 ALL: dict[str, Wire] = {**WIRES, "openai_completions": OpenAICompletions(render=lambda _turn: "hi")}
 EVERY_STREAM = [

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.wire.markup import markup_sought
+from vendor_verifier.wire.assembler import markup_sought
 
 
 @pytest.mark.parametrize(

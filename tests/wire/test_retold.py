@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.wire.retold import Retold, ends_with
+from vendor_verifier.wire.openai_responses.reader import Retold, ends_with
 
 
 @given(st.lists(st.text(max_size=4), max_size=6), st.text(max_size=4))

@@ -11,8 +11,7 @@ from costs import assert_linear
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.wire.text_tool_calls import marker_family, parse_text
-from vendor_verifier.wire.text_values import read_value
+from vendor_verifier.wire.openai_completions.text_tool_calls import marker_family, parse_text, read_value
 
 
 def kimi(name: str, arguments: str, number: int = 0) -> str:

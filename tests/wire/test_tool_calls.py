@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.values.event import ToolCall, ToolCallDelta
-from vendor_verifier.wire import tool_calls
+from vendor_verifier.wire import reader_support
 from vendor_verifier.wire.payload import parse_json
-from vendor_verifier.wire.tool_calls import MAX_CALLS, MAX_PARSED, ToolCallAccumulator
+from vendor_verifier.wire.reader_support import MAX_CALLS, MAX_PARSED, ToolCallAccumulator
 
 
 def put_together(*deltas: ToolCallDelta) -> tuple[ToolCall, ...]:
@@ -230,7 +230,7 @@ def test_looking_for_the_end_of_a_call_is_bounded(monkeypatch: pytest.MonkeyPatc
         parsed.append(len(text))
         return parse_json(text)
 
-    monkeypatch.setattr(tool_calls, "parse_json", counted)
+    monkeypatch.setattr(reader_support, "parse_json", counted)
     long = '{"a": "' + "x" * 2_000_000 + '"} }'
     accumulator = ToolCallAccumulator()
     accumulator.add(ToolCallDelta(None, None, "f", long))

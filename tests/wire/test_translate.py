@@ -8,7 +8,17 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.wire.declared import (
+from vendor_verifier.wire.base import Notes
+from vendor_verifier.wire.history import (
+    ImagePart,
+    PastCall,
+    Said,
+    TextPart,
+    argument_object,
+    read_messages,
+    system_text,
+)
+from vendor_verifier.wire.tools import (
     DeclaredTool,
     ToolChoice,
     names_back,
@@ -19,9 +29,6 @@ from vendor_verifier.wire.declared import (
     sent_names,
     stop_list,
 )
-from vendor_verifier.wire.notes import Notes
-from vendor_verifier.wire.parts import ImagePart, TextPart
-from vendor_verifier.wire.translate import PastCall, Said, argument_object, read_messages, system_text
 
 
 def call(call_id: Any, name: str = "f", arguments: Any = "{}") -> dict[str, Any]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-from vendor_verifier.cli.options import WHAT, RunOptions, flag, option
+from vendor_verifier.console.options import WHAT, RunOptions, flag, option
 
 _NO_OPTIONS = RunOptions()
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from vendor_verifier.cli.console import say
+from vendor_verifier.console.output import say
 from vendor_verifier.errors import Problem, ProblemsError
 
 if TYPE_CHECKING:

@@ -2,14 +2,158 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from vendor_verifier.cli.console import say
-from vendor_verifier.cli.exit_codes import EXIT_OK
-from vendor_verifier.cli.options import WHAT, many
+from vendor_verifier.config.model_names import MODEL_IDS, known_models, series_of
+from vendor_verifier.console.options import WHAT, many
+from vendor_verifier.console.output import EXIT_OK, say
+from vendor_verifier.errors import Problem, ProblemsError, StorageError
+from vendor_verifier.registry import find_vendors
+from vendor_verifier.resources import shipped
+
+_RULE = "# ---"
+_SECRET_MODE = 0o600
+_PUBLIC_MODE = 0o644
+_IGNORED = (".env", ".env.*", "!.env.example", "runs/")
+_SCHEMA = "config.schema.json"
+_SIMULATED = """\
+# Simulated vendors: no key, no network, no cost. Take this section out when yours are in.
+simulated-model:
+  vendors:
+    - name: simulated
+      label: official             # answers as the model does
+      model_id: simulated-model
+      url: sim://faithful
+      is_baseline: true
+    - name: simulated
+      label: reseller             # the same model behind another name
+      model_id: simulated-model
+      url: sim://faithful
+    - name: simulated
+      label: quantised            # misses tool calls and breaks schemas
+      model_id: simulated-model
+      url: sim://quantised
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class FirstFiles:
+    """What was written and what was there already; ``keys`` are the variables that .env still wants."""
+
+    written: tuple[Path, ...]
+    kept: tuple[Path, ...]
+    keys: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def write_first_files(folder: Path, *, models: Sequence[str] = (), vendors: Sequence[str] = ()) -> FirstFiles:
+    """Write config.yaml, .env, .gitignore and the editor's schema into ``folder``, each only if it is not there.
+
+    Raises:
+        ProblemsError: no such model, or none of ``vendors`` is known to serve one of them.
+        StorageError: the disk refused.
+    """
+    plugins = find_vendors(()).vendors
+    chosen = _chosen(models, vendors, lambda name: plugins[name].vendor.base_url)
+    keys = tuple(dict.fromkeys(plugins[name].vendor.key_name or name for offers in chosen.values() for name in offers))
+    contents = {
+        "config.yaml": (config_text(chosen), _PUBLIC_MODE),
+        ".env": (env_text(keys), _SECRET_MODE),
+        ".gitignore": ("".join(f"{line}\n" for line in _IGNORED), _PUBLIC_MODE),
+        _SCHEMA: (shipped(_SCHEMA).read_text(encoding="utf-8"), _PUBLIC_MODE),
+    }
+    written: list[Path] = []
+    kept: list[Path] = []
+    for name, (text, mode) in contents.items():
+        (written if _create(folder / name, text, mode) else kept).append(folder / name)
+    return FirstFiles(tuple(written), tuple(kept), keys, tuple(_warnings(folder, kept)))
+
+
+def _chosen(
+    models: Sequence[str], vendors: Sequence[str], url_of: Callable[[str], str | None]
+) -> dict[str, dict[str, str]]:
+    """model → vendor → what the vendor calls it."""
+    problems = []
+    chosen: dict[str, dict[str, str]] = {}
+    for model in models:
+        offers = MODEL_IDS.get(model, {})
+        if not offers or model.startswith("simulated-"):
+            known = ", ".join(name for name in known_models() if not name.startswith("simulated-"))
+            problems.append(Problem(f"{model!r} is no model that we know vendors of; known are {known}", key="--model"))
+            continue
+        # A vendor whose address is not public would need one first: it takes part only if asked for.
+        chosen[model] = {name: id_ for name, id_ in offers.items() if name in vendors or (not vendors and url_of(name))}
+        if not chosen[model]:
+            words = f"none of {', '.join(vendors)} is known to serve {model}; known are {', '.join(offers)}"
+            problems.append(Problem(words, key="--vendor"))
+    if vendors and not models:
+        problems.append(Problem("needs --model too: which of its models?", key="--vendor"))
+    if problems:
+        raise ProblemsError(problems)
+    return chosen
+
+
+def config_text(chosen: dict[str, dict[str, str]]) -> str:
+    """The comments of config_example.yaml, then a section for each model, or the simulated one."""
+    head, _, _ = shipped("config_example.yaml").read_text(encoding="utf-8").partition(_RULE)
+    sections = [_section(model, offers) for model, offers in chosen.items()] or [_SIMULATED]
+    schema = f"# yaml-language-server: $schema={_SCHEMA}\n"
+    return schema + head.rstrip() + "\n\n" + "\n".join(sections)
+
+
+def _section(model: str, offers: dict[str, str]) -> str:
+    series = series_of(model)
+    makers = series.makers if series else ()
+    baseline = next((maker for maker in makers if maker in offers), None)
+    lines = [f"{model}:", "  vendors:"]
+    for vendor, name in offers.items():
+        lines += [f"    - name: {vendor}", f"      model_id: {name}"]
+        if vendor == "openrouter":
+            lines.append("      # provider: <slug>          # without it the router picks, request by request")
+        if vendor == baseline:
+            lines.append("      is_baseline: true")
+    return "\n".join(lines) + "\n"
+
+
+def env_text(keys: Sequence[str]) -> str:
+    """A line a key; without any, the shipped example."""
+    if not keys:
+        return shipped(".env.example").read_text(encoding="utf-8")
+    head = (
+        "# Keys of the vendors in config.yaml; nobody else on this machine may read this file. NAME=value, a line each."
+    )
+    return "\n".join([head, *(f"{name}=" for name in keys)]) + "\n"
+
+
+def _create(path: Path, text: str, mode: int) -> bool:
+    """Whether the file was made; one that exists, even as a dangling link, is left alone."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise StorageError(f"cannot write {path}: {error.strerror}") from None
+    with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as out:
+        out.write(text)
+    return True
+
+
+def _warnings(folder: Path, kept: Sequence[Path]) -> Iterator[str]:
+    ignore, secrets = folder / ".gitignore", folder / ".env"
+    if ignore in kept and ignore.is_file():
+        lines = {line.strip().strip("/") for line in ignore.read_text(encoding="utf-8", errors="replace").splitlines()}
+        missing = [name for name in (".env", "runs/") if name.strip("/") not in lines and f"{name}*" not in lines]
+        if missing:
+            yield f"{ignore} does not name {' and '.join(missing)}: add them, or keys and answers may be committed"
+    if secrets in kept and os.name != "nt" and secrets.exists() and secrets.stat().st_mode & 0o077:
+        yield f"{secrets} can be read by others on this machine; run: chmod 600 {secrets}"
 
 
 def init_command(
@@ -23,7 +167,6 @@ def init_command(
 
     Without --model the configuration asks simulated vendors: it runs as it is, with no key.
     """
-    from vendor_verifier.pipeline.initialising import write_first_files
 
     done = write_first_files(folder, models=model, vendors=vendor)
     for path in done.written:

@@ -7,15 +7,16 @@ import gc
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
 
 from vendor_verifier import __version__
-from vendor_verifier.cli import exit_codes
-from vendor_verifier.cli.console import say
-from vendor_verifier.cli.examples import EXAMPLES
 from vendor_verifier.cli.idle_flags import refuse_idle_flags
-from vendor_verifier.cli.streams import never_raising
+from vendor_verifier.console import output
+from vendor_verifier.console.output import EXIT_OK, say
+from vendor_verifier.console.streams import never_raising
 from vendor_verifier.errors import UsageError, VerifierError
 
 if TYPE_CHECKING:
@@ -23,30 +24,92 @@ if TYPE_CHECKING:
 
     from cyclopts import App
 
+
+# By command, "" where none is named; what follows the name of the program. Some explain themselves.
+EXAMPLES: Mapping[str, tuple[str, ...]] = {
+    "": (
+        "demo",
+        "--test-file-path samples.jsonl --vendor-concurrency 5",
+        "--model kimi-k2.5 -n 100 -o runs/kimi",
+    ),
+    "run": (
+        "run --test-file-path own.jsonl --vendor-concurrency 5",
+        "run --model kimi-k2.5 -n 100 -o runs/kimi",
+        "run --request-rate 20 --duration 60 --slo 'tps >= 30'",
+    ),
+    "demo": ("demo", "demo --suite mcptoolbench -n 20"),
+    "bfcl": ("bfcl --job job.json",),
+    "plan": ("plan --model kimi-k2.5", "plan --repeat 5 --drop 0.02"),
+    "score": ("score runs/kimi --undecided exclude", "score runs/kimi --slo 'ttft_ms <= 800'"),
+    "report": ("report runs/kimi --format html,junit -o out",),
+    "explain": ("explain runs/kimi --vendor novita",),
+    "bundle": ("bundle runs/kimi",),
+    "import": ("import --baseline a=a.jsonl b=b.jsonl --model k2 -o out",),
+    "capacity": (
+        "capacity --vendor novita --up-to 128 --max-cost 2",
+        "capacity --by rate --up-to 20 --at-least 5",
+        "capacity --from runs/novita --slo 'f1 >= ceiling - 0.02'",
+    ),
+    "check": ("check --gate 'f1 >= 0.9'",),
+    "compare": ("compare runs/monday runs/tuesday", "compare runs/tuesday"),
+    "history": ("history --vendor novita",),
+    "trend": ("trend --vendor novita --metric ttft", "trend -o trend.html"),
+    "init": ("init --model kimi-k2.5",),
+    "completion": ("completion zsh > ~/.zfunc/_agent-vendor-verifier",),
+    "convert": ("convert in.jsonl out.jsonl --dataset-format openbmb",),
+    "doctor": ("doctor", "doctor --model kimi-k2.5 --vendor novita"),
+    "simulate": ("simulate --port 8600 --speed 4", "simulate --test-file-path own.jsonl"),
+}
+
+
 _HELP = "Verify that the vendors of an LLM serve the model they sell. Default: run."
 
 _COMMANDS = {
     "run": ("vendor_verifier.cli.run:run_command", "Ask every vendor, score the answers, rank (the default)."),
     "demo": ("vendor_verifier.cli.run:demo_command", "The same on simulated vendors: no key, no network."),
     "bfcl": ("vendor_verifier.cli.bfcl:bfcl_command", "Run a BFCL evaluation job file."),
-    "plan": ("vendor_verifier.cli.plan:plan_command", "Requests, tokens, money, time; reads no key, sends nothing."),
+    "plan": ("vendor_verifier.cli.run:plan_command", "Requests, tokens, money, time; reads no key, sends nothing."),
     "score": ("vendor_verifier.cli.stored:score_command", "Score a stored run again."),
     "report": ("vendor_verifier.cli.stored:report_command", "Render a stored run in other formats."),
-    "explain": ("vendor_verifier.cli.explain:explain_command", "Show the evidence behind a vendor's figures."),
-    "bundle": ("vendor_verifier.cli.bundle:bundle_command", "One archive of a run that others can verify."),
-    "import": ("vendor_verifier.cli.importing:import_command", "Turn other people's result files into a run."),
-    "capacity": ("vendor_verifier.cli.capacity:capacity_command", "How much load a vendor bears, tool calls included."),
-    "check": ("vendor_verifier.cli.check:check_command", "Run, gates, regression and report, for a scheduler."),
-    "compare": ("vendor_verifier.cli.compare:compare_command", "Compare two stored runs, or one with its history."),
-    "history": ("vendor_verifier.cli.history:history_command", "List the runs of the history."),
-    "trend": ("vendor_verifier.cli.history:trend_command", "Plot a figure over the runs; did a vendor get worse?"),
+    "explain": (
+        "vendor_verifier.features.explain.text:explain_command",
+        "Show the evidence behind a vendor's figures.",
+    ),
+    "bundle": (
+        "vendor_verifier.features.bundle.command:bundle_command",
+        "One archive of a run that others can verify.",
+    ),
+    "import": ("vendor_verifier.cli.datasets:import_command", "Turn other people's result files into a run."),
+    "capacity": (
+        "vendor_verifier.features.capacity.command:capacity_command",
+        "How much load a vendor bears, tool calls included.",
+    ),
+    "check": (
+        "vendor_verifier.features.history.commands:check_command",
+        "Run, gates, regression and report, for a scheduler.",
+    ),
+    "compare": (
+        "vendor_verifier.features.history.commands:compare_command",
+        "Compare two stored runs, or one with its history.",
+    ),
+    "history": ("vendor_verifier.features.history.commands:history_command", "List the runs of the history."),
+    "trend": (
+        "vendor_verifier.features.history.commands:trend_command",
+        "Plot a figure over the runs; did a vendor get worse?",
+    ),
     "init": ("vendor_verifier.cli.init:init_command", "Write config.yaml, .env and .gitignore to begin with."),
-    "completion": ("vendor_verifier.cli.completion:completion_command", "Print a shell's completion script."),
-    "convert": ("vendor_verifier.cli.convert:convert_command", "Turn a public data set into our own sample rows."),
-    "doctor": ("vendor_verifier.cli.doctor:doctor_command", "Check each vendor with at most three tiny requests."),
-    "simulate": ("vendor_verifier.cli.simulate:simulate_command", "Serve the simulated vendors on loopback."),
+    "completion": ("vendor_verifier.cli.main:completion_command", "Print a shell's completion script."),
+    "convert": ("vendor_verifier.cli.datasets:convert_command", "Turn a public data set into our own sample rows."),
+    "doctor": (
+        "vendor_verifier.features.doctor.command:doctor_command",
+        "Check each vendor with at most three tiny requests.",
+    ),
+    "simulate": (
+        "vendor_verifier.features.simulate.command:simulate_command",
+        "Serve the simulated vendors on loopback.",
+    ),
     "vendors": ("vendor_verifier.cli.vendors:vendors_command", "List the vendor plugins found."),
-    "models": ("vendor_verifier.cli.models:models_command", "List model names and what each vendor calls them."),
+    "models": ("vendor_verifier.cli.vendors:models_command", "List model names and what each vendor calls them."),
 }
 
 
@@ -80,7 +143,7 @@ def build_app() -> App:
 
 def _epilogue(command: str) -> str:
     examples = "".join(f"\n  agent-vendor-verifier {words}" for words in EXAMPLES.get(command, ()))
-    return f"{exit_codes.TABLE}\n" + (f"\nExamples:{examples}\n" if examples else "")
+    return f"{output.TABLE}\n" + (f"\nExamples:{examples}\n" if examples else "")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -95,12 +158,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # Left to Python this would exit with 1, which tells a script that a vendor missed a threshold.
         traceback.print_exc()
         say("error: this is a defect of this program, not of your input or a vendor; what was recorded is kept")
-        code = exit_codes.EXIT_INTERNAL
-    if ended_by and code == exit_codes.SIGNAL_BASE + signal.SIGINT:
-        code = exit_codes.SIGNAL_BASE + ended_by[0]
+        code = output.EXIT_INTERNAL
+    if ended_by and code == output.SIGNAL_BASE + signal.SIGINT:
+        code = output.SIGNAL_BASE + ended_by[0]
     if (lost := streams.lost()) is not None:
         say(f"error: {lost}; what was recorded is kept")
-        code = exit_codes.EXIT_INTERNAL
+        code = output.EXIT_INTERNAL
     # The memory goes back as a whole: looking once more for cycles in it would cost more than a small command does.
     gc.freeze()
     sys.exit(code)
@@ -137,12 +200,12 @@ def run_app(arguments: Sequence[str]) -> int:
         _refuse_unknown_command(arguments)
         result: Any = build_app()(arguments, exit_on_error=False, print_error=True)
     except CycloptsError:
-        return exit_codes.EXIT_USAGE
+        return output.EXIT_USAGE
     except VerifierError as error:
         say(f"error: {error}")
         return error.exit_code
     except KeyboardInterrupt:
-        return exit_codes.SIGNAL_BASE + signal.SIGINT
+        return output.SIGNAL_BASE + signal.SIGINT
     return int(result or 0)
 
 
@@ -157,3 +220,17 @@ def _refuse_unknown_command(arguments: Sequence[str]) -> None:
 
 if __name__ == "__main__":
     main()
+
+
+def completion_command(
+    shell: Annotated[Literal["bash", "zsh", "fish"], Parameter(help="Your shell.")],
+    /,
+) -> int:
+    """Print the completion script of a shell, to put where that shell looks for one.
+
+    bash: ~/.local/share/bash-completion/completions/agent-vendor-verifier; zsh: a file _agent-vendor-verifier in a
+    folder of $fpath; fish: ~/.config/fish/completions/agent-vendor-verifier.fish.
+    """
+
+    sys.stdout.write(build_app().generate_completion(shell=shell).rstrip() + "\n")
+    return EXIT_OK

@@ -5,18 +5,25 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection
 
-from vendor_verifier.cli.console import gates_exit_code, print_report, say, say_where
-from vendor_verifier.cli.exit_codes import EXIT_INCOMPLETE, EXIT_OK, SIGNAL_BASE
-from vendor_verifier.cli.options import RunOptions
-from vendor_verifier.cli.progress import progress
 from vendor_verifier.config import read_environment
-from vendor_verifier.pipeline.planning import Prepared, prepare
-from vendor_verifier.pipeline.remembering import history_file, remember
-from vendor_verifier.pipeline.running import RunOutcome, run, unfinished_vendors
-from vendor_verifier.pipeline.sending import check_executor
-from vendor_verifier.pipeline.shaping import foreseen, told_load
+from vendor_verifier.console.options import RunOptions
+from vendor_verifier.console.output import (
+    EXIT_INCOMPLETE,
+    EXIT_OK,
+    SIGNAL_BASE,
+    gates_exit_code,
+    print_report,
+    say,
+    say_where,
+)
+from vendor_verifier.console.progress import progress
+from vendor_verifier.features.history.add_run import history_file, remember
+from vendor_verifier.pipeline.execute import check_executor
+from vendor_verifier.pipeline.load_profile import foreseen, told_load
+from vendor_verifier.pipeline.plan import Prepared, prepare
+from vendor_verifier.pipeline.run import RunOutcome, run, unfinished_vendors
 from vendor_verifier.reports.escape import plain
-from vendor_verifier.reports.load_text import load_words
+from vendor_verifier.reports.run_conditions import load_words
 from vendor_verifier.values.plan import Entry, Plan
 
 

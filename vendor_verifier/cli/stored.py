@@ -10,14 +10,14 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from vendor_verifier.cli.console import gates_exit_code, print_report, say
-from vendor_verifier.cli.options import JUDGE, OUTPUT, flag, many, option
+from vendor_verifier.console.options import JUDGE, OUTPUT, flag, many, option
+from vendor_verifier.console.output import gates_exit_code, print_report, say
 from vendor_verifier.errors import Problem, ProblemsError
-from vendor_verifier.pipeline.comparing import compare_folders
-from vendor_verifier.pipeline.remembering import history_file, remember
-from vendor_verifier.pipeline.scoring import score_again, score_folder, write_reports
+from vendor_verifier.features.history.add_run import history_file, remember
+from vendor_verifier.features.history.run_diff import compare_folders
+from vendor_verifier.pipeline.score import score_again, score_folder, write_reports
 from vendor_verifier.reports import REPORTS
-from vendor_verifier.reports.html.texts import Language
+from vendor_verifier.reports.words import Language
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.score import BaselineF1, SchemaPolicy, Undecided
 
@@ -94,8 +94,7 @@ def _side_by_side(
     runs: Sequence[Path], wanted: Sequence[str], output_dir: Path | None, gates: tuple[str, ...], lang: Language
 ) -> int:
     """Vendors × runs, each run held against the one before it; the exit code is of the last run's gates."""
-    from vendor_verifier.reports import runs_text
-    from vendor_verifier.reports.html import runs_page
+    from vendor_verifier.features.history import page
 
     if unknown := [name for name in wanted if name not in _SIDE_BY_SIDE]:
         words = f"read {', '.join(unknown)}; several runs side by side are {', '.join(_SIDE_BY_SIDE)}: give one run"
@@ -104,7 +103,7 @@ def _side_by_side(
     reports = [score_folder(folder, gates=gates) for folder in folders]
     found = [compare_folders(before, after) for before, after in pairwise(folders)]
     for name in wanted:
-        text = runs_page.render(reports, found, lang) if name == "html" else runs_text.render(reports, found)
+        text = page.render_runs(reports, found, lang) if name == "html" else page.render_runs_text(reports, found)
         if output_dir is None or name == "terminal":
             sys.stdout.write(text)
             continue

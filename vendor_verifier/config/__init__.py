@@ -2,6 +2,6 @@
 
 from vendor_verifier.config.entries import describe
 from vendor_verifier.config.env_file import read_environment
-from vendor_verifier.config.loading import Configuration, load_config
+from vendor_verifier.config.load import Configuration, load_config
 
 __all__ = ["Configuration", "describe", "load_config", "read_environment"]

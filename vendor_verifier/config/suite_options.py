@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from vendor_verifier.config.findings import listed, nearest
+from vendor_verifier.config.problems import listed, nearest
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
 from vendor_verifier.suites import SUITES, SuiteKind, suite_kind
 from vendor_verifier.suites.base import Suite
@@ -159,3 +161,150 @@ def _own_options(kind: SuiteKind) -> list[str]:
         if is_dataclass(option_class)
         else []
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A flag of the run that states an ``option`` of evaluations: of those ``suites``, or of all that take it.
+
+    Without a ``value`` it takes the place of what the config states. A flag that ``may_idle`` need not reach any.
+    """
+
+    name: str
+    option: str
+    value: Any
+    suites: Collection[str] | None = None
+    may_idle: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StatedOptions:
+    """Options by evaluation, and where each was said: a problem without a message."""
+
+    options: Mapping[str, Mapping[str, Any]]
+    places: Mapping[str, Problem] = field(default_factory=dict)
+
+    def typed(self, suite: str) -> frozenset[str]:
+        """The options of a suite that the command line states."""
+        own = self.options.get(suite, {})
+        return frozenset(key for key in own if self.places[f"suites.{suite}.{key}"].key != f"suites.{suite}.{key}")
+
+    @contextmanager
+    def placing(self) -> Iterator[None]:
+        """Tell problems of an option with the place it was stated at."""
+        try:
+            yield
+        except ProblemsError as error:
+            raise type(error)([self._placed(problem) for problem in error.problems]) from None
+
+    def _placed(self, problem: Problem) -> Problem:
+        place = self.places.get(problem.key or "")
+        return problem if place is None or problem.file is not None else replace(place, message=problem.message)
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """One ``--suite-option``."""
+
+    suite: str
+    key: str
+    value: str
+
+
+def stated_options(
+    suites: Sequence[str],
+    config: Mapping[str, Any],
+    words: Iterable[str],
+    flags: Iterable[Flag],
+    *,
+    file: Path | None = None,
+    lines: Mapping[str, int] | None = None,
+) -> StatedOptions:
+    """What each of the ``suites`` of a run is told. ``config`` are the options of its file, by suite, whose ``lines``
+    are known by key; what it says of evaluations that do not take part is held against what they take, and kept.
+
+    Raises:
+        ProblemsError: all that cannot be meant or would reach nobody.
+    """
+    problems: list[Problem] = []
+    found = {name: dict(options) for name, options in _of_config(config, file, lines or {}, problems)}
+    places = {
+        f"suites.{name}.{key}": Problem("", file, (lines or {}).get(f"suites.{name}.{key}"), f"suites.{name}.{key}")
+        for name, options in found.items()
+        for key in options
+    }
+    special = _read_words(words, suites, problems)
+    by_word = {(word.suite, word.key) for word in special}
+    for flag in flags:
+        wanted = [name for name in suites if _is_meant(flag, name)]
+        reached = [name for name in wanted if (name, flag.option) not in by_word]
+        problems += [] if reached or flag.may_idle else [_reaches_nobody(flag, wanted)]
+        for name in reached:
+            own = found.setdefault(name, {})
+            own.pop(flag.option, None)
+            if flag.value is None:
+                continue
+            own[flag.option] = flag.value
+            places[f"suites.{name}.{flag.option}"] = Problem("", key=flag.name)
+    for word in special:
+        found.setdefault(word.suite, {})[word.key] = word.value
+        places[f"suites.{word.suite}.{word.key}"] = Problem("", key=f"--suite-option {word.suite}.{word.key}")
+    if problems:
+        raise ProblemsError(problems)
+    stated = StatedOptions(found, places)
+    with stated.placing():
+        for name in found.keys() - set(suites):
+            split_options(known_suite(name), found[name])
+    return stated
+
+
+def _of_config(
+    config: Mapping[str, Any], file: Path | None, lines: Mapping[str, int], problems: list[Problem]
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for name, options in config.items():
+        key = f"suites.{name}"
+        if _unknown(name) is not None:
+            problems.append(Problem(_unknown(name) or "", file, lines.get(key), key))
+        elif options is not None and not isinstance(options, Mapping):
+            message = f"read {options!r}; expected options, such as `threshold: 0.5`"
+            problems.append(Problem(message, file, lines.get(key), key))
+        else:
+            yield name, options or {}
+
+
+def _read_words(words: Iterable[str], suites: Sequence[str], problems: list[Problem]) -> list[_Word]:
+    found: dict[tuple[str, str], _Word] = {}
+    for word in words:
+        target, equals, value = word.partition("=")
+        name, dot, key = target.partition(".")
+        message = None
+        if not (equals and dot and name and key):
+            message = f"read {word!r}; expected suite.key=value"
+        elif _unknown(name) is not None:
+            message = _unknown(name)
+        elif name not in suites:
+            message = f"read {word!r}; {name} does not take part in this run, add --suite {name}"
+        elif (name, key) in found and found[name, key].value != value:
+            message = f"read {word!r} after {target}={found[name, key].value}; keep one of them"
+        if message is not None:
+            problems.append(Problem(message, key="--suite-option"))
+        else:
+            found[name, key] = _Word(name, key, value)
+    return list(found.values())
+
+
+def _is_meant(flag: Flag, suite: str) -> bool:
+    return suite in flag.suites if flag.suites is not None else takes(known_suite(suite), flag.option)
+
+
+def _reaches_nobody(flag: Flag, wanted: Sequence[str]) -> Problem:
+    if wanted:
+        return Problem(f"--suite-option says otherwise for {listed(wanted)}; leave out one of them", key=flag.name)
+    able = [kind.name for kind in SUITES if takes(kind, flag.option)]
+    words = f"no evaluation of this run takes it, only {listed(able)}; add --suite {able[0]}, or leave it out"
+    return Problem(words, key=flag.name)
+
+
+def _unknown(name: str) -> str | None:
+    known = [kind.name for kind in SUITES]
+    return None if name in known else f"unknown suite {name!r}{nearest(name, known) or f'; known are {listed(known)}'}"

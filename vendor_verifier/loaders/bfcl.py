@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from vendor_verifier.errors import Problem
-from vendor_verifier.loaders.base import LoadedSamples, data_error, kind_of
-from vendor_verifier.loaders.json_lines import Row, read_rows
+from vendor_verifier.loaders.base import LoadedSamples, Row, data_error, kind_of, read_rows
 from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, REST, is_relevance, language_of
-from vendor_verifier.suites.bfcl.functions import tools_of
-from vendor_verifier.suites.bfcl.row_problems import row_problem, unreachable
+from vendor_verifier.suites.bfcl.function_docs import tools_of
+from vendor_verifier.suites.bfcl.services import row_problem, unreachable
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample, Source
 

@@ -8,15 +8,50 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from vendor_verifier.errors import DataError, Problem
-from vendor_verifier.loaders.base import LoadedSamples, data_error, shortened
-from vendor_verifier.loaders.json_lines import read_rows
-from vendor_verifier.loaders.occurrences import Occurrences, Place
-from vendor_verifier.loaders.request_row import EXPECTED_KEYS, UnusableRequest
+from vendor_verifier.loaders.base import LoadedSamples, data_error, read_rows, shortened
+from vendor_verifier.loaders.building import EXPECTED_KEYS, UnusableRequest
 from vendor_verifier.loaders.result_rows import ResultRow, read_result
 from vendor_verifier.values.record import Record, TurnRecord, supersedes
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample, Source
 from vendor_verifier.values.score import EntryInfo
+
+Content = str
+Place = tuple[Content, int | None, int]
+"""(content digest, data_index or None, line in the result file)."""
+
+
+class Occurrences:
+    """Numbers occurrences. ``sample_lines``: content → lines in the test file, if there is one."""
+
+    def __init__(self, places: Iterable[Place], sample_lines: Mapping[Content, Sequence[int]] | None = None) -> None:
+        seen: dict[Content, set[int]] = {}
+        for content, index, _ in places:
+            if index is not None:
+                seen.setdefault(content, set()).add(index)
+        self._order = {content: sorted(indices) for content, indices in seen.items()}
+        for content, lines in (sample_lines or {}).items():
+            # Another count (from 0, or of a filtered file) says only the order; the same count says the very line.
+            if set(self._order.get(content, ())) <= set(lines):
+                self._order[content] = sorted(lines)
+        self._number = {
+            (content, index): number
+            for content, indices in self._order.items()
+            for number, index in enumerate(indices, 1)
+        }
+
+    def of_file(self, places: Sequence[Place]) -> list[int]:
+        """The occurrence number of each place of one file; rows without an index count in the order they stand."""
+        unnumbered: dict[Content, int] = {}
+        numbers: list[int] = []
+        for content, index, _ in places:
+            if index is None:
+                number = unnumbered[content] = unnumbered.get(content, 0) + 1
+            else:
+                number = self._number[content, index]
+            numbers.append(number)
+        return numbers
+
 
 SUITE = "trigger"
 FIRST_REPETITION = 0

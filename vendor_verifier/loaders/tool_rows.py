@@ -10,11 +10,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from vendor_verifier.loaders.base import kind_of, shortened
-from vendor_verifier.loaders.json_lines import half_character
-from vendor_verifier.loaders.request_row import Question, UnusableRequest, control_tags
-from vendor_verifier.suites.calls import Call, read_expectation
+from vendor_verifier.loaders.base import Question, half_character, kind_of, shortened
+from vendor_verifier.loaders.building import UnusableRequest, control_tags
 from vendor_verifier.suites.schema import ArgumentChecker
+from vendor_verifier.suites.tool_calls.calls import Call, read_expectation
 from vendor_verifier.values.event import ToolCall
 from vendor_verifier.values.request import Turn
 from vendor_verifier.wire.payload import PayloadError, as_dict, parse_json

@@ -1,6 +1,6 @@
 """What is measured: ``METRICS`` per record, ``FIGURES`` per vendor; a number in neither list ranks nobody.
 
-Gaps between pieces (:mod:`vendor_verifier.metrics.gaps`) are many per record, and so in neither.
+Gaps between pieces (:mod:`vendor_verifier.metrics.inter_chunk_latency`) are many per record, and so in neither.
 ``f1`` and ``schema_accuracy`` are figures only: the first needs a baseline, the second the verdicts on calls.
 """
 
@@ -9,41 +9,33 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vendor_verifier.metrics import (
-    connecting,
-    e2e_ms,
-    e2e_tps,
-    input_tokens,
-    output_tokens,
-    schedule,
-    success,
-    total_tokens,
-    tpot_ms,
-    tps,
-    ttfat_ms,
-    ttft_ms,
+    latency,
+    outcome,
+    throughput,
+    tokens,
 )
 from vendor_verifier.metrics.base import Direction, Metric
 
 METRICS: tuple[Metric, ...] = (
-    success.METRIC,
-    total_tokens.METRIC,
-    input_tokens.METRIC,
-    output_tokens.METRIC,
-    ttft_ms.METRIC,
-    ttft_ms.COLD,
-    ttft_ms.WARM,
-    ttfat_ms.METRIC,
-    tpot_ms.METRIC,
-    tps.METRIC,
-    e2e_tps.METRIC,
-    e2e_ms.METRIC,
-    connecting.CONNECT,
-    connecting.DNS,
-    connecting.TCP,
-    connecting.TLS,
-    schedule.TTFT,
-    schedule.E2E,
-    schedule.LAG,
+    outcome.SUCCESS,
+    tokens.TOTAL_TOKENS,
+    tokens.INPUT_TOKENS,
+    tokens.OUTPUT_TOKENS,
+    latency.TTFT_MS,
+    latency.COLD,
+    latency.WARM,
+    latency.TTFAT_MS,
+    throughput.TPOT_MS,
+    throughput.TPS,
+    throughput.E2E_TPS,
+    latency.E2E_MS,
+    latency.CONNECT,
+    latency.DNS,
+    latency.TCP,
+    latency.TLS,
+    latency.TTFT,
+    latency.E2E,
+    latency.LAG,
 )
 
 

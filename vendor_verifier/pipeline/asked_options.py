@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from vendor_verifier.compare.trials import TRIGGER
 from vendor_verifier.config import Configuration
-from vendor_verifier.config.findings import listed
-from vendor_verifier.config.stated_options import Flag, StatedOptions, stated_options
-from vendor_verifier.config.suite_options import known_suite
+from vendor_verifier.config.problems import listed
+from vendor_verifier.config.suite_options import Flag, StatedOptions, known_suite, stated_options
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.pipeline.request import RunRequest
+from vendor_verifier.stats.ratio_table import TRIGGER
 
 _FLAGS = {
     "answer_format": "--answer-format",

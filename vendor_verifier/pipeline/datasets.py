@@ -5,29 +5,90 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from vendor_verifier.config.problems import listed, nearest
 from vendor_verifier.config.suite_options import TaskOptions
-from vendor_verifier.errors import Problem, ProblemsError
-from vendor_verifier.loaders.strata import expects_call
-from vendor_verifier.pipeline.converting import load_dataset
-from vendor_verifier.pipeline.request import RunRequest
-from vendor_verifier.sample_files import file_digest
-from vendor_verifier.shelf import Shelf
-from vendor_verifier.shipped import shipped
+from vendor_verifier.errors import DataError, Problem, ProblemsError, StorageError, UsageError
+from vendor_verifier.loaders.base import MAX_ARRAY_BYTES, Keep, LoadedSamples
+from vendor_verifier.loaders.detect import loader_named, read_dataset_file
+from vendor_verifier.loaders.openai_jsonl import row_of
+from vendor_verifier.loaders.selection import classes_of, expects_call, select, unmatched, words_there_are
+from vendor_verifier.pipeline.request import RunRequest, Selection
+from vendor_verifier.resources import shipped
+from vendor_verifier.sample_store import Shelf
+from vendor_verifier.samples_file import file_digest, open_lines
+from vendor_verifier.stats.ratio_table import TRIGGER
 from vendor_verifier.suites import SuiteKind
 from vendor_verifier.suites.schema import DialectCount
 from vendor_verifier.suites.trigger import KeptCheckers
+from vendor_verifier.values.plan import Task
 from vendor_verifier.values.sample import Sample
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """What became of a file. ``format`` is what it was read as; ``skipped`` and ``defects`` are as the loader found
+    them."""
+
+    format: str
+    rows: int
+    skipped: tuple[Problem, ...]
+    defects: tuple[str, ...]
+
+
+def load_dataset(
+    path: Path, *, format: str | None = None, skip_bad: bool = False, keep: Keep | None = None
+) -> LoadedSamples:
+    """Read a data set from disk, plain or gzip, JSON lines or one JSON array. ``keep`` takes its samples, if given.
+
+    Raises:
+        UsageError: there is no such format.
+        DataError: missing, unreadable, or not usable as a data set.
+    """
+    if format is not None:
+        loader_named(format)
+    # An array may well stand on one line; the reader of JSON lines has its own, smaller limit.
+    lines = open_lines(path, max_line=MAX_ARRAY_BYTES)
+    return read_dataset_file(lines, dataset=path.name, file=path, format=format, skip_bad=skip_bad, keep=keep)
+
+
+def convert_file(
+    source: Path, target: Path, *, format: str | None = None, skip_bad: bool = False, force: bool = False
+) -> Converted:
+    """Read ``source`` and write its samples to ``target``, one row a line. The target appears whole or not at all.
+
+    Raises:
+        UsageError: the target exists and ``force`` is not given, it is the source, or there is no such format.
+        DataError: the source cannot be used.
+        StorageError: the target cannot be written.
+    """
+    if target.exists() and source.exists() and target.samefile(source):
+        raise UsageError(f"{target} is the file to convert; name another one to write")
+    if target.exists() and not force:
+        raise UsageError(f"{target} exists; name another file, or give --force to replace it")
+    loaded = load_dataset(source, format=format, skip_bad=skip_bad)
+    unfinished = target.with_name(target.name + ".part")
+    try:
+        with unfinished.open("w", encoding="utf-8", newline="\n") as file:
+            for sample in loaded.samples:
+                file.write(json.dumps(row_of(sample), ensure_ascii=False, separators=(",", ":")) + "\n")
+        unfinished.replace(target)
+    except OSError as error:
+        unfinished.unlink(missing_ok=True)
+        raise StorageError(f"{target} cannot be written: {error.strerror or error}") from None
+    return Converted(loaded.format or "", len(loaded.samples), loaded.skipped, loaded.defects)
 
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
     """A sample file as read: its name (no path), digest, samples, and what is wrong with it.
 
-    ``classes`` tells whether calls are expected of its samples (:func:`vendor_verifier.loaders.strata.expects_call`).
+    ``classes`` tells whether calls are expected of its samples
+    (:func:`vendor_verifier.loaders.selection.expects_call`).
     ``job`` is what a job file calls itself, ``not_run`` are, by task of it, categories that were asked for and cannot
     run, each with the reason. ``notices`` are those of the ``defects`` that hold of the whole file.
     """
@@ -93,3 +154,114 @@ def sample_defects(samples: Iterable[Sample]) -> list[str]:
 def _defects(sample: Sample, checkers: KeptCheckers) -> Iterator[str]:
     where = f"line {sample.source.line}" if sample.source else sample.id
     return (f"{where}: {defect}" for defect in checkers(sample).defects)
+
+
+# By field of a selection, the flag of the run and the option of a suite that fill it.
+_FILTERS = {
+    "ids": "sample_ids",
+    "difficulty": "filter_difficulty",
+    "category": "filter_category",
+    "tags": "filter_tags",
+}
+_MOST_LISTED = 60
+
+
+def chosen_samples(dataset: Dataset, own: TaskOptions, asked: Selection) -> Sequence[Sample]:
+    """The samples that the suite's own options and then the run's let through.
+
+    Raises:
+        DataError: none is left.
+    """
+    samples: Sequence[Sample] = dataset.samples
+    for selection in (_own_selection(own, asked), asked):
+        samples = select(samples, **asdict(selection))
+    if not samples:
+        words = f"none of its {len(dataset.samples)} samples passes all the filters together; leave some out"
+        raise DataError([Problem(words, Path(dataset.name))])
+    return samples
+
+
+def check_choices(datasets: Mapping[str, Dataset], own: Mapping[str, TaskOptions], asked: Selection) -> None:
+    """Refuse what would choose nothing or something else than was meant, and say what there is to choose from.
+
+    Raises:
+        ProblemsError: words that fit no sample, a share or a head of no limit.
+    """
+    every = [dataset.samples for dataset in datasets.values()]
+    flags = {name: "--" + option.replace("_", "-") for name, option in _FILTERS.items()}
+    problems = [
+        *_limitless(asked, asked.limit, "--limit N", "--head", "--stratify-by", own),
+        *_misspelt(asked, every, flags),
+    ]
+    for suite, options in own.items():
+        keys = {name: f"suites.{suite}.{option}" for name, option in _FILTERS.items()}
+        selection = _own_selection(options, Selection())
+        size, head, share = (f"suites.{suite}.{name}" for name in ("sample_size", "head", "stratify_by"))
+        problems += _limitless(selection, options.sample_size, size, head, share)
+        problems += _misspelt(selection, [datasets[suite].samples], keys)
+    if problems:
+        raise ProblemsError(problems)
+
+
+def missing_classes(tasks: Sequence[Task], datasets: Mapping[str, Dataset]) -> Iterator[str]:
+    """A warning for each evaluation whose chosen samples all should, or all should not, be answered with a call.
+
+    Of data sets that hold but one class only the evaluation that compares when calls are made is warned of.
+    """
+    for task in tasks:
+        whole = datasets[task.suite]
+        chosen = whole.classes if len(task.samples) == len(whole.samples) else classes_of(task.samples)
+        if chosen not in ({True}, {False}):
+            continue
+        (only,) = chosen
+        if task.suite == TRIGGER or (not only) in whole.classes:
+            mistake = "false" if only else "missed"
+            cure = "choose more or others" if (not only) in whole.classes else "the file holds no others"
+            yield (
+                f"{task.suite}: each of the {len(task.samples)} chosen samples {'should' if only else 'should not'} be "
+                f"answered with a tool call, so {mistake} calls cannot show; {cure}"
+            )
+
+
+def _own_selection(options: TaskOptions, asked: Selection) -> Selection:
+    """The choice that a suite's own options make; the run's wish for the head holds for its limit, too."""
+    return Selection(
+        ids=options.sample_ids,
+        difficulty=options.filter_difficulty,
+        category=options.filter_category,
+        tags=options.filter_tags,
+        stratify_by=options.stratify_by,
+        limit=options.sample_size,
+        head=options.head or (asked.head and options.stratify_by is None),
+    )
+
+
+def _limitless(
+    selection: Selection,
+    limit: int | None,
+    limit_key: str,
+    head_key: str,
+    share_key: str,
+    own: Mapping[str, TaskOptions] | None = None,
+) -> Iterator[Problem]:
+    sizes = [options.sample_size for options in (own or {}).values() if options.sample_size is not None]
+    if selection.head and limit is None and not sizes:
+        yield Problem(f"says which samples of a limit; add {limit_key}, or leave it out", key=head_key)
+    if selection.stratify_by is not None and limit is None:
+        yield Problem(f"shares a limit among the values of a tag; add {limit_key}, or leave it out", key=share_key)
+    if selection.head and selection.stratify_by is not None:
+        yield Problem(f"takes the first samples, {share_key} a share of each value; leave out one", key=head_key)
+
+
+def _misspelt(selection: Selection, sets: Sequence[Sequence[Sample]], keys: Mapping[str, str]) -> Iterator[Problem]:
+    for option, key in keys.items():
+        for word in unmatched(chain.from_iterable(sets), option, getattr(selection, option)):
+            there = words_there_are(chain.from_iterable(sets), option)
+            yield Problem(f"read {word!r}, which fits no sample{nearest(word, there)}; {_there_is(there)}", key=key)
+
+
+def _there_is(words: Sequence[str]) -> str:
+    if not words:
+        return "the samples have no such tag"
+    more = len(words) - _MOST_LISTED
+    return f"there is {listed(words[:_MOST_LISTED])}" + (f" and {more} more" if more > 0 else "")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import platform
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -15,16 +15,67 @@ from vendor_verifier import __version__
 from vendor_verifier.config import describe
 from vendor_verifier.errors import RunFolderError
 from vendor_verifier.pipeline.datasets import Dataset
-from vendor_verifier.pipeline.planning import Prepared
-from vendor_verifier.pipeline.pricing import told_price
-from vendor_verifier.pipeline.redacting import keeps_texts, redacted_task
+from vendor_verifier.pipeline.load_profile import told_load
+from vendor_verifier.pipeline.plan import Prepared
+from vendor_verifier.pipeline.prices import told_price
 from vendor_verifier.pipeline.request import ScoreRequest
-from vendor_verifier.pipeline.shaping import told_load
-from vendor_verifier.reports.load_text import load_words
+from vendor_verifier.redaction import redacted_record, redacted_words
+from vendor_verifier.reports.run_conditions import load_words
+from vendor_verifier.run.work_queue import Part
 from vendor_verifier.store import RunFolder
+from vendor_verifier.suites import suite_kind
+from vendor_verifier.suites.base import Suite, judged
+from vendor_verifier.suites.schema import schema_defects
+from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
 from vendor_verifier.values.plan import Plan, Task
-from vendor_verifier.values.samples import listed
+from vendor_verifier.values.record import Record
+from vendor_verifier.values.sample import Samples, listed
 from vendor_verifier.values.score import EntryInfo, Report
+
+# A refusal that a sample with a broken tool schema brought upon itself, which a redacted sample no longer shows.
+_REFUSALS = frozenset({"bad_request", "unprocessable"})
+
+
+def redactor(parts: Iterable[Part]) -> Callable[[Record], Record]:
+    """What to pass every record of ``parts`` through before it is written."""
+    kept = TriggerSuite(checkers=KeptCheckers())
+    asked: dict[str, tuple[Suite, Samples]] = {
+        part.suite.name: (kept if isinstance(part.suite, TriggerSuite) else part.suite, part.samples) for part in parts
+    }
+
+    def redact(record: Record) -> Record:
+        if keeps_texts(record.suite):
+            return record
+        suite, samples = asked[record.suite]
+        sample = samples.named(record.sample)
+        assert sample is not None
+        score = judged(record, suite, sample)
+        if _is_refused(record) and schema_defects(sample):
+            score = replace(score, anomalies=(*score.anomalies, "refused_defective_sample"))
+        return redacted_record(record, score)
+
+    return redact
+
+
+def keeps_texts(suite: str) -> bool:
+    """Whether this evaluation asks questions of our own, which are nobody's secret (the checks of features)."""
+    kind = suite_kind(suite)
+    return kind is not None and kind.apart
+
+
+def redacted_task(task: Mapping[str, Any]) -> dict[str, Any]:
+    """One evaluation of the manifest without sentences that quote samples."""
+    return {
+        **task,
+        "skipped": [redacted_words(words) for words in task["skipped"]],
+        "defects": [redacted_words(words) for words in task["defects"]],
+    }
+
+
+def _is_refused(record: Record) -> bool:
+    finals = [turn.attempts[-1] for turn in record.turns if turn.attempts]
+    return any(attempt.failure is not None and attempt.failure.kind in _REFUSALS for attempt in finals)
+
 
 MANIFEST_SCHEMA = 1
 _PACKAGES = ("httpx2", "anyio", "jsonschema-rs", "msgspec", "tenacity", "numpy", "scipy", "genai-prices")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from vendor_verifier.reports.html.texts import Language
+from vendor_verifier.reports.words import Language
 from vendor_verifier.values.plan import Arrival, ClientName, ExecutorChoice, Limits, RetryRules, TransportName
 from vendor_verifier.values.score import BaselineF1, SchemaPolicy, Undecided
 

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from vendor_verifier.values.late import late
+from vendor_verifier.lazy_import import late
 
 if TYPE_CHECKING:
-    from vendor_verifier.reports.html.texts import Language
+    from vendor_verifier.reports.words import Language
     from vendor_verifier.values.score import Report
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vendor_verifier.reports.escape import plain
-from vendor_verifier.values.forecast import EntryForecast, Forecast
+from vendor_verifier.values.plan import EntryForecast, Forecast
 
 
 def forecast_lines(forecast: Forecast) -> Iterator[str]:

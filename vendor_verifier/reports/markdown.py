@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from vendor_verifier.reports import facts
 from vendor_verifier.reports import markdown_tables as tables
-from vendor_verifier.reports.clock import clock_lines
+from vendor_verifier.reports import sentences
 from vendor_verifier.reports.escape import markdown
-from vendor_verifier.reports.load_text import load_lines, pace_lines
-from vendor_verifier.reports.markdown_judged import parts as judged_parts
-from vendor_verifier.reports.markdown_regions import regions
+from vendor_verifier.reports.markdown_judgement import parts as judged_parts
+from vendor_verifier.reports.markdown_tables import regions
+from vendor_verifier.reports.run_conditions import clock_lines, load_lines, pace_lines
 from vendor_verifier.values.score import ModelScore, Report
 
 _MAX_LISTED = 200
@@ -35,8 +34,8 @@ _MEASURED_NOTE = "Each metric: how many of the planned samples it was taken over
 
 def render(report: Report) -> str:
     """The whole page, ending in one newline."""
-    lines = [f"# Vendor verification: {tables.label(report.run)}", "", facts.summary(report, tables.label)]
-    lines += _section("## Warnings", _bullets(facts.cautions(report)))
+    lines = [f"# Vendor verification: {tables.label(report.run)}", "", sentences.summary(report, tables.label)]
+    lines += _section("## Warnings", _bullets(sentences.cautions(report)))
     for model in report.models:
         lines += _model(model, report)
     lines += _section("## Defects of the samples themselves", _bullets(report.dataset))
@@ -63,7 +62,7 @@ def _bullets(texts: Iterable[str], *, escape: bool = True) -> list[str]:
 def _model(model: ModelScore, report: Report) -> list[str]:
     if not model.vendors:
         return _section(f"## {tables.label(model.model)}", ["No vendors."])
-    notes = facts.footnotes(model)
+    notes = sentences.footnotes(model)
     verdict = report.verdicts.get(model.model)
     lines = _section(f"## {tables.label(model.model)}", tables.ranking(model), _baseline(model))
     # A paragraph each: a line break in Markdown would need trailing spaces that editors strip.

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import get_args
 
-from vendor_verifier.metrics.gaps import ICL
-from vendor_verifier.reports import cells, facts
+from vendor_verifier.metrics.inter_chunk_latency import ICL
+from vendor_verifier.reports import number_format, sentences
 from vendor_verifier.reports.escape import markdown
-from vendor_verifier.reports.load_text import slos_of
-from vendor_verifier.values.score import CallClass, FeatureCheck, ModelScore, Report, VendorScore
+from vendor_verifier.reports.run_conditions import slos_of
+from vendor_verifier.values.score import CallClass, Distribution, FeatureCheck, ModelScore, Report, VendorScore
 
 MAX_LABEL = 80
 
 # Distributions in reading order with their titles; others follow under their own names.
 _DISTRIBUTION_TITLES = {
-    **cells.SPEED_METRICS,
+    **number_format.SPEED_METRICS,
     "total_tokens": "Tokens",
     "input_tokens": "Input tokens",
     "output_tokens": "Output tokens",
@@ -37,10 +37,14 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 def ranking(model: ModelScore) -> list[str]:
     """The product page's table, with a column more for each further evaluation."""
-    columns = (*cells.PAGE_COLUMNS, *cells.suite_columns(model))
+    columns = (*number_format.PAGE_COLUMNS, *number_format.suite_columns(model))
     header = ["Vendor", "IRF Score", *(label(title) for title, _ in columns)]
     rows = [
-        [label(vendor.label), cells.irf(vendor, model), *(cells.metric(vendor, name) for _, name in columns)]
+        [
+            label(vendor.label),
+            number_format.irf(vendor, model),
+            *(number_format.metric(vendor, name) for _, name in columns),
+        ]
         for vendor in model.vendors
     ]
     return table(header, rows)
@@ -52,9 +56,9 @@ def ranks(model: ModelScore, report: Report) -> list[str]:
     rows = [
         [
             label(vendor.label),
-            *(cells.quantity(vendor.ranks.get(name)) for name in report.rank_metrics),
-            cells.of(vendor.irf_metrics, len(report.rank_metrics)),
-            cells.fusion(vendor.irf_global),
+            *(number_format.quantity(vendor.ranks.get(name)) for name in report.rank_metrics),
+            number_format.of(vendor.irf_metrics, len(report.rank_metrics)),
+            number_format.fusion(vendor.irf_global),
         ]
         for vendor in model.vendors
     ]
@@ -67,24 +71,24 @@ def measured(model: ModelScore) -> list[str]:
     rows = [
         [
             label(vendor.label),
-            cells.of(vendor.succeeded, vendor.planned),
-            cells.of(vendor.succeeded_first_try, vendor.planned),
-            cells.rate(facts.first_attempt_success_rate(vendor)),
+            number_format.of(vendor.succeeded, vendor.planned),
+            number_format.of(vendor.succeeded_first_try, vendor.planned),
+            number_format.rate(sentences.first_attempt_success_rate(vendor)),
             str(vendor.attempts),
             *(
-                cells.measured(vendor.measured.get(name), vendor.stalled.get(name, 0), vendor.planned)
-                for _, name in cells.PAGE_COLUMNS
+                number_format.measured(vendor.measured.get(name), vendor.stalled.get(name, 0), vendor.planned)
+                for _, name in number_format.PAGE_COLUMNS
             ),
         ]
         for vendor in model.vendors
     ]
-    return table([*header, *(title for title, _ in cells.PAGE_COLUMNS)], rows)
+    return table([*header, *(title for title, _ in number_format.PAGE_COLUMNS)], rows)
 
 
 def sent_again(model: ModelScore) -> list[str]:
     """Requests that were sent twice, of all that were sent; empty when none was."""
     rows = [
-        [label(vendor.label), cells.of(vendor.resent, vendor.attempts + vendor.resent)]
+        [label(vendor.label), number_format.of(vendor.resent, vendor.attempts + vendor.resent)]
         for vendor in model.vendors
         if vendor.resent
     ]
@@ -104,7 +108,7 @@ def triggering(model: ModelScore) -> list[str]:
             continue
         counts = (found.tp, found.fp, found.fn, found.tn, found.failed_as_missed)
         left_out = (found.dropped_baseline, found.dropped_vendor, found.not_sent, found.pairs_of_runs)
-        rates = (cells.rate(found.precision), cells.rate(found.recall))
+        rates = (number_format.rate(found.precision), number_format.rate(found.recall))
         rows.append([label(vendor.label), *map(str, counts), *rates, *map(str, left_out)])
     return table(header, rows) if rows else []
 
@@ -120,8 +124,12 @@ def arguments(model: ModelScore) -> list[str]:
     for vendor in model.vendors:
         schema = vendor.schema
         row = [label(vendor.label), str(schema.calls), *(str(schema.classes.get(name, 0)) for name in classes)]
-        row += [cells.rate(schema.accuracy_lenient), cells.rate(schema.accuracy_strict), str(schema.responses)]
-        row += [cells.rate(schema.per_response_lenient), cells.rate(schema.per_response_strict)]
+        row += [
+            number_format.rate(schema.accuracy_lenient),
+            number_format.rate(schema.accuracy_strict),
+            str(schema.responses),
+        ]
+        row += [number_format.rate(schema.per_response_lenient), number_format.rate(schema.per_response_strict)]
         rows.append(row)
     return table(header, rows)
 
@@ -132,8 +140,8 @@ def speed(model: ModelScore) -> list[str]:
     rows = [
         [
             label(vendor.label),
-            cells.metric(vendor, "tps"),
-            *map(cells.quantity, (vendor.tps_mean, vendor.tps_p50, vendor.e2e_tps)),
+            number_format.metric(vendor, "tps"),
+            *map(number_format.quantity, (vendor.tps_mean, vendor.tps_p50, vendor.e2e_tps)),
         ]
         for vendor in model.vendors
     ]
@@ -164,8 +172,8 @@ def distributions(model: ModelScore) -> list[str]:
 def _spread(name: str, vendor: VendorScore) -> list[str]:
     spread = vendor.distributions[name]
     # Of gaps nobody planned a number.
-    measured = cells.measured(spread.n, spread.stalled, None if name == ICL else vendor.planned)
-    return [measured, *(cells.quantity(getattr(spread, name)) for name in _PERCENTILES)]
+    measured = number_format.measured(spread.n, spread.stalled, None if name == ICL else vendor.planned)
+    return [measured, *(number_format.quantity(getattr(spread, name)) for name in _PERCENTILES)]
 
 
 def goodput(model: ModelScore) -> list[str]:
@@ -175,9 +183,9 @@ def goodput(model: ModelScore) -> list[str]:
     rows = [
         [
             label(vendor.label),
-            cells.quantity(found.per_s),
-            cells.of(found.good, found.asked),
-            cells.rate(found.share),
+            number_format.quantity(found.per_s),
+            number_format.of(found.good, found.asked),
+            number_format.rate(found.share),
             *map(str, (found.failed, found.unmeasured)),
             *(str(found.kept[slo]) for slo in slos),
             str(found.stalled),
@@ -190,7 +198,7 @@ def goodput(model: ModelScore) -> list[str]:
 
 def suite_names(model: ModelScore) -> list[str]:
     """Evaluations whose score is a mean over samples, in the order they were asked for."""
-    return [name for name, _ in cells.suite_columns(model)]
+    return [name for name, _ in number_format.suite_columns(model)]
 
 
 def suite_values(model: ModelScore, suite: str) -> list[str]:
@@ -200,9 +208,9 @@ def suite_values(model: ModelScore, suite: str) -> list[str]:
     rows = [
         [
             label(vendor),
-            cells.of(score.judged, score.planned),
-            *(cells.rate(score.values.get(name)) for name in names),
-            cells.tally(score.problems, label),
+            number_format.of(score.judged, score.planned),
+            *(number_format.rate(score.values.get(name)) for name in names),
+            number_format.tally(score.problems, label),
         ]
         for vendor, score in scores.items()
     ]
@@ -214,7 +222,7 @@ def suite_groups(model: ModelScore, suite: str) -> list[str]:
     scores = {vendor.label: vendor.suites[suite] for vendor in model.vendors if suite in vendor.suites}
     names = list(dict.fromkeys(name for score in scores.values() for name in score.values))
     rows = [
-        [label(group), label(member), label(vendor), *(cells.rate(means.get(name)) for name in names)]
+        [label(group), label(member), label(vendor), *(number_format.rate(means.get(name)) for name in names)]
         for vendor, score in scores.items()
         for group, members in score.groups.items()
         for member, means in members.items()
@@ -241,7 +249,7 @@ def _status(check: FeatureCheck) -> str:
     word = check.status.replace("_", " ")
     total = sum(check.statuses.values())
     times = check.statuses.get(check.status, 0)
-    return word if times == total else f"{word} ({cells.of(times, total)})"
+    return word if times == total else f"{word} ({number_format.of(times, total)})"
 
 
 def behaviour(model: ModelScore) -> list[str]:
@@ -251,7 +259,7 @@ def behaviour(model: ModelScore) -> list[str]:
         [
             label(vendor.label),
             *(
-                cells.tally(found, label)
+                number_format.tally(found, label)
                 for found in (vendor.failures, vendor.anomalies, vendor.finish_reasons, vendor.decisions)
             ),
         ]
@@ -267,10 +275,38 @@ def identity(model: ModelScore) -> list[str]:
         [
             label(vendor.label),
             label(vendor.vendor),
-            label(vendor.provider) if vendor.provider else cells.MISSING,
+            label(vendor.provider) if vendor.provider else number_format.MISSING,
             label(vendor.model_id),
-            cells.tally(vendor.served_models, label),
+            number_format.tally(vendor.served_models, label),
         ]
         for vendor in model.vendors
     ]
     return table(header, rows)
+
+
+_MARKDOWN_REGIONS_PERCENTILES = ("p50", "p95")
+
+
+def regions(model: ModelScore) -> list[str]:
+    """A row for each vendor and region; empty where no worker named a region."""
+    rows = [
+        [
+            label(vendor.label),
+            number_format.MISSING if seen.region is None else label(seen.region),
+            number_format.of(seen.succeeded, seen.asked),
+            number_format.rate(seen.success_rate),
+            *_markdown_regions_spread(seen.ttft_ms),
+            *_markdown_regions_spread(seen.e2e_ms),
+        ]
+        for vendor in model.vendors
+        for seen in vendor.regions
+    ]
+    titles = [f"{name} {part}" for name in ("TTFT", "End to end") for part in ("n", *_MARKDOWN_REGIONS_PERCENTILES)]
+    return table(["Vendor", "Region", "Succeeded", "Rate", *titles], rows) if rows else []
+
+
+def _markdown_regions_spread(found: Distribution) -> list[str]:
+    return [
+        number_format.measured(found.n, found.stalled),
+        *(number_format.quantity(getattr(found, name)) for name in _MARKDOWN_REGIONS_PERCENTILES),
+    ]

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from vendor_verifier.reports import cells, facts
+from vendor_verifier.reports import number_format, sentences
 from vendor_verifier.reports.escape import visible
 from vendor_verifier.values.score import ModelScore, Report, VendorScore
 
@@ -57,7 +57,7 @@ def render(report: Report) -> str:
     lines: list[str] = []
     for family in _FAMILIES:
         samples = list(_samples(family.name, report, names))
-        drawn = [_line(family, labels, value) for labels, value in samples if cells.finite(value) is not None]
+        drawn = [_line(family, labels, value) for labels, value in samples if number_format.finite(value) is not None]
         if drawn:
             name = _PREFIX + family.name
             lines += [f"# TYPE {name} {family.kind}", *([f"# UNIT {name} {family.unit}"] if family.unit else [])]
@@ -138,10 +138,10 @@ def _figures(vendor: VendorScore, model: ModelScore) -> dict[str, float | None]:
     metrics = vendor.metrics
     return {
         "irf": vendor.irf if vendor.irf_metrics else None,
-        "place": facts.place(vendor, model),
+        "place": sentences.place(vendor, model),
         "f1_ratio": None if vendor.is_baseline else metrics.get("f1"),
         "success_ratio": metrics.get("success_rate"),
-        "first_attempt_success_ratio": facts.first_attempt_success_rate(vendor),
+        "first_attempt_success_ratio": sentences.first_attempt_success_rate(vendor),
         "schema_accuracy_ratio": metrics.get("schema_accuracy"),
         "request_tokens": metrics.get("avg_tokens"),
         "decoding_tokens_per_second": metrics.get("tps"),

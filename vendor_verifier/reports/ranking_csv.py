@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterable
 
-from vendor_verifier.reports import cells, facts
+from vendor_verifier.reports import number_format, sentences
 from vendor_verifier.reports.escape import csv_text
 from vendor_verifier.values.score import ModelScore, Report, VendorScore
 
@@ -17,7 +17,7 @@ _TRIGGER_FIELDS = (
 # One of them has stood here by its name for longer.
 _SPREADS = tuple(
     (name, percentile)
-    for name in cells.SPEED_METRICS
+    for name in number_format.SPEED_METRICS
     for percentile in ("p50", "p90", "p95", "p99")
     if (name, percentile) != ("tps", "p50")
 )
@@ -39,7 +39,7 @@ def render(report: Report) -> str:
 
 
 def _cell(value: Cell) -> str:
-    if value is None or (isinstance(value, float) and cells.finite(value) is None):
+    if value is None or (isinstance(value, float) and number_format.finite(value) is None):
         return ""
     if isinstance(value, str):
         return csv_text(value)
@@ -68,7 +68,7 @@ def _header(report: Report) -> list[str]:
         *("calls", "valid_calls", "schema_accuracy_lenient", "schema_accuracy_strict"),
         *("tps_mean", "tps_p50", "e2e_tps"),
         *(f"{name}_{percentile}" for name, percentile in _SPREADS),
-        *(f"{name}_stalled" for name in cells.SPEED_METRICS),
+        *(f"{name}_stalled" for name in number_format.SPEED_METRICS),
         *(_GOODPUT if _has_slos(report) else ()),
     ]
 
@@ -85,7 +85,7 @@ def _row(vendor: VendorScore, model: ModelScore, report: Report) -> list[Cell]:
     schema = vendor.schema
     return [
         model.model,
-        facts.place(vendor, model),
+        sentences.place(vendor, model),
         *(vendor.label, vendor.vendor, vendor.provider, vendor.model_id, vendor.is_baseline),
         *(vendor.irf, vendor.irf_metrics, vendor.irf_global),
         *(vendor.metrics.get(name) for name in report.rank_metrics),
@@ -95,10 +95,10 @@ def _row(vendor: VendorScore, model: ModelScore, report: Report) -> list[Cell]:
         *(vendor.stalled.get(name) for name in _TIMED),
         *(vendor.planned, vendor.recorded, vendor.succeeded, vendor.succeeded_first_try, vendor.attempts),
         *_trigger(vendor),
-        *(schema.calls, facts.valid_calls(vendor), schema.accuracy_lenient, schema.accuracy_strict),
+        *(schema.calls, sentences.valid_calls(vendor), schema.accuracy_lenient, schema.accuracy_strict),
         *(vendor.tps_mean, vendor.tps_p50, vendor.e2e_tps),
         *(getattr(vendor.distributions.get(name), percentile, None) for name, percentile in _SPREADS),
-        *(getattr(vendor.distributions.get(name), "stalled", None) for name in cells.SPEED_METRICS),
+        *(getattr(vendor.distributions.get(name), "stalled", None) for name in number_format.SPEED_METRICS),
         *((getattr(vendor.goodput, name, None) for name in _GOODPUT.values()) if _has_slos(report) else ()),
     ]
 

@@ -8,11 +8,26 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
+from importlib.resources import files
 from typing import Any, get_args
 
-from vendor_verifier.reports import cells, facts
+from vendor_verifier.reports import number_format, sentences
+from vendor_verifier.values.judgement import ModelVerdict
 from vendor_verifier.values.score import CallClass, ModelScore, Report, SchemaCounts, SuiteScore, VendorScore
-from vendor_verifier.values.verdict import ModelVerdict
+
+FILE_NAME = "scores.schema.json"
+
+
+def text() -> str:
+    """The schema (draft 2020-12) as it lies in the package."""
+    return files(__package__).joinpath(FILE_NAME).read_text(encoding="utf-8")
+
+
+def scores_schema() -> dict[str, Any]:
+    """The schema as a dict."""
+    schema: dict[str, Any] = json.loads(text())
+    return schema
+
 
 SCORES_SCHEMA = 1
 _TRIGGER_COUNTS = (
@@ -79,14 +94,14 @@ def _vendor_facts(vendor: VendorScore, model: ModelScore, report: Report) -> dic
         "irf": vendor.irf,
         "irf_metrics": vendor.irf_metrics,
         "irf_global": vendor.irf_global,
-        "place": facts.place(vendor, model),
+        "place": sentences.place(vendor, model),
         "ranks": _ordered(vendor.ranks, report.rank_metrics),
         "counts": _counts(vendor),
         "measured": _ordered(vendor.measured, report.rank_metrics),
         "stalled": _sorted(vendor.stalled),
         "precision": trigger.precision if trigger else None,
         "recall": trigger.recall if trigger else None,
-        "first_attempt_success_rate": facts.first_attempt_success_rate(vendor),
+        "first_attempt_success_rate": sentences.first_attempt_success_rate(vendor),
         "tps_mean": vendor.tps_mean,
         "tps_p50": vendor.tps_p50,
         "e2e_tps": vendor.e2e_tps,
@@ -127,7 +142,7 @@ def _counts(vendor: VendorScore) -> dict[str, int | None]:
         "resent": vendor.resent,
         "responses_with_calls": vendor.schema.responses,
         "calls": vendor.schema.calls,
-        "valid_calls": facts.valid_calls(vendor),
+        "valid_calls": sentences.valid_calls(vendor),
     }
 
 
@@ -158,4 +173,4 @@ def _clean(value: Any) -> Any:
         return {str(key): _clean(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_clean(item) for item in value]
-    return cells.finite(value) if isinstance(value, float) else value
+    return number_format.finite(value) if isinstance(value, float) else value

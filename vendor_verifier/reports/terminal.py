@@ -9,11 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from vendor_verifier.reports import cells, facts
-from vendor_verifier.reports.clock import clock_lines
+from vendor_verifier.reports import number_format, sentences
 from vendor_verifier.reports.escape import plain
-from vendor_verifier.reports.judgement_lines import short_lines
-from vendor_verifier.reports.load_text import goodput_lines, load_lines, pace_lines
+from vendor_verifier.reports.judgement_text import short_lines
+from vendor_verifier.reports.run_conditions import clock_lines, goodput_lines, load_lines, pace_lines
 from vendor_verifier.values.score import ModelScore, Report, VendorScore
 
 if TYPE_CHECKING:
@@ -40,8 +39,8 @@ def render(report: Report) -> RenderableType:
     from rich.padding import Padding
     from rich.text import Text
 
-    parts: list[RenderableType] = [Text(facts.summary(report, _label))]
-    parts += [Text(f"warning: {plain(text)}", style="yellow") for text in facts.cautions(report)]
+    parts: list[RenderableType] = [Text(sentences.summary(report, _label))]
+    parts += [Text(f"warning: {plain(text)}", style="yellow") for text in sentences.cautions(report)]
     for model in report.models:
         parts += [Text(), Text(_title(model), style="bold")]
         if model.vendors:
@@ -53,8 +52,8 @@ def render(report: Report) -> RenderableType:
 
 def plain_lines(report: Report) -> list[str]:
     """The same as text without colour or box, one line per vendor with named figures; no line ends inside."""
-    lines = [facts.summary(report, _label)]
-    lines += [f"warning: {plain(text)}" for text in facts.cautions(report)]
+    lines = [sentences.summary(report, _label)]
+    lines += [f"warning: {plain(text)}" for text in sentences.cautions(report)]
     for model in report.models:
         lines += [_title(model), *_vendor_lines(model)]
         lines += [f"  {note}" for note in _notes(model, report)]
@@ -98,20 +97,24 @@ def _table(model: ModelScore) -> Table:
         # Without a least width rich would count the longest word only, and cut a title of two.
         drawn.add_column(title, justify="right", no_wrap=True, min_width=max(map(len, (title, *column))))
     for vendor, row in zip(model.vendors, figures, strict=True):
-        place = facts.place(vendor, model)
+        place = sentences.place(vendor, model)
         # Text, not str: brackets in a label are not rich markup.
-        words = map(Text, (cells.count(place), _label(vendor.label), *row))
+        words = map(Text, (number_format.count(place), _label(vendor.label), *row))
         drawn.add_row(*words, style="bold" if place == 1 else None)
     return drawn
 
 
 def _columns(model: ModelScore) -> tuple[tuple[str, str], ...]:
-    return (*_COLUMNS, *((_label(title), name) for title, name in cells.suite_columns(model)))
+    return (*_COLUMNS, *((_label(title), name) for title, name in number_format.suite_columns(model)))
 
 
 def _figures(vendor: VendorScore, model: ModelScore) -> list[str]:
-    done = f"{vendor.succeeded}/{vendor.planned}" if vendor.recorded else cells.MISSING
-    return [cells.irf(vendor, model), done, *(cells.metric(vendor, name) for _, name in _columns(model))]
+    done = f"{vendor.succeeded}/{vendor.planned}" if vendor.recorded else number_format.MISSING
+    return [
+        number_format.irf(vendor, model),
+        done,
+        *(number_format.metric(vendor, name) for _, name in _columns(model)),
+    ]
 
 
 def _vendor_lines(model: ModelScore) -> list[str]:
@@ -121,30 +124,30 @@ def _vendor_lines(model: ModelScore) -> list[str]:
 def _vendor_line(vendor: VendorScore, model: ModelScore) -> str:
     titles = ("IRF", "succeeded", *(title for title, _ in _columns(model)))
     figures = "; ".join(f"{title} {figure}" for title, figure in zip(titles, _figures(vendor, model), strict=True))
-    return f"{cells.count(facts.place(vendor, model))}. {_label(vendor.label)}: {figures}"
+    return f"{number_format.count(sentences.place(vendor, model))}. {_label(vendor.label)}: {figures}"
 
 
 def _notes(model: ModelScore, report: Report) -> list[str]:
     """What a reader must know about single figures: marks, pairs left out, short measurements, failures."""
     verdict = report.verdicts.get(model.model)
     judged = [] if verdict is None else short_lines(verdict, _label)
-    notes = [*judged, *facts.footnotes(model), *facts.category_lines(model, _label)]
+    notes = [*judged, *sentences.footnotes(model), *sentences.category_lines(model, _label)]
     notes += [*goodput_lines(model, _label), *load_lines(model, report, _label), *pace_lines(model, _label)]
     for vendor in model.vendors:
         if not vendor.recorded and not vendor.suites:
             notes.append(f"{_label(vendor.label)}: not measured, there is no record of it ({vendor.planned} planned)")
             continue
         told = [
-            facts.trigger_line(vendor) if not vendor.is_baseline else None,
-            facts.measured_line(vendor),
-            facts.served_line(vendor, _label),
-            facts.broken_line(vendor, _label),
-            facts.resent_line(vendor),
+            sentences.trigger_line(vendor) if not vendor.is_baseline else None,
+            sentences.measured_line(vendor),
+            sentences.served_line(vendor, _label),
+            sentences.broken_line(vendor, _label),
+            sentences.resent_line(vendor),
         ]
         if vendor.failures:
-            told.append(f"failures: {cells.tally(vendor.failures, _label)}")
+            told.append(f"failures: {number_format.tally(vendor.failures, _label)}")
         if vendor.anomalies:
-            told.append(f"anomalies: {cells.tally(vendor.anomalies, _label)}")
+            told.append(f"anomalies: {number_format.tally(vendor.anomalies, _label)}")
         said = [line for line in told if line]
         if said:
             notes.append(f"{_label(vendor.label)}: " + "; ".join(said))

@@ -12,9 +12,9 @@ from typing import Protocol
 
 import anyio
 
-from vendor_verifier.run.agenda import WorkItem
-from vendor_verifier.run.drive import Driver, RunClosed
+from vendor_verifier.run.conversation import Driver, RunClosed
 from vendor_verifier.run.streams import Stream
+from vendor_verifier.run.work_queue import WorkItem
 from vendor_verifier.values.record import Record
 
 Emit = Callable[[Sequence[Record]], None]

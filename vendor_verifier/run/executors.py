@@ -7,42 +7,18 @@ An executor has four methods and no opinion on what is asked: :meth:`~Executor.o
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.installing import install_line
-from vendor_verifier.run.agenda import Agenda
-from vendor_verifier.run.cluster.job import ClusterSide, Job
-from vendor_verifier.run.cluster.safety import refuse_insecure, scheduler_address
-from vendor_verifier.run.engine import Emit
-from vendor_verifier.run.local import RunEnd, run_local
-from vendor_verifier.run.pacing import LocalLimiter
-from vendor_verifier.run.spending import CostOf
-from vendor_verifier.run.workers.count import MOST_PER_CORE, cores_here, workers_for
-from vendor_verifier.scrub import Scrubber
+from vendor_verifier.run.cluster.job import ClusterSide
+from vendor_verifier.run.cluster.process_executor import MOST_PER_CORE, cores_here, workers_for
+from vendor_verifier.run.cluster.workers import refuse_insecure, scheduler_address
+from vendor_verifier.run.local_run import RunEnd, run_local
+from vendor_verifier.run.rate_limiter import LocalLimiter
+from vendor_verifier.run.work import Work
 from vendor_verifier.values.plan import ExecutorChoice, Plan
-from vendor_verifier.values.record import Record
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """One sitting of a run. ``emit`` keeps records, ``emit_duplicate`` those that came a second time.
-
-    ``in_flight`` is where requests under way are counted, by (model, label), by an executor that gives leave here.
-    """
-
-    plan: Plan
-    agenda: Agenda
-    job: Job
-    emit: Emit
-    emit_duplicate: Callable[[Record], None]
-    scrubber: Scrubber
-    costs: Mapping[tuple[str, str], CostOf] = field(default_factory=dict)
-    use_uvloop: bool = False
-    in_flight: Counter[tuple[str, str]] | None = None
 
 
 class Executor(Protocol):
@@ -136,7 +112,7 @@ def choose_executor(choice: ExecutorChoice, cluster_side: ClusterSide, plan: Pla
         count = processes_of(choice, plan)
         if count == 1:
             return LocalExecutor(choice)
-        from vendor_verifier.run.workers.executor import WorkersExecutor
+        from vendor_verifier.run.cluster.process_executor import WorkersExecutor
 
         return WorkersExecutor(choice, cluster_side, count)
     try:

@@ -18,7 +18,7 @@ from types import TracebackType
 import filelock
 
 from vendor_verifier.errors import RunFolderError, StorageError
-from vendor_verifier.scrub import Scrubber
+from vendor_verifier.redaction import Scrubber
 from vendor_verifier.store import FILE_MODE, NO_LINK, RunFolder, encode_record
 from vendor_verifier.values.record import Record
 

@@ -17,12 +17,11 @@ from dataclasses import dataclass
 import anyio
 
 from vendor_verifier.metrics.distribution import percentile
-from vendor_verifier.metrics.schedule import schedule_lag_ms
-from vendor_verifier.run.agenda import Agenda
-from vendor_verifier.run.drive import Driver
+from vendor_verifier.metrics.latency import schedule_lag_ms
+from vendor_verifier.run.conversation import Driver
 from vendor_verifier.run.engine import Emit, Slots, make_record
-from vendor_verifier.run.lanes import Lane, Start, lanes_of
-from vendor_verifier.run.schedule import due_times, opening_times
+from vendor_verifier.run.load_lane import Lane, Start, due_times, lanes_of, opening_times
+from vendor_verifier.run.work_queue import Agenda
 from vendor_verifier.values.plan import Plan
 from vendor_verifier.values.record import Record
 

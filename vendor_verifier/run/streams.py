@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from operator import itemgetter
 
-from vendor_verifier.run.agenda import Agenda, Order, WorkItem
+from vendor_verifier.run.work_queue import Agenda, Order, WorkItem
 from vendor_verifier.values.plan import Entry, Plan
 
 # Samples in a block.

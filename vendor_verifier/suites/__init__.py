@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from vendor_verifier.lazy_import import late
 from vendor_verifier.suites.base import Suite
-from vendor_verifier.values.late import late
 from vendor_verifier.values.sample import Sample
 
 BFCL = "bfcl"

@@ -15,13 +15,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from vendor_verifier.suites.call_suite import CallSuite, raw_calls
-from vendor_verifier.suites.calls import Call, Expectation, first_problem, read_expectation
-from vendor_verifier.suites.compat import mcp_toolbench as compat
-from vendor_verifier.suites.extract_calls import extract_calls
-from vendor_verifier.suites.hearing import Heard
-from vendor_verifier.suites.pairing import pair_calls
-from vendor_verifier.suites.task_filters import CALL_TYPES, Mode, first, has_id, has_tags, is_compat, lowered, several
+from vendor_verifier.suites.tool_calls import compat
+from vendor_verifier.suites.tool_calls.calls import (
+    CALL_TYPES,
+    Call,
+    Expectation,
+    Mode,
+    first,
+    first_problem,
+    has_id,
+    has_tags,
+    is_compat,
+    lowered,
+    read_expectation,
+    several,
+)
+from vendor_verifier.suites.tool_calls.matching import pair_calls
+from vendor_verifier.suites.tool_calls.prompt import extract_calls
+from vendor_verifier.suites.tool_calls.suite import CallSuite, Heard, raw_calls
 
 
 def evaluate(task: dict[str, Any], solution: str, *, mode: Mode = "strict") -> dict[str, Any]:
@@ -36,7 +47,7 @@ def evaluate(task: dict[str, Any], solution: str, *, mode: Mode = "strict") -> d
         UsageError: there is no such mode.
     """
     if is_compat(mode):
-        return compat.evaluate(task, solution)
+        return compat.evaluate_mcp_toolbench(task, solution)
     expectation = read_expectation(task.get("function_call_label") if isinstance(task, Mapping) else None)
     if problem := expectation.problem or _nothing_expected(expectation):
         return {"resolved": False, "error": problem}
@@ -93,7 +104,7 @@ def filter_tasks(
     """
     difficulty, category, tags, task_ids = map(several, (difficulty, category, tags, task_ids))
     if is_compat(mode):
-        return compat.filter_tasks(
+        return compat.filter_mcp_toolbench_tasks(
             tasks, difficulty=difficulty, category=category, tags=tags, task_ids=task_ids, sample_size=sample_size
         )
     call_types = {CALL_TYPES.get(level.lower(), level.lower()) for level in difficulty}
@@ -142,5 +153,5 @@ class MCPToolBenchSuite(CallSuite):
             return {"resolved": False, "error": compat.NO_GROUND_TRUTH}
         calls: Any = raw_calls(heard.calls)
         if heard.in_text:
-            calls = [call for text in heard.texts for call in compat.extract(text) or ()]
-        return compat.compare(raw_calls(expectation.calls), calls)
+            calls = [call for text in heard.texts for call in compat.extract_mcp_toolbench(text) or ()]
+        return compat.compare_mcp_toolbench(raw_calls(expectation.calls), calls)

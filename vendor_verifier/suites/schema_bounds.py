@@ -17,8 +17,8 @@ from typing import Any
 
 import jsonschema_rs
 
-from vendor_verifier.suites.schema_places import REFERENCES, Node, applied_here, applied_inside, subschemas
-from vendor_verifier.wire.schema_refs import pointed_at
+from vendor_verifier.suites.schema_dialect import REFERENCES, Node, applied_here, applied_inside, subschemas
+from vendor_verifier.wire.gemini.schema import pointed_at
 
 MAX_NODES = 20_000
 MAX_DEPTH = 120

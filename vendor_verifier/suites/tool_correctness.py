@@ -18,13 +18,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.suites.call_suite import CallSuite
-from vendor_verifier.suites.calls import Call, Expectation, first_problem, kind_of
-from vendor_verifier.suites.compat import tool_correctness as compat
-from vendor_verifier.suites.hearing import Heard
-from vendor_verifier.suites.pairing import likeness, names_in_common, total_likeness
-from vendor_verifier.suites.sequence import heaviest_common, longest_common
-from vendor_verifier.suites.task_filters import Mode, is_compat
+from vendor_verifier.suites.tool_calls import compat
+from vendor_verifier.suites.tool_calls.calls import Call, Expectation, Mode, first_problem, is_compat, kind_of
+from vendor_verifier.suites.tool_calls.matching import (
+    heaviest_common,
+    likeness,
+    longest_common,
+    names_in_common,
+    total_likeness,
+)
+from vendor_verifier.suites.tool_calls.suite import CallSuite, Heard
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,9 @@ def score(
         pydantic.ValidationError: only in mode ``compat``, where an argument is no list of texts.
     """
     if is_compat(mode):
-        value, reason = compat.score(expected, called, exact_match=exact_match, check_ordering=check_ordering)
+        value, reason = compat.score_tool_correctness(
+            expected, called, exact_match=exact_match, check_ordering=check_ordering
+        )
         return ToolCorrectness(value, value >= threshold, reason)
     wanted, got = _names(expected), _names(called)
     for what, names in (("expected", wanted), ("called", got)):

@@ -13,13 +13,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from vendor_verifier.suites.call_suite import CallSuite, raw_calls
-from vendor_verifier.suites.calls import Call, Expectation, first_problem, read_expectation
-from vendor_verifier.suites.compat import toolbench as compat
-from vendor_verifier.suites.extract_calls import extract_calls
-from vendor_verifier.suites.hearing import Heard
-from vendor_verifier.suites.pairing import names_in_common
-from vendor_verifier.suites.task_filters import Mode, first, has_id, has_tags, is_compat, lowered, several
+from vendor_verifier.suites.tool_calls import compat
+from vendor_verifier.suites.tool_calls.calls import (
+    Call,
+    Expectation,
+    Mode,
+    first,
+    first_problem,
+    has_id,
+    has_tags,
+    is_compat,
+    lowered,
+    read_expectation,
+    several,
+)
+from vendor_verifier.suites.tool_calls.matching import names_in_common
+from vendor_verifier.suites.tool_calls.prompt import extract_calls
+from vendor_verifier.suites.tool_calls.suite import CallSuite, Heard, raw_calls
 
 
 def evaluate(task: dict[str, Any], solution: str, *, mode: Mode = "strict") -> dict[str, Any]:
@@ -34,7 +44,7 @@ def evaluate(task: dict[str, Any], solution: str, *, mode: Mode = "strict") -> d
         UsageError: there is no such mode.
     """
     if is_compat(mode):
-        return compat.evaluate(task, solution)
+        return compat.evaluate_toolbench(task, solution)
     expectation = read_expectation(task.get("ground_truth") if isinstance(task, Mapping) else None)
     if problem := expectation.problem or _nothing_expected(expectation):
         return {"resolved": False, "error": problem}
@@ -45,7 +55,7 @@ def evaluate(task: dict[str, Any], solution: str, *, mode: Mode = "strict") -> d
 def compare(expected: Sequence[Call], called: Sequence[Call], problem: str | None = None) -> dict[str, Any]:
     """Strict evaluation of calls; ``expected`` is not empty. ``problem`` says why no calls could be read."""
     if not called:
-        return {"resolved": False, "error": problem or compat.NO_CALLS}
+        return {"resolved": False, "error": problem or compat.NO_CALLS_FOUND}
     wanted, got = [call.name for call in expected], [call.name for call in called]
     common = names_in_common(wanted, got)
     malformed = first_problem(called) or problem
@@ -78,7 +88,7 @@ def filter_tasks(
     """
     difficulty, category, tags, task_ids = map(several, (difficulty, category, tags, task_ids))
     if is_compat(mode):
-        return compat.filter_tasks(
+        return compat.filter_toolbench_tasks(
             tasks, difficulty=difficulty, category=category, tags=tags, task_ids=task_ids, sample_size=sample_size
         )
     levels = {level.lower() for level in difficulty}
@@ -94,7 +104,7 @@ def filter_tasks(
 
 
 def _nothing_expected(expectation: Expectation) -> str | None:
-    return None if expectation.calls else compat.NO_GROUND_TRUTH
+    return None if expectation.calls else compat.NO_EXPECTED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,8 +127,8 @@ class ToolBenchSuite(CallSuite):
         if self.mode == "strict":
             return compare(expectation.calls, heard.calls, heard.problem)
         if not expectation.calls:
-            return {"resolved": False, "error": compat.NO_GROUND_TRUTH}
+            return {"resolved": False, "error": compat.NO_EXPECTED}
         calls: list[Any] = raw_calls(heard.calls)
         if heard.in_text:
-            calls = [call for text in heard.texts for call in compat.extract(text)]
-        return compat.compare(raw_calls(expectation.calls), calls)
+            calls = [call for text in heard.texts for call in compat.extract_toolbench(text)]
+        return compat.compare_toolbench(raw_calls(expectation.calls), calls)

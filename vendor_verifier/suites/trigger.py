@@ -20,8 +20,8 @@ import msgspec
 
 from vendor_verifier.suites.base import Play
 from vendor_verifier.suites.schema import ArgumentChecker
+from vendor_verifier.values.bounded_cache import Kept
 from vendor_verifier.values.event import ToolCall
-from vendor_verifier.values.kept import Kept
 from vendor_verifier.values.record import Attempt, Response
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import Decision, Score

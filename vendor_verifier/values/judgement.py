@@ -298,3 +298,25 @@ class BreakEven:
     per_answer: float
     per_valid_call: Estimate
     mix: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelVerdict:
+    """Judgements of one model.
+
+    ``intervals`` are by label, then metric; ``money``, ``prices``, ``blame`` and ``served`` by label.
+
+    A renderer shows the parts that are there and says nothing of the others.
+    """
+
+    ranking: RankingJudgement | None = None
+    noise_floor: NoiseFloor | None = None
+    gaps: tuple[Gap, ...] = ()
+    gates: tuple[GateVerdict, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    intervals: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
+    money: Mapping[str, Money] = field(default_factory=dict)
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    break_evens: tuple[BreakEven, ...] = ()
+    served: Mapping[str, ServedNames] = field(default_factory=dict)
+    blame: Mapping[str, BlameCounts] = field(default_factory=dict)

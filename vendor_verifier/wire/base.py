@@ -3,13 +3,50 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+import re
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias, TypeVar
+from urllib.parse import quote
 
 import msgspec
 
 from vendor_verifier.values.event import SseEvent, StreamEvent
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
+
+_METHOD = ":streamGenerateContent"
+_WHOLE_METHOD = ":generateContent"
+
+
+def join_url(base_url: str, path: str) -> str:
+    """``base_url`` plus ``path``, unless the base already is the full address; a query stays at the end."""
+    base, question, query = base_url.partition("?")
+    base = base.rstrip("/")
+    return (base if base.endswith(path) else base + path) + question + query
+
+
+def messages_url(base_url: str) -> str:
+    """The address of Messages under a base that may or may not name the version or the whole path already."""
+    base = base_url.rstrip("/")
+    if base.endswith("/messages"):
+        return base
+    return f"{base}/messages" if re.search(r"/v\d+$", base) else f"{base}/v1/messages"
+
+
+def stream_url(base_url: str, model_id: str) -> str:
+    """The streaming address of a model; ``alt=sse`` because without it the stream is one JSON array."""
+    base = base_url.rstrip("/")
+    if _METHOD in base:
+        return base
+    prefixed = model_id.startswith(("models/", "tunedModels/", "publishers/", "projects/"))
+    model = model_id if prefixed else f"models/{model_id}"
+    return f"{base}/{quote(model, safe='/:@')}{_METHOD}?alt=sse"
+
+
+def whole_url(base_url: str, model_id: str) -> str:
+    """The address of a model for an answer in one piece."""
+    head, _, query = stream_url(base_url, model_id).partition(_METHOD)
+    kept = [word for word in query.removeprefix("?").split("&") if word not in ("", "alt=sse")]
+    return head + _WHOLE_METHOD + ("?" + "&".join(kept) if kept else "")
 
 
 class Reader(Protocol):
@@ -42,3 +79,39 @@ def json_bytes(body: Mapping[str, Any]) -> bytes:
         return msgspec.json.encode(body)
     except UnicodeEncodeError:
         return json.dumps(body, ensure_ascii=True, separators=(",", ":")).encode()
+
+
+class Notes:
+    """What a translation could not carry (:meth:`cannot`) and what it put in other words (:meth:`rewrote`)."""
+
+    def __init__(self) -> None:
+        self._untranslatable: dict[str, None] = {}
+        self._rewritten: dict[str, None] = {}
+
+    def cannot(self, what: str) -> None:
+        self._untranslatable[what] = None
+
+    def rewrote(self, what: str) -> None:
+        self._rewritten[what] = None
+
+    @property
+    def untranslatable(self) -> tuple[str, ...]:
+        return tuple(self._untranslatable)
+
+    @property
+    def rewritten(self) -> tuple[str, ...]:
+        return tuple(self._rewritten)
+
+
+Result = TypeVar("Result")
+Steps: TypeAlias = Generator[None, None, Result]
+
+
+def at_once(steps: Steps[Result]) -> Result:
+    """What ``steps`` return, for who keeps nobody waiting."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as over:
+            result: Result = over.value
+            return result

@@ -10,10 +10,34 @@ import functools
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, NoReturn
 
-from vendor_verifier.wire.steps import Steps
+from vendor_verifier.values.event import ToolCall
+from vendor_verifier.values.record import Response
+from vendor_verifier.wire.base import Steps
+
+_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_UNPACKED_HERE = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
+
+
+def packing(headers: Mapping[str, str], head: bytes, *, is_text: bool) -> str | None:
+    """The coding of a body that begins with ``head``: by its first bytes, else as declared unless it ``is_text``."""
+    known = next((coding for magic, coding in _MAGIC.items() if head.startswith(magic)), None)
+    if known is not None or is_text or not head:
+        return known
+    declared = (one.strip().lower() for one in headers.get("content-encoding", "").split(","))
+    return next((coding[:40] for coding in declared if coding not in _UNPACKED_HERE), None)
+
+
+def packed_message(coding: str) -> str:
+    """What to say of a body that cannot be read for its packing."""
+    return (
+        f"the body is still packed with {coding}: the request asked for none ('accept-encoding: identity'), "
+        "and only gzip and deflate are unpacked, once for each time that content-encoding declares them"
+    )
+
 
 MAX_DEPTH = 200
 MAX_COUNT = 2**53
@@ -179,3 +203,51 @@ def well_formed_in_steps(text: str) -> Steps[str]:
         start = end
         yield
     return "".join(pieces)
+
+
+MAX_WORD = 500
+_TEXTS = ("text", "reasoning")
+_WORDS = ("finish_raw", "served_model", "served_provider", "native_finish_reason", "fingerprint", "request_id")
+
+
+def writable_in_steps(response: Response) -> Steps[Response]:
+    """The same answer with every text fit for UTF-8 and every identifying word at most ``MAX_WORD`` characters."""
+    if _is_plain(response):
+        return response
+    changes: dict[str, Any] = {}
+    for name in _TEXTS:
+        changes[name] = yield from well_formed_in_steps(getattr(response, name))
+    changes |= {name: well_formed(word[:MAX_WORD]) for name in _WORDS if (word := getattr(response, name))}
+    calls: list[ToolCall] = []
+    for call in response.tool_calls:
+        calls.append((yield from _writable_call(call)))
+    return replace(response, **changes, tool_calls=tuple(calls))
+
+
+def _is_plain(response: Response) -> bool:
+    """Nearly every answer: no half characters and no long word, so that there is nothing to change."""
+    calls = [text for call in response.tool_calls for text in (call.name, call.arguments, call.id) if text]
+    words = [word for name in _WORDS if (word := getattr(response, name))]
+    return (
+        all(is_well_formed(text) for text in (response.text, response.reasoning, *words, *calls))
+        and max(map(len, words), default=0) <= MAX_WORD
+        and all(call.id is None or len(call.id) <= MAX_WORD for call in response.tool_calls)
+    )
+
+
+def replacements(response: Response) -> int:
+    """How many replacement characters (U+FFFD) the answer holds."""
+    texts = [getattr(response, name) or "" for name in (*_TEXTS, *_WORDS)]
+    texts += [text for call in response.tool_calls for text in (call.name, call.arguments, call.id or "")]
+    return sum(text.count("\ufffd") for text in texts)
+
+
+def _writable_call(call: ToolCall) -> Steps[ToolCall]:
+    name = yield from well_formed_in_steps(call.name)
+    arguments = yield from well_formed_in_steps(call.arguments)
+    return replace(
+        call,
+        name=name,
+        arguments=arguments,
+        id=None if call.id is None else well_formed(call.id[:MAX_WORD]),
+    )

@@ -11,7 +11,7 @@ token is called flooded instead of being read for ever.
 
 from __future__ import annotations
 
-from vendor_verifier.wire.assemble import characters_of
+from vendor_verifier.wire.assembler import characters_of
 from vendor_verifier.wire.base import Reader
 from vendor_verifier.wire.sse import SseDecoder
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import synthetic_run
 
-from vendor_verifier.reports.html.render import render
+from vendor_verifier.reports.html.page import render
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM = os.environ.get("CHROMIUM") or next((path for path in map(shutil.which, _NAMES) if path), None)

@@ -10,10 +10,10 @@ from html.parser import HTMLParser
 import capacity_reports
 import pytest
 
-from vendor_verifier.reports import capacity_words as words
-from vendor_verifier.reports import capacity_words_zh
-from vendor_verifier.reports.html.capacity_page import render
-from vendor_verifier.reports.html.charts_load import Panel, Trace, curves
+from vendor_verifier.features.capacity import words_en as words
+from vendor_verifier.features.capacity import words_zh
+from vendor_verifier.features.capacity.charts import Panel, Trace, curves
+from vendor_verifier.features.capacity.page import render
 
 
 class _Tags(HTMLParser):
@@ -92,9 +92,9 @@ def test_in_chinese_every_sentence_of_ours_is_chinese() -> None:
 
 def test_both_languages_have_the_same_texts_with_the_same_values() -> None:
     """No text is missing in a language, and each fills in the same."""
-    assert words.TEXTS.keys() == capacity_words_zh.TEXTS.keys()
+    assert words.TEXTS.keys() == words_zh.TEXTS.keys()
     for name, text in words.TEXTS.items():
-        assert set(re.findall(r"\{\w+\}", text)) == set(re.findall(r"\{\w+\}", capacity_words_zh.TEXTS[name])), name
+        assert set(re.findall(r"\{\w+\}", text)) == set(re.findall(r"\{\w+\}", words_zh.TEXTS[name])), name
 
 
 def test_many_vendors_make_one_sentence_and_few_a_line_each() -> None:

@@ -12,13 +12,13 @@ from persona_records import MODEL, Vendor, run_folder
 from questions import CLOCK, WEATHER
 
 from vendor_verifier import compare
-from vendor_verifier.compare.behaviour import _SHARES, _SPEEDS
-from vendor_verifier.compare.gates import judge_gate
-from vendor_verifier.compare.thresholds import parse_threshold
-from vendor_verifier.pipeline.scoring import score_folder
-from vendor_verifier.reports.html.findings_zh import SENTENCES, reason, statement
-from vendor_verifier.reports.html.render import render
-from vendor_verifier.simulate.personas import PERSONAS
+from vendor_verifier.audit.behaviour import _SHARES, _SPEEDS
+from vendor_verifier.features.simulate.personas import PERSONAS
+from vendor_verifier.gates.judge import judge_gate
+from vendor_verifier.gates.thresholds import parse_threshold
+from vendor_verifier.pipeline.score import score_folder
+from vendor_verifier.reports.html.page import render
+from vendor_verifier.reports.words.findings_zh import SENTENCES, reason, statement
 from vendor_verifier.values.judgement import Estimate, Finding
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample

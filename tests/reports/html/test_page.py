@@ -14,10 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from page_reading import Page, read_page
 
-from vendor_verifier.reports.html.render import MAX_BYTES, render
-from vendor_verifier.reports.html.texts import LANGUAGES, Texts
-from vendor_verifier.values.details import Example, ReportDetails, VendorDetails
-from vendor_verifier.values.score import ModelScore, Report
+from vendor_verifier.reports.html.page import MAX_BYTES, render
+from vendor_verifier.reports.words import LANGUAGES, Texts
+from vendor_verifier.values.score import Example, ModelScore, Report, ReportDetails, VendorDetails
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,9 @@ import pytest
 import sample_reports
 from page_reading import read_page
 
-from vendor_verifier.reports import runs_text
-from vendor_verifier.reports.html.runs_page import render
-from vendor_verifier.reports.html.texts import LANGUAGES
-from vendor_verifier.values.comparison import MetricChange, RunComparison
+from vendor_verifier.features.history.page import render_runs, render_runs_text
+from vendor_verifier.reports.words import LANGUAGES
+from vendor_verifier.values.history import MetricChange, RunComparison
 from vendor_verifier.values.judgement import Estimate
 
 _FIRST = sample_reports.full()
@@ -23,7 +22,7 @@ _COMPARISON = RunComparison(_FIRST.run, "later", 300, changes=(_CHANGE,), notes=
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_page_is_well_formed_and_harmless(language: str) -> None:
     """Labels with markup stay text, there is no script, every table has a caption."""
-    page = read_page(render([_FIRST, _SECOND], [_COMPARISON], language))  # type: ignore[arg-type]
+    page = read_page(render_runs([_FIRST, _SECOND], [_COMPARISON], language))  # type: ignore[arg-type]
     assert page.faults == []
     tags = [tag for tag, _ in page.elements]
     assert "script" not in tags
@@ -32,7 +31,7 @@ def test_the_page_is_well_formed_and_harmless(language: str) -> None:
 
 def test_every_vendor_of_every_run_has_a_row_for_every_figure() -> None:
     """A vendor that only one run asked has a dash in the other's column, and is not left out."""
-    text = runs_text.render([_FIRST, _SECOND], [_COMPARISON])
+    text = render_runs_text([_FIRST, _SECOND], [_COMPARISON])
     model = _SECOND.models[0]
     if model.model not in {each.model for each in _FIRST.models}:
         assert text.count("| only |") >= 6
@@ -45,10 +44,10 @@ def test_every_vendor_of_every_run_has_a_row_for_every_figure() -> None:
 
 def test_changes_are_told_with_their_interval_and_verdict() -> None:
     """In both forms: the verdict first, before and after, the change and what it rests on."""
-    text = runs_text.render([_FIRST, _SECOND], [_COMPARISON])
+    text = render_runs_text([_FIRST, _SECOND], [_COMPARISON])
     assert "- worse: m / " in text
     assert "0.9800 → 0.9100, -7.0 points (-9.0 points … -5.0 points, n 300)" in text
-    page = render([_FIRST, _SECOND], [_COMPARISON])
+    page = render_runs([_FIRST, _SECOND], [_COMPARISON])
     assert "later against" in page
     assert "1 worse" in page
     assert "-7.0 points" in page
@@ -57,6 +56,6 @@ def test_changes_are_told_with_their_interval_and_verdict() -> None:
 
 def test_in_chinese_the_verdict_is_chinese() -> None:
     """The sentence at the top and the outcome of a change."""
-    page = render([_FIRST, _SECOND], [_COMPARISON], "zh")
+    page = render_runs([_FIRST, _SECOND], [_COMPARISON], "zh")
     assert "1 项变差" in page
     assert ">变差</td>" in page

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from page_reading import read_page
 
-from vendor_verifier.compare.regression import trends
-from vendor_verifier.reports.html.texts import LANGUAGES
-from vendor_verifier.reports.html.trend_page import render
-from vendor_verifier.values.trend import Night, Trend
+from vendor_verifier.features.history.page import render_trend
+from vendor_verifier.features.history.regression import trends
+from vendor_verifier.reports.words import LANGUAGES
+from vendor_verifier.values.history import Night, Trend
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def found() -> tuple[Trend, ...]:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_page_is_well_formed_and_loads_nothing(found: tuple[Trend, ...], language: str) -> None:
     """Elements closed in order, identifiers once, no script, no address, in every language."""
-    text = render(found, language)  # type: ignore[arg-type]
+    text = render_trend(found, language)  # type: ignore[arg-type]
     page = read_page(text)
     assert page.faults == []
     assert not [tag for tag, _ in page.elements if tag in ("script", "iframe", "img", "object")]
@@ -41,10 +41,10 @@ def test_the_page_is_well_formed_and_loads_nothing(found: tuple[Trend, ...], lan
 
 def test_what_got_worse_is_said_first(found: tuple[Trend, ...]) -> None:
     """The heading names the regression, the first plot is its own, and the change is marked in it."""
-    page = read_page(render(found))
+    page = read_page(render_trend(found))
     assert page.texts["span"][0] == "m / slower / ttft_ms.p50 got worse and has stayed so."
     assert page.texts["h2"][1] == "m / slower / ttft_ms.p50"
-    pictures = render(found).split('<svg class="chart"')[1:]
+    pictures = render_trend(found).split('<svg class="chart"')[1:]
     # A dashed line where the level changed, a large hollow mark where the newest run alone is off.
     assert ['class="ceiling"' in picture for picture in pictures] == [True] + [False] * 5
     assert ["hollow" in picture.split("</svg>")[0] for picture in pictures] == [False, True] + [False] * 4
@@ -52,7 +52,7 @@ def test_what_got_worse_is_said_first(found: tuple[Trend, ...]) -> None:
 
 def test_every_plot_is_told_as_a_table(found: tuple[Trend, ...]) -> None:
     """A row a night and a caption, and the picture has a name for who cannot see it."""
-    page = read_page(render(found))
+    page = read_page(render_trend(found))
     assert len([label for label in page.attribute("aria-label") if label.endswith("26 runs")]) == 6
     rows = [attributes for tag, attributes in page.elements if tag == "th" and attributes.get("scope") == "row"]
     assert len(rows) == 6 + 6 * 26
@@ -60,7 +60,7 @@ def test_every_plot_is_told_as_a_table(found: tuple[Trend, ...]) -> None:
 
 def test_in_chinese_no_reason_stays_english(found: tuple[Trend, ...]) -> None:
     """Verdicts and reasons are said in Chinese from the same numbers."""
-    told = render(found, "zh")
+    told = render_trend(found, "zh")
     assert not [trend.reason for trend in found if html.escape(trend.reason) in told]
     assert "变差" in told
 
@@ -68,20 +68,22 @@ def test_in_chinese_no_reason_stays_english(found: tuple[Trend, ...]) -> None:
 def test_young_and_hostile_series_are_drawn_harmlessly() -> None:
     """One night, a figure of 0 and a label with markup make a page, not a division by zero or a tag."""
     nights = (Night("r<b>", "2026-01-01T00:00:00", 0.0, 1, 0.0),)
-    page = render([Trend("m", "<script>alert(1)</script>", "f1", "difference", "no_verdict", "1 of the 8", nights)])
+    page = render_trend(
+        [Trend("m", "<script>alert(1)</script>", "f1", "difference", "no_verdict", "1 of the 8", nights)]
+    )
     assert read_page(page).faults == []
     assert "<script>" not in page
 
 
 def test_nothing_in_the_history_is_a_page_that_says_so() -> None:
     """No trend at all."""
-    assert read_page(render([])).texts["span"][0].startswith("No verdict yet")
+    assert read_page(render_trend([])).texts["span"][0].startswith("No verdict yet")
 
 
 def test_a_long_history_can_be_mailed() -> None:
     """Two years of nights of ten vendors and six figures stay under 2 MB; what has no plot is counted."""
     nights = tuple(Night(f"r{n}", f"2026-01-01T{n:04d}", 100.0 + n % 7, 9, 100.0) for n in range(730))
     many = [Trend("m", f"v{n}", "ttft_ms.p50", "ratio", "steady", "why", nights) for n in range(60)]
-    page = render(many)
+    page = render_trend(many)
     assert len(page) < 2_000_000
     assert "30 further series have no plot here" in page

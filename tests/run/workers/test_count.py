@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from vendor_verifier.errors import UsageError
+from vendor_verifier.run.cluster.process_executor import cores_here, workers_for
 from vendor_verifier.run.executors import check_choice, processes_of
-from vendor_verifier.run.workers.count import cores_here, workers_for
 from vendor_verifier.values.plan import Entry, ExecutorChoice, LoadShape, Plan, WorkersWish
 from vendor_verifier.values.request import Endpoint
 

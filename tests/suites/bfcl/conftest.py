@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vendor_verifier.bfcl_source import find_data, load_categories
+from vendor_verifier.features.bfcl.source import find_data, load_categories
 from vendor_verifier.suites.bfcl.categories import SINGLE_TURN
 from vendor_verifier.values.sample import Sample
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from vendor_verifier.bfcl_functions import INSTALLED_AT, InstalledFunctions, find_functions, pure_functions
-from vendor_verifier.bfcl_source import find_data, load_categories
 from vendor_verifier.errors import DataError
-from vendor_verifier.suites.bfcl.decode import Reply
+from vendor_verifier.features.bfcl.executables import INSTALLED_AT, InstalledFunctions, find_functions, pure_functions
+from vendor_verifier.features.bfcl.source import find_data, load_categories
 from vendor_verifier.suites.bfcl.executable import FunctionCall, expected_calls, judge_execution
+from vendor_verifier.suites.bfcl.reference_calls import Reply
 from vendor_verifier.suites.bfcl.verdict import Mode
 
 SOURCE = """

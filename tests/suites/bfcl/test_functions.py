@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vendor_verifier.suites.bfcl.functions import tools_of
+from vendor_verifier.suites.bfcl.function_docs import tools_of
 
 
 def translated(details: dict[str, object], language: str = "python") -> dict[str, object]:

@@ -7,12 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.suites.bfcl.categories import SINGLE_TURN, V3_ROWS, V4_ROWS
-from vendor_verifier.suites.bfcl.overall import overall, summaries
 from vendor_verifier.suites.bfcl.results import (
     CategoryResult,
     VendorResult,
     call_latencies_s,
+    overall,
     result_pages,
+    summaries,
     vendor_result,
 )
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord

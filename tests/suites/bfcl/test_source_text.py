@@ -10,9 +10,8 @@ from costs import assert_linear
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.suites.bfcl.folding import fold
-from vendor_verifier.suites.bfcl.java import read_java
-from vendor_verifier.suites.bfcl.javascript import _grid_end, read_javascript
+from vendor_verifier.suites.bfcl.literals import _grid_end, read_java, read_javascript
+from vendor_verifier.suites.bfcl.verdict import fold
 
 # The leaderboard's own pattern for arrays of arrays; exponential on some inputs, so only short ones are compared.
 GRID = re.compile(r"\[\s*\[.*?\]\s*(,\s*\[.*?\]\s*)*\]|\bnew\s+Array\(\s*\[.*?\]\s*(,\s*\[.*?\]\s*)*\)")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from vendor_verifier.reports import cells, facts
+from vendor_verifier.reports import number_format, sentences
 from vendor_verifier.reports.html import tables
-from vendor_verifier.reports.html.judged import estimate_of, metric_title
+from vendor_verifier.reports.html.judgement import estimate_of, metric_title
 from vendor_verifier.reports.html.tables import Cell, Column, Row, Table, label
-from vendor_verifier.reports.html.texts import Texts
-from vendor_verifier.values.judgement import RankInterval
+from vendor_verifier.reports.words import Texts
+from vendor_verifier.values.judgement import ModelVerdict, RankInterval
 from vendor_verifier.values.score import ModelScore, Report, VendorScore
-from vendor_verifier.values.verdict import ModelVerdict
 
 _LOWER_IS_BETTER = frozenset({"avg_tokens", "avg_ttft_ms"})
 
@@ -17,18 +16,18 @@ _LOWER_IS_BETTER = frozenset({"avg_tokens", "avg_ttft_ms"})
 def sentence(model: ModelScore, verdict: ModelVerdict | None, t: Texts) -> str:
     """Who leads and how sure that is; plain text."""
     name = label(model.model)
-    if facts.nobody_answered(model):
+    if sentences.nobody_answered(model):
         return t("nobody_answered", n=len(model.vendors), model=name)
     if len(model.vendors) == 1:
         return t("only", label=label(model.vendors[0].label), model=name)
-    leaders = [vendor for vendor in model.vendors if facts.place(vendor, model) == 1]
+    leaders = [vendor for vendor in model.vendors if sentences.place(vendor, model) == 1]
     if not leaders:
         return t("unranked", n=len(model.vendors), model=name)
     said = {
         "label": t.listed([label(vendor.label) for vendor in leaders]),
         "n": len(model.vendors),
         "model": name,
-        "irf": cells.fusion(leaders[0].irf),
+        "irf": number_format.fusion(leaders[0].irf),
         "tie": _tie(leaders, verdict, t),
         "gates": _gates(verdict, t),
     }
@@ -39,10 +38,10 @@ def sentence(model: ModelScore, verdict: ModelVerdict | None, t: Texts) -> str:
 
 def _figures(leader: VendorScore, t: Texts) -> str:
     told = []
-    if (success := cells.finite(leader.metrics.get("success_rate"))) is not None:
+    if (success := number_format.finite(leader.metrics.get("success_rate"))) is not None:
         told.append(t("leads_success", value=f"{success * 100:.4g}\u00a0%"))
-    if (first := cells.finite(leader.metrics.get("avg_ttft_ms"))) is not None:
-        told.append(t("leads_ttft", value=cells.quantity(first)))
+    if (first := number_format.finite(leader.metrics.get("avg_ttft_ms"))) is not None:
+        told.append(t("leads_ttft", value=number_format.quantity(first)))
     return t("leads_figures", figures=t("comma").join(told)) if told else ""
 
 
@@ -65,7 +64,7 @@ def _gates(verdict: ModelVerdict | None, t: Texts) -> str:
 
 def ranking(model: ModelScore, verdict: ModelVerdict | None, t: Texts) -> Table:
     """The page's table layout, then evaluations, then what the statistics and prices add."""
-    metrics = [name for _, name in (*cells.PAGE_COLUMNS, *cells.suite_columns(model))]
+    metrics = [name for _, name in (*number_format.PAGE_COLUMNS, *number_format.suite_columns(model))]
     columns = [Column(t("place"), "asc"), Column(t("irf"))]
     columns += [Column(metric_title(name, t), "asc" if name in _LOWER_IS_BETTER else "desc") for name in metrics]
     gaps = {} if verdict is None else {gap.label: gap.delta for gap in verdict.gaps}
@@ -92,17 +91,17 @@ def ranking(model: ModelScore, verdict: ModelVerdict | None, t: Texts) -> Table:
 
 
 def _place(vendor: VendorScore, model: ModelScore) -> Cell:
-    return tables.count(facts.place(vendor, model))
+    return tables.count(sentences.place(vendor, model))
 
 
 def _irf(vendor: VendorScore, model: ModelScore) -> Cell:
-    text = cells.irf(vendor, model)
-    return Cell(text, None if text == cells.MISSING else cells.finite(vendor.irf))
+    text = number_format.irf(vendor, model)
+    return Cell(text, None if text == number_format.MISSING else number_format.finite(vendor.irf))
 
 
 def _ranks(found: RankInterval | None) -> Cell:
     if found is None:
-        return Cell(cells.MISSING)
+        return Cell(number_format.MISSING)
     return Cell(f"{found.low}–{found.high}" if found.low != found.high else str(found.low), float(found.low))
 
 
@@ -110,15 +109,15 @@ def _metric(vendor: VendorScore, name: str, verdict: ModelVerdict | None) -> Cel
     small = None
     if not (name == "f1" and vendor.is_baseline):
         small = tables.interval(estimate_of(verdict, vendor.label, name), rate=tables.is_rate(name))
-    return Cell(cells.metric(vendor, name), cells.finite(vendor.metrics.get(name)), small)
+    return Cell(number_format.metric(vendor, name), number_format.finite(vendor.metrics.get(name)), small)
 
 
 def footnotes(model: ModelScore, report: Report, t: Texts) -> list[str]:
     """What the marks in the table mean, only for the marks it has."""
     notes = []
-    if any(cells.BY_DEFINITION in cells.metric(vendor, "f1") for vendor in model.vendors):
+    if any(number_format.BY_DEFINITION in number_format.metric(vendor, "f1") for vendor in model.vendors):
         notes.append(t("by_definition"))
-    if any(cells.FEWER_METRICS in cells.irf(vendor, model) for vendor in model.vendors):
+    if any(number_format.FEWER_METRICS in number_format.irf(vendor, model) for vendor in model.vendors):
         notes.append(t("fewer"))
     if model.baseline is None:
         notes.append(t("no_baseline"))

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from vendor_verifier.reports import cells
+from markupsafe import Markup
+
+from vendor_verifier.reports import number_format
 from vendor_verifier.reports.escape import visible
-from vendor_verifier.reports.html.texts import Texts
+from vendor_verifier.reports.words import Texts
 from vendor_verifier.values.judgement import Estimate
 from vendor_verifier.values.score import Distribution
 
@@ -72,29 +74,29 @@ def words(text: str, css: str | None = None) -> Cell:
 
 def number(value: float | None) -> Cell:
     """A figure with a unit."""
-    return Cell(cells.quantity(value), cells.finite(value))
+    return Cell(number_format.quantity(value), number_format.finite(value))
 
 
 def share(value: float | None) -> Cell:
     """A share of 1."""
-    return Cell(cells.rate(value), cells.finite(value))
+    return Cell(number_format.rate(value), number_format.finite(value))
 
 
 def count(value: int | None) -> Cell:
-    return Cell(cells.count(value), value)
+    return Cell(number_format.count(value), value)
 
 
 def measured(found: Distribution, t: Texts) -> Cell:
     """Over how many a summary was taken, and how many our own lateness took out of it."""
-    return Cell(cells.count(found.n), found.n, small=t("stalled", n=found.stalled) if found.stalled else None)
+    return Cell(number_format.count(found.n), found.n, small=t("stalled", n=found.stalled) if found.stalled else None)
 
 
 def estimate(found: Estimate | None, *, rate: bool = True) -> Cell:
     """A number with its interval below."""
     if found is None:
-        return Cell(cells.MISSING)
-    write = cells.rate if rate else cells.quantity
-    return Cell(write(found.value), cells.finite(found.value), interval(found, rate=rate))
+        return Cell(number_format.MISSING)
+    write = number_format.rate if rate else number_format.quantity
+    return Cell(write(found.value), number_format.finite(found.value), interval(found, rate=rate))
 
 
 def interval(found: Estimate | None, *, rate: bool = True) -> str | None:
@@ -103,7 +105,7 @@ def interval(found: Estimate | None, *, rate: bool = True) -> str | None:
         return None
     if rate:
         return f"{found.low:.3f}{_to(found.low)}{found.high:.3f}"
-    return f"{cells.quantity(found.low)}{_to(found.low)}{cells.quantity(found.high)}"
+    return f"{number_format.quantity(found.low)}{_to(found.low)}{number_format.quantity(found.high)}"
 
 
 def _to(low: float) -> str:
@@ -114,3 +116,17 @@ def _to(low: float) -> str:
 def is_rate(metric: str) -> bool:
     """Whether a metric is a share of 1; names that end in a unit are quantities."""
     return not metric.split(".")[0].endswith(("tps", "_tokens", "_ms", "_s", "_usd"))
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A titled part: a note, lines of text, tables, and ``folded`` ones that are shown when asked for;
+    ``picture`` is drawn by :mod:`vendor_verifier.reports.html.charts`."""
+
+    id: str
+    title: str
+    note: str | None = None
+    lines: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
+    folded: tuple[Table, ...] = ()
+    picture: Markup | None = None

@@ -3,3 +3,5 @@
 Only the modules named ``dask_*`` know Dask; it starts our code on the workers and carries our messages. Everything else
 here talks through a channel of dictionaries and would not notice another carrier.
 """
+
+from __future__ import annotations

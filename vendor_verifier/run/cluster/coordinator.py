@@ -14,12 +14,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vendor_verifier.errors import ClusterError
-from vendor_verifier.run.agenda import Agenda, WorkItem
-from vendor_verifier.run.cluster.job import pack
-from vendor_verifier.run.cluster.outbox import Message
+from vendor_verifier.run.cluster.job import Message, pack
 from vendor_verifier.run.cluster.supply import Rota, Supply
 from vendor_verifier.run.engine import Emit, is_skipped
 from vendor_verifier.run.streams import BLOCK, streams_of
+from vendor_verifier.run.work_queue import Agenda, WorkItem
 from vendor_verifier.store import decode_record
 from vendor_verifier.values.plan import Plan
 from vendor_verifier.values.record import Record, RecordKey

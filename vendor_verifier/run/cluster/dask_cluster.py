@@ -4,21 +4,221 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import platform
+import signal
+import threading
 import time
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
+from importlib.metadata import version
+from typing import Any, cast
 
-from distributed import Client, Future, LocalCluster
+import anyio
+from distributed import Client, Future, LocalCluster, Scheduler, SchedulerPlugin, Worker, get_worker
+from distributed.comm.core import Comm, CommClosedError, connect
 
+from vendor_verifier import __version__
 from vendor_verifier.errors import ClusterError, UsageError, VerifierError
 from vendor_verifier.installing import install_line
-from vendor_verifier.run.cluster.dask_channel import CommChannel, open_channel
-from vendor_verifier.run.cluster.dask_gate import GatePlugin, about_scheduler
-from vendor_verifier.run.cluster.dask_worker import greet, work
-from vendor_verifier.run.cluster.fleet import Fleet, Recruit, mismatch, objection, skew
-from vendor_verifier.run.cluster.job import ClusterSide, Hello, Job
-from vendor_verifier.run.cluster.safety import refuse_insecure, scheduler_address
-from vendor_verifier.run.spending import CostOf
+from vendor_verifier.run.budgets import CostOf
+from vendor_verifier.run.cluster.job import (
+    Bench,
+    Channel,
+    ChannelClosed,
+    ClusterSide,
+    Hello,
+    Job,
+    Message,
+    OpenBench,
+    Outbox,
+)
+from vendor_verifier.run.cluster.lease_server import Gate
+from vendor_verifier.run.cluster.worker_session import serve
+from vendor_verifier.run.cluster.workers import (
+    Fleet,
+    Recruit,
+    mismatch,
+    objection,
+    refuse_insecure,
+    scheduler_address,
+    skew,
+)
+
+_CONNECT_S = 20.0
+
+
+def operation(sitting: str) -> str:
+    """The name under which the gate of a run's sitting listens in the scheduler."""
+    return f"vendor-verifier-gate-{sitting}"
+
+
+class CommChannel:
+    """A Dask connection as a channel."""
+
+    def __init__(self, comm: Comm) -> None:
+        self._comm = comm
+
+    async def read(self) -> Message:
+        try:
+            return cast(Message, await self._comm.read())
+        except (CommClosedError, OSError, EOFError):
+            raise ChannelClosed from None
+
+    async def write(self, message: Message) -> None:
+        try:
+            await self._comm.write(message)
+        except (CommClosedError, OSError, EOFError):
+            raise ChannelClosed from None
+
+    def abort(self) -> None:
+        self._comm.abort()
+
+
+async def open_channel(address: str, sitting: str, connection: dict[str, Any], **who: str) -> CommChannel:
+    """Connect to the gate of a sitting, saying who comes.
+
+    Raises:
+        OSError: there is no scheduler, or it does not accept us.
+    """
+    comm = await connect(address, timeout=_CONNECT_S, **connection)
+    await comm.write({"op": operation(sitting), "reply": False, "who": who})
+    return CommChannel(comm)
+
+
+_UNANSWERED = "dont-reply"
+# How long sessions have to hand in their last rows after the coordinator said it has what it wants.
+_PARTING_S = 5.0
+
+
+def about_scheduler() -> dict[str, str]:
+    """Versions where this is called."""
+    return {"version": __version__, "python": platform.python_version(), "distributed": version("distributed")}
+
+
+class GatePlugin(SchedulerPlugin):
+    """The gate of one sitting in the scheduler's process. The job's plan has no keys."""
+
+    def __init__(self, job: Job, costs: Mapping[tuple[str, str], CostOf] | None, hang_after_s: float) -> None:
+        self.name = operation(job.sitting)
+        self._plan = job.plan
+        self._costs = costs
+        self._hang_after_s = hang_after_s
+        self.run = job.run
+        self.accounts = frozenset(entry.account for entry in job.plan.entries)
+        self.beside: dict[str, list[str]] = {}
+
+    async def start(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
+        self._gate = Gate(self._plan, self._costs, hang_after_s=self._hang_after_s)
+        self._coordinator: Outbox | None = None
+        self._watch = asyncio.ensure_future(self._gate.watch())
+        scheduler.handlers[self.name] = self.converse
+        for other in [plugin for plugin in scheduler.plugins.values() if isinstance(plugin, GatePlugin)]:
+            if other is not self and self.accounts & other.accounts:
+                self.notice(other)
+                other.notice(self)
+
+    def notice(self, other: GatePlugin) -> None:
+        """Another run asks the same accounts meanwhile. Each keeps its own limits, so the vendor sees both."""
+        labels = [f"{entry.model}: {entry.label}" for entry in self._plan.entries if entry.account in other.accounts]
+        self.beside[other.run] = labels
+        if self._coordinator is not None:
+            self._coordinator.send("beside", [other.run, labels])
+
+    def add_worker(self, scheduler: Scheduler, worker: str) -> None:  # noqa: ARG002 as below
+        if self._coordinator is not None:
+            self._coordinator.send("workers", worker)
+
+    def remove_worker(self, scheduler: Scheduler, worker: str, **_: Any) -> None:  # noqa: ARG002 Dask's signature
+        self._gate.worker_gone(worker)
+        if self._coordinator is not None:
+            self._coordinator.send("gone", worker)
+
+    async def converse(self, comm: Comm, who: Mapping[str, str]) -> str:
+        """One connection, from its first word to its end."""
+        channel = CommChannel(comm)
+        outbox = Outbox(channel)
+        writing = asyncio.ensure_future(outbox.run())
+        try:
+            if "session" in who:
+                await self._with_session(channel, outbox, who["session"], who["worker"])
+            else:
+                await self._with_coordinator(channel, outbox)
+        finally:
+            writing.cancel()
+            channel.abort()
+        return _UNANSWERED
+
+    async def _with_session(self, channel: Channel, outbox: Outbox, session: str, worker: str) -> None:
+        is_first = self._gate.join(session, worker, outbox.send)
+        outbox.send("claim", is_first)
+        if not is_first:
+            await outbox.drain()
+            return
+        try:
+            while True:
+                self._gate.hear(session, await channel.read())
+        except ChannelClosed:
+            self._gate.leave(session, "its connection to the scheduler ended")
+
+    async def _with_coordinator(self, channel: Channel, outbox: Outbox) -> None:
+        self._coordinator = outbox
+        self._gate.attend(outbox.send)
+        outbox.send("workers", *self._scheduler.workers)
+        outbox.send("beside", *([run, labels] for run, labels in self.beside.items()))
+        try:
+            while True:
+                self._gate.order(await channel.read())
+        except ChannelClosed:
+            self._coordinator = None
+            self._gate.abandon()
+            self._watch.cancel()
+            self._scheduler.plugins.pop(self.name, None)
+            await asyncio.sleep(_PARTING_S)
+            self._scheduler.handlers.pop(self.name, None)
+
+
+# A new key means a task was started a second time; the gate then refuses it and it ends with this word.
+ABANDONED = "abandoned"
+DONE = "done"
+
+
+def work(job: Job, open_bench: OpenBench, session: str) -> str:
+    """Run one session to its end.
+
+    Raises:
+        UsageError: this machine cannot do what the run asks for.
+        OSError: the scheduler cannot be reached.
+    """
+    worker = get_worker()
+    bench = open_bench(job)
+    return anyio.run(_work, worker, job, bench, session)
+
+
+async def _work(worker: Worker, job: Job, bench: Bench, session: str) -> str:
+    connection = worker.security.get_connection_args("worker")
+    who = {"session": session, "worker": worker.address}
+    channel = await open_channel(worker.scheduler.address, job.sitting, connection, **who)
+    try:
+        first = await channel.read()
+        if not all(first.get("claim", (False,))):
+            return ABANDONED
+        await serve(channel, bench, job.run, str(worker.name))
+    except ChannelClosed:
+        return ABANDONED
+    finally:
+        channel.abort()
+    return DONE
+
+
+def greet(hello: Callable[[Job, str, str], Hello], job: Job, is_ours: bool, dask_worker: Worker) -> Hello:
+    """What this worker says of itself; Dask puts in ``dask_worker``.
+
+    ``is_ours``: the coordinator started it, so Ctrl-C in their terminal reaches both, and is the coordinator's alone.
+    """
+    if is_ours and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return hello(job, str(dask_worker.id), str(dask_worker.name))
+
 
 CONNECT_S = 15.0
 _HELLO_S = 15.0

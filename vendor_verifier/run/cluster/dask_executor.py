@@ -9,13 +9,10 @@ from typing import Any
 
 from vendor_verifier.errors import ClusterError, UsageError
 from vendor_verifier.run.cluster.coordinator import Coordinator, block_size
-from vendor_verifier.run.cluster.dask_channel import CommChannel
-from vendor_verifier.run.cluster.dask_cluster import DaskCluster, failure_of
-from vendor_verifier.run.cluster.job import ClusterSide
-from vendor_verifier.run.cluster.outbox import ChannelClosed, Outbox
-from vendor_verifier.run.cluster.session_report import SessionReport, worst_loop
-from vendor_verifier.run.executors import Work
-from vendor_verifier.run.local import RunEnd, interruptible
+from vendor_verifier.run.cluster.dask_cluster import CommChannel, DaskCluster, failure_of
+from vendor_verifier.run.cluster.job import ChannelClosed, ClusterSide, Outbox, SessionReport, worst_loop
+from vendor_verifier.run.local_run import RunEnd, interruptible
+from vendor_verifier.run.work import Work
 from vendor_verifier.values.plan import ExecutorChoice
 
 # A cluster may still be starting, or starting a worker anew.

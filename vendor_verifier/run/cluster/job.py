@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from vendor_verifier.run.agenda import WorkItem
-from vendor_verifier.scrub import Scrubber
+import msgspec
+
+from vendor_verifier.redaction import Scrubber
+from vendor_verifier.run.event_loop_lag import LoopReport
+from vendor_verifier.run.work_queue import WorkItem
 from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.values.sample import Sample
 
@@ -136,3 +141,100 @@ def pack(number: int, items: Sequence[WorkItem], entries: Sequence[Entry]) -> Bl
             for item in items
         ),
     )
+
+
+Message = dict[str, list[Any]]
+
+# From one write to the next: a write costs as much CPU as a third of a request, and a place that is free for so much
+# longer is nothing against any answer of a vendor. Whoever writes seldom does not wait.
+LINGER_S = 0.004
+
+
+class ChannelClosed(Exception):
+    """The other side is gone."""
+
+
+class Channel(Protocol):
+    """Two-way messages, in order."""
+
+    async def read(self) -> Message:
+        """The next message. Raises ChannelClosed."""
+
+    async def write(self, message: Message) -> None:
+        """Send one message. Raises ChannelClosed."""
+
+    def abort(self) -> None:
+        """Give the connection up at once."""
+
+
+class Outbox:
+    """One side's messages on their way out. ``send`` never waits; :meth:`run` writes until the channel closes."""
+
+    def __init__(self, channel: Channel, linger_s: float = LINGER_S) -> None:
+        self._channel = channel
+        self._linger_s = linger_s
+        self._next_at = 0.0
+        self._pending: Message = {}
+        self._has_some = asyncio.Event()
+        self._is_idle = asyncio.Event()
+        self._is_idle.set()
+        self.closed = False
+
+    def send(self, kind: str, *items: Any) -> None:
+        """Say ``items`` of one kind; what was said before of the same kind arrives first."""
+        if self.closed:
+            return
+        self._pending.setdefault(kind, []).extend(items)
+        self._is_idle.clear()
+        self._has_some.set()
+
+    async def run(self) -> None:
+        """Write what there is, for as long as somebody reads."""
+        try:
+            while True:
+                await self._has_some.wait()
+                if (early_s := self._next_at - time.monotonic()) > 0:
+                    await asyncio.sleep(early_s)
+                self._next_at = time.monotonic() + self._linger_s
+                self._has_some.clear()
+                message, self._pending = self._pending, {}
+                await self._channel.write(message)
+                if not self._pending:
+                    self._is_idle.set()
+        except ChannelClosed:
+            pass
+        finally:
+            self.closed = True
+            self._is_idle.set()
+
+    async def drain(self) -> None:
+        """Wait until everything said so far is written, or cannot be any more."""
+        await self._is_idle.wait()
+
+
+@dataclass(frozen=True, slots=True)
+class SessionReport:
+    """``records`` it made, CPU seconds of its whole process while at it, and the watch over its event loop."""
+
+    records: int
+    cpu_s: float
+    loop: LoopReport
+
+    def told(self) -> dict[str, Any]:
+        """As it travels and as the manifest has it."""
+        return {"records": self.records, "cpu_s": round(self.cpu_s, 3), "event_loop": asdict(self.loop)}
+
+    @classmethod
+    def read(cls, told: dict[str, Any]) -> SessionReport:
+        """What :meth:`told` told."""
+        return cls(told["records"], told["cpu_s"], msgspec.convert(told["event_loop"], LoopReport))
+
+
+def worst_loop(reports: Iterable[SessionReport]) -> LoopReport | None:
+    """One report for the run: of the session with the latest loop, the fullest core of any, the stalls of all."""
+    loops = [report.loop for report in reports]
+    if not loops:
+        return None
+    worst = max(loops, key=lambda loop: (loop.p99_ms is not None, loop.p99_ms or 0.0))
+    shares = [loop.core_share for loop in loops if loop.core_share is not None]
+    return replace(worst, core_share=max(shares, default=None), stalls=sum(loop.stalls for loop in loops))

@@ -12,8 +12,8 @@ from itertools import chain
 import anyio
 
 from vendor_verifier.run.budgets import Ask
-from vendor_verifier.run.cluster.outbox import Outbox
-from vendor_verifier.run.pacing import Leave
+from vendor_verifier.run.cluster.job import Outbox
+from vendor_verifier.run.rate_limiter import Leave
 from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.values.record import Attempt, Response
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 
-from vendor_verifier.run.agenda import WorkItem
 from vendor_verifier.run.streams import Stream
+from vendor_verifier.run.work_queue import WorkItem
 
 WorkBlock = tuple[int, Sequence[WorkItem]]
 

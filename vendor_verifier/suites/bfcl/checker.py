@@ -7,12 +7,13 @@ name; everything else takes the first document. ``compat`` gives upstream's verd
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.suites.bfcl.categories import expects_no_call, is_relevance
-from vendor_verifier.suites.bfcl.one_call import Rules, check_one, expected_arguments
-from vendor_verifier.suites.bfcl.parallel import check_parallel, document_named
+from vendor_verifier.suites.bfcl.categories import expects_no_call, is_relevance, language_of
+from vendor_verifier.suites.bfcl.check_call import Rules, check_one, check_parallel, document_named, expected_arguments
+from vendor_verifier.suites.bfcl.reference_calls import Reply
 from vendor_verifier.suites.bfcl.verdict import LANGUAGES, MODES, VALID, Language, Mode, Verdict, invalid, uncheckable
 
 
@@ -87,3 +88,38 @@ def _check_relevance(calls: object, category: str, mode: Mode) -> Verdict:
     if not readable and mode == "strict":
         return invalid("irrelevance_error:unreadable_call", "a call that cannot be read is no abstention")
     return VALID
+
+
+_NOT_ABSTAINED = {
+    "error": ("irrelevance_error:no_answer", "no answer came, which is no abstention"),
+    "unparsable": ("irrelevance_error:unreadable_call", "a call that cannot be read is no abstention"),
+}
+
+
+def judge_reply(expected: Mapping[str, Any], reply: Reply, mode: Mode) -> Verdict:
+    """The verdict on one single-turn reply.
+
+    ``expected`` is a sample's: ``category``, ``functions`` and, for rows that expect certain calls, ``answer``.
+    ``compat`` credits an error and an unreadable call as abstention where none was to be made, as upstream does.
+
+    Raises:
+        DataError: the row itself cannot be checked.
+    """
+    category = str(expected["category"])
+    if reply.outcome == "calls" or (reply.outcome == "no_call" and not is_relevance(category)):
+        return check(
+            list(expected["functions"]),
+            reply.calls,
+            expected.get("answer"),
+            category=category,
+            language=language_of(category),
+            mode=mode,
+        )
+    if expects_no_call(category):
+        wrong = _NOT_ABSTAINED.get(reply.outcome) if mode == "strict" else None
+        return VALID if wrong is None else invalid(*wrong)
+    if is_relevance(category):
+        return invalid("relevance_error:decoder_failed", reply.reason or "a call was expected, none was made")
+    if reply.wrong_form:
+        return invalid("ast_decoder:decoder_wrong_output_format", reply.reason or "")
+    return invalid("ast_decoder:decoder_failed", reply.reason or "words came instead of calls")

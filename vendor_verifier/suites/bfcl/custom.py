@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from vendor_verifier.suites.bfcl.functions import sent_name
+from vendor_verifier.suites.bfcl.function_docs import sent_name
 
 _ALIASES = {"number": "float", "object": "dict"}
 

@@ -16,13 +16,10 @@ from typing import Any
 from vendor_verifier.errors import DataError
 from vendor_verifier.suites.base import Play
 from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, REST, not_run_reason
-from vendor_verifier.suites.bfcl.decode import Reply, made_calls, read_reply
-from vendor_verifier.suites.bfcl.exact_match import exact_match
-from vendor_verifier.suites.bfcl.executable import Functions, judge_execution
-from vendor_verifier.suites.bfcl.judging import judge_reply
-from vendor_verifier.suites.bfcl.multi_turn import Conversation, converse
-from vendor_verifier.suites.bfcl.multi_turn_check import check_conversation, extra_calls
-from vendor_verifier.suites.bfcl.rest import Fetched, judge_rest
+from vendor_verifier.suites.bfcl.checker import judge_reply
+from vendor_verifier.suites.bfcl.executable import Fetched, Functions, judge_execution, judge_rest
+from vendor_verifier.suites.bfcl.multi_turn import Conversation, check_conversation, converse, extra_calls
+from vendor_verifier.suites.bfcl.reference_calls import Reply, exact_match, made_calls, read_reply
 from vendor_verifier.suites.bfcl.services import Services
 from vendor_verifier.suites.bfcl.verdict import MODES, Mode, Verdict
 from vendor_verifier.values.record import Attempt

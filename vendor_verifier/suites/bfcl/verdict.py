@@ -7,6 +7,33 @@ from typing import Literal
 
 from vendor_verifier.errors import DataError, Problem
 
+_FOLD = str.maketrans({**dict.fromkeys(" ,./-_*^"), "'": '"'})
+
+
+def fold(text: str) -> str:
+    """``text`` without the eight characters ``space , . / - _ * ^``, in lower case, ``'`` as ``"``.
+
+    Tabs, line breaks and every other sign stay. ``"-5"`` therefore equals ``"5"`` and ``"1.5"`` equals ``"15"``.
+    """
+    return text.translate(_FOLD).lower()
+
+
+def folded(value: object) -> object:
+    """``value`` folded if it is a text, else as it is."""
+    return fold(value) if type(value) is str else value
+
+
+def json_equal(one: object, other: object) -> bool:
+    """Equal as JSON values: ``1`` equals ``1.0``, ``true`` equals neither."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(json_equal, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(json_equal(one[key], other[key]) for key in one)
+    return one == other
+
+
 Language = Literal["python", "java", "javascript"]
 Mode = Literal["compat", "strict"]
 LANGUAGES: tuple[Language, ...] = ("python", "java", "javascript")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from vendor_verifier.suites.contract.asking import ask
 from vendor_verifier.suites.contract.finding import (
     Examination,
     Finding,
+    ask,
     broken,
     ending,
     kept,

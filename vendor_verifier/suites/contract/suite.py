@@ -14,7 +14,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from vendor_verifier.suites.base import Judgement
-from vendor_verifier.suites.contract import output, refusals, thinking, tool_choice, usage
+from vendor_verifier.suites.contract import (
+    output,
+    tool_choice,
+    usage_thinking_refusals,
+)
 from vendor_verifier.suites.contract.finding import Check, Finding, not_measurable
 from vendor_verifier.values.record import Attempt
 from vendor_verifier.values.request import Turn
@@ -24,9 +28,9 @@ from vendor_verifier.values.score import FeatureStatus, Score
 CHECKS: tuple[Check, ...] = (
     *tool_choice.CHECKS,
     *output.CHECKS,
-    *refusals.CHECKS,
-    *usage.CHECKS,
-    *thinking.CHECKS,
+    *usage_thinking_refusals.REFUSAL_CHECKS,
+    *usage_thinking_refusals.USAGE_CHECKS,
+    *usage_thinking_refusals.THINKING_CHECKS,
 )
 _VALUES: Mapping[FeatureStatus, float | None] = {"kept": 1.0, "broken": 0.0}
 

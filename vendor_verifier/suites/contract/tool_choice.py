@@ -6,10 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 
-from vendor_verifier.suites.contract.asking import TIME, TOOL_NAMES, ask
 from vendor_verifier.suites.contract.finding import (
+    TIME,
+    TOOL_NAMES,
     Examination,
     Finding,
+    ask,
     broken,
     ending,
     kept,

@@ -1,0 +1,237 @@
+"""What a vendor does otherwise than the baseline, each defect under its own name; findings, never accusations.
+
+Two kinds. A share (answers cut, refused at first, buffered, calls written as text) is reported when its interval lies
+above 1 % and above the baseline's own interval; requests that a closed connection lost are counted, more than 5 % of
+them are reported. A figure (F1, schema accuracy, speed) is reported when the difference
+from the baseline is proven, all comparisons taken together. So a faithful twin has none of them in 19 of 20 runs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from vendor_verifier.metrics.inter_chunk_latency import ICL
+from vendor_verifier.metrics.lateness import LOOP_LAG
+from vendor_verifier.scoring.observation import NOT_CHARGED, Facts
+from vendor_verifier.scoring.observation_table import Columns
+from vendor_verifier.stats.intervals import wilson
+from vendor_verifier.values.judgement import Difference, Estimate, Finding, Gap, RankingJudgement
+
+LEAST_ROWS = 5
+LEAST_SHARE = 0.01
+LEAST_LOSS = 0.005
+# A vendor is called slow from this many times the baseline's figure on; below, the ranking says enough.
+LEAST_SLOWDOWN = 1.5
+_MOST_STALLED = 0.05
+_MOST_LOST = 0.05
+_NOT_SENT = NOT_CHARGED | {"skipped"}
+_CLOCK_TROUBLE = frozenset({LOOP_LAG, "clock_jump"})
+_CUT = frozenset({"truncated"})
+_REFUSED = frozenset({"rate_limited", "overloaded", "http_5xx", "conflict", "request_timeout"})
+_DENIED = frozenset({"auth", "no_credit"})
+_INVALID = ("invalid_json", "unknown_tool", "schema_mismatch")
+_SPEEDS = (
+    ("avg_ttft_ms", "slow_first_token", "sends the first token", "ms"),
+    ("tps", "slow_decoding", "decodes", "tokens/s"),
+)
+_Row = tuple[str, Facts]
+
+
+@dataclass(frozen=True, slots=True)
+class _Share:
+    """A defect that a row shows or not. ``of``: which rows are asked; ``said``: what ``{n} of {all}`` of them did."""
+
+    name: str
+    said: str
+    shows: Callable[[Facts], bool]
+    of: Callable[[Facts], bool] = lambda _facts: True
+
+
+_SHARES: tuple[_Share, ...] = (
+    _Share("answers_cut", "broke the answer to {n} of {all} requests off before its end", lambda f: _any(f, _CUT)),
+    _Share(
+        "refused_at_first",
+        "refused {n} of {all} requests at first and answered them on a later try",
+        lambda f: f.succeeded and _any(f, _REFUSED),
+    ),
+    _Share(
+        "stream_buffered",
+        "sent {n} of {all} answers in one go although they were asked for as a stream",
+        lambda f: "buffered" in f.anomalies,
+        # What we read late came in one moment to us only.
+        lambda f: f.succeeded and ICL not in f.spoilt,
+    ),
+    _Share(
+        "calls_in_text",
+        "wrote a tool call or its markup into the text of {n} of {all} answers",
+        lambda f: "markup_in_text" in f.anomalies,
+        lambda f: f.succeeded,
+    ),
+)
+
+
+def behaviour_findings(label: str, own: Columns, baseline: Columns | None) -> tuple[Finding, ...]:
+    """What the vendor's own rows show; ``baseline``: the baseline's, ``None`` for itself or where there is none."""
+    rows = [(sample, facts) for (_, sample, _), facts, _ in own.rows.entries()]
+    silent = _nothing_answered(label, rows)
+    if silent is not None:
+        return (silent,)
+    reference = [] if baseline is None else list(baseline.rows.shared())
+    found = [_share(label, each, rows, reference) for each in _SHARES]
+    found.append(_requests_lost(label, rows))
+    return tuple(finding for finding in found if finding is not None)
+
+
+def difference_findings(
+    label: str,
+    own: Columns,
+    baseline: tuple[str, Columns],
+    ranking: RankingJudgement,
+    gap: Gap | None = None,
+    comparisons: int = 1,
+) -> Iterator[Finding]:
+    """What the statistics prove of one vendor against the baseline (its label and rows).
+
+    The differences of ``ranking`` hold together already. ``comparisons``: how many vendors are held against the
+    ceiling, by which the level of ``gap`` is divided (Bonferroni). Nothing is said of speed where our own clock was not
+    to be trusted in more than 5 % of the answers of either.
+    """
+    name, reference = baseline
+    if gap is not None and _is_below_ceiling(gap, comparisons):
+        yield _calls_unlike(label, gap)
+    differences = _differences(ranking.differences, name, label)
+    schema = differences.get("schema_accuracy")
+    if schema is not None and schema.low > 0 and schema.value >= LEAST_LOSS:
+        yield _invalid(label, own, schema)
+    if _clock_is_good(own) and _clock_is_good(reference):
+        yield from _slow(label, name, differences, ranking.estimates)
+
+
+def _differences(differences: Sequence[Difference], baseline: str, label: str) -> dict[str, Difference]:
+    """Metric → baseline − vendor, from the pairs in either order."""
+    found = {}
+    for each in differences:
+        if (each.first, each.second) == (baseline, label):
+            found[each.metric] = each
+        elif (each.first, each.second) == (label, baseline):
+            found[each.metric] = Difference(each.metric, baseline, label, -each.value, -each.high, -each.low)
+    return found
+
+
+def _any(facts: Facts, kinds: frozenset[str]) -> bool:
+    return any(kind in kinds for kind in facts.troubles)
+
+
+def _nothing_answered(label: str, rows: Sequence[_Row]) -> Finding | None:
+    charged = [facts for _, facts in rows if facts.failure not in _NOT_SENT]
+    if not charged or any(facts.succeeded for _, facts in rows):
+        return None
+    kinds = Counter(facts.failure or "no reason" for facts in charged)
+    shown = ", ".join(f"{kind} ({count})" for kind, count in kinds.most_common(4))
+    evidence: dict[str, float | int | str] = {"requests": len(charged), "failures": shown}
+    samples = tuple(sample for sample, facts in rows if facts.failure in kinds)[:3]
+    if set(kinds) <= _DENIED:
+        said = f"refused the key or the credit of all {len(charged)} requests that reached it: {shown}"
+        return Finding("access_refused", label, said, evidence, samples)
+    if len(charged) < LEAST_ROWS:
+        return None
+    return Finding("nothing_answered", label, f"answered none of {len(charged)} requests: {shown}", evidence, samples)
+
+
+def _share(label: str, share: _Share, rows: Sequence[_Row], baseline: Sequence[Facts]) -> Finding | None:
+    asked = [(sample, facts) for sample, facts in rows if facts.charged and share.of(facts)]
+    showing = [sample for sample, facts in asked if share.shows(facts)]
+    if len(showing) < 2 or len(asked) < LEAST_ROWS:
+        return None
+    found, reference = wilson(len(showing), len(asked)), _reference(share, baseline)
+    assert found.low is not None
+    assert found.high is not None
+    if found.low <= max(LEAST_SHARE, reference.high or 0.0):
+        return None
+    said = share.said.format(n=len(showing), all=len(asked))
+    if reference.value is not None:
+        said += f", against {100 * reference.value:.3g} % at the baseline"
+    evidence: dict[str, float | int | str] = {"share": found.value or 0.0, "low": found.low, "high": found.high}
+    return Finding(share.name, label, said, evidence, tuple(dict.fromkeys(showing))[:3])
+
+
+def _requests_lost(label: str, rows: Sequence[_Row]) -> Finding | None:
+    sent = [(sample, facts) for sample, facts in rows if facts.failure not in _NOT_SENT]
+    resent = sum(facts.resent for _, facts in sent)
+    sends = resent + sum(facts.attempts for _, facts in sent)
+    if resent < 2 or sends < LEAST_ROWS or resent <= _MOST_LOST * sends:
+        return None
+    said = (
+        f"let {resent} of {sends} requests meet a kept connection that ended unanswered; each was sent again on a new "
+        "one, and it may have worked on and billed both"
+    )
+    samples = tuple(dict.fromkeys(sample for sample, facts in sent if facts.resent))[:3]
+    return Finding("requests_lost", label, said, {"resent": resent, "sends": sends}, samples)
+
+
+def _reference(share: _Share, baseline: Sequence[Facts]) -> Estimate:
+    asked = [facts for facts in baseline if facts.charged and share.of(facts)]
+    return wilson(sum(map(share.shows, asked)), len(asked)) if asked else Estimate(None)
+
+
+def _is_below_ceiling(gap: Gap, comparisons: int) -> bool:
+    if gap.delta.value is None or gap.p_value is None:
+        return False
+    level = 0.05 / max(1, comparisons)
+    # Failures lower F1 too; they have their own findings, so that the decisions must differ as well.
+    return gap.delta.value < 0 and max(gap.p_value, gap.excess.p_mid) < level
+
+
+def _calls_unlike(label: str, gap: Gap) -> Finding:
+    delta, bias = gap.delta, gap.bias
+    assert delta.value is not None
+    lean = ""
+    if bias.p_mid < 0.05:
+        lean = "; it calls too rarely" if bias.second > bias.first else "; it calls too often"
+    said = (
+        f"decides otherwise than the baseline whether to call a tool: F1 {100 * delta.value:+.1f} points beside the "
+        f"ceiling, {bias.second} calls missed and {bias.first} that the baseline did not make{lean}"
+    ).replace("-", "−")
+    evidence: dict[str, float | int | str] = {
+        "delta": delta.value,
+        "p_value": gap.p_value or 0.0,
+        "missed": bias.second,
+        "extra": bias.first,
+    }
+    return Finding("calls_unlike_baseline", label, said, evidence)
+
+
+def _invalid(label: str, own: Columns, found: Difference) -> Finding:
+    kinds: Counter[str] = Counter(name for facts in own.rows.shared() for name in facts.classes if name in _INVALID)
+    worst = [
+        sample for (_, sample, _), facts, _ in own.rows.entries() if any(name in _INVALID for name in facts.classes)
+    ]
+    shown = ", ".join(f"{kind} {count}" for kind, count in kinds.most_common())
+    said = f"breaks the schema in {100 * found.value:.1f} points more of its calls than the baseline: {shown}"
+    evidence = {"difference": found.value, "low": found.low, "high": found.high, **kinds}
+    return Finding("calls_invalid", label, said, evidence, tuple(dict.fromkeys(worst))[:3])
+
+
+def _slow(
+    label: str,
+    baseline: str,
+    differences: Mapping[str, Difference],
+    estimates: Mapping[str, Mapping[str, Estimate]],
+) -> Iterator[Finding]:
+    """First token and decoding, each where it is proven and at least ``LEAST_SLOWDOWN`` times as slow."""
+    for metric, name, what, unit in _SPEEDS:
+        found = differences.get(metric)
+        own, reference = (estimates.get(each, {}).get(metric, Estimate(None)).value for each in (label, baseline))
+        if found is None or not own or not reference or not found.differs:
+            continue
+        times = reference / own if metric == "tps" else own / reference
+        if times >= LEAST_SLOWDOWN:
+            said = f"{what} {times:.1f} times as slowly as the baseline: {own:.4g} {unit} against {reference:.4g}"
+            yield Finding(name, label, said, {"times": times, "own": own, "baseline": reference})
+
+
+def _clock_is_good(columns: Columns) -> bool:
+    stalled = sum(not _CLOCK_TROUBLE.isdisjoint(facts.anomalies) for facts in columns.rows.shared())
+    return stalled <= _MOST_STALLED * len(columns.rows)

@@ -1,0 +1,272 @@
+"""Tokens on the bill against the baseline's and against a recount; findings with evidence, never accusations.
+
+The same prompt has as many tokens everywhere if template and tokenizer are the same. What differs says how:
+a constant (a template or hidden prompt), a slope (inflation), less on long prompts only (truncation).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from statistics import median
+
+from vendor_verifier.stats.ratio_table import Trials
+from vendor_verifier.values.judgement import Finding, Money
+from vendor_verifier.values.sample import Sample, listed
+
+LEAST_PROMPTS = 10
+# A slope is reported when it makes the longer prompts this many tokens dearer than the shorter ones, and by 1 %.
+_LEAST_RISE, _LEAST_SLOPE = 10.0, 0.01
+# Tokens a prompt may lack before it counts as cut: tokenizers differ by a few.
+_CUT_TOKENS, _CUT_SHARE = 8, 0.02
+_MOST_PAIRS_FOR_SLOPE = 1500
+RECOUNT_TOLERANCE = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class PromptPair:
+    """Prompt tokens that baseline and vendor reported for one sample."""
+
+    sample: str
+    baseline: float
+    vendor: float
+
+    @property
+    def delta(self) -> float:
+        return self.vendor - self.baseline
+
+
+def prompt_tokens(trials: Trials) -> dict[str, float]:
+    """Sample → prompt tokens as reported, the mean over its repetitions."""
+    sums: dict[str, list[float]] = {}
+    for (sample, _), (tokens, answers) in trials.ratios.get("input_tokens", {}).items():
+        sums.setdefault(sample, []).append(tokens / answers)
+    return {sample: math.fsum(each) / len(each) for sample, each in sums.items()}
+
+
+def prompt_pairs(baseline: Trials, vendor: Trials) -> list[PromptPair]:
+    """The samples for which both reported prompt tokens, by sample id."""
+    expected, got = prompt_tokens(baseline), prompt_tokens(vendor)
+    return [PromptPair(sample, expected[sample], got[sample]) for sample in sorted(expected.keys() & got.keys())]
+
+
+def prompt_token_findings(label: str, pairs: Sequence[PromptPair]) -> tuple[Finding, ...]:
+    """Constant, slope and truncation of the prompt-token delta; nothing below ``LEAST_PROMPTS`` prompts.
+
+    Robust line delta = a + b·baseline: b the median of all pairwise slopes with its 95 % interval, a the median of the
+    rest (Theil 1950; Sen, JASA 1968), so that up to 29 % odd prompts do not bend it. Cut prompts are set aside first.
+    """
+    if len(pairs) < LEAST_PROMPTS:
+        return ()
+    cut = _cut(pairs)
+    whole = [pair for pair in pairs if pair not in cut]
+    findings = [_truncation(label, sorted(cut, key=_by_delta), len(pairs))] if cut else []
+    if len(whole) >= LEAST_PROMPTS:
+        slope = _slope(label, whole)
+        line = slope if slope is not None else _constant(label, whole)
+        findings += [line] if line is not None else []
+    return tuple(findings)
+
+
+def same_counter_findings(counts: Mapping[str, Mapping[str, float]], baseline: str | None) -> tuple[Finding, ...]:
+    """Vendors whose prompt tokens are equal on every common prompt and differ from the baseline's on most.
+
+    ``counts``: label → sample → prompt tokens. Consistent with one host behind several names.
+    """
+    reference = counts.get(baseline or "", {})
+    findings = []
+    for one, other in combinations([label for label in counts if label != baseline], 2):
+        common = counts[one].keys() & counts[other].keys() & reference.keys()
+        if len(common) < LEAST_PROMPTS or any(counts[one][name] != counts[other][name] for name in common):
+            continue
+        apart = sum(counts[one][name] != reference[name] for name in common)
+        if 2 * apart > len(common):
+            said = f"reports the same prompt tokens as {other} on all {len(common)} prompts, {apart} unlike {baseline}"
+            evidence: dict[str, float | int | str] = {"other": other, "prompts": len(common), "unlike_baseline": apart}
+            findings.append(Finding("same_token_counter", one, said, evidence, tuple(sorted(common))[:3]))
+    return tuple(findings)
+
+
+def recount_finding(label: str, reported: Mapping[str, float], counted: Mapping[str, float]) -> Finding | None:
+    """Σ reported ÷ Σ locally counted output tokens by sample, if it is off by more than 5 %."""
+    common = sorted(reported.keys() & counted.keys())
+    whole = math.fsum(counted[name] for name in common)
+    if len(common) < LEAST_PROMPTS or not whole:
+        return None
+    ratio = math.fsum(reported[name] for name in common) / whole
+    if abs(ratio - 1) <= RECOUNT_TOLERANCE:
+        return None
+    worst = sorted(common, key=lambda name: -abs(reported[name] - counted[name]))[:3]
+    evidence = {"ratio": ratio, "answers": len(common), "counted_tokens": whole}
+    said = f"reports {ratio:.3f} times the output tokens that a local count finds, over {len(common)} answers"
+    return Finding("output_recount", label, said, evidence, tuple(worst))
+
+
+def hidden_reasoning_finding(label: str, rows: Iterable[tuple[str, int, bool]]) -> Finding | None:
+    """Reasoning tokens that were billed and not shown; rows are (sample, reasoning tokens, any reasoning shown)."""
+    hidden = {sample: tokens for sample, tokens, shown in rows if tokens > 0 and not shown}
+    if not hidden:
+        return None
+    total = sum(hidden.values())
+    said = f"bills {total} reasoning tokens in {len(hidden)} answers that show no reasoning"
+    worst = sorted(hidden, key=lambda sample: -hidden[sample])[:3]
+    return Finding("reasoning_not_shown", label, said, {"tokens": total, "answers": len(hidden)}, tuple(worst))
+
+
+def cache_finding(label: str, rows: Iterable[tuple[str, int, int]]) -> Finding | None:
+    """Cache claims that cannot be: more cached than prompt tokens; rows are (sample, prompt tokens, cached tokens)."""
+    impossible = [(sample, prompt, cached) for sample, prompt, cached in rows if cached > prompt]
+    if not impossible:
+        return None
+    said = f"reports more cached than prompt tokens in {len(impossible)} answers"
+    return Finding(
+        "cache_impossible", label, said, {"answers": len(impossible)}, tuple(name for name, _, _ in impossible[:3])
+    )
+
+
+def cost_finding(label: str, money: Money) -> Finding | None:
+    """The vendor's own cost ÷ ours at the known price, over attempts with both, if it is off by more than 5 %.
+
+    Where it fits a price without any discount for cached tokens, that is said instead.
+    """
+    ratio, full = money.reported_ratio, money.undiscounted_ratio
+    if ratio is None or money.reported_usd is None or abs(ratio - 1) <= RECOUNT_TOLERANCE:
+        return None
+    if full is not None and abs(full - 1) <= 0.01:
+        said = f"reports {ratio:.3f} times the cost: what its tokens give without the discount for cached ones"
+        return Finding("cache_not_discounted", label, said, {"ratio": ratio, "undiscounted_ratio": full})
+    said = f"reports {ratio:.3f} times the cost that its price list and its own tokens give"
+    return Finding("reported_cost_differs", label, said, {"ratio": ratio, "reported_usd": money.reported_usd})
+
+
+def _cut(pairs: Sequence[PromptPair]) -> frozenset[PromptPair]:
+    """Prompts that lack tokens, if they are the minority and the longer ones; otherwise the tokenizer differs."""
+    lacking = frozenset(pair for pair in pairs if pair.delta < -max(_CUT_TOKENS, _CUT_SHARE * pair.baseline))
+    if not lacking or len(lacking) >= len(pairs) / 2:
+        return frozenset()
+    others = [pair.baseline for pair in pairs if pair not in lacking]
+    longer = median(pair.baseline for pair in lacking) > median(others)
+    return lacking if longer else frozenset()
+
+
+def _truncation(label: str, cut: Sequence[PromptPair], prompts: int) -> Finding:
+    longest = max(pair.vendor for pair in cut)
+    said = (
+        f"counts fewer prompt tokens than the baseline on {len(cut)} of {prompts} prompts, all long ones, "
+        f"and never more than {longest:g} on them: consistent with cut prompts"
+    )
+    evidence = {
+        "prompts": len(cut),
+        "most_tokens": longest,
+        "shortest_affected": min(pair.baseline for pair in cut),
+        "median_delta": median(pair.delta for pair in cut),
+    }
+    return Finding("prompt_truncated", label, said, evidence, tuple(pair.sample for pair in cut[:3]))
+
+
+def _slope(label: str, pairs: Sequence[PromptPair]) -> Finding | None:
+    import numpy as np
+    from scipy.stats import theilslopes
+
+    ordered = sorted(pairs, key=lambda pair: pair.baseline)
+    used = ordered[:: math.ceil(len(ordered) / _MOST_PAIRS_FOR_SLOPE)]
+    spread = ordered[int(0.95 * (len(ordered) - 1))].baseline - ordered[int(0.05 * (len(ordered) - 1))].baseline
+    if len({pair.baseline for pair in used}) < 3 or len({pair.delta for pair in used}) < 2:
+        return None
+    with np.errstate(invalid="ignore"):  # so many ties that there is no interval: NaN proves nothing below
+        line = theilslopes([pair.delta for pair in used], [pair.baseline for pair in used], method="joint")
+    slope, intercept, low, high = map(float, line)
+    proven = (low > 0 or high < 0) and abs(slope) >= _LEAST_SLOPE
+    if not proven or abs(slope) * spread < _LEAST_RISE:
+        return None
+    more = "more" if slope > 0 else "fewer"
+    said = f"counts {100 * abs(slope):.3g} % {more} prompt tokens than the baseline, beside a constant {intercept:+.1f}"
+    evidence = {"slope": slope, "slope_low": low, "slope_high": high, "constant": intercept, "prompts": len(pairs)}
+    worst = sorted(pairs, key=lambda pair: -abs(pair.delta))[:3]
+    return Finding("prompt_tokens_slope", label, said, evidence, tuple(pair.sample for pair in worst))
+
+
+def _constant(label: str, pairs: Sequence[PromptPair]) -> Finding | None:
+    deltas = Counter(pair.delta for pair in pairs)
+    middle = median(pair.delta for pair in pairs)
+    same_sign = sum(count for delta, count in deltas.items() if delta * middle > 0)
+    if not middle or same_sign < 0.9 * len(pairs):
+        return None
+    least, most = min(deltas), max(deltas)
+    band = f"{least:+g} … {most:+g}" if least != most else f"{least:+g}"
+    said = f"counts {band} prompt tokens beside the baseline's whatever the prompt's length, {middle:+g} in the middle"
+    evidence: dict[str, float | int | str] = {"median": middle, "least": least, "most": most, "prompts": len(pairs)}
+    evidence["deltas"] = ", ".join(f"{delta:+g}: {count}" for delta, count in sorted(deltas.items())[:12])
+    worst = sorted(pairs, key=lambda pair: -abs(pair.delta))[:3]
+    return Finding("prompt_tokens_constant", label, said, evidence, tuple(pair.sample for pair in worst))
+
+
+def _by_delta(pair: PromptPair) -> tuple[float, str]:
+    return (pair.delta, pair.sample)
+
+
+LEAST_CLAIMS = 5
+# Characters do not become tokens evenly, and templates add some tokens of their own before the prompt.
+_SLACK_SHARE, _SLACK_TOKENS = 0.1, 64
+
+
+def shared_beginnings(samples: Sequence[Sample]) -> dict[str, float]:
+    """Sample id → the largest share of its prompt (0 … 1) that begins like another sample's.
+
+    Templates put tools before or after the first message: the order that shares more counts. Sorted texts share most
+    with a neighbour.
+    """
+    shares = dict.fromkeys(listed(samples).ids, 0.0)
+    for tools_first in (True, False):
+        texts = sorted((_text(sample, tools_first=tools_first), sample.id) for sample in samples)
+        for (one, first), (other, second) in pairwise(texts):
+            common = _common(one, other)
+            for text, name in ((one, first), (other, second)):
+                shares[name] = max(shares[name], common / len(text))
+    return shares
+
+
+def unexplained_cache_finding(
+    label: str, rows: Iterable[tuple[str, int, int]], shares: Mapping[str, float]
+) -> Finding | None:
+    """Cached tokens beyond the common beginnings, on prompts sent once; rows are (sample, prompt, cached tokens).
+
+    ``shares`` come from :func:`shared_beginnings`. Nothing below ``LEAST_CLAIMS`` prompts.
+    """
+    beyond = [
+        (sample, cached, cached - _most(prompt, shares[sample]))
+        for sample, prompt, cached in rows
+        if sample in shares and 0 < cached <= prompt and cached > _most(prompt, shares[sample])
+    ]
+    if len(beyond) < LEAST_CLAIMS:
+        return None
+    claimed, more = sum(each for _, each, _ in beyond), sum(each for _, _, each in beyond)
+    said = (
+        f"calls {claimed} prompt tokens cached in {len(beyond)} prompts that were sent once, {more:.0f} more than "
+        "begin like any other prompt of this run: consistent with an earlier run of the same prompts"
+    )
+    worst = sorted(beyond, key=lambda each: -each[2])[:3]
+    evidence = {"prompts": len(beyond), "cached_tokens": claimed, "unexplained_tokens": round(more)}
+    return Finding("cache_unexplained", label, said, evidence, tuple(name for name, _, _ in worst))
+
+
+def _most(prompt: int, share: float) -> float:
+    return prompt * min(1.0, share + _SLACK_SHARE) + _SLACK_TOKENS
+
+
+def _common(one: str, other: str) -> int:
+    """How many characters both begin with."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle - 1)
+    return low
+
+
+def _text(sample: Sample, *, tools_first: bool) -> str:
+    parts = (sample.turn.tools, sample.turn.messages)
+    return "\n".join(json.dumps(part, ensure_ascii=False) for part in (parts if tools_first else reversed(parts)))

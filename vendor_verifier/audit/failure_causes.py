@@ -1,0 +1,126 @@
+"""Whose fault a failed sample is: exactly one of six causes each; raw rates stay beside the attributable ones.
+
+A sample failed when the request did, or when a call in its answer is invalid. The first rule that fits decides:
+
+1. dataset: a request with a broken tool schema was refused, or nothing but the schema's own defect made a call invalid;
+2. harness: our own side: not sent, not translatable, no right or credit to ask;
+3. network: no byte reached the vendor: name look-up, connecting, or a reset before anything was sent; a refused or
+   failed TLS connection only when another vendor had network trouble on the same sample, else it is the vendor's door;
+4. rate_limit: 429, a matter of the plan bought and of our pace (503 and 529 are the vendor's);
+5. baseline_too: the baseline failed on every run of the same sample in the same way, for no other cause;
+6. vendor: the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import get_args
+
+from vendor_verifier.scoring.observation import NOT_CHARGED
+from vendor_verifier.scoring.observation_table import Columns
+from vendor_verifier.stats.ratio_table import Unit
+from vendor_verifier.values.judgement import BlameCounts, Cause
+from vendor_verifier.values.record import Phase
+from vendor_verifier.values.score import CallClass
+
+_OURS = NOT_CHARGED | {"skipped", "auth", "no_credit"}
+_NO_BYTE = frozenset({"dns", "connect", "timeout_connect"})
+_DOOR = frozenset({"connect_refused", "tls", "connection_reset"})
+_BEFORE_SENDING = frozenset({"dns", "connect", "tls", "send"})
+_INVALID: frozenset[CallClass] = frozenset({"invalid_json", "unknown_tool", "schema_mismatch", "schema_unusable"})
+_REFUSALS = frozenset({"bad_request", "unprocessable"})
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How one unit ended. ``defective``: a schema of the sample's own tools is unusable."""
+
+    failure: str | None = None
+    phase: Phase | None = None
+    classes: tuple[CallClass, ...] = ()
+    defective: bool = False
+
+    @property
+    def failed(self) -> bool:
+        return self.failure is not None or any(each in _INVALID for each in self.classes)
+
+
+def outcomes_of(columns: Columns, suite: str = "trigger") -> dict[Unit, Outcome]:
+    """The columns of one suite as outcomes."""
+    return {
+        (sample, repetition): Outcome(
+            failure=facts.failure,
+            phase=facts.phase,
+            classes=facts.classes,
+            defective="refused_defective_sample" in facts.anomalies or "schema_unusable" in facts.classes,
+        )
+        for (name, sample, repetition), facts, _ in columns.rows.entries()
+        if name == suite
+    }
+
+
+def blame(
+    outcomes: Mapping[Unit, Outcome],
+    baseline: Mapping[Unit, Outcome] | None = None,
+    others: Iterable[Mapping[Unit, Outcome]] = (),
+) -> BlameCounts:
+    """Charge every failed unit of one vendor to one cause.
+
+    ``baseline``: the baseline's outcomes (``None`` for the baseline itself); ``others``: the other vendors', which tell
+    trouble of our own network from a vendor's closed door.
+    """
+    troubled = {
+        sample for each in others for (sample, _), outcome in each.items() if outcome.failure in _NO_BYTE | _DOOR
+    }
+    excused = dict(_baseline_failures(baseline or {}, troubled))
+    samples: dict[Cause, list[Unit]] = {cause: [] for cause in get_args(Cause)}
+    for unit, outcome in outcomes.items():
+        if outcome.failed:
+            samples[cause_of(outcome, unit[0] in troubled, excused.get(unit[0]))].append(unit)
+    failed = sum(map(len, samples.values()))
+    succeeded, vendor = len(outcomes) - failed, len(samples["vendor"])
+    return BlameCounts(
+        asked=len(outcomes),
+        failed=failed,
+        causes={cause: len(units) for cause, units in samples.items()},
+        raw=succeeded / len(outcomes) if outcomes else None,
+        attributable=succeeded / (succeeded + vendor) if succeeded + vendor else None,
+        samples={cause: tuple(units) for cause, units in samples.items() if units},
+    )
+
+
+def cause_of(outcome: Outcome, network_elsewhere: bool, baseline: str | None) -> Cause:
+    """The cause of one failed outcome; ``baseline``: how the baseline failed on the sample (``_way``), if it did."""
+    kind = outcome.failure
+    if kind is None and {each for each in outcome.classes if each in _INVALID} == {"schema_unusable"}:
+        return "dataset"
+    if outcome.defective and kind in _REFUSALS:
+        return "dataset"
+    if kind in _OURS:
+        return "harness"
+    if kind in _NO_BYTE or (kind in _DOOR and network_elsewhere):
+        return "network"
+    if kind == "connection_reset" and outcome.phase in _BEFORE_SENDING:
+        return "network"
+    if kind == "rate_limited":
+        return "rate_limit"
+    return "baseline_too" if baseline == _way(outcome) else "vendor"
+
+
+def _baseline_failures(baseline: Mapping[Unit, Outcome], troubled: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Samples on which every run of the baseline failed in one way by its own doing, and the way."""
+    by_sample: dict[str, list[Outcome]] = {}
+    for (sample, _), outcome in baseline.items():
+        by_sample.setdefault(sample, []).append(outcome)
+    for sample, runs in by_sample.items():
+        ways = {_way(outcome) for outcome in runs}
+        if len(ways) == 1 and all(
+            outcome.failed and cause_of(outcome, sample in troubled, None) == "vendor" for outcome in runs
+        ):
+            yield sample, ways.pop()
+
+
+def _way(outcome: Outcome) -> str:
+    """The kind of failure, or that the calls were invalid."""
+    return outcome.failure or "invalid calls"

@@ -1,0 +1,280 @@
+"""Who answered: served names, fingerprints, id families, limits, identical bytes; consistent or not, never proof."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from vendor_verifier.metrics.tokens import reported_usage
+from vendor_verifier.values.history import HistoryRun
+from vendor_verifier.values.judgement import Finding, ServedNames
+from vendor_verifier.values.record import Attempt, Record
+
+# Two models may well say "Paris." alike; from this many characters on equal bytes mean something.
+LEAST_CHARACTERS = 40
+LEAST_ANSWERS = 10
+_SAME_SHARE = 0.5
+_REPEATED_SHARE = 0.9
+_CUT_SHORT = 0.9
+_LEAST_OF_FAMILY = 5
+_LEAST_SHARE_OF_FAMILY = 0.02
+_VERSION = re.compile(r"[-@](?:\d{3,8}|\d{4}-\d{2}-\d{2})|[-:](?:latest|preview|free|nitro|floor)")
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_PREFIX = re.compile(r"([A-Za-z]+)[-_]")
+
+
+@dataclass(frozen=True, slots=True)
+class IdentityRow:
+    """What one final answer says about who gave it; ``digest`` is of text and calls, ``None`` when they are short."""
+
+    sample: str
+    repetition: int
+    asked_model: str
+    served_model: str | None = None
+    fingerprint: str | None = None
+    response_id: str | None = None
+    digest: str | None = None
+    output_tokens: int | None = None
+    max_tokens: int | None = None
+    finish_reason: str | None = None
+
+
+def identity_row(record: Record, asked_model: str, max_tokens: int | None = None) -> IdentityRow | None:
+    """The row of a record that has an answer; ``max_tokens`` is what was asked for."""
+    final = record.final
+    if final is None or final.response is None:
+        return None
+    response = final.response
+    return IdentityRow(
+        sample=record.sample,
+        repetition=record.repetition,
+        asked_model=asked_model,
+        served_model=response.served_model or None,
+        fingerprint=response.fingerprint or None,
+        response_id=response.request_id or None,
+        digest=answer_digest(final) if record.succeeded else None,
+        output_tokens=reported_usage(final).output,
+        max_tokens=max_tokens,
+        finish_reason=response.finish_reason,
+    )
+
+
+def answer_digest(attempt: Attempt) -> str | None:
+    """SHA-256 of text and calls (ids aside); ``None`` below ``LEAST_CHARACTERS``."""
+    if attempt.response is None:
+        return None
+    calls = [f"{call.name}({call.arguments})" for call in attempt.response.tool_calls]
+    answer = "\x00".join([attempt.response.text, attempt.response.reasoning, *calls])
+    return (
+        hashlib.sha256(answer.encode("utf-8", "surrogatepass")).hexdigest() if len(answer) >= LEAST_CHARACTERS else None
+    )
+
+
+def identity_findings(label: str, rows: Sequence[IdentityRow]) -> tuple[Finding, ...]:
+    """Everything one vendor's own rows say."""
+    found = (
+        _other_model(label, rows),
+        _changes(label, rows, "served_model", "served_model_changes", "models"),
+        _changes(label, rows, "fingerprint", "fingerprint_changes", "fingerprints"),
+        _id_families(label, rows),
+        _limit_exceeded(label, rows),
+        _cut_short(label, rows),
+        _repeated(label, rows),
+    )
+    return tuple(finding for finding in found if finding is not None)
+
+
+def pass_through_findings(rows: Mapping[str, Iterable[IdentityRow]]) -> tuple[Finding, ...]:
+    """Pairs of vendors with response ids in common, or with the same bytes on half of their common samples or more."""
+    if len(rows) < 2:
+        return ()
+    answers = {
+        label: {(row.sample, row.repetition): row for row in each if row.digest or row.response_id}
+        for label, each in rows.items()
+    }
+    findings = []
+    for one, other in combinations(answers, 2):
+        ids = {row.response_id for row in answers[one].values()} & {row.response_id for row in answers[other].values()}
+        if ids - {None}:
+            said = f"and {other} gave {len(ids - {None})} answers under the same response ids"
+            findings.append(Finding("shared_response_ids", one, said, {"other": other, "ids": len(ids - {None})}))
+        common = [
+            key for key in answers[one].keys() & answers[other].keys()
+            if answers[one][key].digest and answers[other][key].digest
+        ]  # fmt: skip
+        same = sorted(key for key in common if answers[one][key].digest == answers[other][key].digest)
+        if len(common) >= LEAST_ANSWERS and len(same) >= _SAME_SHARE * len(common):
+            said = (
+                f"and {other} gave the same bytes on {len(same)} of {len(common)} samples: consistent with one source "
+                "behind both, or with one model decoded deterministically"
+            )
+            evidence: dict[str, float | int | str] = {"other": other, "same": len(same), "compared": len(common)}
+            findings.append(Finding("identical_answers", one, said, evidence, tuple(key[0] for key in same[:3])))
+    return tuple(findings)
+
+
+def same_model(asked: str, served: str) -> bool:
+    """Whether a served name can be the asked one: without the maker's prefix, a version or date may follow."""
+    one, other = (name.lower().rpartition("/")[2] for name in (asked, served))
+    short, long = sorted((one, other), key=len)
+    return long.startswith(short) and (long == short or _VERSION.fullmatch(long[len(short) :]) is not None)
+
+
+def id_families(ids: Sequence[str]) -> Counter[str]:
+    """How many ids have which shape: a leading word and what follows (``chatcmpl-`` + hex …); digits are hex.
+
+    Only what is seen often is a word or a shape: random letters make up some of either, as where base64url begins with
+    letters and a dash. What is left over is in no family.
+    """
+    words = _words([each for each in ids if not _UUID.fullmatch(each)], len(ids))
+    tally = Counter(_family(each, words) for each in ids)
+    return Counter({family: count for family, count in tally.items() if _is_often(count, len(ids))})
+
+
+def _words(ids: Sequence[str], of: int) -> frozenset[str]:
+    """Leading words; not where others begin with the same letters and no dash, as ids that begin with a time do."""
+    found = Counter(match.group(1) for each in ids if (match := _PREFIX.match(each)))
+    often = [word for word, count in found.items() if _is_often(count, of)]
+    return frozenset(word for word in often if 2 * found[word] > sum(each.startswith(word) for each in ids))
+
+
+def _family(response_id: str, words: frozenset[str]) -> str:
+    if _UUID.fullmatch(response_id):
+        return "uuid"
+    prefix = _PREFIX.match(response_id)
+    if prefix is None or prefix.group(1) not in words:
+        return _kind(response_id)
+    return f"{prefix.group(1)}-{_kind(response_id[prefix.end() :])}"
+
+
+def _kind(text: str) -> str:
+    if _UUID.fullmatch(text):
+        return "uuid"
+    return "hex" if re.fullmatch(r"[0-9a-f]+", text) else "text"
+
+
+def _is_often(count: int, of: int) -> bool:
+    return count >= max(_LEAST_OF_FAMILY, _LEAST_SHARE_OF_FAMILY * of)
+
+
+def _other_model(label: str, rows: Sequence[IdentityRow]) -> Finding | None:
+    told = [row for row in rows if row.served_model]
+    other = [row for row in told if not same_model(row.asked_model, row.served_model or "")]
+    if not other:
+        return None
+    asked, served = Counter((row.asked_model, row.served_model or "") for row in other).most_common(1)[0][0]
+    said = (
+        f"{asked} was asked for and {served} says it answered, in {len(other)} of {len(told)} answers that name a model"
+    )
+    evidence: dict[str, float | int | str] = {"asked": asked, "served": served, "answers": len(other), "of": len(told)}
+    return Finding("another_model_served", label, said, evidence, _samples(other))
+
+
+def _changes(label: str, rows: Sequence[IdentityRow], field: str, name: str, noun: str) -> Finding | None:
+    tally = Counter(value for row in rows if (value := getattr(row, field)))
+    if len(tally) < 2:
+        return None
+    shown = ", ".join(f"{value} ({count})" for value, count in tally.most_common(5))
+    said = f"names {len(tally)} {noun} within one run: {shown}"
+    return Finding(name, label, said, {noun: len(tally), "answers": tally.total(), "names": shown})
+
+
+def _id_families(label: str, rows: Sequence[IdentityRow]) -> Finding | None:
+    tally = id_families([row.response_id for row in rows if row.response_id])
+    if len(tally) < 2:
+        return None
+    shown = ", ".join(f"{family} ({count})" for family, count in tally.most_common(5))
+    said = f"answers with {len(tally)} families of response ids: {shown}; consistent with several hosts behind it"
+    evidence: dict[str, float | int | str] = {"families": len(tally), "answers": tally.total(), "names": shown}
+    return Finding("id_families", label, said, evidence)
+
+
+def _limit_exceeded(label: str, rows: Sequence[IdentityRow]) -> Finding | None:
+    over = [row for row in rows if row.output_tokens and row.max_tokens and row.output_tokens > row.max_tokens]
+    if not over:
+        return None
+    most = max(row.output_tokens or 0 for row in over)
+    said = f"reports more output tokens than max_tokens allows in {len(over)} answers, {most} at most"
+    return Finding("max_tokens_exceeded", label, said, {"answers": len(over), "most_tokens": most}, _samples(over))
+
+
+def _cut_short(label: str, rows: Sequence[IdentityRow]) -> Finding | None:
+    short = [
+        row for row in rows
+        if row.finish_reason == "length" and row.output_tokens and row.max_tokens
+        and row.output_tokens < _CUT_SHORT * row.max_tokens
+    ]  # fmt: skip
+    if not short:
+        return None
+    most = max(row.output_tokens or 0 for row in short)
+    said = f"stops for length before max_tokens in {len(short)} answers, at {most} tokens at most"
+    return Finding("cut_below_max_tokens", label, said, {"answers": len(short), "most_tokens": most}, _samples(short))
+
+
+def _repeated(label: str, rows: Sequence[IdentityRow]) -> Finding | None:
+    """Samples asked more than once whose answers are all the same bytes."""
+    by_sample: dict[str, list[str]] = {}
+    for row in rows:
+        if row.digest:
+            by_sample.setdefault(row.sample, []).append(row.digest)
+    asked = {sample: digests for sample, digests in by_sample.items() if len(digests) > 1}
+    same = sorted(sample for sample, digests in asked.items() if len(set(digests)) == 1)
+    if len(asked) < LEAST_ANSWERS or len(same) < _REPEATED_SHARE * len(asked):
+        return None
+    said = (
+        f"repeats itself byte for byte on {len(same)} of {len(asked)} samples asked more than once: consistent with a "
+        "cache, or with deterministic decoding"
+    )
+    return Finding("answers_repeated", label, said, {"same": len(same), "samples": len(asked)}, tuple(same[:3]))
+
+
+def _samples(rows: Sequence[IdentityRow]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(row.sample for row in rows))[:3]
+
+
+MOST_NAMES = 8
+
+
+def served_names(rows: Iterable[IdentityRow]) -> ServedNames:
+    """All names that the answers of a run bear, ``MOST_NAMES`` + 1 of a kind at most."""
+    models, fingerprints = set(), set()
+    for row in rows:
+        if row.served_model:
+            models.add(row.served_model)
+        if row.fingerprint:
+            fingerprints.add(row.fingerprint)
+    return ServedNames(*(tuple(sorted(found)[: MOST_NAMES + 1]) for found in (models, fingerprints)))
+
+
+def changes_since(label: str, before: ServedNames, after: ServedNames) -> tuple[Finding, ...]:
+    """What an earlier run of the same entry was told and a later one is not, or the reverse."""
+    findings = []
+    for old, new, name, noun in (
+        (before.models, after.models, "served_model_changed_since", "served models"),
+        (before.fingerprints, after.fingerprints, "fingerprint_changed_since", "fingerprints"),
+    ):
+        if old and new and old != new and max(len(old), len(new)) <= MOST_NAMES:
+            told = [", ".join(each) for each in (old, new)]
+            said = f"{noun} were {told[0]} in the earlier run and are {told[1]} in this one"
+            findings.append(Finding(name, label, said, {"before": told[0], "after": told[1]}))
+    return tuple(findings)
+
+
+def changes_since_last(runs: Sequence[HistoryRun]) -> Iterator[tuple[str, Finding]]:
+    """(model, finding) of the newest of ``runs``, oldest first: each entry against its last run that told names."""
+    if not runs:
+        return
+    for entry in runs[-1].entries:
+        earlier = (
+            each.served
+            for run in reversed(runs[:-1])
+            for each in run.entries
+            if (each.model, each.label) == (entry.model, entry.label) and each.served != ServedNames()
+        )
+        before = next(earlier, None)
+        if before is not None:
+            yield from ((entry.model, finding) for finding in changes_since(entry.label, before, entry.served))

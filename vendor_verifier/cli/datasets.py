@@ -1,0 +1,107 @@
+"""The command ``import``: other people's result files into a run of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from vendor_verifier.console.options import JUDGE, OUTPUT, WHAT, flag, many, option
+from vendor_verifier.console.output import EXIT_OK, gates_exit_code, print_report, say, say_where
+from vendor_verifier.errors import Problem, ProblemsError
+from vendor_verifier.features.history.add_run import history_file, remember
+from vendor_verifier.pipeline.datasets import convert_file
+from vendor_verifier.pipeline.import_results import import_run
+from vendor_verifier.pipeline.request import ScoreRequest
+from vendor_verifier.reports.words import Language
+from vendor_verifier.store import RunFolder
+from vendor_verifier.values.score import SchemaPolicy, Undecided
+
+_SHOWN = 20
+
+
+def convert_command(
+    source: Annotated[Path, Parameter(help="Data set to read: JSON lines or a JSON array (.gz too).")],
+    target: Annotated[Path, Parameter(help="File to write.")],
+    /,
+    *,
+    dataset_format: Annotated[str | None, option("Format of the rows. [default: by the first row]", WHAT)] = None,
+    skip_bad_rows: Annotated[bool, flag("Leave out unusable rows, and say so.", WHAT)] = False,
+    force: Annotated[bool, flag("Replace the file to write if it exists.", OUTPUT)] = False,
+) -> int:
+    """Convert a data set of tool calls into this tool's own JSON lines (formats: docs/datasets.md)."""
+    done = convert_file(source, target, format=dataset_format, skip_bad=skip_bad_rows, force=force)
+    _list("left out", [str(problem) for problem in done.skipped])
+    _list("peculiar in the data set", done.defects)
+    say(f"{done.rows} row{'' if done.rows == 1 else 's'} read as {done.format}, written to {target}")
+    return EXIT_OK
+
+
+def _list(what: str, found: list[str] | tuple[str, ...]) -> None:
+    if not found:
+        return
+    say(f"{what} ({len(found)}):")
+    for line in found[:_SHOWN]:
+        say(f"  {line}")
+    if len(found) > _SHOWN:
+        say(f"  and {len(found) - _SHOWN} more")
+
+
+def import_command(
+    *results: Annotated[str, Parameter(help="More result files, each label=file (.gz too).")],
+    baseline: Annotated[str | None, option("The baseline's results, label=file.", WHAT)] = None,
+    model: Annotated[str, option("Unified model name of the run.", WHAT)],
+    output_dir: Annotated[Path, option("Run folder to make.", OUTPUT, "--output-dir", "-o")],
+    test_file_path: Annotated[Path | None, option("The samples that were asked. [default: what was]", WHAT)] = None,
+    skip_bad_rows: Annotated[bool, flag("Leave out unusable rows, and say so.", WHAT)] = False,
+    undecided: Annotated[Undecided, option("As in run.", JUDGE)] = "missed",
+    schema: Annotated[SchemaPolicy, option("As in run.", JUDGE)] = "lenient",
+    gate: Annotated[tuple[str, ...], many('"f1 >= 0.9", or a preset (repeatable).', JUDGE)] = (),
+    slo: Annotated[tuple[str, ...], many('Of each request: "e2e_ms <= 9000" (repeatable).', JUDGE)] = (),
+    lang: Annotated[Language, option("Language of report.html.", OUTPUT)] = "en",
+    json: Annotated[bool, flag("Print scores.json instead of tables.", OUTPUT)] = False,
+    history: Annotated[Path | None, option("History of runs. [default: user data folder]", OUTPUT)] = None,
+    no_history: Annotated[bool, flag("Leave this run out of the history.", OUTPUT)] = False,
+) -> int:
+    """Turn result files of K2-Vendor-Verifier, MiniMax-Provider-Verifier or the published package into a run.
+
+    It is scored, held to --gate (exit 1 if one fails) and reported like a run of our own.
+    """
+    file = history_file(history, none=no_history)
+    files = _labelled([*([baseline] if baseline else []), *results])
+    report = import_run(
+        files,
+        baseline=next(iter(files)) if baseline else None,
+        model=model,
+        output_dir=output_dir,
+        test_file=test_file_path,
+        skip_bad=skip_bad_rows,
+        score=ScoreRequest(undecided, schema, gates=gate, slos=slo),
+        language=lang,
+    )
+    unkept = remember(RunFolder(output_dir), report, file)
+    if unkept is not None:
+        say(f"warning: {unkept}")
+    print_report(report, as_json=json)
+    say_where(output_dir)
+    return gates_exit_code(report)
+
+
+def _labelled(words: Iterable[str]) -> dict[str, Path]:
+    files: dict[str, Path] = {}
+    problems: list[Problem] = []
+    for word in words:
+        label, equals, path = word.partition("=")
+        if not (label and equals and path):
+            problems.append(Problem(f"read {word!r}; expected label=file, such as novita=results.jsonl"))
+        elif label in files:
+            problems.append(Problem(f"the label {label!r} is given twice; every file needs its own"))
+        else:
+            files[label] = Path(path)
+    if not files and not problems:
+        problems.append(Problem("no result file given; expected label=file, such as novita=results.jsonl"))
+    if problems:
+        raise ProblemsError(problems)
+    return files

@@ -1,0 +1,322 @@
+"""Live progress on stderr: a table on a terminal, a line now and then elsewhere, nothing when quiet.
+
+Drawing has a thread of its own and takes about a millisecond a second; the thread that sends and times only counts.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from statistics import median
+from typing import TYPE_CHECKING, Protocol
+
+from vendor_verifier.audit.cost import billed_attempts
+from vendor_verifier.console.output import say
+from vendor_verifier.metrics.latency import ttft_ms
+from vendor_verifier.pipeline.run import Name, Outlook, is_answered
+from vendor_verifier.reports.escape import plain
+from vendor_verifier.reports.number_format import MISSING
+from vendor_verifier.run.budgets import CostOf
+from vendor_verifier.values.record import Record
+
+if TYPE_CHECKING:
+    from rich.live import Live
+
+
+# Speeds are of the latest answers: what they are now, at a cost that does not grow with the run.
+_LATEST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One vendor, or all. ``rate`` is records a second and ``ttft_p50_ms`` ms, both over the latest 200 records;
+    ``left_s`` seconds at that rate. ``None`` is what is not known: yet, or ever."""
+
+    name: str
+    done: int
+    due: int | None
+    failed: int
+    in_flight: int | None
+    rate: float | None
+    ttft_p50_ms: float | None
+    cost_usd: float | None
+    left_s: float | None
+
+
+@dataclass(slots=True)
+class _Vendor:
+    due: int | None
+    done: int
+    cost_of: CostOf | None
+    failed: int = 0
+    cost_usd: float | None = None
+    ended_s: deque[float] = field(default_factory=lambda: deque(maxlen=_LATEST))
+    ttfts_ms: deque[float] = field(default_factory=lambda: deque(maxlen=_LATEST))
+
+    def heard(self, record: Record, now_s: float) -> None:
+        self.done += 1
+        self.failed += not is_answered(record)
+        self.ended_s.append(now_s)
+        ttft = ttft_ms(record) if record.succeeded else None
+        if ttft is not None:
+            self.ttfts_ms.append(ttft)
+        for attempt in billed_attempts(record):
+            cost = attempt.usage.cost_usd
+            if cost is None and self.cost_of is not None:
+                cost = self.cost_of(attempt.usage)
+            if cost is not None:
+                self.cost_usd = (self.cost_usd or 0.0) + cost
+
+    def row(self, name: str, in_flight: int | None, began_s: float, now_s: float) -> Row:
+        ended = list(self.ended_s)
+        since_s = now_s - (ended[0] if len(ended) == _LATEST else began_s)
+        rate = len(ended) / since_s if ended and since_s > 0 else None
+        left = None if self.due is None else max(0, self.due - self.done)
+        ttfts = list(self.ttfts_ms)
+        return Row(
+            name=name,
+            done=self.done,
+            due=self.due,
+            failed=self.failed,
+            in_flight=in_flight,
+            rate=rate,
+            ttft_p50_ms=median(ttfts) if ttfts else None,
+            cost_usd=self.cost_usd,
+            left_s=0.0 if left == 0 else None if left is None or rate is None else left / rate,
+        )
+
+
+class Tally:
+    """All vendors of one sitting, begun at ``now_s``; every ``now_s`` is seconds on one monotonic clock."""
+
+    def __init__(self, outlook: Outlook, now_s: float) -> None:
+        self._began_s = now_s
+        self._in_flight = outlook.in_flight
+        self._vendors = {
+            name: _Vendor(
+                None if due is None else due + outlook.done[name], outlook.done[name], outlook.costs.get(name)
+            )
+            for name, due in outlook.due.items()
+        }
+
+    def heard(self, record: Record, now_s: float) -> None:
+        """One more record, ended at ``now_s``."""
+        self._vendors[record.model, record.label].heard(record, now_s)
+
+    @property
+    def is_complete(self) -> bool:
+        """Nothing is left to wait for."""
+        return all(one.due is not None and one.done >= one.due for one in self._vendors.values())
+
+    def rows(self, now_s: float) -> list[Row]:
+        """Every vendor, in the plan's order."""
+        titles = _titles(self._vendors)
+        return [one.row(titles[name], self._flying(name), self._began_s, now_s) for name, one in self._vendors.items()]
+
+    def _flying(self, name: Name) -> int | None:
+        return None if self._in_flight is None else self._in_flight.get(name, 0)
+
+
+def whole(rows: Sequence[Row]) -> Row:
+    """All vendors together: sums, and the time that the slowest of them needs."""
+    rates = [row.rate for row in rows if row.rate is not None]
+    costs = [row.cost_usd for row in rows if row.cost_usd is not None]
+    lefts = [row.left_s for row in rows]
+    return Row(
+        name="all",
+        done=sum(row.done for row in rows),
+        due=None if any(row.due is None for row in rows) else sum(row.due or 0 for row in rows),
+        failed=sum(row.failed for row in rows),
+        in_flight=None if any(row.in_flight is None for row in rows) else sum(row.in_flight or 0 for row in rows),
+        rate=sum(rates) if rates else None,
+        ttft_p50_ms=None,
+        cost_usd=sum(costs) if costs else None,
+        left_s=None if None in lefts else max((left for left in lefts if left is not None), default=None),
+    )
+
+
+def _titles(names: Mapping[Name, object]) -> dict[Name, str]:
+    """Labels; with the model before them where there are several."""
+    several = len({model for model, _ in names}) > 1
+    return {(model, label): f"{model} / {label}" if several else label for model, label in names}
+
+
+_HEADS = ("Vendor", "Done", "Failed", "In flight", "Per second", "TTFT p50", "Cost", "Left")
+_WIDEST_NAME = 40
+
+
+def progress_lines(rows: Sequence[Row], *, is_complete: bool) -> list[str]:
+    """A table with a row for each vendor and, where there are several, one for all."""
+    shown = [*rows, whole(rows)] if len(rows) > 1 else list(rows)
+    table = [_HEADS, *(_cells(row) for row in shown)]
+    widths = [max(len(line[column]) for line in table) for column in range(len(_HEADS))]
+    lines = [
+        "  ".join(
+            cell.rjust(width) if column else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+        )
+        for line in table
+    ]
+    return [*lines, "all answers are here, scoring them"] if is_complete else lines
+
+
+def status_line(rows: Sequence[Row]) -> str:
+    """The same on one line: all vendors, then in brackets how far each is."""
+    row = whole(rows)
+    words = [f"{_done(row)} done, {row.failed} failed"]
+    words += [f"{row.in_flight} in flight"] if row.in_flight else []
+    words += [f"{row.rate:.1f} a second"] if row.rate is not None else []
+    words += [f"{_usd(row.cost_usd)} so far"] if row.cost_usd is not None else []
+    words += [f"about {_time(row.left_s)} left"] if row.left_s else []
+    return ", ".join(words) + (f" [{'; '.join(map(_short, rows))}]" if len(rows) > 1 else "")
+
+
+def failure_line(record: Record) -> str:
+    """A sample that failed, and why."""
+    final = record.final
+    failure = final.failure if final else None
+    words = f"{failure.kind} ({failure.phase}): {failure.message[:200]}" if failure else "no answer"
+    tries = len(record.turns[-1].attempts) if record.turns else 0
+    return plain(f"{record.model} / {record.label} / {record.sample}: {words} after {tries} attempts")
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    return (
+        plain(row.name, _WIDEST_NAME),
+        _done(row),
+        str(row.failed),
+        MISSING if row.in_flight is None else str(row.in_flight),
+        MISSING if row.rate is None else f"{row.rate:.1f}",
+        MISSING if row.ttft_p50_ms is None else f"{row.ttft_p50_ms:.0f} ms",
+        MISSING if row.cost_usd is None else _usd(row.cost_usd),
+        MISSING if row.left_s is None else _time(row.left_s),
+    )
+
+
+def _short(row: Row) -> str:
+    words = f"{plain(row.name, _WIDEST_NAME)} {_done(row)}" + (f" ({row.failed} failed)" if row.failed else "")
+    return words + (f" {row.ttft_p50_ms:.0f} ms" if row.ttft_p50_ms is not None else "")
+
+
+def _done(row: Row) -> str:
+    return str(row.done) if row.due is None else f"{row.done}/{row.due}"
+
+
+def _usd(amount: float) -> str:
+    return f"${amount:.4f}" if amount < 1 else f"${amount:,.2f}"
+
+
+def _time(seconds: float) -> str:
+    """Hours, minutes and seconds, no more than two of them."""
+    whole_s = round(seconds)
+    if whole_s >= 3600:
+        return f"{whole_s // 3600} h {whole_s % 3600 // 60:02} min"
+    return f"{whole_s // 60} min {whole_s % 60:02} s" if whole_s >= 60 else f"{whole_s} s"
+
+
+_LINE_EVERY_S = 10.0
+_TABLE_EVERY_S = 1.0
+
+
+class Watcher(Protocol):
+    """Told what is to be done, then of every record."""
+
+    def started(self, outlook: Outlook) -> None: ...
+
+    def finished(self, record: Record) -> None: ...
+
+
+@contextmanager
+def progress(*, quiet: bool, verbose: bool, every_s: float | None = None) -> Iterator[Watcher]:
+    """The watcher that fits this terminal; ``every_s`` None draws a table each second or a line each ten."""
+    if quiet:
+        yield _Silent()
+    elif sys.stderr.isatty() and not verbose:
+        from rich.console import Console
+        from rich.live import Live
+
+        # Its own thread would draw four times a second.
+        with Live(console=Console(stderr=True, highlight=False), auto_refresh=False, transient=True) as live:
+            table = _Table(live)
+            with _now_and_then(table.draw, every_s or _TABLE_EVERY_S):
+                yield table
+    else:
+        lines = _Lines(verbose=verbose)
+        with _now_and_then(lines.draw, every_s or _LINE_EVERY_S):
+            yield lines
+
+
+@contextmanager
+def _now_and_then(draw: Callable[[], None], every_s: float) -> Iterator[None]:
+    """``draw`` in a thread of its own, every so often until the end."""
+    over = threading.Event()
+
+    def again() -> None:
+        while not over.wait(every_s):
+            draw()
+
+    thread = threading.Thread(target=again, name="progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+class _Silent:
+    def started(self, outlook: Outlook) -> None: ...
+
+    def finished(self, record: Record) -> None: ...
+
+
+class _Table:
+    def __init__(self, live: Live) -> None:
+        self._live = live
+        self._tally: Tally | None = None
+
+    def started(self, outlook: Outlook) -> None:
+        self._tally = Tally(outlook, time.monotonic())
+
+    def finished(self, record: Record) -> None:
+        assert self._tally is not None
+        self._tally.heard(record, time.monotonic())
+
+    def draw(self) -> None:
+        from rich.text import Text
+
+        if self._tally is not None:
+            lines = progress_lines(self._tally.rows(time.monotonic()), is_complete=self._tally.is_complete)
+            self._live.update(Text("\n".join(lines), no_wrap=True, overflow="ellipsis"), refresh=True)
+
+
+class _Lines:
+    def __init__(self, *, verbose: bool) -> None:
+        self._verbose = verbose
+        self._tally: Tally | None = None
+
+    def started(self, outlook: Outlook) -> None:
+        self._tally = Tally(outlook, time.monotonic())
+        all_of_it = whole(self._tally.rows(time.monotonic()))
+        before = sum(outlook.done.values())
+        due = None if all_of_it.due is None else all_of_it.due - before
+        told = "asking until the time is over" if due is None else f"{due} samples to ask"
+        say(told + (f", {before} already answered" if before else ""))
+
+    def finished(self, record: Record) -> None:
+        assert self._tally is not None
+        self._tally.heard(record, time.monotonic())
+        if self._verbose and not is_answered(record):
+            say(failure_line(record))
+        if self._tally.is_complete:
+            say(status_line(self._tally.rows(time.monotonic())))
+
+    def draw(self) -> None:
+        # The last line is said by whoever hears of the last record; there is no news after it.
+        if self._tally is not None and not self._tally.is_complete:
+            say(status_line(self._tally.rows(time.monotonic())))

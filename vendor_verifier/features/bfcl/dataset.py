@@ -1,0 +1,224 @@
+"""The rows of ``bfcl``: finds what its options or a job file name, and says what was not run and why; it sends nothing.
+
+A task is what the published job calls one: categories, data, and a page of results of its own. Without a job file there
+is one task, named after the suite. A row that several tasks ask for is asked once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from vendor_verifier.config.suite_options import TaskOptions, known_suite, read_options
+from vendor_verifier.errors import ConfigError, DataError, Problem, ProblemsError, UsageError
+from vendor_verifier.features.bfcl import source
+from vendor_verifier.features.bfcl.executables import find_functions
+from vendor_verifier.features.bfcl.job import told_job
+from vendor_verifier.features.bfcl.source import Loaded
+from vendor_verifier.loaders.base import LoadedSamples
+from vendor_verifier.loaders.bfcl_custom import read_custom
+from vendor_verifier.loaders.selection import classes_of
+from vendor_verifier.pipeline.datasets import Dataset
+from vendor_verifier.samples_file import open_lines
+from vendor_verifier.suites import BFCL as SUITE
+from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, expand
+from vendor_verifier.suites.bfcl.job_file import BfclOptions, Job
+from vendor_verifier.values.sample import Sample
+from vendor_verifier.wire.payload import parse_json
+
+TASKS_TAG = "bfcl_tasks"
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One task: where its rows are, and how many of them are asked for."""
+
+    task: str
+    categories: tuple[str, ...]
+    where: str
+    limit: int | None = None
+    data_format: str | None = None
+
+
+def bfcl_dataset(
+    own: Mapping[str, Any],
+    chosen: TaskOptions,
+    keys: Iterable[str] = (),
+    *,
+    job: Job | None = None,
+    typed: Collection[str] = (),
+    skip_bad: bool = False,
+) -> Dataset:
+    """All rows that can run. ``keys`` are the names of those there are for rest rows; of options that contradict each
+    other those ``typed`` on the command line stand.
+
+    Raises:
+        UsageError: nothing can run; the message says what each category needs.
+        ConfigError: what the job says of its data is not so.
+        ProblemsError: options that contradict each other, or the data.
+        DataError: unusable rows.
+    """
+    own, chosen = _nearer(own, chosen, typed)
+    options: BfclOptions = read_options(known_suite(SUITE), own)
+    parts = _parts(options, own, chosen, job, typed)
+    _refuse_idle(parts, own, [bool(_custom_files(part)) for part in parts])
+    loaded: list[tuple[_Part, Loaded]] = [(part, _load(part, options, frozenset(keys), skip_bad)) for part in parts]
+    samples = _merged((part.task, found.samples.samples) for part, found in loaded)
+    not_run = {part.task: found.not_run for part, found in loaded if found.not_run}
+    if not samples:
+        raise UsageError("; ".join(["bfcl: nothing can run", *not_run_lines(not_run)]))
+    return Dataset(
+        name=", ".join(dict.fromkeys(str(sample.tags["bfcl_data"]) for sample in samples)),
+        sha256=hashlib.sha256("\n".join(sample.id for sample in samples).encode()).hexdigest(),
+        samples=samples,
+        skipped=tuple(str(problem) for _, found in loaded for problem in found.samples.skipped),
+        defects=tuple(dict.fromkeys(defect for _, found in loaded for defect in found.samples.defects)),
+        not_run=not_run,
+        classes=classes_of(samples),
+        job={} if job is None else told_job(job),
+    )
+
+
+def not_run_lines(not_run: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """``bfcl: a, b: not run: needs …``, one line a reason, whatever task asked."""
+    by_reason: dict[str, dict[str, None]] = {}
+    for reasons in not_run.values():
+        for category, reason in reasons.items():
+            by_reason.setdefault(reason, {})[category] = None
+    return [f"{SUITE}: {', '.join(categories)}: {reason}" for reason, categories in by_reason.items()]
+
+
+def _nearer(
+    own: Mapping[str, Any], chosen: TaskOptions, typed: Collection[str]
+) -> tuple[Mapping[str, Any], TaskOptions]:
+    """Without what the config says where the command line names other rows."""
+    replaced = {"job": ("category", "data", "test_file_path"), "test_file_path": ("data",), "data": ("test_file_path",)}
+    gone = {other for key in typed for other in replaced.get(key, ())} - set(typed)
+    if "test_file_path" in gone:
+        chosen = replace(chosen, test_file_path=None)
+    # A job's tasks may lie in the data that the config names.
+    return {key: value for key, value in own.items() if key not in gone or (key == "data" and "job" in typed)}, chosen
+
+
+def _parts(
+    options: BfclOptions, own: Mapping[str, Any], chosen: TaskOptions, job: Job | None, typed: Collection[str]
+) -> list[_Part]:
+    if job is not None:
+        _refuse_beside_job(job, own, chosen, typed)
+        return [
+            _Part(
+                task.name,
+                task.categories,
+                task.files or options.data,
+                task.limit_samples or job.limit_samples,
+                task.data_format,
+            )
+            for task in job.tasks
+        ]
+    if chosen.test_file_path is not None and "data" in own:
+        raise _refused("test_file_path", f"read {chosen.test_file_path!r}, and data {options.data!r}; keep one of them")
+    return [_Part(SUITE, expand([options.category]), chosen.test_file_path or options.data)]
+
+
+def _refuse_beside_job(job: Job, own: Mapping[str, Any], chosen: TaskOptions, typed: Collection[str]) -> None:
+    """A job says itself which rows it asks; another word about it would not be heard."""
+    if "category" in own:
+        raise _refused("category", "the tasks of the job say which categories; leave it out")
+    if chosen.test_file_path is not None:
+        raise _refused("test_file_path", "the tasks of the job say which files (dataset.files_url); leave it out")
+    if "data" in typed and all(task.files is not None for task in job.tasks):
+        raise _refused("data", "every task of the job names its own files; leave it out")
+
+
+def _refuse_idle(parts: Sequence[_Part], own: Mapping[str, Any], customs: Sequence[bool]) -> None:
+    """Options that speak of custom rows where there are none, and the other way round."""
+    if own.get("tools") is not None and str(own.get("infer_tools", False)).lower() not in ("false", "0"):
+        raise _refused("infer_tools", "a file of tools is given, so none are inferred; keep one of them")
+    for key in ("tools", "infer_tools"):
+        if key in own and not any(customs):
+            raise _refused(key, "belongs to custom rows, and all of these are in the leaderboard's own layout")
+    for key in ("category", "version"):
+        if key in own and all(customs):
+            raise _refused(key, "belongs to the leaderboard's own rows, and all of these are custom")
+    for part, custom in zip(parts, customs, strict=True):
+        if part.data_format not in (None, "native") and not custom:
+            words = f"read {part.data_format!r}; the files are in the native layout"
+            raise ConfigError([Problem(words, key=f"tasks.{part.task}.dataset.format")])
+
+
+def _refused(key: str, words: str) -> ProblemsError:
+    return ProblemsError([Problem(words, key=f"suites.{SUITE}.{key}")])
+
+
+def _load(part: _Part, options: BfclOptions, keys: frozenset[str], skip_bad: bool) -> Loaded:
+    where = source.local_folder(part.where)
+    files = _custom_files(part)
+    if files:
+        category = part.categories[0] if len(part.categories) == 1 and options.job is not None else None
+        return Loaded(_custom(files, part, options, category, skip_bad), {})
+    return source.load_categories(
+        source.find_data(where),
+        part.categories,
+        services=any(name in MULTI_TURN for name in part.categories) and source.has_services(where),
+        functions=find_functions(where) if any(name in EXECUTABLE for name in part.categories) else None,
+        keys=keys,
+        limit=part.limit,
+        limit_per_category=options.limit_per_category,
+        skip_bad=skip_bad,
+    )
+
+
+def _custom_files(part: _Part) -> list[Path]:
+    return source.custom_files(source.local_folder(part.where))
+
+
+def _custom(
+    files: list[Path], part: _Part, options: BfclOptions, category: str | None, skip_bad: bool
+) -> LoadedSamples:
+    tools = None if options.tools is None else _tools(Path(options.tools))
+    parts = [
+        read_custom(
+            open_lines(file),
+            dataset=file.name,
+            file=file,
+            category=category,
+            tools=tools,
+            infer_tools=options.infer_tools,
+            limit=options.limit_per_category,
+            skip_bad=skip_bad,
+        )
+        for file in files
+    ]
+    return LoadedSamples(
+        tuple(sample for found in parts for sample in found.samples)[: part.limit],
+        tuple(problem for found in parts for problem in found.skipped),
+        tuple(defect for found in parts for defect in found.defects),
+    )
+
+
+def _tools(file: Path) -> list[Mapping[str, Any]]:
+    try:
+        tools = parse_json(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise DataError([Problem(f"cannot be read as tools: {reason}", file)]) from None
+    if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
+        raise DataError([Problem("expected a JSON array of chat-completions tools", file)])
+    return tools
+
+
+def _merged(parts: Iterable[tuple[str, tuple[Sample, ...]]]) -> tuple[Sample, ...]:
+    """Every row once, with the tasks that want it."""
+    found: dict[str, Sample] = {}
+    wanted: dict[str, list[str]] = {}
+    for task, samples in parts:
+        for sample in samples:
+            found.setdefault(sample.id, sample)
+            wanted.setdefault(sample.id, []).append(task)
+    return tuple(
+        replace(sample, tags={**sample.tags, TASKS_TAG: list(dict.fromkeys(wanted[sample.id]))})
+        for sample in found.values()
+    )

@@ -1,0 +1,289 @@
+"""The functions that ``exec_*`` rows call: the user's ``nvidia_bfcl``, in a process of their own with a time limit.
+
+The package is never imported: it would want every vendor's SDK. Of its one file of functions those are taken that only
+calculate; what reads keys, opens connections or files, or evaluates text is left out, and its rows are not run.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import anyio
+import msgspec
+
+from vendor_verifier.errors import RunFolderError
+from vendor_verifier.redaction import Scrubber
+from vendor_verifier.store import RunFolder
+from vendor_verifier.suites import BFCL as SUITE
+from vendor_verifier.suites.bfcl.categories import REST
+from vendor_verifier.suites.bfcl.executable import (
+    Fetched,
+    FunctionCall,
+    RefusedCall,
+    RestRequest,
+    Returned,
+    call_digest,
+    request_of,
+    shape_of,
+    with_keys,
+)
+from vendor_verifier.suites.bfcl.reference_calls import read_reply
+from vendor_verifier.transport.httpx_client import Transport
+from vendor_verifier.transport.resend import sent_to_the_end
+from vendor_verifier.values.plan import Limits
+from vendor_verifier.values.request import HttpRequest
+from vendor_verifier.values.sample import Sample
+from vendor_verifier.wire.openai_chat.request import OpenAIChat
+from vendor_verifier.wire.payload import PayloadError, parse_json
+from vendor_verifier.wire.progress import ProgressMeter
+
+TIME_LIMIT_S = 5.0
+INSTALLED_AT = Path("eval_checker", "executable_eval", "data", "executable_python_function.py")
+_PACKAGE = "bfcl"
+_ALLOWED_MODULES = frozenset({"math"})
+_REFUSED = frozenset(
+    "requests api_key os sys eval exec compile open input globals locals vars getattr setattr __import__ time "
+    "subprocess socket urllib breakpoint".split()
+)
+_WORKER = """
+import json, math, os, sys
+try:
+    import resource
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+except (ImportError, OSError, ValueError):
+    pass
+names = {"math": math}
+# What a function prints is nobody's; its result is all that is answered, and not without bound.
+answers, sys.stdout = sys.stdout, open(os.devnull, "w")
+exec(compile(json.loads(sys.stdin.readline()), "functions", "exec"), names)
+for line in sys.stdin:
+    name, positional, named = json.loads(line)
+    try:
+        answer = {"value": names[name](*positional, **named)}
+        text = json.dumps(answer, default=repr)
+        if len(text) > 1_000_000:
+            text = json.dumps({"error": f"{name}: a result of {len(text)} characters"})
+    except Exception as error:
+        text = json.dumps({"error": f"{name}: {type(error).__name__}: {error}"[:300]})
+    print(text, flush=True, file=answers)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledFunctions:
+    """Functions of one source text. ``known`` are those that run here, ``refused`` the others, with the reason.
+
+    Every call has a process of its own, so that none can change or stop another, and of one GiB.
+    """
+
+    source: str = field(repr=False)
+    known: frozenset[str] = frozenset()
+    refused: frozenset[str] = frozenset()
+    time_limit_s: float = TIME_LIMIT_S
+
+    def missing(self, name: str) -> str | None:
+        """Why this function cannot be run here, or None when it can."""
+        if name in self.known:
+            return None
+        return f"{name} needs a network, keys or an evaluation of text" if name in self.refused else f"no {name}"
+
+    def call(self, call: FunctionCall) -> Returned:
+        """Run one call; whatever goes wrong is its error."""
+        reason = self.missing(call.name)
+        if reason is not None:
+            return Returned(error=reason)
+        arguments = json.dumps([call.name, list(call.positional), dict(call.named)])
+        return _run(self.source, call.name, arguments, self.time_limit_s)
+
+
+@lru_cache(maxsize=4096)
+def _run(source: str, name: str, arguments: str, time_limit_s: float) -> Returned:
+    """One call in a process of its own. The functions only calculate, so what is known need not be run again."""
+    try:
+        done = subprocess.run(  # noqa: S603 our own interpreter, isolated, without the environment
+            [sys.executable, "-I", "-c", _WORKER],
+            input=f"{json.dumps(source)}\n{arguments}\n",
+            capture_output=True,
+            text=True,
+            timeout=time_limit_s,
+            env={},
+            check=False,
+        )
+        answer: dict[str, Any] = json.loads(done.stdout)
+    except subprocess.TimeoutExpired:
+        return Returned(error=f"{name}: not done within {time_limit_s:g} s")
+    except ValueError:
+        return Returned(error=f"{name}: gave no result that can be read")
+    return Returned(answer.get("value"), answer.get("error"))
+
+
+def find_functions(where: str) -> InstalledFunctions | None:
+    """The functions of the package at ``where`` (a folder in, at or above it), else of the installed one, else None."""
+    file = next((path for path in _candidates(where) if path.is_file()), None)
+    if file is None:
+        return None
+    try:
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, SyntaxError):
+        return None
+    return pure_functions(tree)
+
+
+def pure_functions(tree: ast.Module) -> InstalledFunctions:
+    """The functions of a module that only calculate, and those that use one that does not are refused too."""
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    refused = {name for name, node in functions.items() if _is_refused(node)}
+    while more := {name for name, node in functions.items() if name not in refused and _names(node) & refused}:
+        refused |= more
+    kept = [node for name, node in functions.items() if name not in refused]
+    source = ast.unparse(ast.Module(body=list(kept), type_ignores=[]))
+    return InstalledFunctions(source, frozenset(node.name for node in kept), frozenset(refused))
+
+
+def _is_refused(node: ast.FunctionDef) -> bool:
+    imports = (found for found in ast.walk(node) if isinstance(found, (ast.Import, ast.ImportFrom)))
+    foreign = any(
+        isinstance(found, ast.ImportFrom) or any(alias.name not in _ALLOWED_MODULES for alias in found.names)
+        for found in imports
+    )
+    hidden = any(isinstance(found, ast.Attribute) and found.attr.startswith("__") for found in ast.walk(node))
+    return foreign or hidden or bool(node.decorator_list) or bool(_free_names(node) & _REFUSED)
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {found.id for found in ast.walk(node) if isinstance(found, ast.Name)}
+
+
+def _free_names(node: ast.FunctionDef) -> set[str]:
+    """Names used that are no parameters: a parameter may well be called ``time``."""
+    arguments = node.args
+    own = {item.arg for item in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+    return _names(node) - own
+
+
+def _candidates(where: str) -> Iterator[Path]:
+    if where not in ("shipped", "installed"):
+        for folder in (Path(where), *Path(where).resolve().parents):
+            yield folder / INSTALLED_AT
+            yield folder / _PACKAGE / INSTALLED_AT
+    spec = importlib.util.find_spec(_PACKAGE)
+    for place in (spec.submodule_search_locations or ()) if spec else ():
+        yield Path(place) / INSTALLED_AT
+
+
+REST_FILE = "bfcl/rest.jsonl"
+_LIMITS = Limits(total_s=20.0, connect_s=10.0, first_token_s=20.0, idle_s=20.0)
+# Free tiers allow about one request a second.
+PAUSE_S = 1.0
+
+
+class _Stored(msgspec.Struct):
+    call: str
+    status: int | None
+    shape: Any
+    error: str | None
+
+
+def read_rest_answers(folder: RunFolder) -> dict[str, Fetched]:
+    """What is stored of them, by call.
+
+    Raises:
+        RunFolderError: the file is damaged.
+    """
+    try:
+        lines = (folder.path / REST_FILE).read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise RunFolderError(f"{folder.path / REST_FILE} cannot be read: {error}") from None
+    found: dict[str, Fetched] = {}
+    for number, line in enumerate(lines, 1):
+        try:
+            row = msgspec.convert(parse_json(line), _Stored)
+        except (PayloadError, msgspec.ValidationError) as error:
+            raise RunFolderError(f"{folder.path / REST_FILE}:{number}: no answer of a service: {error}") from None
+        found[row.call] = Fetched(row.status, row.shape, row.error)
+    return found
+
+
+def fetch_rest_answers(
+    folder: RunFolder,
+    samples: Sequence[Sample],
+    keys: Mapping[str, str],
+    scrubber: Scrubber,
+    *,
+    pause_s: float = PAUSE_S,
+) -> None:
+    """Ask for every call of the run's records that nobody has asked about yet, and store what came.
+
+    Raises:
+        StorageError: the disk refused.
+    """
+    rest = {sample.id: sample for sample in samples if sample.expected.get("category") in REST}
+    if not rest:
+        return
+    known = read_rest_answers(folder)
+    due = {digest: request for digest, request in _requests(folder, rest, keys) if digest not in known}
+    if due:
+        found = anyio.run(_fetched, due, scrubber, pause_s)
+        _store(folder, {**known, **found})
+
+
+def _requests(
+    folder: RunFolder, samples: Mapping[str, Sample], keys: Mapping[str, str]
+) -> Iterator[tuple[str, RestRequest]]:
+    for record in folder.read_records(lambda _number, _reason: None):
+        sample, final = samples.get(record.sample), record.final
+        if record.suite != SUITE or sample is None or final is None:
+            continue
+        calls = read_reply(final).calls
+        for arguments in calls[0].values() if len(calls) == 1 else ():
+            try:
+                request = request_of(sample.expected, arguments)
+            except RefusedCall:
+                continue
+            filled = with_keys(request, sample.expected, list(sample.turn.messages), keys)
+            yield call_digest(sample.id, arguments), filled
+
+
+async def _fetched(due: Mapping[str, RestRequest], scrubber: Scrubber, pause_s: float) -> dict[str, Fetched]:
+    found: dict[str, Fetched] = {}
+    asked: set[str | None] = set()
+    async with Transport(_LIMITS) as transport:
+        for digest, request in due.items():
+            host = urlsplit(request.url).hostname
+            if host in asked:
+                await anyio.sleep(pause_s)
+            asked.add(host)
+            found[digest] = await _fetch(transport, request, scrubber)
+    return found
+
+
+async def _fetch(transport: Transport, request: RestRequest, scrubber: Scrubber) -> Fetched:
+    sent = HttpRequest(request.url, request.headers, b"", method="GET")
+    meter = ProgressMeter(OpenAIChat().reader())
+    exchange = await sent_to_the_end(lambda fresh: transport.exchange(sent, meter, time.perf_counter_ns(), fresh=fresh))
+    if exchange.failure is not None:
+        return Fetched(exchange.status, error=scrubber.text(f"{exchange.failure.kind}: {exchange.failure.message}"))
+    try:
+        return Fetched(exchange.status, shape_of(parse_json(exchange.body)))
+    except ValueError:
+        # What is no JSON has no shape; the status says more.
+        return Fetched(exchange.status)
+
+
+def _store(folder: RunFolder, answers: Mapping[str, Fetched]) -> None:
+    folder.create_inside(REST_FILE.rpartition("/")[0])
+    lines = (json.dumps({"call": digest, **asdict(answer)}) + "\n" for digest, answer in answers.items())
+    folder.write(REST_FILE, "".join(lines))

@@ -1,0 +1,104 @@
+"""A BFCL job file and what it says of a run's settings.
+
+The command line counts more than the job, and the job more than the configuration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from vendor_verifier.config.problems import key_text
+from vendor_verifier.config.yaml_tree import Node, Scalar, SourceError, Table, line_of, parse
+from vendor_verifier.config.yaml_tree import Path as KeyPath
+from vendor_verifier.errors import ConfigError, Problem
+from vendor_verifier.pipeline.request import RunRequest
+from vendor_verifier.suites.bfcl.job_file import Job, read_job
+from vendor_verifier.values.plan import Entry
+from vendor_verifier.wire.payload import parse_json
+
+
+def read_job_file(path: Path) -> Job:
+    """The job of a file.
+
+    Raises:
+        ConfigError: it cannot be read, or what it asks for cannot be meant; with the lines.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        fields = parse_json(text)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise ConfigError([Problem(f"cannot be read: {reason}", path)]) from None
+    if not isinstance(fields, dict):
+        raise ConfigError([Problem("expected a JSON object", path)])
+    try:
+        return read_job(fields)
+    except ConfigError as error:
+        lines = _lines(text)
+        raise ConfigError(
+            [replace(problem, file=path, line=_line(lines, problem.key)) for problem in error.problems]
+        ) from None
+
+
+def with_job(request: RunRequest, job: Job) -> RunRequest:
+    """The request with the pace and patience that the job asks for, where nobody stated another."""
+    changes: dict[str, Any] = {}
+    if job.parallelism is not None and request.request_concurrency is None:
+        changes["request_concurrency"] = job.parallelism
+    if job.request_timeout is not None and not request.states_timeout:
+        changes["limits"] = replace(request.limits, total_s=float(job.request_timeout))
+    if job.max_retries is not None and not request.states_retries:
+        changes["retry"] = replace(request.retry, retries=job.max_retries)
+    return replace(request, **changes)
+
+
+def with_job_settings(entries: Sequence[Entry], job: Job, overrides: Mapping[str, Any]) -> tuple[Entry, ...]:
+    """The entries with the sampling settings of the job, except those of the command line (``overrides``)."""
+    typed = {**overrides, **overrides.get("extra_body", {})}
+    wanted = {"temperature": job.temperature, "max_tokens": job.max_tokens, "top_p": job.top_p}
+    stated = {name: value for name, value in wanted.items() if value is not None and name not in typed}
+    return tuple(_with_settings(entry, stated) for entry in entries) if stated else tuple(entries)
+
+
+def told_job(job: Job) -> dict[str, Any]:
+    """What the job calls itself, for the manifest."""
+    return {name: value for name, value in (("name", job.name), ("namespace", job.namespace)) if value is not None}
+
+
+def _with_settings(entry: Entry, stated: Mapping[str, Any]) -> Entry:
+    """No wire has a setting of its own for top_p, so it goes with the further keys of the body."""
+    parameters = {name: value for name, value in stated.items() if name != "top_p"}
+    body = {name: value for name, value in entry.endpoint.body.items() if name not in parameters}
+    body |= {name: value for name, value in stated.items() if name == "top_p"}
+    return replace(entry, parameters={**entry.parameters, **parameters}, endpoint=replace(entry.endpoint, body=body))
+
+
+def _lines(text: str) -> Mapping[str, int]:
+    """Where each key stands, as messages name keys; JSON is read as the YAML that it is, else without lines."""
+    try:
+        root, _ = parse(text)
+    except SourceError:
+        return {}
+    return {} if root is None else {key_text(path): line_of(root, path) for path in _paths(root)}
+
+
+def _paths(node: Node, path: KeyPath = ()) -> Iterator[KeyPath]:
+    if path:
+        yield path
+    if isinstance(node, Scalar):
+        return
+    children = node.items.items() if isinstance(node, Table) else enumerate(node.items)
+    for step, child in children:
+        yield from _paths(child, (*path, step))
+
+
+def _line(lines: Mapping[str, int], key: str | None) -> int | None:
+    """The line of a key, or of the nearest one above it that is in the file."""
+    while key:
+        if key in lines:
+            return lines[key]
+        key = key.rpartition(".")[0]
+    return None

@@ -1,0 +1,146 @@
+"""The result pages of ``bfcl``, one a vendor, in the published layout: from a stored run into ``bfcl/`` in its folder.
+
+Records are replayed as for the report. What says nothing about the vendor (never sent, or our own fault) is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from vendor_verifier.config.suite_options import known_suite, read_options
+from vendor_verifier.features.bfcl.dataset import TASKS_TAG
+from vendor_verifier.metrics.lateness import too_many_spoilt
+from vendor_verifier.metrics.measure import measured
+from vendor_verifier.pipeline.suites import ready_suite
+from vendor_verifier.scoring.observation import NOT_CHARGED
+from vendor_verifier.store import RunFolder
+from vendor_verifier.suites import BFCL as SUITE
+from vendor_verifier.suites.base import Suite, replay
+from vendor_verifier.suites.bfcl.job_file import BfclOptions
+from vendor_verifier.suites.bfcl.results import VendorResult, call_latencies_s, result_pages, vendor_result
+from vendor_verifier.values.record import Record, supersedes
+from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.score import Score
+
+PAGES = "bfcl"
+_UNSAFE = re.compile(r"[^\w.()+@ -]")
+# Names that some systems take for a device, whatever follows the first dot.
+_DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
+_MAX_NAME = 100
+
+
+@dataclass(slots=True)
+class _Heard:
+    """What one vendor did in one task."""
+
+    scores: list[Score] = field(default_factory=list)
+    times_s: list[float] = field(default_factory=list)
+    stalled: int = 0
+
+    def note_times(self, record: Record) -> None:
+        """Keep how long its calls took, unless we were late ourselves."""
+        is_stalled = "e2e_ms" in measured(record).spoilt
+        self.stalled += is_stalled
+        self.times_s += [] if is_stalled else call_latencies_s(record)
+
+    @property
+    def latencies_s(self) -> list[float]:
+        """Nothing where that took too many out."""
+        return [] if too_many_spoilt(self.stalled, len(self.times_s)) else self.times_s
+
+
+def write_bfcl_pages(folder: RunFolder, manifest: Mapping[str, Any] | None = None) -> list[Path]:
+    """Write a page for every vendor with records; nothing for a run without this evaluation.
+
+    With several models in the run, each has a folder of its own, because ranks are among the vendors of one model.
+
+    Raises:
+        RunFolderError: not a readable run folder.
+        StorageError: the disk refused.
+    """
+    told = manifest if manifest is not None else folder.read_manifest()
+    task = next((task for task in told.get("tasks", ()) if task["suite"] == SUITE), None)
+    if task is None:
+        return []
+    samples = folder.read_samples(SUITE)
+    suite = ready_suite(SUITE, task["options"], samples, folder)
+    version, not_run = _options(task["options"]).version, task.get("not_run", {})
+    models = _heard(folder, suite, {sample.id: sample for sample in samples})
+    written: list[Path] = []
+    homes: set[str] = set()
+    for model, tasks in models.items():
+        home = f"{PAGES}/{_file_name(model, homes)}" if len(models) > 1 else PAGES
+        folder.create_inside(home)
+        names: set[str] = set()
+        for label, page in result_pages(tasks, version=version).items():
+            # A task of which nothing could run has no metrics, but its reasons.
+            page["run"] = {
+                name: {**page["run"].get(name, {}), "not_run": dict(not_run.get(name, {}))}
+                for name in dict.fromkeys([*page["run"], *not_run])
+            }
+            text = json.dumps(page, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+            written.append(folder.write(f"{home}/{_file_name(label, names)}.json", text))
+    return written
+
+
+def _options(stored: Mapping[str, Any]) -> BfclOptions:
+    options: BfclOptions = read_options(known_suite(SUITE), stored)
+    return options
+
+
+def _heard(folder: RunFolder, suite: Suite, samples: Mapping[str, Sample]) -> dict[str, dict[str, list[VendorResult]]]:
+    """Model → task → results of its vendors."""
+    heard: dict[str, dict[str, dict[str, _Heard]]] = {}
+    # In the order of the samples, so that pages list categories as the plan does.
+    places = {sample: place for place, sample in enumerate(samples)}
+    known = (record for record in _standing(folder).values() if record.sample in samples)
+    for record in sorted(known, key=lambda record: places[record.sample]):
+        sample = samples[record.sample]
+        if _is_not_charged(record):
+            continue
+        finals = (turn.attempts[-1] for turn in record.turns if turn.attempts)
+        score = record.score or replay(suite.play(sample), finals)
+        for task in sample.tags.get(TASKS_TAG) or [SUITE]:
+            found = heard.setdefault(record.model, {}).setdefault(task, {}).setdefault(record.label, _Heard())
+            found.note_times(record)
+            found.scores += [score] if score is not None else []
+    return {
+        model: {
+            task: [vendor_result(label, one.scores, one.latencies_s) for label, one in vendors.items()]
+            for task, vendors in tasks.items()
+        }
+        for model, tasks in heard.items()
+    }
+
+
+def _standing(folder: RunFolder) -> dict[object, Record]:
+    """The records of this evaluation that count: of two under one key the one that stands."""
+    found: dict[object, Record] = {}
+    for record in folder.read_records(lambda _number, _reason: None):
+        known = found.get(record.key)
+        if record.suite == SUITE and (known is None or supersedes(record, known)):
+            found[record.key] = record
+    return found
+
+
+def _is_not_charged(record: Record) -> bool:
+    finals = (turn.attempts[-1] for turn in record.turns if turn.attempts)
+    failure = next((final.failure for final in finals if final.failure is not None), None)
+    return not record.turns or (failure is not None and failure.kind in NOT_CHARGED)
+
+
+def _file_name(label: str, taken: set[str]) -> str:
+    """The label as a file name that is safe and, beside those ``taken``, new."""
+    # File systems count bytes, not characters.
+    plain = _UNSAFE.sub("_", label).encode()[:_MAX_NAME].decode(errors="ignore").strip(". ") or "vendor"
+    plain = f"_{plain}" if _DEVICE.fullmatch(plain) else plain
+    name, number = plain, 2
+    while name.casefold() in taken:
+        name, number = f"{plain} ({number})", number + 1
+    taken.add(name.casefold())
+    return name

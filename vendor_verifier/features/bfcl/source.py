@@ -1,0 +1,317 @@
+"""Finds BFCL data on this machine and reads it: the shipped slice, a folder, an installed package. Downloads nothing.
+
+Of the user's ``bfcl_eval`` only the simulated services are ever imported, module by module: its configuration and model
+modules, which pull in every vendor's SDK, are not.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from vendor_verifier.errors import DataError, Problem, UsageError
+from vendor_verifier.installing import BFCL_DATA, BFCL_SIMULATORS, install_line
+from vendor_verifier.loaders.base import LoadedSamples
+from vendor_verifier.loaders.bfcl import Lines, read_category
+from vendor_verifier.resources import shipped
+from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, RELEVANCE, REST, V4_TO_V3, not_run_reason
+from vendor_verifier.suites.bfcl.executable import Functions, expected_calls, needed_keys, shape_of
+from vendor_verifier.suites.bfcl.services import Services
+from vendor_verifier.wire.payload import parse_json
+
+_PACKAGES = ("bfcl_eval", "bfcl")
+_SERVICES = "bfcl_eval.eval_checker.multi_turn_eval.func_source_code"
+SERVICE_MODULES: Mapping[str, str] = {
+    "GorillaFileSystem": "gorilla_file_system",
+    "MathAPI": "math_api",
+    "MessageAPI": "message_api",
+    "TwitterAPI": "posting_api",
+    "TicketAPI": "ticket_api",
+    "TradingBot": "trading_bot",
+    "TravelAPI": "travel_booking",
+    "VehicleControlAPI": "vehicle_control",
+}
+_HUB = "hf://"
+_REST_REPLIES = Path("eval_checker", "executable_eval", "data", "rest-eval-response_v5.jsonl")
+_STATELESS = frozenset({"MathAPI"})
+
+
+@dataclass(frozen=True, slots=True)
+class BfclData:
+    """A folder in the native layout. ``version`` is the files' (``v3``, ``v4``); ``name`` is kept with every sample."""
+
+    folder: Path
+    version: str
+    name: str
+
+    def question_file(self, category: str) -> Path | None:
+        """The category's file under either version's name, or None."""
+        for name in (category, V4_TO_V3.get(category, category)):
+            for version in ("v4", "v3"):
+                found = self.folder / f"BFCL_{version}_{name}.json"
+                if found.is_file():
+                    return found
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Samples of all categories that can run, and for the others why not."""
+
+    samples: LoadedSamples
+    not_run: Mapping[str, str]
+
+
+def find_data(where: str) -> BfclData:
+    """``shipped``, ``installed`` or a folder: the data, the package with it, or where that is installed.
+
+    Raises:
+        UsageError: nothing there; the message says what would be.
+    """
+    where = local_folder(where)
+    if where == "shipped":
+        return BfclData(shipped("datasets") / "bfcl", "v3", "shipped slice")
+    candidates = list(_installed()) if where == "installed" else list(_within(Path(where)))
+    for folder in candidates:
+        versions = sorted({path.name[5:7] for path in folder.glob("BFCL_v[34]_*.json")})
+        if versions:
+            return BfclData(folder, versions[-1], f"{_label(folder)} {versions[-1]}")
+    if where == "installed":
+        raise UsageError(f"no installed bfcl_eval with data: {BFCL_DATA}, or give --bfcl-data DIR")
+    raise UsageError(f"{where}: no BFCL_v3_*.json or BFCL_v4_*.json; expected those files and possible_answer/")
+
+
+def local_folder(where: str) -> str:
+    """``where``, or for an ``hf://datasets/owner/name`` address the folder that its files were downloaded to.
+
+    Raises:
+        UsageError: no such address, or the package that downloads is not installed.
+    """
+    if not where.startswith(_HUB):
+        return where
+    kind, _, name = where.removeprefix(_HUB).strip("/").partition("/")
+    if kind != "datasets" or name.count("/") != 1:
+        raise UsageError(f"{where}: expected hf://datasets/<owner>/<name>, or a local folder: --bfcl-data DIR")
+    try:
+        from huggingface_hub import snapshot_download
+        from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+    except ImportError:
+        raise UsageError(
+            f"{where}: needs {install_line('hf')}; or download it yourself and give the folder: --bfcl-data DIR"
+        ) from None
+    try:
+        return str(snapshot_download(name, repo_type="dataset"))
+    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
+        words = f"{where}: cannot be downloaded ({type(error).__name__}); download it and give the folder"
+        raise UsageError(f"{words}: --bfcl-data DIR") from None
+
+
+def custom_files(where: str) -> list[Path]:
+    """The files of custom rows at ``where``: that file, or all in a folder that has none in the native layout.
+
+    Raises:
+        UsageError: there is nothing at that path.
+    """
+    if where in ("shipped", "installed"):
+        return []
+    path = Path(where)
+    if not path.exists():
+        raise UsageError(f"{where}: there is no such file or folder")
+    if path.is_file():
+        return [path]
+    if any(next(folder.glob("BFCL_v[34]_*.json"), None) for folder in _within(path)):
+        return []
+    return sorted(file for file in path.rglob("*.jsonl*") if file.is_file()) or sorted(path.glob("*.json"))
+
+
+def load_categories(
+    data: BfclData,
+    categories: Iterable[str],
+    *,
+    services: bool = False,
+    functions: Functions | None = None,
+    keys: frozenset[str] = frozenset(),
+    limit: int | None = None,
+    limit_per_category: int | None = None,
+    skip_bad: bool = False,
+) -> Loaded:
+    """Read what can run of these categories (v4 names).
+
+    ``services``: the simulated services are there. ``functions``: what executable rows call; rows whose calls cannot
+    be run here are left out, and said. ``keys``: names of those there are for rest rows, likewise. ``limit``: the first
+    so many rows of all categories together.
+
+    Raises:
+        DataError: unusable rows.
+    """
+    parts: list[LoadedSamples] = []
+    not_run: dict[str, str] = {}
+    for category in categories:
+        file = data.question_file(category)
+        reason = not_run_reason(category, simulators=services, functions=functions is not None, keys=bool(keys))
+        if reason is None and file is None:
+            reason = f"not run: needs BFCL_{data.version}_{category}.json, which {data.name} does not have"
+        if reason is not None or file is None:
+            not_run[category] = reason or "not run"
+            continue
+        if category in EXECUTABLE and functions is not None:
+            part, reason = _runnable(_load(data, category, file, None, skip_bad), functions, limit_per_category)
+            not_run |= {category: reason} if reason else {}
+        elif category in REST:
+            part, reason = _answerable(_load(data, category, file, None, skip_bad), keys, limit_per_category)
+            not_run |= {category: reason} if reason else {}
+        else:
+            part = _load(data, category, file, limit_per_category, skip_bad)
+        parts.append(part)
+    return Loaded(
+        LoadedSamples(
+            tuple(sample for part in parts for sample in part.samples)[:limit],
+            tuple(problem for part in parts for problem in part.skipped),
+            tuple(defect for part in parts for defect in part.defects),
+        ),
+        not_run,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledServices:
+    """The simulated classes of the user's ``bfcl_eval``."""
+
+    classes: Mapping[str, type[Any]]
+
+    def start(
+        self, classes: Sequence[str], initial_config: Mapping[str, Any], *, long_context: bool
+    ) -> Mapping[str, object]:
+        started: dict[str, object] = {}
+        for name in classes:
+            instance = self.classes[name]()
+            if name not in _STATELESS:
+                instance._load_scenario(deepcopy(dict(initial_config.get(name, {}))), long_context=long_context)
+            started[name] = instance
+        return started
+
+
+def load_services(where: str) -> Services:
+    """The simulated services of the package at ``where`` (``installed`` or a folder), freshly importable.
+
+    Raises:
+        UsageError: they are not there or lack what they need; the message has the install line.
+    """
+    if where != "installed":
+        home = next((path for path in _homes(Path(where)) if (path / "bfcl_eval").is_dir()), None)
+        if home is not None and str(home) not in sys.path:
+            sys.path.append(str(home))
+    try:
+        modules = {name: importlib.import_module(f"{_SERVICES}.{module}") for name, module in SERVICE_MODULES.items()}
+    except ImportError as error:
+        raise UsageError(f"multi-turn rows need bfcl_eval's simulated services: {BFCL_SIMULATORS} ({error})") from None
+    return InstalledServices({name: getattr(module, name) for name, module in modules.items()})
+
+
+def has_services(where: str) -> bool:
+    """Whether :func:`load_services` finds them, at ``where`` or installed."""
+    return find_services(where) is not None
+
+
+def find_services(where: str) -> Services | None:
+    """The simulated services at ``where``, else the installed ones, else None."""
+    places = [where] if where not in ("shipped", "installed") and Path(where).exists() else []
+    for place in [*places, "installed"]:
+        try:
+            return load_services(place)
+        except UsageError:
+            continue
+    return None
+
+
+def _runnable(loaded: LoadedSamples, functions: Functions, limit: int | None) -> tuple[LoadedSamples, str | None]:
+    """The rows whose right calls can be run here, and what is to be said of the others."""
+    kept = [
+        sample
+        for sample in loaded.samples
+        if not any(functions.missing(call.name) for call in expected_calls(sample.expected["answer"]))
+    ]
+    left = len(loaded.samples) - len(kept)
+    words = f"not run: {left} of {len(loaded.samples)} rows call functions that need a network, keys or evaluated text"
+    return replace(loaded, samples=tuple(kept[:limit])), words if left else None
+
+
+def _answerable(loaded: LoadedSamples, keys: frozenset[str], limit: int | None) -> tuple[LoadedSamples, str | None]:
+    """The rows whose keys there are, and what is to be said of the others."""
+    wanted = {sample.id: needed_keys(sample.expected, list(sample.turn.messages)) for sample in loaded.samples}
+    kept = [sample for sample in loaded.samples if wanted[sample.id] <= keys]
+    missing = sorted(frozenset().union(*wanted.values()) - keys)
+    left = len(loaded.samples) - len(kept)
+    words = f"not run: {left} of {len(loaded.samples)} rows need {', '.join(missing)}"
+    return replace(loaded, samples=tuple(kept[:limit])), words if left else None
+
+
+def _recorded_replies(folder: Path) -> Iterator[bytes]:
+    """The shapes of the replies that rest rows are compared with, as answer lines; upstream pairs them by position."""
+    for number, line in enumerate(_lines(folder.parent / _REST_REPLIES)):
+        yield json.dumps({"id": f"rest_{number}", "ground_truth": [shape_of(parse_json(line))]}).encode()
+
+
+def _load(data: BfclData, category: str, file: Path, limit: int | None, skip_bad: bool) -> LoadedSamples:
+    answers = None
+    path = data.folder / "possible_answer" / file.name
+    if category in REST:
+        answers = Lines(list(_recorded_replies(data.folder)), data.folder.parent / _REST_REPLIES)
+    elif category not in RELEVANCE and (category not in EXECUTABLE or path.is_file()):
+        answers = Lines(_lines(path), path)
+    return read_category(
+        Lines(_lines(file), file),
+        answers,
+        category=category,
+        dataset=file.stem,
+        version=data.name,
+        service_docs=_service_docs(data.folder / "multi_turn_func_doc") if category in MULTI_TURN else None,
+        limit=limit,
+        skip_bad=skip_bad,
+    )
+
+
+def _service_docs(folder: Path) -> dict[str, list[dict[str, Any]]]:
+    docs: dict[str, list[dict[str, Any]]] = {}
+    for name, module in SERVICE_MODULES.items():
+        file = folder / f"{module}.json"
+        docs[name] = [parse_json(line) for line in _lines(file) if line.strip()]
+    return docs
+
+
+def _lines(file: Path) -> list[bytes]:
+    try:
+        return file.read_bytes().splitlines(keepends=True)
+    except OSError as error:
+        raise DataError([Problem(f"cannot be read: {error.strerror}", file)]) from None
+
+
+def _installed() -> Iterable[Path]:
+    for package in _PACKAGES:
+        spec = importlib.util.find_spec(package)
+        for place in (spec.submodule_search_locations or ()) if spec else ():
+            yield Path(place) / "data"
+
+
+def _within(folder: Path) -> Iterable[Path]:
+    yield folder
+    yield folder / "data"
+    for package in _PACKAGES:
+        yield folder / package / "data"
+
+
+def _homes(folder: Path) -> Iterable[Path]:
+    """Where the package may be installed, given a folder in, at or above it."""
+    yield folder
+    yield from folder.resolve().parents
+
+
+def _label(folder: Path) -> str:
+    return folder.parent.name if folder.name == "data" else folder.name

@@ -1,0 +1,223 @@
+"""Holds a bundle against itself: its hashes, and whether scoring its records again gives the scores it states.
+
+A bundle is a stranger's file: nothing is unpacked outside a temporary folder, links and unexpected names are refused,
+sizes are bounded, and paths that its manifest names are not followed.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import math
+import re
+import tarfile
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from vendor_verifier import __version__
+from vendor_verifier.errors import DataError, Problem, VerifierError
+from vendor_verifier.features.bundle.create import HASHES, MANIFEST, RECORDS, SCORES, split_member
+from vendor_verifier.pipeline.manifest import package_versions
+from vendor_verifier.pipeline.prices import STORED
+from vendor_verifier.pipeline.score import score_folder
+from vendor_verifier.reports import scores_json
+from vendor_verifier.store import RunFolder
+from vendor_verifier.wire.payload import parse_json
+
+MAX_BYTES = 8 * 1024**3
+MAX_FILES = 10_000
+_MAX_READ = 16 * 1024**2
+_PIECE = 1024**2
+_LINE = re.compile(r"([0-9a-f]{64})  (.+)")
+_COMPARED = ("run", "models", "settings", "dataset", "complete")
+_MOST_SHOWN = 10
+# Where prices show: sums, price lists, break-evens, and figures per request or call.
+_MONEY = re.compile(r"/judgement/(money|prices|break_evens)\b|_usd\b")
+_PLACES_FOR_CODE = ("shipped", "installed")
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedBundle:
+    """A bundle that is what it says: the run's name, how many files, their size, and how many vendors re-scored.
+
+    ``notes`` are differences that are nobody's doing, a sentence each.
+    """
+
+    run: str
+    files: int
+    size_bytes: int
+    vendors: int
+    notes: tuple[str, ...] = ()
+
+
+def verify_bundle(file: Path, *, max_bytes: int = MAX_BYTES) -> VerifiedBundle:
+    """Check every hash, then score again and compare.
+
+    Raises:
+        DataError: no bundle, a damaged one, a hash or a score that is another; all that was found, at once.
+    """
+    with TemporaryDirectory(prefix="bundle-") as place:
+        folder, digests, size = _unpack(file, Path(place), max_bytes)
+        problems = list(_hash_problems(folder, digests))
+        if problems:
+            raise DataError([Problem(words, file) for words in problems])
+        run, vendors, notes = _rescored(file, RunFolder(folder))
+        return VerifiedBundle(run, len(digests), size, vendors, notes)
+
+
+class _Bounded:
+    """A stream that gives no more than it may, in all and at once: a small archive can unpack to anything."""
+
+    def __init__(self, source: gzip.GzipFile, most: int) -> None:
+        self._source, self._most = source, most
+
+    def read(self, size: int = -1) -> bytes:
+        if not 0 <= size <= _MAX_READ or self._source.tell() + size > self._most + _PIECE:
+            raise tarfile.ReadError("it unpacks to more than is allowed")
+        return self._source.read(size)
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        if whence != 0 or offset > self._most + _PIECE:
+            raise tarfile.ReadError("it unpacks to more than is allowed")
+        return self._source.seek(offset)
+
+    def tell(self) -> int:
+        return self._source.tell()
+
+
+def _unpack(file: Path, place: Path, max_bytes: int) -> tuple[Path, dict[str, str], int]:
+    """Folder, digest by name, bytes in all."""
+    digests: dict[str, str] = {}
+    tops: set[str] = set()
+    size = 0
+    try:
+        with (
+            gzip.open(file, "rb") as packed,
+            tarfile.open(fileobj=_Bounded(packed, max_bytes), mode="r:") as archive,  # type: ignore[call-overload]
+        ):
+            for member in archive:
+                found = split_member(member.name)
+                size += member.size
+                is_plain = member.type in (tarfile.REGTYPE, tarfile.AREGTYPE) and not member.issparse()
+                if found is None or not is_plain or found[1] in digests:
+                    raise _refused(file, f"member {member.name!r} has no place in a bundle")
+                tops.add(found[0])
+                if len(tops) > 1 or len(digests) >= MAX_FILES or size > max_bytes:
+                    raise _refused(file, "more folders, files or bytes than a bundle may have")
+                source = archive.extractfile(member)
+                assert source is not None
+                digests[found[1]] = _save(source, place / "run" / found[1])
+    except (tarfile.TarError, EOFError, zlib.error, OSError) as error:
+        raise _refused(file, f"cannot be read as a bundle: {error}") from None
+    return place / "run", digests, size
+
+
+def _save(source: Any, target: Path) -> str:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    digest = hashlib.sha256()
+    with target.open("xb") as out:
+        while piece := source.read(_PIECE):
+            digest.update(piece)
+            out.write(piece)
+    return digest.hexdigest()
+
+
+def _hash_problems(folder: Path, digests: Mapping[str, str]) -> Iterator[str]:
+    for name in (HASHES, MANIFEST, RECORDS, SCORES):
+        if name not in digests:
+            yield f"holds no {name}"
+    if HASHES not in digests:
+        return
+    stated: dict[str, str] = {}
+    for line in (folder / HASHES).read_text(encoding="utf-8", errors="replace").splitlines():
+        found = _LINE.fullmatch(line)
+        if found is None:
+            yield f"{HASHES}: a line is no hash and name"
+            return
+        stated[found[2]] = found[1]
+    own = {name: digest for name, digest in digests.items() if name != HASHES}
+    yield from (f"{name} is missing" for name in stated if name not in own)
+    yield from (f"{name} has no hash" for name in own if name not in stated)
+    yield from (
+        f"{name} is not what was bundled: its SHA-256 differs"
+        for name in own
+        if stated.get(name, own[name]) != own[name]
+    )
+
+
+def _rescored(file: Path, folder: RunFolder) -> tuple[str, int, tuple[str, ...]]:
+    """The run's name, how many vendors have the same scores again, and what differs by another price list."""
+    try:
+        stated = parse_json((folder.path / SCORES).read_text(encoding="utf-8"))
+        manifest = _without_paths(folder.read_manifest())
+        folder.write_manifest(manifest)
+        report = score_folder(folder)
+    except (VerifierError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise _refused(file, f"cannot be scored: {error}") from None
+    now = scores_json.scores(report)
+    before = {key: stated.get(key) for key in _COMPARED} if isinstance(stated, dict) else {}
+    found = list(_differences("", before, {key: now[key] for key in _COMPARED}))
+    by_price = [each for each in found if _MONEY.search(each[0])] if _keeps_no_prices(manifest) else []
+    different = [each for each in found if each not in by_price]
+    if different:
+        words = [
+            f"scores.json{pointer} is {old!r}, scored again {new!r}" for pointer, old, new in different[:_MOST_SHOWN]
+        ]
+        words += [f"… {len(different)} differences in all"] if len(different) > _MOST_SHOWN else []
+        known = stated.get("warnings", ()) if isinstance(stated, dict) else ()
+        words += [f"here: {warning}" for warning in now["warnings"] if warning not in known]
+        words += _other_versions(manifest)
+        raise DataError([Problem(each[:500], file) for each in words])
+    notes = (f"{len(by_price)} figures of money differ: the run kept no list prices, and today's are others",)
+    return report.run, sum(len(model.vendors) for model in report.models), notes if by_price else ()
+
+
+def _keeps_no_prices(manifest: Mapping[str, Any]) -> bool:
+    """Whether a list price had to be looked up anew: runs of earlier versions did not keep theirs."""
+    return any(not entry.get("price") and STORED not in entry for entry in manifest["entries"])
+
+
+def _other_versions(manifest: Mapping[str, Any]) -> Iterator[str]:
+    """What made the bundle and is another here."""
+    tool = manifest.get("tool") or {}
+    made = {"agent-vendor-verifier": tool.get("version"), **(manifest.get("packages") or {})}
+    here = {"agent-vendor-verifier": __version__, **package_versions()}
+    for name, version in made.items():
+        if name in here and version and version != here[name]:
+            yield f"made with {name} {version}, here is {here[name]}"
+
+
+def _without_paths(manifest: dict[str, Any]) -> dict[str, Any]:
+    """The manifest without folders to look for an evaluation's code in: a stranger's manifest must not choose them."""
+    for task in manifest["tasks"]:
+        options = task["options"]
+        if options.get("data", "installed") not in _PLACES_FOR_CODE:
+            task["options"] = {key: value for key, value in options.items() if key != "data"}
+    return manifest
+
+
+def _differences(pointer: str, old: Any, new: Any) -> Iterator[tuple[str, Any, Any]]:
+    """(JSON pointer, stated, scored again) wherever they differ; what only the stated document has is not held."""
+    if isinstance(new, dict) and isinstance(old, dict):
+        for key, value in new.items():
+            yield from _differences(f"{pointer}/{key}", old.get(key), value)
+    elif isinstance(new, list) and isinstance(old, list) and len(new) == len(old):
+        for position, (one, other) in enumerate(zip(old, new, strict=True)):
+            yield from _differences(f"{pointer}/{position}", one, other)
+    elif not _same(old, new):
+        yield pointer, old, new
+
+
+def _same(old: Any, new: Any) -> bool:
+    """Sums of floats may end in another last digit on another machine."""
+    if isinstance(old, float | int) and isinstance(new, float | int) and isinstance(old, bool) == isinstance(new, bool):
+        return math.isclose(old, new, rel_tol=1e-9, abs_tol=1e-12)
+    return bool(old == new)
+
+
+def _refused(file: Path, words: str) -> DataError:
+    return DataError([Problem(words, file)])

@@ -1,0 +1,339 @@
+"""One vendor's curve while it is measured, or as it was stored: records by level, and what the levels say together.
+
+It neither sends nor chooses the next level; the same code serves a search under way and one that is judged again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+from vendor_verifier.features.capacity.level import LevelEvidence, judge_level
+from vendor_verifier.features.capacity.values import (
+    Ended,
+    EndReason,
+    LoadKind,
+    Point,
+    SearchBounds,
+    Sitting,
+    Stage,
+    Step,
+    Tried,
+    VendorCapacity,
+)
+from vendor_verifier.gates.thresholds import COST_METRICS, ThresholdError, parse_threshold
+from vendor_verifier.scoring.observation import Facts
+from vendor_verifier.values.judgement import Threshold
+from vendor_verifier.values.record import Record
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def next_step(seen: Sequence[Tried], bounds: SearchBounds) -> Step | Ended:
+    """What to do after ``seen``: the unloaded level, then every level tried, in the order of trying, each once.
+
+    Raises:
+        ValueError: ``seen`` is empty; without the unloaded level there is nothing to compare with.
+    """
+    if not seen:
+        raise ValueError("a search begins with the unloaded level")
+    first, last = seen[0], seen[-1]
+    # A rate of 0, because nothing was answered, has no double; whatever the limits say.
+    if first.outcome == "broken" or not first.level:
+        return Ended("unloaded", None)
+    left = bounds.max_requests - sum(tried.requests for tried in seen)
+    if len(seen) > 1 and last.outcome == "undecided" and _may_ask_more(last, bounds, left):
+        return Step(last.level, repetitions_at(last.level, bounds))
+    level = _next_level(seen, bounds)
+    capacity = capacity_of(seen)
+    if level is None:
+        failed = first_failed(seen)
+        if failed is None:
+            return Ended("highest", capacity)
+        return Ended("client" if failed.outcome == "client" else "edge", capacity)
+    repetitions = repetitions_at(level, bounds)
+    if requests_at(level, bounds) > left:
+        return Ended("requests", capacity)
+    return Step(level, repetitions)
+
+
+def repetitions_at(level: float, bounds: SearchBounds) -> int:
+    """How often every sample is asked at ``level``: so often that each place is filled ``per_place`` times.
+
+    For a rate ``per_place`` is the seconds that it is kept up.
+    """
+    return max(1, math.ceil(bounds.per_place * level / bounds.samples))
+
+
+def aside_at(level: float) -> int:
+    """Requests that keep the load up before the first counted one, and as many after the last: one for each place, or
+    a second's worth."""
+    return math.ceil(level)
+
+
+def requests_at(level: float, bounds: SearchBounds) -> int:
+    """What one visit to ``level`` takes: the repetitions, and what is sent before and after them."""
+    return repetitions_at(level, bounds) * bounds.samples + 2 * aside_at(level)
+
+
+def resolution(level: float, bounds: SearchBounds) -> float:
+    """How far above ``level`` the next one may lie when a search ends."""
+    return max(1.0, bounds.step * level) if bounds.kind == "concurrency" else bounds.step * level
+
+
+def _may_ask_more(last: Tried, bounds: SearchBounds, left: int) -> bool:
+    once = requests_at(last.level, bounds)
+    return last.requests + once <= bounds.more * once and once <= left
+
+
+def first_failed(seen: Sequence[Tried]) -> Tried | None:
+    """The lowest level that does not hold, the unloaded one aside."""
+    return min((tried for tried in seen[1:] if tried.outcome != "holds"), key=lambda tried: tried.level, default=None)
+
+
+def _bracket(seen: Sequence[Tried]) -> tuple[float, Tried | None]:
+    """The highest level that holds below all that failed, and the lowest that did; the unloaded one never did."""
+    failed = first_failed(seen)
+    top = math.inf if failed is None else failed.level
+    return max([seen[0].level, *(t.level for t in seen[1:] if t.outcome == "holds" and t.level < top)]), failed
+
+
+def capacity_of(seen: Sequence[Tried]) -> float | None:
+    """The highest level that holds below every one that does not; ``None`` when there is none.
+
+    The unloaded level counts only where no load holds: one request after the other may make more than the highest rate.
+    """
+    failed = first_failed(seen)
+    top = math.inf if failed is None else failed.level
+    unloaded, *loaded = [tried.level if tried.outcome == "holds" and tried.level < top else None for tried in seen]
+    return max((level for level in loaded if level is not None), default=unloaded)
+
+
+def _next_level(seen: Sequence[Tried], bounds: SearchBounds) -> float | None:
+    holds, failed = _bracket(seen)
+    if failed is None:
+        doubled = 2 * holds if bounds.kind == "concurrency" else _rounded(2 * holds)
+        # Without load nothing came by the clock yet, however many a second it was.
+        is_untried = bounds.kind == "rate" and len(seen) == 1
+        return min(doubled, bounds.highest) if is_untried or holds < bounds.highest else None
+    if failed.level - holds <= resolution(holds, bounds):
+        return None
+    if bounds.kind == "concurrency":
+        return float((holds + failed.level) // 2)
+    middle = _rounded(math.sqrt(holds * failed.level))
+    return middle if holds < middle < failed.level else None
+
+
+def _rounded(rate: float) -> float:
+    """Three significant digits: rates are typed by people."""
+    return float(f"{rate:.3g}")
+
+
+# A promise of the user's own (requests per minute) can keep a level from being reached.
+_REACHED = 0.7
+_Key = tuple[Stage, float]
+
+
+@dataclass(slots=True)
+class Curve:
+    """What is known of one entry. ``new_rng`` gives the same generator every time, so that judging twice agrees."""
+
+    model: str
+    label: str
+    vendor: str
+    thresholds: Sequence[Threshold]
+    samples: Sequence[str]
+    bounds: SearchBounds
+    new_rng: Callable[[], np.random.Generator]
+    sittings: list[Sitting] = field(default_factory=list)
+    _evidence: dict[_Key, LevelEvidence] = field(default_factory=dict)
+    _points: dict[_Key, Point] = field(default_factory=dict)
+
+    def add(self, sitting: Sitting, records: Sequence[tuple[Record, Facts]]) -> Point:
+        """Take in one sitting with all its records; the level's point as it is now."""
+        self.sittings.append(sitting)
+        key = (sitting.stage, sitting.level)
+        evidence = self._evidence.setdefault(key, LevelEvidence())
+        for record, facts in records:
+            evidence.add(record, facts)
+        reference = self._evidence["unloaded", self.sittings[0].level]
+        own = [one for one in self.sittings if (one.stage, one.level) == key]
+        point = judge_level(
+            sitting.stage, sitting.level, evidence, reference, own, self.thresholds, self.samples, self.new_rng()
+        )
+        # By rate, the level without load is the rate that one request after the other makes.
+        if sitting.stage != "level" and self.bounds.kind == "rate":
+            point = replace(point, level=float(f"{point.requests_per_s or 0:.3g}"))
+        self._points[key] = point
+        return point
+
+    def repetitions_at(self, stage: Stage, level: float) -> int:
+        """How often every sample has been asked there."""
+        return sum(one.repetitions for one in self.sittings if (one.stage, one.level) == (stage, level))
+
+    @property
+    def unloaded(self) -> Point | None:
+        return next((point for point in self._points.values() if point.stage == "unloaded"), None)
+
+    @property
+    def afterwards(self) -> Point | None:
+        return next((point for point in self._points.values() if point.stage == "afterwards"), None)
+
+    @property
+    def requests(self) -> int:
+        """Everything that was sent, what was thrown away included."""
+        return sum(one.requests for one in self.sittings)
+
+    def tried(self) -> list[Tried]:
+        """The levels in the order of trying, the unloaded one first, without what was cut short."""
+        return [
+            Tried(point.level, point.outcome, self._requests_at(key))
+            for key, point in self._points.items()
+            if point.stage != "afterwards" and point.outcome != "cut"
+        ]
+
+    def _requests_at(self, key: _Key) -> int:
+        return sum(one.requests for one in self.sittings if (one.stage, one.level) == key)
+
+    def gave_way(self) -> Point | None:
+        """The lowest level that does not hold."""
+        tried = self.tried()
+        failed = first_failed(tried) if tried else None
+        points = (one for one in self._points.values() if one.stage == "level")
+        return None if failed is None else next(one for one in points if one.level == failed.level)
+
+    def concluded(self, stopped: EndReason | None = None) -> VendorCapacity:
+        """The result. ``stopped`` says why a search ended that was not through, or how a stored one did."""
+        tried = self.tried()
+        ended = self._ended(tried, stopped)
+        # What is missed without load is said of the answers without load, also when levels are judged again after it.
+        failed = None if ended.reason == "unloaded" else self.gave_way()
+        if ended.reason in ("edge", "client") and failed is not None and self._has_drifted(failed):
+            ended = replace(ended, reason="drifted")
+        levels = sorted((one for one in self._points.values() if one.stage == "level"), key=lambda one: one.level)
+        first = [self.unloaded] if self.unloaded is not None else []
+        missed = failed.missed if failed is not None else first[0].missed if ended.reason == "unloaded" else ()
+        return VendorCapacity(
+            model=self.model,
+            label=self.label,
+            vendor=self.vendor,
+            capacity=ended.capacity,
+            reason=ended.reason,
+            points=(*first, *levels),
+            broke_at=None if failed is None else failed.level,
+            gave_way=missed,
+            afterwards=self.afterwards,
+            requests=self.requests,
+            notes=tuple(self._notes(levels)),
+            sittings=tuple(self.sittings),
+        )
+
+    def _ended(self, tried: Sequence[Tried], stopped: EndReason | None) -> Ended:
+        if not tried:
+            return Ended(stopped or "stopped", None)
+        found = next_step(tried, self.bounds)
+        if isinstance(found, Ended):
+            return found
+        # Only a search that is judged again, by other limits, is not through and was not stopped either.
+        failed = first_failed(tried)
+        reason: EndReason = "highest" if failed is None else "client" if failed.outcome == "client" else "edge"
+        return Ended(stopped or reason, capacity_of(tried))
+
+    def _has_drifted(self, failed: Point) -> bool:
+        """Whether without load, afterwards, the same is missed for good: then it was not the load, or not alone."""
+        after = self.afterwards
+        if after is None:
+            return False
+        lost = {limit.threshold.subject for limit in after.limits if limit.outcome == "broken"}
+        return any(limit.threshold.subject in lost for limit in failed.missed)
+
+    def _gap(self) -> Iterator[str]:
+        """Where nothing was measured, although the edge lies there."""
+        tried = self.tried()
+        failed, capacity = (first_failed(tried), capacity_of(tried)) if tried else (None, None)
+        if failed is not None and capacity is not None and failed.level - capacity > resolution(capacity, self.bounds):
+            yield f"nothing was measured between {capacity:g} and {failed.level:g}"
+
+    def _notes(self, levels: Sequence[Point]) -> Iterator[str]:
+        unmeasured = [] if self.unloaded is None else _unmeasured(self.unloaded, levels)
+        if unmeasured:
+            yield f"not measured, so not judged: {', '.join(unmeasured)}"
+        yield from (one.words for one in self.sittings if one.words is not None)
+        yield from self._gap()
+        # What fails at once keeps places empty by itself, and is told as what it is.
+        short = [one for one in levels if _is_short(one)] if self.bounds.kind == "concurrency" else []
+        if short:
+            worst = min(short, key=lambda one: (one.in_flight or 0.0) / one.level)
+            yield (
+                f"{worst.level:g} in flight were wanted and {worst.in_flight:.1f} reached on average: the entry's own "
+                "requests_per_minute, or answers too short for that many places, kept places empty"
+            )
+
+
+def _is_short(point: Point) -> bool:
+    is_answered = point.succeeded > _REACHED * point.requests
+    return is_answered and point.in_flight is not None and point.in_flight < _REACHED * point.level
+
+
+def _unmeasured(unloaded: Point, levels: Sequence[Point]) -> list[str]:
+    """Limits that no level had a figure for."""
+    named = dict.fromkeys(str(limit.threshold) for one in (unloaded, *levels) for limit in one.limits)
+    return [
+        name
+        for name in named
+        if all(
+            limit.outcome == "unmeasured"
+            for one in (unloaded, *levels)
+            for limit in one.limits
+            if str(limit.threshold) == name
+        )
+    ]
+
+
+# enough: it bears what was asked for; too_little: it is known not to; unknown: the search ended before it could tell.
+Standing = Literal["enough", "too_little", "unknown"]
+# Ends that no other judgement of the same records changes.
+RAN_OUT: frozenset[EndReason] = frozenset({"requests", "cost", "time", "stopped", "interrupted"})
+
+_ANY = ("success_rate >= 0.99", "f1 >= ceiling - 0.05", "schema_accuracy >= ceiling - 0.05")
+USUAL_LIMITS: Mapping[LoadKind, tuple[str, ...]] = {
+    "concurrency": ("avg_ttft_ms.p95 <= 2000", *_ANY),
+    "rate": ("ttft_from_schedule_ms.p95 <= 2000", *_ANY),
+}
+
+
+def read_limits(texts: Sequence[str], kind: LoadKind) -> tuple[Threshold, ...]:
+    """``texts`` and those of ``USUAL_LIMITS`` on things they do not name.
+
+    Raises:
+        ThresholdError: the first that does not follow the grammar, or that load has nothing to do with.
+    """
+    given = [_limit(text) for text in texts]
+    named = {_thing(one) for one in given}
+    return (*given, *(one for one in map(parse_threshold, USUAL_LIMITS[kind]) if _thing(one) not in named))
+
+
+def _thing(limit: Threshold) -> str:
+    """What several metrics measure in their own ways."""
+    return next((thing for thing in ("ttft", "success_rate") if thing in limit.metric), limit.metric)
+
+
+def _limit(text: str) -> Threshold:
+    found = parse_threshold(text)
+    if found.metric in COST_METRICS:
+        raise ThresholdError(f"threshold {text!r}: what answers cost does not depend on load; use run --gate")
+    return found
+
+
+def standing(vendor: VendorCapacity, at_least: float | None) -> Standing:
+    """Whether a vendor bears ``at_least``; without a wish, whether it was found what it bears, be it ever so little."""
+    if at_least is None:
+        return "too_little" if vendor.reason == "unloaded" else "unknown" if vendor.reason in RAN_OUT else "enough"
+    if vendor.capacity is not None and vendor.capacity >= at_least:
+        return "enough"
+    is_its_own = vendor.reason not in ("client", "drifted")
+    gave_way = vendor.reason == "unloaded" or (vendor.broke_at is not None and vendor.broke_at <= at_least)
+    return "too_little" if is_its_own and (gave_way or vendor.reason == "edge") else "unknown"

@@ -1,0 +1,247 @@
+"""One level of load against the vendor's own unloaded answers: figures, limits, outcome; it decides no next level.
+
+Failing under load depends on the moment and not on the question, so success is judged over requests (Clopper–Pearson),
+percentiles over requests too (order statistics). Quality is paired with the same questions unloaded: F1 and schema
+accuracy minus what the unloaded answers give against each other. F1 is taken over what was answered, because failures
+have a limit of their own. A figure on the right side of a limit keeps the level up even where its interval reaches
+over; one on the wrong side brings it down only where the interval does not.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from vendor_verifier.features.capacity.values import (
+    Aspect,
+    LevelOutcome,
+    LimitOutcome,
+    LimitVerdict,
+    Point,
+    Sitting,
+    Stage,
+)
+from vendor_verifier.gates.judge import decide
+from vendor_verifier.gates.thresholds import REQUEST_METRICS, meets
+from vendor_verifier.metrics.distribution import distribution
+from vendor_verifier.scoring.observation import Facts
+from vendor_verifier.scoring.observation_table import Columns
+from vendor_verifier.stats.bootstrap import Panel, Resampled, bootstrap, build_panel
+from vendor_verifier.stats.intervals import clopper_pearson, estimate_of, gap_to, percentile_interval
+from vendor_verifier.stats.noise_floor import gap
+from vendor_verifier.stats.ratio_table import TRIGGER, Trials, trials_of
+from vendor_verifier.values.judgement import Estimate, Threshold
+from vendor_verifier.values.record import Record
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_REFERENCE, _LOADED = "unloaded", "loaded"
+_RATES = ("success_rate", "first_attempt_success_rate")
+_ASPECTS: tuple[Aspect, ...] = ("rate_limit", "success", "latency", "speed", "quality", "other")
+# What our own process can spoil: not what a vendor says, and not that it refuses.
+_OURS: frozenset[Aspect] = frozenset({"success", "latency", "speed"})
+
+
+@dataclass(slots=True)
+class LevelEvidence:
+    """What the records of one level say; ``add`` them in any order.
+
+    ``spans`` are (first sending, last end) in seconds of wall time by sitting.
+    """
+
+    columns: Columns = field(default_factory=Columns)
+    spans: dict[str, tuple[float, float]] = field(default_factory=dict)
+    failures: Counter[str] = field(default_factory=Counter)
+    rate_limited: int = 0
+    repetitions: int = 0
+    busy_s: float = 0.0
+    output_tokens: float = 0.0
+
+    def add(self, record: Record, facts: Facts) -> None:
+        """Count one record with its ``facts``."""
+        self.columns.add(record.sample, record.repetition, facts)
+        self.repetitions = max(self.repetitions, record.repetition + 1)
+        if facts.failure is not None:
+            self.failures[facts.failure] += 1
+            self.rate_limited += is_rate_limited(record)
+        for turn in record.turns:
+            for attempt in turn.attempts:
+                if attempt.timing is not None:
+                    self._span(record.run, attempt.timing.sent_at, attempt.timing.end_ns / 1e9)
+                usage = attempt.response.usage if attempt.response is not None and attempt.succeeded else None
+                self.output_tokens += (usage.output or 0) if usage is not None else 0
+
+    def _span(self, sitting: str, sent_at: str, seconds: float) -> None:
+        begin = datetime.fromisoformat(sent_at).timestamp()
+        first, last = self.spans.get(sitting, (begin, begin))
+        self.spans[sitting] = (min(first, begin), max(last, begin + seconds))
+        self.busy_s += seconds
+
+    @property
+    def seconds(self) -> float | None:
+        """How long the level was sent, without the pauses between its sittings."""
+        return sum(end - begin for begin, end in self.spans.values()) or None
+
+
+def is_rate_limited(record: Record) -> bool:
+    """Whether the vendor refused because our rate was too high: the limit is the vendor's."""
+    final = record.final
+    failure = None if final is None else final.failure
+    return failure is not None and (failure.kind == "rate_limited" or failure.status == 429)
+
+
+def judge_level(
+    stage: Stage,
+    level: float,
+    evidence: LevelEvidence,
+    reference: LevelEvidence,
+    sittings: Sequence[Sitting],
+    thresholds: Sequence[Threshold],
+    samples: Sequence[str],
+    rng: np.random.Generator,
+) -> Point:
+    """The level's figures and what they mean; ``reference`` is the evidence of the unloaded level, perhaps the same.
+
+    ``rng`` serves the bootstrap. ``samples`` are the planned ids in the order of sending.
+    """
+    quality = _Quality.of(evidence, reference, thresholds, samples, rng)
+    columns = evidence.columns
+    is_limited = any(sitting.client_limited for sitting in sittings)
+    limits = tuple(
+        _verdict(one, estimate, evidence)
+        for one in thresholds
+        if not (one.ceiling and stage == "unloaded")
+        for estimate in [_estimate(one, evidence, quality)]
+    )
+    limits = tuple(sorted(limits, key=lambda limit: _ASPECTS.index(limit.aspect)))
+    is_lost = any(limit.outcome == "unmeasured" and _is_lost(limit.threshold, columns) for limit in limits)
+    cut = next((sitting.cut for sitting in sittings if sitting.cut), None)
+    succeeded, seconds = columns.count("succeeded"), evidence.seconds
+    # From the moment it was due, where there is one: what somebody waited who came at that moment.
+    ttft = distribution(columns.values("ttft_from_schedule_ms") or columns.values("ttft_ms"))
+    return Point(
+        stage=stage,
+        level=level,
+        requests=len(columns.rows),
+        succeeded=succeeded,
+        rate_limited=evidence.rate_limited,
+        failures=dict(evidence.failures.most_common()),
+        outcome="cut" if cut else _outcome(limits, client_limited=is_limited, is_lost=is_lost),
+        limits=limits,
+        ttft_p50_ms=ttft.p50,
+        ttft_p95_ms=ttft.p95,
+        tps=columns.tps(),
+        seconds=seconds,
+        requests_per_s=succeeded / seconds if seconds else None,
+        tokens_per_s=evidence.output_tokens / seconds if seconds and evidence.output_tokens else None,
+        in_flight=evidence.busy_s / seconds if seconds else None,
+        f1=quality.value("f1"),
+        schema_accuracy=quality.value("schema_accuracy"),
+        lag_p99_ms=_most(sitting.lag_p99_ms for sitting in sittings),
+        core_share=_most(sitting.core_share for sitting in sittings),
+        client_limited=is_limited,
+        cut=cut,
+    )
+
+
+def _most(values: Iterable[float | None]) -> float | None:
+    return max((value for value in values if value is not None), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Quality:
+    """Reference and level side by side over the same questions; the level is the reference itself when unloaded."""
+
+    panel: Panel
+    resampled: Resampled
+    reference: Trials
+    own: Trials
+
+    @classmethod
+    def of(
+        cls,
+        evidence: LevelEvidence,
+        reference: LevelEvidence,
+        thresholds: Sequence[Threshold],
+        samples: Sequence[str],
+        rng: np.random.Generator,
+    ) -> _Quality:
+        first = _trials(_REFERENCE, reference, samples)
+        both = (first,) if evidence is reference else (first, _trials(_LOADED, evidence, samples))
+        metrics = tuple(dict.fromkeys(["f1", "schema_accuracy", *(one.metric for one in thresholds)]))
+        panel = build_panel(both, samples, baseline=_REFERENCE, metrics=metrics, undecided="exclude")
+        return cls(panel, bootstrap(panel, rng), first, both[-1])
+
+    def value(self, metric: str) -> float | None:
+        return self.panel.value(self.own.label, metric)
+
+    def estimate(self, metric: str) -> Estimate:
+        return estimate_of(self.panel, self.resampled, self.own.label, metric, exact=True)
+
+    def over_ceiling(self, metric: str) -> Estimate:
+        """The level's figure minus what the unloaded answers give, paired by question."""
+        if metric == "f1":
+            return gap(self.panel, self.reference, self.own).delta
+        return gap_to(self.panel, self.resampled, self.own.label, _REFERENCE, metric)
+
+
+def _trials(label: str, evidence: LevelEvidence, samples: Sequence[str]) -> Trials:
+    return trials_of(label, evidence.columns, {TRIGGER: samples}, repeat=evidence.repetitions, complete=False)
+
+
+def _estimate(threshold: Threshold, evidence: LevelEvidence, quality: _Quality) -> Estimate:
+    columns = evidence.columns
+    if threshold.metric in _RATES:
+        own = clopper_pearson(columns.count(_COUNTS[threshold.metric]), columns.count("charged"))
+        return own if not threshold.ceiling else quality.over_ceiling(threshold.metric)
+    if threshold.percentile is not None:
+        values = columns.values(REQUEST_METRICS[threshold.metric])
+        return percentile_interval(values, float(threshold.percentile[1:]))
+    return quality.over_ceiling(threshold.metric) if threshold.ceiling else quality.estimate(threshold.metric)
+
+
+_COUNTS: Mapping[str, str] = {"success_rate": "succeeded", "first_attempt_success_rate": "succeeded_first_try"}
+
+
+def _verdict(threshold: Threshold, found: Estimate, evidence: LevelEvidence) -> LimitVerdict:
+    return LimitVerdict(threshold, _aspect(threshold, evidence), limit_outcome(threshold, found), found)
+
+
+def limit_outcome(threshold: Threshold, found: Estimate) -> LimitOutcome:
+    """Kept or broken where the whole interval says so; else met or missed, by the figure itself."""
+    decided = decide(threshold, found)
+    if found.value is None:
+        return "unmeasured"
+    if decided != "UNDECIDED":
+        return "kept" if decided == "PASS" else "broken"
+    # The estimate of a relative threshold has the ceiling taken off already.
+    return "met" if meets(replace(threshold, ceiling=False), found.value) else "missed"
+
+
+def _aspect(threshold: Threshold, evidence: LevelEvidence) -> Aspect:
+    metric = threshold.metric
+    if metric in _RATES:
+        return "rate_limit" if 2 * evidence.rate_limited > evidence.failures.total() else "success"
+    if metric in ("f1", "schema_accuracy"):
+        return "quality"
+    return "latency" if metric.endswith("_ms") else "speed" if metric.endswith("tps") else "other"
+
+
+def _is_lost(threshold: Threshold, columns: Columns) -> bool:
+    """Whether our own lateness alone kept the limit from being measured."""
+    column = REQUEST_METRICS.get(threshold.metric)
+    return column is not None and columns.is_lost(column)
+
+
+def _outcome(limits: Sequence[LimitVerdict], *, client_limited: bool, is_lost: bool) -> LevelOutcome:
+    """``is_lost``: a limit could not be looked at because of us, so that keeping the others says nothing."""
+    missed = [limit for limit in limits if limit.outcome in ("missed", "broken")]
+    if not missed:
+        return "client" if is_lost else "holds"
+    if client_limited and all(limit.aspect in _OURS for limit in missed):
+        return "client"
+    return "broken" if any(limit.outcome == "broken" for limit in missed) else "undecided"

@@ -1,0 +1,341 @@
+"""Judges whether a vendor can be reached and used at all: name, TLS, key, model, a whole answer, clock; pure.
+
+Each check is ok, warning, failed or not measurable, with what it rests on. A check says "not measurable" rather than
+guess: a vendor that refuses everything shows neither that its key is good nor that its model exists.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+
+from vendor_verifier.features.doctor.values import TOOL_NAME, Answer, Case, Check
+from vendor_verifier.values.event import ToolCall
+from vendor_verifier.values.record import Exchange, Failure, Response, Timing
+from vendor_verifier.wire.assembler import BUFFERED_CHARACTERS
+from vendor_verifier.wire.payload import PayloadError, parse_json
+
+# A stream has at least so many token moments, and they take some part of the whole time: a host that generates first
+# and sends afterwards delivers everything within a moment that is tiny beside the wait.
+MIN_MOMENTS = 3
+MIN_SPREAD_SHARE = 0.03
+MIN_SPREAD_MS = 4.0
+_NS_PER_MS = 1e6
+_REFUSED = ("bad_request", "unprocessable", "not_found", "http_4xx")
+_DATED = re.compile(r"[-@:_.]?(?:20\d{2}-?\d{2}-?\d{2}|\d{4}|latest|preview)(?:[-_.].*)?")
+_NOT_ALPHANUMERIC = re.compile(r"[^a-z0-9]")
+
+
+def tools_check(case: Case) -> Check:
+    """A tool may be offered, and the model calls it in the protocol's own way when asked to."""
+    asked = case.about("tools")
+    calling = [
+        (answer, answer.response.tool_calls) for answer in asked if answer.response and answer.response.tool_calls
+    ]
+    for answer, calls in calling:
+        flaw = _call_flaw(calls)
+        where = "" if answer is asked[0] else f" ({answer.question.name})"
+        words = f"called {calls[0].name} with {calls[0].arguments or 'no arguments'}{where}"
+        return Check(
+            "tools accepted", "ok" if flaw is None else "warning", words if flaw is None else f"{words}: {flaw}"
+        )
+    return _without_call(case, asked)
+
+
+def _without_call(case: Case, asked: tuple[Answer, ...]) -> Check:
+    refused = next((answer.failure for answer in asked if answer.failure and answer.failure.kind in _REFUSED), None)
+    if refused is not None and any(answer.succeeded for answer in case.about("text")):
+        return Check(
+            "tools accepted", "failed", f"refused, text alone is not: {refused.status or ''} {refused.message}"
+        )
+    heard = [answer.response for answer in asked if answer.succeeded and answer.response is not None]
+    if not heard:
+        return Check("tools accepted", "not_measurable", "no answer to a question with a tool")
+    if any("markup_in_text" in response.anomalies for response in heard):
+        return Check("tools accepted", "failed", "the call was written into the text as markup")
+    if all(response.finish_reason == "length" for response in heard):
+        return Check("tools accepted", "not_measurable", "the budget was used up before a call")
+    return Check("tools accepted", "warning", f"accepted, but not called in {len(heard)} answer(s) that should call")
+
+
+def _call_flaw(calls: tuple[ToolCall, ...]) -> str | None:
+    call = calls[0]
+    if call.name != TOOL_NAME:
+        return f"the tool offered is {TOOL_NAME}"
+    try:
+        arguments = parse_json(call.arguments)
+    except PayloadError as error:
+        return f"the arguments are not JSON ({error})"
+    return None if isinstance(arguments, dict) and "city" in arguments else "the arguments name no city"
+
+
+def streams_check(case: Case) -> Check:
+    """Tokens arrive as they are made: at several moments spread over time, not in one body or one burst."""
+    answer = next((answer for answer in reversed(case.about("text")) if answer.succeeded), None)
+    answer = answer or next((answer for answer in case.about("tools") if answer.succeeded), None)
+    if answer is None or answer.response is None or answer.timing is None:
+        return Check("streams", "not_measurable", "no whole answer")
+    if not answer.response.streamed:
+        return Check("streams", "failed", "a stream was asked for, one JSON body came")
+    return _spread(answer.timing, answer.response)
+
+
+def _spread(timing: Timing, response: Response) -> Check:
+    if timing.first_token_ns is None or timing.last_token_ns is None:
+        return Check("streams", "not_measurable", "the answer holds no token")
+    moments = 1 + sum(gap_ns > 0 for gap_ns in timing.gaps_ns)
+    first_ms = timing.first_token_ns / _NS_PER_MS
+    spread_ms = (timing.last_token_ns - timing.first_token_ns) / _NS_PER_MS
+    words = f"{moments} token moments over {spread_ms:.0f} ms, the first after {first_ms:.0f} ms"
+    size = len(response.text) + len(response.reasoning)
+    if size < BUFFERED_CHARACTERS and moments < MIN_MOMENTS:
+        return Check("streams", "not_measurable", f"an answer of {size} characters is too short to tell")
+    if moments == 1:
+        return Check("streams", "failed", f"{size} characters came at one moment, after {first_ms:.0f} ms")
+    if spread_ms < max(MIN_SPREAD_MS, MIN_SPREAD_SHARE * (first_ms + spread_ms)):
+        return Check("streams", "failed", f"one burst: {words}")
+    if moments < MIN_MOMENTS:
+        return Check("streams", "warning", words)
+    longest_ms = max(timing.gaps_ns) / _NS_PER_MS
+    return Check("streams", "ok", f"{words}, longest pause {longest_ms:.0f} ms")
+
+
+def usage_check(case: Case) -> Check:
+    """Every answer says how many tokens it took, and not zero."""
+    whole = [answer for answer in case.answers if answer.succeeded and answer.response is not None]
+    if not whole:
+        return Check("usage reported", "not_measurable", "no whole answer")
+    told: list[str] = []
+    flaws: list[str] = []
+    for answer in whole:
+        usage = answer.response.usage if answer.response is not None else None
+        given = usage.input if usage is not None else None
+        got = usage.output if usage is not None else None
+        told.append(f"{answer.question.name}: {_number(given)} in, {_number(got)} out")
+        if given is None or got is None:
+            flaws.append("not reported")
+        elif given == 0 or got == 0:
+            flaws.append("zero")
+    words = "; ".join(told)
+    return Check("usage reported", "warning" if flaws else "ok", f"{flaws[0]}: {words}" if flaws else words)
+
+
+def served_model_check(case: Case) -> Check:
+    """The model that says it answered is the one asked for; a date or a folder more in its name is the same model."""
+    asked = case.entry.endpoint.model_id
+    served = _said(case, "served_model")
+    if not served:
+        return Check("served model", "not_measurable", "the answers name no model")
+    strangers = [name for name in served if not same_model(asked, name)]
+    if strangers:
+        return Check("served model", "failed", f"asked for {asked}, answered by {', '.join(strangers)}")
+    return Check("served model", "ok", ", ".join(served))
+
+
+def same_model(asked: str, served: str) -> bool:
+    """Whether two spellings mean one model: case, a path before it, a date or ``-latest`` after it do not matter."""
+    first, second = (name.lower().rsplit("/", 1)[-1].partition(":")[0] for name in (asked, served))
+    shorter, longer = sorted((first, second), key=len)
+    return longer.startswith(shorter) and (
+        len(longer) == len(shorter) or _DATED.fullmatch(longer[len(shorter) :]) is not None
+    )
+
+
+def provider_check(case: Case) -> Check:
+    """A router lets the pinned provider answer; without a pin the router is measured, not a vendor."""
+    served = _said(case, "served_provider")
+    pinned = _pinned(case)
+    is_router = case.entry.vendor == "openrouter" or case.reach.host.endswith("openrouter.ai")
+    if pinned is None:
+        if not is_router:
+            return Check("served provider", "not_measurable", "no router is known here and none is pinned")
+        words = f"; this time {', '.join(served)}" if served else ""
+        return Check(
+            "served provider", "warning", f"no provider is pinned: the router picks, request by request{words}"
+        )
+    if not served:
+        return Check("served provider", "not_measurable", f"{pinned} is pinned; the answers name no provider")
+    strangers = [name for name in served if not _same_provider(pinned, name)]
+    if strangers:
+        return Check("served provider", "failed", f"{pinned} is pinned, answered by {', '.join(strangers)}")
+    return Check("served provider", "ok", f"{', '.join(served)} as pinned")
+
+
+def _pinned(case: Case) -> str | None:
+    """The only provider that may answer, from ``provider:`` or from a router's own body."""
+    if case.entry.provider is not None:
+        return case.entry.provider
+    routing = case.entry.endpoint.body.get("provider")
+    only = routing.get("only") if isinstance(routing, dict) else None
+    return only[0] if isinstance(only, list) and only and isinstance(only[0], str) else None
+
+
+def _same_provider(pinned: str, served: str) -> bool:
+    """A slug and a display name: ``google-vertex`` and ``Google``, ``deepinfra/fp8`` and ``DeepInfra``."""
+    first, second = (_NOT_ALPHANUMERIC.sub("", name.lower()) for name in (pinned.split("/")[0], served))
+    return bool(first and second) and (first.startswith(second) or second.startswith(first))
+
+
+def _said(case: Case, field: str) -> list[str]:
+    """What the answers say of themselves, each once."""
+    said = [getattr(answer.response, field) for answer in case.answers if answer.response is not None]
+    return list(dict.fromkeys(value for value in said if value))
+
+
+def _number(tokens: int | None) -> str:
+    return "?" if tokens is None else str(tokens)
+
+
+SOON_DAYS = 14
+SKEW_S = 5.0
+_NS_PER_US = 1000
+_MODEL_WORDS = ("model", "endpoint", "deployment")
+_MODEL_STATUS = (400, 404, 422)
+_NO_CREDIT_STATUS = 402
+# Status 200 without an answer: a page of a web server, or an error in its place. Neither shows that the key was read.
+_NO_ANSWER = ("not_an_api_response", "api_error_in_200")
+
+
+def name_check(case: Case) -> Check:
+    """The host's name has addresses."""
+    reach = case.reach
+    if reach.proxy is not None:
+        return Check("name resolves", "not_measurable", f"the proxy {reach.proxy} resolves it")
+    if reach.addresses:
+        return Check("name resolves", "ok", f"{reach.host}: {', '.join(reach.addresses[:4])}")
+    if _status(case) is not None:
+        return Check("name resolves", "warning", f"{reach.host} answered, but once could not be resolved")
+    return Check("name resolves", "failed", f"{reach.host}: {reach.dns_error or 'no address'}")
+
+
+def tls_check(case: Case) -> Check:
+    """The connection is encrypted, its certificate valid and not about to expire."""
+    reach = case.reach
+    if reach.scheme != "https":
+        words = "plain http on this machine" if reach.local else "plain http: key and prompts travel unencrypted"
+        return Check("tls", "not_measurable" if reach.local else "warning", words)
+    refused = next((answer.failure for answer in case.answers if answer.failure and answer.failure.kind == "tls"), None)
+    if refused is not None:
+        return Check("tls", "failed", refused.message)
+    if reach.tls_version is not None and reach.tls_days_left is not None:
+        words = f"{reach.tls_version}, the certificate expires in {reach.tls_days_left:.0f} days"
+        return Check("tls", "ok" if reach.tls_days_left >= SOON_DAYS else "warning", words)
+    if _status(case) is not None:
+        why = "behind a proxy" if reach.proxy is not None else reach.tls_error or "no certificate shown"
+        return Check("tls", "ok", f"accepted by the HTTP client; version and expiry not read ({why})")
+    if reach.tls_error is not None:
+        return Check("tls", "failed", reach.tls_error)
+    return Check("tls", "not_measurable", "no connection")
+
+
+def key_check(case: Case) -> Check:
+    """The vendor takes the key, and there is credit behind it."""
+    if any(_shows_key_taken(answer) for answer in case.answers):
+        has_key = case.entry.endpoint.key is not None or bool(case.entry.key_command)
+        return Check("key accepted", "ok", "as sent" if has_key else "none is sent, none is asked for")
+    for answer in case.answers:
+        failure = answer.failure
+        if failure is not None and (failure.kind in ("auth", "no_credit") or _refuses_key_in_200(failure)):
+            no_credit = failure.kind == "no_credit" or failure.status == _NO_CREDIT_STATUS
+            words = "the key is good, the account has no credit" if no_credit else "refused"
+            return Check("key accepted", "failed", f"{words}: {_with_status(failure)}")
+    return Check("key accepted", "not_measurable", _why_not(case))
+
+
+def model_check(case: Case) -> Check:
+    """The vendor knows the model by this name."""
+    model = case.entry.endpoint.model_id
+    if any(answer.accepted and answer.response is not None for answer in case.answers):
+        return Check("model exists", "ok", model)
+    for answer in case.answers:
+        failure = answer.failure
+        if failure is None or failure.kind == "auth":
+            continue
+        speaks_of_it = any(word in f"{failure.message} {failure.code or ''}".lower() for word in _MODEL_WORDS)
+        if failure.kind == "not_found" or (failure.status in _MODEL_STATUS and speaks_of_it):
+            return Check("model exists", "failed", f"{model}: {_with_status(failure)}")
+    return Check("model exists", "not_measurable", _why_not(case))
+
+
+def answer_check(case: Case) -> Check:
+    """Questions are answered in full."""
+    failed = [answer for answer in case.answers if answer.failure is not None]
+    if not case.answers:
+        return Check("answers", "failed", "nothing could be asked")
+    told = "; ".join(f"{answer.question.name}: {_failure_words(answer)}" for answer in failed)
+    if len(failed) == len(case.answers):
+        return Check("answers", "failed", told)
+    if failed:
+        return Check("answers", "warning", f"{len(failed)} of {len(case.answers)} requests failed: {told}")
+    return Check("answers", "ok", f"{len(case.answers)} of {len(case.answers)} requests, each to its end")
+
+
+def clock_check(case: Case) -> Check:
+    """The vendor's clock (its Date header) agrees with ours to five seconds."""
+    dated = [(answer.exchange, date) for answer in case.answers if (date := _server_date(answer.exchange)) is not None]
+    if not dated:
+        return Check("clock", "not_measurable", "no Date header")
+    skew_s = min((_skew_s(exchange, date) for exchange, date in dated), key=abs)
+    side = "ahead of" if skew_s > 0 else "behind"
+    words = f"{abs(skew_s):.0f} s {side} ours" if abs(skew_s) >= 1 else "agrees with ours"
+    return Check("clock", "ok" if abs(skew_s) <= SKEW_S else "warning", f"the vendor's clock {words}")
+
+
+def error_body(answers: Sequence[Answer]) -> str | None:
+    """The body of the first refusal, as text; what is unreadable in it is replaced, nothing is cut or escaped here."""
+    for answer in answers:
+        if answer.exchange.status is not None and not answer.succeeded and answer.exchange.chunks:
+            return answer.exchange.body.decode(errors="replace")
+    return None
+
+
+def _server_date(exchange: Exchange) -> datetime | None:
+    stated = exchange.headers.get("date")
+    if stated is None or exchange.headers_ns is None:
+        return None
+    try:
+        date = parsedate_to_datetime(stated)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return date if date.tzinfo is not None else date.replace(tzinfo=UTC)
+
+
+def _skew_s(exchange: Exchange, date: datetime) -> float:
+    """Seconds the server is ahead of the time its answer was under way; the header has whole seconds only."""
+    asked = datetime.fromisoformat(exchange.sent_at)
+    under_way_ns = (exchange.connect_ns or 0) + (exchange.headers_ns or 0)
+    answered = asked + timedelta(microseconds=under_way_ns / _NS_PER_US)
+    if date > answered:
+        return (date - answered).total_seconds()
+    earliest = asked - timedelta(seconds=1)
+    return min(0.0, (date - earliest).total_seconds())
+
+
+def _shows_key_taken(answer: Answer) -> bool:
+    begun = answer.response is not None
+    return answer.accepted and (begun or answer.failure is None or answer.failure.kind not in _NO_ANSWER)
+
+
+def _refuses_key_in_200(failure: Failure) -> bool:
+    return failure.kind == "api_error_in_200" and failure.status in (401, _NO_CREDIT_STATUS, 403)
+
+
+def _status(case: Case) -> int | None:
+    return next((answer.exchange.status for answer in case.answers if answer.exchange.status is not None), None)
+
+
+def _why_not(case: Case) -> str:
+    return _failure_words(case.answers[0]) if case.answers else "nothing could be asked"
+
+
+def _failure_words(answer: Answer) -> str:
+    failure = answer.failure
+    if failure is None:
+        return "no answer"
+    return f"{failure.kind}: {_with_status(failure)}"
+
+
+def _with_status(failure: Failure) -> str:
+    return failure.message if failure.status is None else f"{failure.status} {failure.message}"

@@ -1,0 +1,245 @@
+"""The timeline of one answer, decoded from its bytes and time stamps; pure, and it judges nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from vendor_verifier.features.doctor.checks import (
+    answer_check,
+    clock_check,
+    error_body,
+    key_check,
+    model_check,
+    name_check,
+    provider_check,
+    served_model_check,
+    streams_check,
+    tls_check,
+    tools_check,
+    usage_check,
+)
+from vendor_verifier.features.doctor.values import Answer, Case, Check, Diagnosis, Moment, SdkFinding, Spending, Verdict
+from vendor_verifier.values.event import (
+    Fault,
+    Finish,
+    ReasoningDelta,
+    SseEvent,
+    StreamEnd,
+    StreamEvent,
+    TextDelta,
+    ToolCallDelta,
+    Usage,
+)
+from vendor_verifier.values.record import Response
+from vendor_verifier.wire.base import Reader, Wire
+from vendor_verifier.wire.sse import SseDecoder
+
+CHARACTERS_PER_TOKEN = 4
+_MILLION = 1_000_000
+
+
+def spending(answers: Sequence[Answer], price: Mapping[str, Any] | None) -> Spending:
+    """Sum over all requests that the vendor took; refused ones cost nothing.
+
+    Cost in US dollars: what the vendor reports for each answer, else (input × price.input + output × price.output) per
+    million tokens plus price.request, times price.rate. Without ``currency`` prices are US dollars; a foreign currency
+    without a rate gives no cost.
+    """
+    taken = [answer for answer in answers if answer.accepted]
+    tokens = [_tokens(answer) for answer in taken]
+    costs = [_cost(answer, (given, got), price) for answer, (given, got, _) in zip(taken, tokens, strict=True)]
+    return Spending(
+        requests=sum(bool(answer.exchange.sent_at) for answer in answers),
+        input_tokens=sum(given for given, _, _ in tokens),
+        output_tokens=sum(got for _, got, _ in tokens),
+        estimated=any(estimated for _, _, estimated in tokens),
+        cost_usd=sum(cost for cost in costs if cost is not None) if None not in costs else None,
+    )
+
+
+def _tokens(answer: Answer) -> tuple[int, int, bool]:
+    usage = answer.response.usage if answer.response is not None else None
+    if usage is not None and usage.input is not None and usage.output is not None:
+        return usage.input, usage.output, False
+    said = _characters(answer.response) if answer.response is not None else 0
+    return -(-len(answer.request.body) // CHARACTERS_PER_TOKEN), -(-said // CHARACTERS_PER_TOKEN), True
+
+
+def _characters(response: Response) -> int:
+    calls = sum(len(call.name) + len(call.arguments) for call in response.tool_calls)
+    return len(response.text) + len(response.reasoning) + calls
+
+
+def _cost(answer: Answer, tokens: tuple[int, int], price: Mapping[str, Any] | None) -> float | None:
+    usage = answer.response.usage if answer.response is not None else None
+    if usage is not None and usage.cost_usd is not None:
+        return usage.cost_usd
+    if price is None or price.get("input") is None or price.get("output") is None:
+        return None
+    rate = price.get("rate")
+    if rate is None:
+        if price.get("currency") not in (None, "USD"):
+            return None
+        rate = 1.0
+    in_currency = (tokens[0] * price["input"] + tokens[1] * price["output"]) / _MILLION + (price.get("request") or 0.0)
+    return float(in_currency * rate)
+
+
+_SHOWN_FIRST = 3
+_TEXT_LENGTH = 40
+_NS_PER_MS = 1e6
+
+
+def timeline(answer: Answer, reader: Reader) -> tuple[Moment, ...]:
+    """When what happened, in milliseconds since the request was sent; ``reader`` is fresh and used up.
+
+    Token moments beyond the third are told as one, with their longest pause, and the last.
+    """
+    exchange = answer.exchange
+    moments = [Moment(0.0, "request sent")]
+    if exchange.headers_ns is not None:
+        moments.append(Moment(_ms(exchange.headers_ns), f"headers, status {exchange.status}"))
+    heard = list(_heard(answer, reader)) if answer.accepted else []
+    if heard:
+        moments.append(Moment(_ms(heard[0][0]), "first event"))
+    moments += _token_moments(heard)
+    moments += [told for at_ns, event in heard if (told := _told(at_ns, event)) is not None]
+    end = answer.failure.kind if answer.failure is not None else "end of the answer"
+    moments.append(Moment(_ms(exchange.end_ns), end))
+    return tuple(sorted(moments, key=lambda moment: moment.at_ms))
+
+
+def _heard(answer: Answer, reader: Reader) -> Iterator[tuple[int, StreamEvent | None]]:
+    """Every event with its moment; ``None`` stands for one that says nothing."""
+    decoder = SseDecoder()
+    last_ns = 0
+    for at_ns, chunk in answer.exchange.chunks:
+        last_ns = at_ns
+        for event in decoder.feed(chunk):
+            yield from _read(at_ns, event, reader)
+    for event in decoder.close():
+        yield from _read(last_ns, event, reader)
+
+
+def _read(at_ns: int, event: SseEvent, reader: Reader) -> Iterator[tuple[int, StreamEvent | None]]:
+    yield at_ns, None
+    for heard in reader.read(event):
+        yield at_ns, heard
+
+
+def _token_moments(heard: Sequence[tuple[int, StreamEvent | None]]) -> list[Moment]:
+    texts: dict[int, str] = {}
+    for at_ns, event in heard:
+        words = _words(event)
+        if words:
+            texts[at_ns] = (texts.get(at_ns, "") + words)[: _TEXT_LENGTH + 1]
+    told = [Moment(_ms(at_ns), "token", _shortened(text)) for at_ns, text in texts.items()]
+    if told:
+        told[0] = Moment(told[0].at_ms, "first token", told[0].text)
+    hidden = told[_SHOWN_FIRST:-1]
+    if len(hidden) < 2:
+        return told
+    pause_ms = max(later.at_ms - earlier.at_ms for earlier, later in pairwise(told[_SHOWN_FIRST - 1 :]))
+    many = Moment(hidden[0].at_ms, f"{len(hidden)} more token moments", f"longest pause {pause_ms:.0f} ms")
+    return [*told[:_SHOWN_FIRST], many, Moment(told[-1].at_ms, "last token", told[-1].text)]
+
+
+def _words(event: StreamEvent | None) -> str:
+    match event:
+        case TextDelta(text) | ReasoningDelta(text):
+            return text
+        case ToolCallDelta(name=name, arguments=arguments):
+            return f"{name or ''}{arguments if arguments is not None else ''}"
+    return ""
+
+
+def _told(at_ns: int, event: StreamEvent | None) -> Moment | None:
+    match event:
+        case Finish(reason, raw):
+            return Moment(_ms(at_ns), "finish", reason if raw in (None, reason) else f"{reason} (said {raw!r})")
+        case Usage(input=input_tokens, output=output_tokens):
+            return Moment(_ms(at_ns), "usage", f"input {_number(input_tokens)}, output {_number(output_tokens)}")
+        case StreamEnd():
+            return Moment(_ms(at_ns), "end marker")
+        case Fault(message):
+            return Moment(_ms(at_ns), "error in the stream", _shortened(message))
+    return None
+
+
+def _number(tokens: int | None) -> str:
+    return "not reported" if tokens is None else str(tokens)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _TEXT_LENGTH else text[:_TEXT_LENGTH] + "…"
+
+
+def _ms(ns: int) -> float:
+    return round(ns / _NS_PER_MS, 1)
+
+
+CHECKS: tuple[Callable[[Case], Check], ...] = (
+    name_check,
+    tls_check,
+    key_check,
+    model_check,
+    answer_check,
+    tools_check,
+    streams_check,
+    usage_check,
+    served_model_check,
+    provider_check,
+    clock_check,
+)
+# Without these there is nothing to use; the others are reservations.
+_VITAL = frozenset({"name resolves", "tls", "key accepted", "model exists", "answers"})
+
+
+def diagnose(case: Case, wire: Wire) -> Diagnosis:
+    """Judge one case. ``wire`` gives a fresh reader for the timeline."""
+    entry = case.entry
+    checks = tuple(check(case) for check in CHECKS)
+    shown = _most_telling(case.answers)
+    return Diagnosis(
+        model=entry.model,
+        label=entry.label,
+        vendor=entry.vendor,
+        wire=entry.wire,
+        model_id=entry.endpoint.model_id,
+        reach=case.reach,
+        verdict=verdict(checks, case.sdk),
+        checks=checks,
+        spending=spending(case.answers, entry.price),
+        key_name=entry.key_name or (f"command {entry.key_command[0]}" if entry.key_command else None),
+        timeline_of=shown.question.name if shown is not None else None,
+        timeline=timeline(shown, wire.reader(shown.question.turn.tools)) if shown is not None else (),
+        error_body=error_body(case.answers),
+        sdk=case.sdk,
+    )
+
+
+def verdict(checks: Iterable[Check], sdk: Iterable[SdkFinding] = ()) -> Verdict:
+    """Not usable when a vital check failed; with reservations when anything else departs; usable otherwise."""
+    found = list(checks)
+    if any(check.status == "failed" and check.name in _VITAL for check in found):
+        return "not_usable"
+    departs = any(check.status in ("failed", "warning") for check in found)
+    return "usable_with_reservations" if departs or any(one.status != "consistent" for one in sdk) else "usable"
+
+
+def exit_code_of(diagnoses: Iterable[Diagnosis]) -> int:
+    """0 all are usable as they are, 1 something departs, 3 a vendor cannot be used."""
+    verdicts = {diagnosis.verdict for diagnosis in diagnoses}
+    if "not_usable" in verdicts:
+        return 3
+    return 1 if "usable_with_reservations" in verdicts else 0
+
+
+def _most_telling(answers: Sequence[Answer]) -> Answer | None:
+    """The answer whose timeline is worth showing: a whole text, else any whole one, else any that began."""
+    wholes = [answer for answer in answers if answer.succeeded]
+    texts = [answer for answer in wholes if answer.question.topic == "text"]
+    begun = [answer for answer in answers if answer.exchange.status is not None]
+    return next(iter(texts or wholes or begun), None)

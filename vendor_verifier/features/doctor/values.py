@@ -1,0 +1,223 @@
+"""What an examination asks, hears and finds: frozen values without behaviour beyond small derivations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from vendor_verifier.values.plan import Entry
+from vendor_verifier.values.record import Exchange, Failure, FailureKind, Response, Timing
+from vendor_verifier.values.request import HttpRequest, Turn
+
+Status = Literal["ok", "warning", "failed", "not_measurable"]
+Verdict = Literal["usable", "usable_with_reservations", "not_usable"]
+Topic = Literal["tools", "text"]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One tiny request. ``name`` tells it apart in reports, ``topic`` is what it examines."""
+
+    name: str
+    topic: Topic
+    turn: Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One question as it was sent and answered; ``exchange`` holds the bytes, the rest is our reading of them."""
+
+    question: Question
+    request: HttpRequest
+    exchange: Exchange
+    timing: Timing | None
+    response: Response | None
+    failure: Failure | None
+
+    @property
+    def succeeded(self) -> bool:
+        return self.failure is None and self.response is not None
+
+    @property
+    def accepted(self) -> bool:
+        """The vendor took the request: a 2xx status, whatever came after it."""
+        return self.exchange.status is not None and 200 <= self.exchange.status < 300
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How the vendor is reached, before and beside its answers.
+
+    ``origin`` is scheme, host and port the key goes to. ``addresses`` and the TLS facts come from a connection of their
+    own (standard library, no request); ``None`` and empty where it was not made, ``*_error`` where it failed.
+    ``proxy`` is the proxy that the environment prescribes, without its credentials.
+    """
+
+    origin: str
+    host: str
+    scheme: str
+    local: bool
+    proxy: str | None = None
+    addresses: tuple[str, ...] = ()
+    dns_error: str | None = None
+    tls_version: str | None = None
+    tls_days_left: float | None = None
+    tls_error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One finding with what it rests on."""
+
+    name: str
+    status: Status
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Something that happened in an answer, ``at_ms`` after the request was handed to a connected socket."""
+
+    at_ms: float
+    what: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """Tokens of all requests together, as reported or (``estimated``) a quarter of the characters.
+
+    ``cost_usd`` is what the vendor says, else by the configured price; ``None`` when neither is known.
+    """
+
+    requests: int
+    input_tokens: int
+    output_tokens: int
+    estimated: bool
+    cost_usd: float | None = None
+
+
+SdkStatus = Literal["consistent", "crashes", "loses"]
+
+
+@dataclass(frozen=True, slots=True)
+class SdkFinding:
+    """What an application on the official SDK makes of one answer. ``route``: the SDK's call that was used."""
+
+    question: str
+    sdk: str
+    route: str
+    status: SdkStatus
+    evidence: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """Everything found out about one entry."""
+
+    model: str
+    label: str
+    vendor: str
+    wire: str
+    model_id: str
+    reach: Reach
+    verdict: Verdict
+    checks: tuple[Check, ...]
+    spending: Spending
+    key_name: str | None = None
+    timeline_of: str | None = None
+    timeline: tuple[Moment, ...] = ()
+    error_body: str | None = None
+    sdk: tuple[SdkFinding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One entry with all that was heard: what the judgements are made from."""
+
+    entry: Entry
+    reach: Reach
+    answers: tuple[Answer, ...]
+    sdk: tuple[SdkFinding, ...] = ()
+
+    def about(self, topic: Topic) -> tuple[Answer, ...]:
+        """The answers of one topic in the order asked."""
+        return tuple(answer for answer in self.answers if answer.question.topic == topic)
+
+
+MAX_REQUESTS = 3
+TOOL_NAME = "get_weather"
+# Budgets in tokens: enough to see what is asked for, together under a cent at fifteen dollars a million.
+_TOOL_BUDGET = 128
+_TEXT_BUDGET = 160
+_SECOND_TRY_BUDGET = 192
+_WEATHER = {
+    "type": "function",
+    "function": {
+        "name": TOOL_NAME,
+        "description": "Current weather of a city.",
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+    },
+}
+_BUDGET_FIELDS = ("max_tokens", "max_completion_tokens")
+# After these the vendor cannot be asked anything, so nothing more is asked.
+_HOPELESS: frozenset[FailureKind] = frozenset({
+    "dns", "tls", "connect", "connect_refused", "timeout_connect", "redirect", "auth", "no_credit", "harness",
+    "proxy",
+})  # fmt: skip
+_PASSING: frozenset[FailureKind] = frozenset({
+    "connection_reset", "protocol", "request_timeout", "conflict", "rate_limited", "overloaded", "http_5xx",
+    "truncated", "timeout_first_token", "timeout_idle", "empty_response", "bad_payload",
+})  # fmt: skip
+
+
+def first_questions(entry: Entry) -> tuple[Question, Question]:
+    """The two that every vendor gets: one that wants a tool call, one whose answer takes a while to say."""
+    return (
+        Question(
+            "tools", "tools", _turn(entry, "What is the weather in Paris now? Call the tool.", _TOOL_BUDGET, True)
+        ),
+        Question("text", "text", _turn(entry, "Count from 1 to 40 in digits, separated by spaces.", _TEXT_BUDGET)),
+    )
+
+
+def next_question(entry: Entry, answers: Sequence[Answer]) -> Question | None:
+    """What to ask after ``answers``, or ``None`` when enough is known or nothing more can be."""
+    if len(answers) >= MAX_REQUESTS or any(_is_hopeless(answer) for answer in answers):
+        return None
+    tools, text = first_questions(entry)
+    if len(answers) < 2:
+        return (tools, text)[len(answers)]
+    for answer in answers:
+        if answer.failure is not None and answer.failure.kind in _PASSING:
+            return Question(f"{answer.question.name}, again", answer.question.topic, answer.question.turn)
+    if answers[0].succeeded and answers[0].response is not None and not answers[0].response.tool_calls:
+        words = "What is the weather in Paris now? Call the tool."
+        return Question("tools, required", "tools", _turn(entry, words, _SECOND_TRY_BUDGET, True, "required"))
+    return None
+
+
+def _is_hopeless(answer: Answer) -> bool:
+    return answer.failure is not None and answer.failure.kind in _HOPELESS
+
+
+def pause_s(answers: Sequence[Answer]) -> float:
+    """Seconds to wait before the next request: what the vendor asked for, at most five; none after a success."""
+    failure = answers[-1].failure if answers else None
+    if failure is None or failure.kind not in _PASSING:
+        return 0.0
+    return min(failure.retry_after_s if failure.retry_after_s is not None else 1.0, 5.0)
+
+
+def within_budget(body: Mapping[str, Any]) -> dict[str, Any]:
+    """An entry's extra body without budgets of its own, which would make a tiny question a large one."""
+    return {name: value for name, value in body.items() if name not in _BUDGET_FIELDS}
+
+
+def _turn(entry: Entry, words: str, budget: int, tools: bool = False, choice: str | None = None) -> Turn:
+    parameters = {name: value for name, value in entry.parameters.items() if name not in _BUDGET_FIELDS}
+    parameters["max_tokens"] = budget
+    if choice is not None:
+        parameters["tool_choice"] = choice
+    return Turn(({"role": "user", "content": words},), (_WEATHER,) if tools else (), parameters)

@@ -1,0 +1,234 @@
+"""Gathers the evidence of a stored run about one vendor: its worst samples, or one answer with all around it.
+
+It sends nothing, reads no key and writes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from vendor_verifier.errors import Problem, ProblemsError
+from vendor_verifier.features.explain.curl import curl_for
+from vendor_verifier.features.explain.find_problems import (
+    baseline_decisions,
+    other_answer,
+    read_answers,
+    reasons,
+    severity,
+    slips_of,
+    told_of,
+    turns_asked,
+    violations_of,
+)
+from vendor_verifier.features.explain.values import Explanation, Slips
+from vendor_verifier.pipeline.manifest import entry_infos, stored_manifest
+from vendor_verifier.pipeline.suites import ready_suite
+from vendor_verifier.store import RunFolder
+from vendor_verifier.suites.base import Suite, judged
+from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN
+from vendor_verifier.suites.schema import dataset_defects
+from vendor_verifier.values.record import Record, supersedes
+from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.score import EntryInfo, Score
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Whom and what to explain. ``vendor`` is a label or a vendor's name; a sample may be the beginning of its id."""
+
+    vendor: str
+    sample: str | None = None
+    model: str | None = None
+    suite: str | None = None
+    repetition: int | None = None
+
+
+def worst_samples(folder: RunFolder, wanted: Wanted, most: int) -> Slips:
+    """What went wrong at the vendor, worst first, at most ``most`` samples.
+
+    Raises:
+        RunFolderError: not a readable run folder.
+        ProblemsError: no such vendor, model or evaluation in the run.
+    """
+    manifest = stored_manifest(folder)
+    _check_suite(manifest, wanted.suite)
+    infos = entry_infos(manifest)
+    chosen = _entries(infos, wanted)
+    baselines = {info.model: info for info in infos if info.is_baseline}
+    needed = {*chosen, *(baselines[info.model] for info in chosen if info.model in baselines)}
+    answers = read_answers(folder, needed)
+    found = []
+    for info in chosen:
+        own, baseline = answers[info.model, info.label], baselines.get(info.model)
+        against = answers[baseline.model, baseline.label] if baseline is not None and baseline != info else {}
+        found += [
+            slip
+            for slip in slips_of(info.model, info.label, own, against)
+            if wanted.suite is None or slip.suite == wanted.suite
+        ]
+    found.sort(key=lambda slip: (severity(slip.reasons[0]), -slip.records))
+    read = sum(len(answers[info.model, info.label]) for info in chosen)
+    return Slips(str(manifest["run"]), tuple(found[:most]), len(found), read, tuple(_notes(folder, manifest)))
+
+
+def explain(folder: RunFolder, wanted: Wanted) -> tuple[Explanation, ...]:
+    """The vendor's answer to one sample, once per model and evaluation that has it.
+
+    Of several repetitions the first that went wrong is taken, else the first.
+
+    Raises:
+        RunFolderError: not a readable run folder.
+        ProblemsError: no such vendor, model, evaluation or sample, or no answer of the vendor to it.
+    """
+    manifest = stored_manifest(folder)
+    _check_suite(manifest, wanted.suite)
+    infos = entry_infos(manifest)
+    chosen = _entries(infos, wanted)
+    found = [
+        explained
+        for task, sample in _samples(folder, manifest, wanted)
+        for explained in _explain_sample(folder, manifest, task, sample, chosen, wanted)
+    ]
+    if not found:
+        raise ProblemsError([Problem("the run holds no answer of this vendor to it", key=f"--sample {wanted.sample}")])
+    return tuple(found)
+
+
+def _entries(infos: Sequence[EntryInfo], wanted: Wanted) -> list[EntryInfo]:
+    of_model = [info for info in infos if wanted.model in (None, info.model)]
+    if not of_model:
+        raise ProblemsError([Problem(_expected(wanted.model, (info.model for info in infos)), key="--model")])
+    name = wanted.vendor.casefold()
+    by_label = [info for info in of_model if info.label.casefold() == name]
+    found = by_label or [info for info in of_model if info.vendor.casefold() == name]
+    if not found:
+        raise ProblemsError([Problem(_expected(wanted.vendor, (info.label for info in of_model)), key="--vendor")])
+    return found
+
+
+def _check_suite(manifest: Mapping[str, Any], suite: str | None) -> None:
+    names = [task["suite"] for task in manifest.get("tasks") or ()]
+    if suite is not None and suite not in names:
+        raise ProblemsError([Problem(_expected(suite, names), key="--suite")])
+
+
+def _expected(read: str | None, known: Iterator[str] | Sequence[str]) -> str:
+    return f"read {read!r}; the run has {', '.join(dict.fromkeys(known))}"
+
+
+def _samples(folder: RunFolder, manifest: Mapping[str, Any], wanted: Wanted) -> list[tuple[Mapping[str, Any], Sample]]:
+    """The sample of that id, in every evaluation that has it."""
+    start = wanted.sample or ""
+    every = [
+        (task, sample)
+        for task in manifest.get("tasks") or ()
+        if wanted.suite in (None, task["suite"])
+        for sample in folder.read_samples(task["suite"])
+        if sample.id.startswith(start)
+    ]
+    exact = [(task, sample) for task, sample in every if sample.id == start]
+    found = exact or every
+    ids = list(dict.fromkeys(sample.id for _, sample in found))
+    if len(ids) != 1:
+        words = f"{len(ids)} samples begin so, such as {', '.join(ids[:3])}" if ids else "the run has no such sample"
+        raise ProblemsError([Problem(words, key=f"--sample {start}")])
+    return found
+
+
+def _explain_sample(
+    folder: RunFolder,
+    manifest: Mapping[str, Any],
+    task: Mapping[str, Any],
+    sample: Sample,
+    chosen: Sequence[EntryInfo],
+    wanted: Wanted,
+) -> Iterator[Explanation]:
+    suite = ready_suite(task["suite"], task["options"], [sample], folder)
+    records = _records(folder, suite.name, sample.id)
+    scores = {key: judged(record, suite, sample) for key, record in records.items()}
+    for info in chosen:
+        expected = _baseline_decisions(manifest, info, records, scores)
+        own = {key: told_of(record, scores[key]) for key, record in records.items() if key[:2] == _key(info)}
+        if wanted.repetition is not None:
+            own = {key: told for key, told in own.items() if told.repetition == wanted.repetition}
+        if not own:
+            continue
+        key = min(own, key=lambda each: (not reasons(own[each], expected), own[each].repetition))
+        yield _explanation(manifest, suite, sample, key, records, scores, reasons(own[key], expected))
+
+
+_Place = tuple[str, str, int]
+
+
+def _key(info: EntryInfo) -> tuple[str, str]:
+    return (info.model, info.label)
+
+
+def _records(folder: RunFolder, suite: str, sample: str) -> dict[_Place, Record]:
+    found: dict[_Place, Record] = {}
+    for record in folder.read_records(lambda _number, _reason: None):
+        if record.suite == suite and record.sample == sample:
+            place = (record.model, record.label, record.repetition)
+            if place not in found or supersedes(record, found[place]):
+                found[place] = record
+    return found
+
+
+def _baseline_decisions(
+    manifest: Mapping[str, Any], info: EntryInfo, records: Mapping[_Place, Record], scores: Mapping[_Place, Score]
+) -> frozenset[str]:
+    """What the model's baseline decided on this sample; nothing to hold a baseline itself against."""
+    of_model = (other for other in entry_infos(manifest) if other.model == info.model and other.is_baseline)
+    baseline = next(of_model, None)
+    if baseline is None or baseline == info:
+        return frozenset()
+    told = [told_of(record, scores[key]) for key, record in records.items() if key[:2] == _key(baseline)]
+    by_unit = {each.unit: each for each in told}
+    return baseline_decisions(by_unit, told[0].suite, told[0].sample) if told else frozenset()
+
+
+def _explanation(
+    manifest: Mapping[str, Any],
+    suite: Suite,
+    sample: Sample,
+    key: _Place,
+    records: Mapping[_Place, Record],
+    scores: Mapping[_Place, Score],
+    wrong: tuple[str, ...],
+) -> Explanation:
+    record, score = records[key], scores[key]
+    is_redacted = bool(manifest.get("redacted")) and record.score is not None
+    asked = () if is_redacted else tuple(turns_asked(suite, sample, record))
+    curl, no_curl = curl_for(manifest, key[0], key[1], asked[-1] if asked else None, redacted=is_redacted)
+    baselines = {_key(info) for info in entry_infos(manifest) if info.is_baseline}
+    others = [
+        other_answer(records[place], scores[place], is_baseline=place[:2] in baselines)
+        for place in records
+        if place[0] == key[0] and place != key
+    ]
+    return Explanation(
+        record=record,
+        sample=sample,
+        score=score,
+        asked=asked,
+        violations=tuple(violations_of(record, score, sample, is_redacted=is_redacted)),
+        reasons=wrong,
+        defects=() if is_redacted else dataset_defects(sample),
+        others=tuple(sorted(others, key=lambda other: (not other.is_baseline, other.label, other.repetition))),
+        redacted=is_redacted,
+        curl=curl,
+        no_curl=no_curl,
+    )
+
+
+def _notes(folder: RunFolder, manifest: Mapping[str, Any]) -> Iterator[str]:
+    if manifest.get("redacted"):
+        yield "content is left out of this run: prompts, answers and what is expected are shown as digests"
+    for task in manifest.get("tasks") or ():
+        if task["suite"] == "bfcl":
+            left_out = {*EXECUTABLE, *MULTI_TURN}
+            rows = sum(sample.expected.get("category") in left_out for sample in folder.read_samples("bfcl"))
+            if rows:
+                yield f"bfcl: the answers to {rows} executable or multi-turn rows are not judged for this list"

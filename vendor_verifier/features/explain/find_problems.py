@@ -1,0 +1,193 @@
+"""Finds which answers of a stored run went wrong at a vendor: failures, invalid calls, disagreements, low scores.
+
+It judges like scoring does, but runs no code: rows of ``bfcl`` that need some are left out, and that is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vendor_verifier.config.suite_options import build_suite, known_suite
+from vendor_verifier.features.explain.values import OtherAnswer, Slip, Violation
+from vendor_verifier.scoring.excerpts import first_failure
+from vendor_verifier.store import RunFolder
+from vendor_verifier.suites.base import Suite, judged
+from vendor_verifier.suites.schema import ArgumentChecker
+from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite, complete_calls
+from vendor_verifier.values.record import Record, supersedes
+from vendor_verifier.values.request import Turn
+from vendor_verifier.values.sample import Sample, sample_in
+from vendor_verifier.values.score import EntryInfo, Score
+
+_BAD_CALLS = ("invalid_json", "unknown_tool", "schema_mismatch")
+Unit = tuple[str, str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The few facts kept of a record. ``value`` is the suite's main score."""
+
+    suite: str
+    sample: str
+    repetition: int
+    succeeded: bool
+    decision: str
+    failure: str | None
+    bad_calls: tuple[str, ...]
+    value: float | None
+    apart: bool
+
+    @property
+    def unit(self) -> Unit:
+        return (self.suite, self.sample, self.repetition)
+
+
+Answers = dict[tuple[str, str], dict[Unit, Told]]
+
+
+def read_answers(folder: RunFolder, wanted: Iterable[EntryInfo]) -> Answers:
+    """Facts of every record of ``wanted`` entries, by (model, label)."""
+    tasks = list(folder.read_manifest().get("tasks") or ())
+    samples = {name: folder.read_samples(name) for name in (t["suite"] for t in tasks)}
+    suites = {task["suite"]: quiet_suite(task) for task in tasks}
+    found: Answers = {(info.model, info.label): {} for info in wanted}
+    for record in folder.read_records(lambda _number, _reason: None):
+        own = found.get((record.model, record.label))
+        sample = sample_in(samples, record.suite, record.sample)
+        if own is None or sample is None:
+            continue
+        told = _told(record, suites[record.suite], sample)
+        before = own.get(told.unit)
+        if before is None or supersedes(told, before):
+            own[told.unit] = told
+    return found
+
+
+def quiet_suite(task: Mapping[str, Any]) -> Suite:
+    """The suite without services and functions, so that judging runs nobody's code."""
+    if known_suite(task["suite"]).build is TriggerSuite:
+        return TriggerSuite(checkers=KeptCheckers())
+    return build_suite(known_suite(task["suite"]), task["options"])
+
+
+def slips_of(model: str, label: str, own: Mapping[Unit, Told], baseline: Mapping[Unit, Told]) -> Iterator[Slip]:
+    """Samples with something wrong, in the order asked; repetitions of one sample are one slip."""
+    decided = _decisions(baseline)
+    by_sample: dict[tuple[str, str], list[tuple[Told, tuple[str, ...]]]] = {}
+    for told in own.values():
+        wrong = reasons(told, decided.get((told.suite, told.sample), frozenset()))
+        by_sample.setdefault((told.suite, told.sample), []).append((told, wrong))
+    for (suite, sample), rows in by_sample.items():
+        bad = [(told, wrong) for told, wrong in rows if wrong]
+        if bad:
+            words = sorted({word for _, wrong in bad for word in wrong}, key=severity)
+            first = min(bad, key=lambda row: (min(map(severity, row[1])), row[0].repetition))[0]
+            yield Slip(model, label, suite, sample, first.repetition, len(bad), tuple(words))
+
+
+def baseline_decisions(own: Mapping[Unit, Told], suite: str, sample: str) -> frozenset[str]:
+    """What the baseline decided on a sample, over its repetitions."""
+    return _decisions(own).get((suite, sample), frozenset())
+
+
+def reasons(told: Told, expected: frozenset[str]) -> tuple[str, ...]:
+    """What is wrong with an answer, in words; nothing when it is as it should be."""
+    found = []
+    if not told.succeeded and not told.apart:
+        found.append(f"failed: {told.failure or 'no answer'}")
+    found += [f"invalid call: {verdict}" for verdict in dict.fromkeys(told.bad_calls)]
+    if told.succeeded and expected and told.decision in ("called", "not_called") and told.decision not in expected:
+        found.append(f"disagreement: {told.decision}, the baseline {' or '.join(sorted(expected))}")
+    if told.value is not None and told.value < 1 and (told.succeeded or told.apart):
+        found.append(f"score: {told.value:.2f}")
+    return tuple(found)
+
+
+def severity(reason: str) -> int:
+    """The smaller the worse."""
+    kinds = ("failed", "invalid call", "disagreement", "score")
+    return kinds.index(reason.partition(":")[0])
+
+
+def told_of(record: Record, score: Score) -> Told:
+    """The facts of a record and its score."""
+    kind = known_suite(record.suite)
+    failure = first_failure(record)
+    return Told(
+        suite=record.suite,
+        sample=record.sample,
+        repetition=record.repetition,
+        succeeded=record.succeeded,
+        decision=score.decision,
+        failure=None if failure is None else failure.kind,
+        bad_calls=tuple(call.verdict for call in score.calls if call.verdict in _BAD_CALLS),
+        value=None if kind.main is None else score.values.get(kind.main),
+        apart=kind.apart,
+    )
+
+
+def _told(record: Record, suite: Suite, sample: Sample) -> Told:
+    return told_of(record, judged(record, suite, sample))
+
+
+def _decisions(own: Mapping[Unit, Told]) -> dict[tuple[str, str], frozenset[str]]:
+    found: dict[tuple[str, str], frozenset[str]] = {}
+    for told in own.values():
+        if told.decision in ("called", "not_called") and told.succeeded and not told.apart:
+            key = (told.suite, told.sample)
+            found[key] = found.get(key, frozenset()) | {told.decision}
+    return found
+
+
+def turns_asked(suite: Suite, sample: Sample, record: Record) -> Iterator[Turn]:
+    """The turns that the record answers, by playing again with its own answers."""
+    play = suite.play(sample)
+    try:
+        turn = next(play)
+        for answered in record.turns:
+            yield turn
+            if not answered.attempts:
+                return
+            turn = play.send(answered.attempts[-1])
+    except StopIteration:
+        return
+    finally:
+        play.close()
+
+
+def violations_of(record: Record, score: Score, sample: Sample, *, is_redacted: bool) -> Iterator[Violation]:
+    """Every schema error of the final answer's calls; of a redacted one the verdicts that were kept."""
+    final = record.final
+    if is_redacted or final is None or final.response is None or not final.succeeded:
+        for call in score.calls:
+            if call.verdict != "valid":
+                yield Violation(call.tool, call.verdict, call.pointer, call.message)
+        return
+    checker = ArgumentChecker(sample.turn.tools)
+    for made in complete_calls(final.response)[0]:
+        verdict = checker.check(made)
+        if verdict.verdict == "schema_mismatch":
+            for pointer, message in checker.violations(made):
+                yield Violation(made.name, verdict.verdict, pointer, message)
+        elif verdict.verdict != "valid":
+            yield Violation(made.name, verdict.verdict, verdict.pointer, verdict.message)
+
+
+def other_answer(record: Record, score: Score, *, is_baseline: bool) -> OtherAnswer:
+    final = record.final
+    response = final.response if final is not None else None
+    timing = final.timing if final is not None else None
+    first_ns = timing.first_token_ns if timing is not None else None
+    told = told_of(record, score)
+    return OtherAnswer(
+        label=record.label,
+        repetition=record.repetition,
+        is_baseline=is_baseline,
+        outcome="ok" if record.succeeded else told.failure or "no answer",
+        decision=score.decision,
+        calls=tuple(f"{call.name}({call.arguments})" for call in response.tool_calls) if response else (),
+        verdicts=score.calls,
+        ttft_ms=None if first_ns is None else first_ns / 1e6,
+    )

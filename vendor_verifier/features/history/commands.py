@@ -1,0 +1,292 @@
+"""The command ``check``: run, gates, regression and report in one, for a scheduler. Silent when all is well."""
+
+from __future__ import annotations
+
+import json
+import json as json_module
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from vendor_verifier.console.options import JUDGE, OUTPUT, WHAT, RunOptions, flag, many, option
+from vendor_verifier.console.output import EXIT_OK, EXIT_THRESHOLD, EXIT_USAGE, say
+from vendor_verifier.errors import Problem, ProblemsError, UsageError, VerifierError
+from vendor_verifier.reports.words import Language
+from vendor_verifier.values.history import Trend
+
+if TYPE_CHECKING:
+    from vendor_verifier.features.history.scheduled_check import Webhook
+    from vendor_verifier.values.history import CheckResult
+
+
+Notify = Literal["failure", "always"]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions:
+    """What ``check`` takes beside everything that ``run`` takes."""
+
+    fail_on: Annotated[
+        tuple[str, ...], many("Figure whose lasting loss fails (repeatable). [default: six]", JUDGE)
+    ] = ()
+    keep: Annotated[str | None, option("Then delete older runs under runs/: 90d, 12w, 36h.", OUTPUT)] = None
+    webhook_env: Annotated[str | None, option("Variable (.env or environment) with the webhook's address.", OUTPUT)] = (
+        None
+    )
+    notify: Annotated[Notify, option("When to call the webhook.", OUTPUT)] = "failure"
+
+
+_RUN = RunOptions()
+_CHECK = CheckOptions()
+
+
+def check_command(options: RunOptions = _RUN, check: CheckOptions = _CHECK) -> int:
+    """Run, judge gates and history, write the reports, tell a webhook. Prints nothing when all is well.
+
+    Exit codes: 0 passed, 1 a gate failed or a figure got worse for good, 3 incomplete; a webhook changes none of them.
+    """
+    from vendor_verifier.config import read_environment
+
+    webhook = _webhook(options, check, read_environment())
+    try:
+        result = _checked(options, check)
+    except VerifierError as error:
+        from vendor_verifier.values.history import CheckResult
+
+        _tell(webhook, check, CheckResult("error", error.exit_code, error=str(error)))
+        raise
+    _print(result, options)
+    _tell(webhook, check, result)
+    return result.exit_code
+
+
+def _webhook(options: RunOptions, check: CheckOptions, environ: Mapping[str, str]) -> Webhook | None:
+    """Looked up before anything is sent: who waits for a message must not wait in vain."""
+    if check.webhook_env is None:
+        return None
+    from vendor_verifier.config.env_file import read_variables
+    from vendor_verifier.features.history.scheduled_check import read_webhook
+
+    found = read_variables(options.config_file_path, options.env_file, environ)
+    address = found.get(check.webhook_env)
+    if address is None:
+        raise UsageError(f"--webhook-env: no {check.webhook_env} in {found.env_file} nor in the environment")
+    return read_webhook(address, check.webhook_env)
+
+
+def _checked(options: RunOptions, check: CheckOptions) -> CheckResult:
+    from datetime import UTC, datetime
+
+    from vendor_verifier.config import read_environment
+    from vendor_verifier.console.progress import progress
+    from vendor_verifier.features.history.add_run import check_figures, history_file
+    from vendor_verifier.features.history.scheduled_check import clear_old_runs, judge_check, only_check, read_age
+    from vendor_verifier.pipeline.gates import check_gates
+    from vendor_verifier.pipeline.plan import prepare
+    from vendor_verifier.pipeline.run import RUNS, run
+
+    if options.dry_run:
+        raise UsageError("a check sends; look at its plan with `run --dry-run`")
+    request = options.request()
+    history = history_file(options.history, none=options.no_history)
+    age = read_age(check.keep) if check.keep is not None else None
+    with only_check(RUNS):
+        prepared = prepare(request, read_environment())
+        check_figures(check.fail_on, request.suites)
+        thresholds = check_gates(prepared.configuration.gates, request.score.gates, request.suites)
+        with progress(quiet=not options.verbose, verbose=options.verbose) as watcher:
+            outcome = run(request, prepared, on_start=watcher.started, on_record=watcher.finished)
+        result = judge_check(outcome, thresholds, history, check.fail_on)
+        if age is not None:
+            troubles = clear_old_runs(RUNS, age, keep=outcome.folder.path, now=datetime.now(UTC), history=history)
+            result = replace(result, notices=(*result.notices, *troubles))
+        outcome.folder.write("check.json", _document(result))
+    return result
+
+
+def _document(result: CheckResult) -> str:
+    from vendor_verifier.features.history.notice import as_json
+
+    return json.dumps(as_json(result), indent=2, allow_nan=False) + "\n"
+
+
+def _print(result: CheckResult, options: RunOptions) -> None:
+    """A scheduler mails what is printed, so nothing is when nothing is wrong."""
+    from vendor_verifier.features.history.notice import notice_lines
+
+    if options.json:
+        sys.stdout.write(_document(result))
+        return
+    lines = notice_lines(result)
+    if options.verbose or len(lines) > 1 or result.status != "passed":
+        _write(lines)
+
+
+def _write(lines: Sequence[str]) -> None:
+    sys.stdout.write("".join(line + "\n" for line in lines))
+
+
+def _tell(webhook: Webhook | None, check: CheckOptions, result: CheckResult) -> None:
+    if webhook is None or (check.notify == "failure" and result.status == "passed"):
+        return
+    from vendor_verifier.features.history.notice import as_json, for_slack
+    from vendor_verifier.features.history.scheduled_check import post
+
+    document = for_slack(result) if webhook.is_slack else as_json(result)
+    trouble = post(webhook, json.dumps(document, allow_nan=False).encode())
+    if trouble is not None:
+        say(f"warning: not told: {trouble}")
+
+
+_PAIRED = {
+    "ttft": "avg_ttft_ms",
+    "success": "success_rate",
+    "schema": "schema_accuracy",
+    "tokens": "avg_tokens",
+}
+
+
+def compare_command(
+    before: Annotated[Path, Parameter(help="A run folder: the older one, or the only one.")],
+    after: Annotated[Path | None, Parameter(help="The newer run folder. [default: compare with the history]")] = None,
+    /,
+    *,
+    fail_on: Annotated[
+        tuple[str, ...], many("Exit with 1 if this metric got worse (repeatable). [default: any]", JUDGE)
+    ] = (),
+    history: Annotated[Path | None, option("History file. [default: user data folder]", OUTPUT)] = None,
+    json: Annotated[bool, flag("Print JSON with every flipped sample.", OUTPUT)] = False,
+) -> int:
+    """Compare two runs: paired changes with intervals, what changed in the question, samples that flipped.
+
+    Exit codes: 0 nothing got worse, 1 something did, 2 the runs have nothing to compare.
+    """
+    if after is None:
+        return _against_history(before, fail_on, history, as_json=json)
+    from vendor_verifier.features.history.run_diff import compare_folders
+    from vendor_verifier.features.history.text import comparison_lines
+    from vendor_verifier.store import RunFolder
+
+    comparison = compare_folders(RunFolder(before), RunFolder(after))
+    if json:
+        sys.stdout.write(json_module.dumps(asdict(comparison), indent=2) + "\n")
+    else:
+        sys.stdout.write("".join(line + "\n" for line in comparison_lines(comparison)))
+    if not comparison.changes:
+        say("error: no vendor measured the same sample in both runs, so nothing could get worse")
+        return EXIT_USAGE
+    minded = _minded(fail_on, {change.metric for change in comparison.changes})
+    worse = [change for change in comparison.changes if change.verdict == "worse" and change.metric in minded]
+    return EXIT_THRESHOLD if worse else EXIT_OK
+
+
+def _minded(words: tuple[str, ...], known: set[str]) -> set[str]:
+    """The metrics whose getting worse counts; a word that names none would never fail, so it is refused."""
+    found = {_PAIRED.get(word, word) for word in words}
+    if found - known:
+        unknown = ", ".join(sorted(found - known))
+        raise ProblemsError([Problem(f"read {unknown}; compared are {', '.join(sorted(known))}", key="--fail-on")])
+    return found or known
+
+
+def _against_history(run: Path, fail_on: tuple[str, ...], history: Path | None, *, as_json: bool) -> int:
+    from vendor_verifier.features.history.add_run import history_trends
+    from vendor_verifier.features.history.database import default_history_file
+    from vendor_verifier.features.history.text import trend_lines
+    from vendor_verifier.store import RunFolder
+
+    name = str(RunFolder(run).read_manifest().get("run"))
+    found = history_trends(history or default_history_file(), metrics=fail_on, until=name)
+    if as_json:
+        sys.stdout.write(json_module.dumps([asdict(trend) for trend in found], indent=2) + "\n")
+    else:
+        sys.stdout.write("".join(line + "\n" for line in trend_lines(found)))
+    return EXIT_THRESHOLD if any(trend.verdict == "regression" for trend in found) else EXIT_OK
+
+
+def history_command(
+    *,
+    model: Annotated[tuple[str, ...], many("Only runs with this model (repeatable).", WHAT)] = (),
+    vendor: Annotated[tuple[str, ...], many("Only runs with this vendor or label (repeatable).", WHAT)] = (),
+    limit: Annotated[int, option("The newest N runs.", WHAT, "--limit", "-n", check=Number(gte=1))] = 20,
+    history: Annotated[Path | None, option("History file. [default: user data folder]", OUTPUT)] = None,
+    json: Annotated[bool, flag("Print JSON with every figure.", OUTPUT)] = False,
+) -> int:
+    """List the scored runs of the history, newest last, and whose answers bore other names than in the run before."""
+    from vendor_verifier.audit.identity import changes_since_last
+    from vendor_verifier.features.history.database import default_history_file, read_runs
+    from vendor_verifier.reports.escape import plain
+
+    file = history or default_history_file()
+    known = read_runs(file, models=model, labels=vendor)
+    runs = known[-limit:]
+    if json:
+        sys.stdout.write(json_module.dumps([asdict(run) for run in runs], indent=2) + "\n")
+        return EXIT_OK
+    for position, run in enumerate(runs, len(known) - len(runs)):
+        models = ", ".join(dict.fromkeys(entry.model for entry in run.entries))
+        state = "" if run.complete else "  incomplete"
+        words = f"{run.at[:19]}  {run.run}  {models}: {len(run.entries)} vendors{state}  {run.folder}"
+        sys.stdout.write(plain(words, 400) + "\n")
+        for name, finding in changes_since_last(known[: position + 1]):
+            sys.stdout.write("    " + plain(f"{name} / {finding.label}: {finding.statement}", 400) + "\n")
+    if not runs:
+        say(f"no such run in the history {file}")
+    return EXIT_OK
+
+
+def trend_command(
+    *,
+    vendor: Annotated[tuple[str, ...], many("Only this vendor or label (repeatable).", WHAT)] = (),
+    model: Annotated[tuple[str, ...], many("Only this model (repeatable).", WHAT)] = (),
+    metric: Annotated[
+        tuple[str, ...], many("Figure, such as ttft, f1, tps, e2e_ms.p95 (repeatable). [default: six]", WHAT)
+    ] = (),
+    history: Annotated[Path | None, option("History file. [default: user data folder]", OUTPUT)] = None,
+    exit_code: Annotated[bool, flag("Exit with 1 if anything got worse.", JUDGE)] = False,
+    output: Annotated[Path | None, option("Write an HTML page, such as trend.html.", OUTPUT, "--output", "-o")] = None,
+    lang: Annotated[Language, option("Language of the HTML page.", OUTPUT)] = "en",
+    json: Annotated[bool, flag("Print JSON.", OUTPUT)] = False,
+) -> int:
+    """Plot figures over the runs that asked the same, and say whether a vendor got worse.
+
+    A verdict takes eight runs. With --metric and --vendor every trend is plotted, else only what changed.
+    """
+    from vendor_verifier.features.history.add_run import history_trends
+    from vendor_verifier.features.history.database import default_history_file
+    from vendor_verifier.features.history.text import plot, trend_lines
+
+    found = history_trends(history or default_history_file(), metrics=metric, models=model, labels=vendor)
+    if output is not None:
+        say(str(_write_page(output, found, lang)))
+    if json:
+        sys.stdout.write(json_module.dumps([asdict(trend) for trend in found], indent=2) + "\n")
+    else:
+        lines = trend_lines(found)
+        for trend in found:
+            if (metric and vendor) or trend.verdict in ("regression", "improvement", "warning"):
+                lines += ["", *plot(trend)]
+        sys.stdout.write("".join(line + "\n" for line in lines))
+    if not found:
+        say("no runs in the history yet")
+    return EXIT_THRESHOLD if exit_code and any(trend.verdict == "regression" for trend in found) else EXIT_OK
+
+
+def _write_page(path: Path, found: Sequence[Trend], lang: Language) -> Path:
+    """The trends as a page of their own, readable by its owner alone.
+
+    Raises:
+        StorageError: it cannot be written there.
+    """
+    from vendor_verifier.features.history import page
+    from vendor_verifier.store import RunFolder
+
+    folder = RunFolder(path.parent)
+    folder.create()
+    return folder.write(path.name, page.render_trend(found, lang))

@@ -1,0 +1,103 @@
+"""A check's result as a message: lines, one JSON document, or what Slack takes. It sends nothing and judges nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from vendor_verifier.features.history.text import trend_lines
+from vendor_verifier.reports.escape import plain
+from vendor_verifier.reports.number_format import finite
+from vendor_verifier.values.history import CheckResult
+
+NOTICE_SCHEMA = 1
+# Slack cuts longer texts itself, in the middle of a line.
+_MOST_LINES = 20
+_LOUD = ("regression", "warning", "improvement")
+
+
+def headline(result: CheckResult) -> str:
+    """``check failed: 1 gate failed, 1 regression (run …)``."""
+    counts = (
+        (sum(verdict.outcome == "FAIL" for _, verdict in result.gates), "gate failed", "gates failed"),
+        (sum(trend.verdict == "regression" for trend in result.trends), "regression", "regressions"),
+        (len(result.unfinished), "vendor incomplete", "vendors incomplete"),
+    )
+    words = ", ".join(f"{count} {one if count == 1 else more}" for count, one, more in counts if count)
+    return plain(
+        f"check {result.status}" + (f": {words}" if words else "") + (f" (run {result.run})" if result.run else "")
+    )
+
+
+def notice_lines(result: CheckResult) -> list[str]:
+    """The headline and a line for everything that a person should know; only the headline when all is well."""
+    return [headline(result), *(f"  {line}" for line in _findings(result))]
+
+
+def _findings(result: CheckResult) -> Iterator[str]:
+    if result.error is not None:
+        yield plain(result.error)
+    for model, verdict in result.gates:
+        if verdict.outcome != "PASS":
+            yield plain(f"gate {verdict.outcome}: {model} / {verdict.label}: {verdict.threshold}: {verdict.reason}")
+    yield from trend_lines(trend for trend in result.trends if trend.verdict in _LOUD)
+    for model, finding in result.identity:
+        yield plain(f"identity: {model} / {finding.label}: {finding.statement}")
+    for sentence in result.unfinished:
+        yield plain(f"incomplete: {sentence}")
+    for sentence in result.notices:
+        yield plain(f"warning: {sentence}")
+
+
+def as_json(result: CheckResult) -> dict[str, Any]:
+    """The whole result as data; ``schema`` counts up when a key changes its meaning or goes."""
+    return {
+        "schema": NOTICE_SCHEMA,
+        "tool": "agent-vendor-verifier",
+        "status": result.status,
+        "exit_code": result.exit_code,
+        "headline": headline(result),
+        "run": result.run,
+        "folder": result.folder,
+        "error": result.error,
+        "leaders": dict(result.leaders),
+        "gates": [
+            {
+                "model": model,
+                "vendor": verdict.label,
+                "gate": str(verdict.threshold),
+                "outcome": verdict.outcome,
+                "value": finite(verdict.estimate.value),
+                "low": finite(verdict.estimate.low),
+                "high": finite(verdict.estimate.high),
+                "n": verdict.estimate.n,
+            }
+            for model, verdict in result.gates
+        ],
+        "trends": [
+            {
+                "model": trend.model,
+                "vendor": trend.label,
+                "metric": trend.metric,
+                "verdict": trend.verdict,
+                "reason": trend.reason,
+                "runs": len(trend.nights),
+            }
+            for trend in result.trends
+        ],
+        "identity": [
+            {"model": model, "vendor": finding.label, "finding": finding.name, **finding.evidence}
+            for model, finding in result.identity
+        ],
+        "unfinished": list(result.unfinished),
+        "notices": list(result.notices),
+    }
+
+
+def for_slack(result: CheckResult) -> dict[str, Any]:
+    """An incoming webhook's document; text of strangers can neither mention anybody nor make a link."""
+    lines = notice_lines(result)
+    if len(lines) > _MOST_LINES:
+        lines = [*lines[:_MOST_LINES], f"  and {len(lines) - _MOST_LINES} more"]
+    text = "\n".join(lines).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return {"text": text, "mrkdwn": False}

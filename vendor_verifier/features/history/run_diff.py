@@ -1,0 +1,343 @@
+"""Two runs of the same vendors, sample by sample: paired changes with intervals and a verdict; it reads no files.
+
+Shares (F1, success, schema, a suite's score) are ratios of sums: the change is after − before, its standard error
+sd(ψ_after − ψ_before) ÷ √n from influence values (:mod:`vendor_verifier.stats.bootstrap`). Quantities are compared by
+mean log ratio per sample, and for times the change that the other vendors have in common is taken out
+(:mod:`vendor_verifier.features.history.run_diff`). Intervals hold together:
+Student's t at 1 − 0.05 ÷ (number of comparisons) (Bonferroni). Where no sample changed, 3 ÷ n bounds what could (the
+rule of three).
+
+worse, improved: the interval excludes 0 and the change is at least the least one that matters (shares 2 points, tokens
+5 %, times 10 %); same: the whole interval lies within it; undecided: anything else.
+
+Limit: latency moves from run to run by itself, and no interval from two runs can know by how much. A lasting change is
+for :mod:`vendor_verifier.features.history.regression` to find.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from vendor_verifier.audit.identity import changes_since
+from vendor_verifier.features.history.figures import LEAST_DIFFERENCE, LEAST_RATIO, direction_of, scale_of
+from vendor_verifier.pipeline.audit import EntryKey, names_in
+from vendor_verifier.pipeline.request import ScoreRequest
+from vendor_verifier.pipeline.stored_observations import StoredTrials, read_trials
+from vendor_verifier.scoring.irf import RANK_METRICS
+from vendor_verifier.stats.bootstrap import Panel, build_panel
+from vendor_verifier.stats.ratio_table import Part, Trials
+from vendor_verifier.store import RunFolder
+from vendor_verifier.values.history import ChangeVerdict, Flip, MetricChange, RunComparison, SettingChange
+from vendor_verifier.values.judgement import Estimate, Finding, ServedNames
+from vendor_verifier.values.score import Undecided
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+LEAST_OTHERS = 3
+_SHARE = 0.75
+
+
+def common_shift(others: Sequence[float]) -> float:
+    """How far the others moved together, given how far each moved; 0 where they did not, or are fewer than three."""
+    needed = max(LEAST_OTHERS, math.ceil(_SHARE * len(others)))
+    if len(others) < needed:
+        return 0.0
+    ordered = sorted(others)
+    # ``needed`` of them moved up by at least the one, or down by at least the other.
+    up, down = max(ordered[-needed], 0.0), min(ordered[needed - 1], 0.0)
+    return min(max(median(ordered), 2 * down), 2 * up)
+
+
+_SHOWN = 200
+# What differs between any two runs, or repeats what is told elsewhere.
+_INCIDENTAL = frozenset(
+    {
+        *("run", "created_at", "finished_at", "status", "identity", "warnings", "stopped", "schema", "imported"),
+        *("event_loop", "calibration", "load"),  # measured, not chosen
+    }
+)
+
+
+def flips_of(model: str, before: Trials, after: Trials, suites: Sequence[str] = ()) -> Iterator[Flip]:
+    """Samples of one vendor whose success, decision to call, schema validity or ``suites`` score changed sides."""
+    for what, metric, words in (
+        ("success", "success_rate", ("failed", "succeeded")),
+        ("schema", "schema_accuracy", ("invalid", "valid")),
+        *((suite, suite, ("missed", "right")) for suite in suites),
+    ):
+        first, second = before.ratios.get(metric, {}), after.ratios.get(metric, {})
+        for unit in first.keys() & second.keys():
+            sides = [words[_is_whole(column[unit])] for column in (first, second)]
+            if sides[0] != sides[1]:
+                yield Flip(model, before.label, what, *unit, *sides)
+    yield from _decisions(model, before, after)
+
+
+def _decisions(model: str, before: Trials, after: Trials) -> Iterator[Flip]:
+    for repetition, (first, second) in enumerate(zip(before.runs, after.runs, strict=False)):
+        for sample in first.keys() & second.keys():
+            if first[sample] != second[sample]:
+                yield Flip(model, before.label, "called", sample, repetition, first[sample], second[sample])
+
+
+def _is_whole(part: Part) -> bool:
+    return part[0] >= part[1]
+
+
+def shown_flips(flips: Sequence[Flip]) -> tuple[Flip, ...]:
+    """A bounded, ordered part of ``flips``."""
+    key = {flip: (flip.model, flip.label, flip.what, flip.sample, flip.repetition) for flip in flips}
+    return tuple(sorted(flips, key=key.__getitem__)[:_SHOWN])
+
+
+def flip_counts(flips: Sequence[Flip]) -> dict[str, int]:
+    """``model / label / what: before → after`` → how many samples, in alphabetical order."""
+    counts: dict[str, int] = {}
+    for flip in flips:
+        name = f"{flip.model} / {flip.label} / {flip.what}: {flip.before} → {flip.after}"
+        counts[name] = counts.get(name, 0) + 1
+    return dict(sorted(counts.items()))
+
+
+def setting_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[SettingChange, ...]:
+    """What differs between two manifests, by path; entries are joined by model and label, tasks by suite."""
+    first, second = dict(_flat(_keyed(before))), dict(_flat(_keyed(after)))
+    paths = dict.fromkeys([*first, *second])
+    return tuple(
+        SettingChange(path, first.get(path), second.get(path)) for path in paths if first.get(path) != second.get(path)
+    )
+
+
+def _keyed(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {name: value for name, value in manifest.items() if name not in _INCIDENTAL}
+    kept["entries"] = {f"{each.get('model')} / {each.get('label')}": each for each in manifest.get("entries", ())}
+    kept["tasks"] = {str(each.get("suite")): each for each in manifest.get("tasks", ())}
+    return kept
+
+
+def _flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            yield from _flat(item, f"{path}.{name}" if path else str(name))
+    elif value not in (None, [], ()):
+        yield path, str(value)
+
+
+LEAST_TIME_RATIO = 0.10
+LEVEL = 0.95
+_LEAST_PAIRS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One model of one run: its vendors and its baseline's label."""
+
+    trials: Sequence[Trials]
+    baseline: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Paired:
+    """Per-sample changes of one vendor's figure before any shared change is taken out, shape (pairs,)."""
+
+    label: str
+    metric: str
+    before: float
+    after: float
+    changes: NDArray[np.float64]
+
+
+def compare_model(
+    model: str,
+    before: Side,
+    after: Side,
+    samples: Sequence[str],
+    *,
+    metrics: Sequence[str],
+    undecided: Undecided = "missed",
+) -> tuple[MetricChange, ...]:
+    """Every figure that both runs measured, over the ``samples`` they have in common.
+
+    Vendors are joined by label; one that only one run has is not in the result.
+    """
+    panels = [
+        build_panel(side.trials, samples, baseline=side.baseline, metrics=metrics, undecided=undecided)
+        for side in (before, after)
+    ]
+    labels = [label for label in panels[0].labels if label in panels[1].labels]
+    paired = [
+        found
+        for metric in metrics
+        for label in labels
+        if (found := _paired(panels[0], panels[1], label, metric)) is not None
+    ]
+    return tuple(_change(model, each, _shared(each, paired), len(paired)) for each in paired)
+
+
+def _paired(before: Panel, after: Panel, label: str, metric: str) -> _Paired | None:
+    first, second = before.value(label, metric), after.value(label, metric)
+    if first is None or second is None:
+        return None
+    ratio = scale_of(metric) == "ratio"
+    changes = _log_ratios(before, after, label, metric) if ratio else _influences(before, after, label, metric)
+    return None if changes is None or len(changes) < _LEAST_PAIRS else _Paired(label, metric, first, second, changes)
+
+
+def _log_ratios(before: Panel, after: Panel, label: str, metric: str) -> NDArray[np.float64] | None:
+    """ln(after ÷ before) of each sample that both measured and that is positive in both."""
+    import numpy as np
+
+    (one,), (other,) = before.cells[label, metric], after.cells[label, metric]
+    parts = (one.numerators, one.denominators, other.numerators, other.denominators)
+    both = np.logical_and.reduce([part > 0 for part in parts])
+    if not both.any():
+        return None
+    first, second = (each.numerators[both] / each.denominators[both] for each in (one, other))
+    result: NDArray[np.float64] = np.log(second / first)
+    return result
+
+
+def _influences(before: Panel, after: Panel, label: str, metric: str) -> NDArray[np.float64] | None:
+    """ψ after − ψ before, around the change itself."""
+    one, other = before.influence(label, metric), after.influence(label, metric)
+    first, second = before.value(label, metric), after.value(label, metric)
+    if one is None or other is None or first is None or second is None:
+        return None
+    result: NDArray[np.float64] = other - one + (second - first)
+    return result
+
+
+def _shared(own: _Paired, paired: Sequence[_Paired]) -> float:
+    """How far the other vendors' times moved together: the network's or the hour's doing."""
+    if not _is_time(own.metric):
+        return 0.0
+    others = [float(each.changes.mean()) for each in paired if each.metric == own.metric and each.label != own.label]
+    return common_shift(others)
+
+
+def _is_time(metric: str) -> bool:
+    return metric == "tps" or metric.endswith("_ms")
+
+
+def _change(model: str, paired: _Paired, shared: float, comparisons: int) -> MetricChange:
+    scale = scale_of(paired.metric)
+    interval = _interval(paired, comparisons, rate=scale == "difference")
+    interval = replace(interval, value=_less(interval.value, shared), low=_less(interval.low, shared),
+                       high=_less(interval.high, shared))  # fmt: skip
+    least = LEAST_DIFFERENCE
+    if scale == "ratio":
+        least = math.log1p(LEAST_TIME_RATIO if _is_time(paired.metric) else LEAST_RATIO)
+    verdict = _verdict(interval, least, lower_is_better=direction_of(paired.metric) == "lower")
+    if scale == "ratio":
+        interval = replace(interval, value=_expm1(interval.value), low=_expm1(interval.low), high=_expm1(interval.high))
+        shared = math.expm1(shared)
+    return MetricChange(
+        model, paired.label, paired.metric, scale, paired.before, paired.after, interval, verdict, shared
+    )
+
+
+def _interval(paired: _Paired, comparisons: int, *, rate: bool) -> Estimate:
+    from scipy.special import stdtrit
+
+    n = len(paired.changes)
+    value = paired.after - paired.before if rate else float(paired.changes.mean())
+    half = float(stdtrit(n - 1, 1 - (1 - LEVEL) / 2 / comparisons) * paired.changes.std(ddof=1) / math.sqrt(n))
+    if rate:
+        # No sample changed: that bounds how many could, it does not say that none ever will.
+        half = half if paired.changes.std() > 0 else min(1.0, 3 / n)
+    return Estimate(value, value - half, value + half, n, f"paired, together over {comparisons} comparisons", LEVEL)
+
+
+def _verdict(interval: Estimate, least: float, *, lower_is_better: bool) -> ChangeVerdict:
+    assert interval.value is not None
+    assert interval.low is not None
+    assert interval.high is not None
+    if (interval.low > 0 or interval.high < 0) and abs(interval.value) >= least:
+        return "worse" if (interval.value > 0) == lower_is_better else "improved"
+    return "same" if -least < interval.low and interval.high < least else "undecided"
+
+
+def _less(value: float | None, shared: float) -> float | None:
+    return None if value is None else value - shared
+
+
+def _expm1(value: float | None) -> float | None:
+    return None if value is None else math.expm1(value)
+
+
+def common_samples(before: Mapping[str, Sequence[str]], after: Mapping[str, Sequence[str]]) -> list[str]:
+    """Sample ids that the same suite asked in both runs, in the order of the first."""
+    asked = {suite: frozenset(ids) for suite, ids in after.items()}
+    found = [sample for suite, ids in before.items() for sample in ids if sample in asked.get(suite, ())]
+    return list(dict.fromkeys(found))
+
+
+_Changed = tuple[str, Finding]
+
+
+def compare_folders(before: RunFolder, after: RunFolder) -> RunComparison:
+    """``after`` against ``before``, over the samples and vendors that both have.
+
+    Raises:
+        RunFolderError: one of them is no readable run folder.
+    """
+    one, other = read_trials(before), read_trials(after)
+    samples = common_samples(one.planned, other.planned)
+    flips = tuple(_flips(one, other))
+    return RunComparison(
+        before=str(one.manifest.get("run")),
+        after=str(other.manifest.get("run")),
+        common_samples=len(samples),
+        settings=setting_changes(one.manifest, other.manifest),
+        changes=tuple(_changes(one, other, samples)) if samples else (),
+        flips=shown_flips(flips),
+        flip_counts=flip_counts(flips),
+        notes=tuple(_notes(one, other, samples)),
+        identity=tuple(_identity(names_in(before), names_in(after))),
+    )
+
+
+def _changes(one: StoredTrials, other: StoredTrials, samples: list[str]) -> Iterator[MetricChange]:
+    metrics = (*RANK_METRICS, *(name for name in one.scores if name in other.scores))
+    for model in one.trials:
+        if model in other.trials:
+            before, after = (Side(each.trials[model], each.baselines.get(model)) for each in (one, other))
+            yield from compare_model(model, before, after, samples, metrics=metrics, undecided=other.score.undecided)
+
+
+def _flips(one: StoredTrials, other: StoredTrials) -> Iterator[Flip]:
+    for model, trials in one.trials.items():
+        later = {each.label: each for each in other.trials.get(model, ())}
+        for each in trials:
+            if each.label in later:
+                yield from flips_of(model, each, later[each.label], [*one.scores])
+
+
+def _identity(before: Mapping[EntryKey, ServedNames], after: Mapping[EntryKey, ServedNames]) -> Iterator[_Changed]:
+    for model, label in sorted(before.keys() & after.keys()):
+        yield from ((model, finding) for finding in changes_since(label, before[model, label], after[model, label]))
+
+
+def _notes(one: StoredTrials, other: StoredTrials, samples: list[str]) -> Iterator[str]:
+    if not samples:
+        yield "the two runs have no sample in common: nothing can be compared"
+    elif len(samples) < max(len(one.samples), len(other.samples)):
+        yield f"{len(samples)} samples are in both runs, of {len(one.samples)} before and {len(other.samples)} after"
+    names = [{(model, each.label) for model, found in side.trials.items() for each in found} for side in (one, other)]
+    for words, missing in (("only before", names[0] - names[1]), ("only after", names[1] - names[0])):
+        if missing:
+            yield f"{words}: " + ", ".join(f"{model} / {label}" for model, label in sorted(missing))
+    if _policies(one) != _policies(other):
+        yield "the runs were scored by different policies: see what changed, and `score` one of them again"
+
+
+def _policies(stored: StoredTrials) -> ScoreRequest:
+    """What changes figures; gates only look at them, and what the baseline is given concerns ranks."""
+    return replace(stored.score, gates=(), model_gates={}, slos=(), baseline_f1="fixed")

@@ -1,0 +1,78 @@
+"""Starts the simulated vendors in a process of their own, so that serving does not disturb what is being timed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+
+from vendor_verifier.errors import VerifierError
+from vendor_verifier.features.simulate.answer import NOTHING_KNOWN, AnswerKey, written_key
+from vendor_verifier.values.plan import Entry
+
+SCHEME = "sim://"
+READY_PREFIX = "simulated vendors at "
+_PATIENCE_S = 10.0
+
+
+@contextmanager
+def with_simulated_vendors(
+    entries: Sequence[Entry], seed: int, known: AnswerKey = NOTHING_KNOWN
+) -> Iterator[tuple[Entry, ...]]:
+    """Entries with every ``sim://persona`` address replaced by a real loopback one; none started if none is needed.
+
+    ``known`` are answers that the vendors know beside those to the rows that ship.
+    """
+    if not is_simulated(entries):
+        yield tuple(entries)
+        return
+    # The same interpreter and our own command; -P keeps modules of the current folder out.
+    command = [sys.executable, "-P", "-m", "vendor_verifier.cli.main", "simulate", "--port", "0", "--seed", str(seed)]
+    command += ["--answers-from-stdin"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True) as process:  # noqa: S603
+        try:
+            _tell(process, known)
+            base = _address(process)
+            yield tuple(_resolved(entry, base) for entry in entries)
+        finally:
+            _end(process)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Ask it to go, and make it go where it does not."""
+    process.terminate()
+    try:
+        process.wait(timeout=_PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+
+
+def is_simulated(entries: Sequence[Entry]) -> bool:
+    """Whether any of them is a simulated vendor."""
+    return any(entry.endpoint.base_url.startswith(SCHEME) for entry in entries)
+
+
+def _tell(process: subprocess.Popen[str], known: AnswerKey) -> None:
+    """Hand the answers over in one line; over a pipe, so that nobody's rows are left in a file."""
+    assert process.stdin is not None
+    # Where the other side is gone already, reading its address says so.
+    with suppress(BrokenPipeError):
+        process.stdin.write(written_key(known) + "\n")
+        process.stdin.flush()
+
+
+def _address(process: subprocess.Popen[str]) -> str:
+    line = process.stdout.readline() if process.stdout else ""
+    if not line.startswith(READY_PREFIX):
+        raise VerifierError(f"the simulated vendors did not start: {line.strip() or 'no answer'}")
+    return line.removeprefix(READY_PREFIX).strip()
+
+
+def _resolved(entry: Entry, base: str) -> Entry:
+    url = entry.endpoint.base_url
+    if not url.startswith(SCHEME):
+        return entry
+    persona = url.removeprefix(SCHEME).strip("/")
+    return replace(entry, endpoint=replace(entry.endpoint, base_url=f"{base}/{persona}/v1"))

@@ -1,0 +1,102 @@
+"""PASS, FAIL or UNDECIDED of a threshold, by interval; the point estimate alone never decides.
+
+PASS: every value in the interval meets the threshold. FAIL: none does. UNDECIDED: some do, or nothing was measured:
+more samples are needed, and how many is said by :mod:`vendor_verifier.stats.sample_size`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from vendor_verifier.gates.thresholds import COST_METRICS
+from vendor_verifier.stats.overlap import TIMES
+from vendor_verifier.values.judgement import Estimate, GateOutcome, GateVerdict, Threshold
+
+_MOST_SAMPLES = 1_000_000
+
+
+def judge_gate(
+    label: str, threshold: Threshold, estimates: Mapping[str, Estimate], gaps: Mapping[str, Estimate]
+) -> GateVerdict:
+    """Hold one vendor against one threshold.
+
+    ``estimates``: subject (``f1``, ``avg_ttft_ms.p95``) → the vendor's figure; ``gaps``: metric → the vendor's figure
+    minus the baseline's own, for thresholds relative to the ceiling. Rates should come with exact intervals.
+    """
+    if threshold.ceiling:
+        found = gaps.get(threshold.metric, Estimate(None))
+    else:
+        found = estimates.get(threshold.subject, Estimate(None))
+    outcome = decide(threshold, found)
+    return GateVerdict(label, threshold, outcome, found, _reason(threshold, found, outcome))
+
+
+def judge_gates(
+    label: str, thresholds: Sequence[Threshold], estimates: Mapping[str, Estimate], gaps: Mapping[str, Estimate]
+) -> tuple[GateVerdict, ...]:
+    """All thresholds, in order."""
+    return tuple(judge_gate(label, threshold, estimates, gaps) for threshold in thresholds)
+
+
+def overall(verdicts: Sequence[GateVerdict]) -> GateOutcome:
+    """FAIL if any fails, else UNDECIDED if any is, else PASS."""
+    outcomes = {verdict.outcome for verdict in verdicts}
+    return "FAIL" if "FAIL" in outcomes else "UNDECIDED" if "UNDECIDED" in outcomes else "PASS"
+
+
+def decide(threshold: Threshold, estimate: Estimate) -> GateOutcome:
+    """An open side of the interval reaches to infinity; the threshold itself counts as met."""
+    if estimate.value is None:
+        return "UNDECIDED"
+    low = -math.inf if estimate.low is None else estimate.low
+    high = math.inf if estimate.high is None else estimate.high
+    if threshold.comparison == "<=":
+        return "PASS" if high <= threshold.number else "FAIL" if low > threshold.number else "UNDECIDED"
+    return "PASS" if low >= threshold.number else "FAIL" if high < threshold.number else "UNDECIDED"
+
+
+def _why_not(threshold: Threshold) -> str:
+    """What is missing, as far as the threshold alone tells."""
+    if threshold.ceiling and threshold.metric in TIMES:
+        return " while the baseline was being asked"
+    if threshold.ceiling:
+        return "; the baseline must run twice"
+    if threshold.metric in COST_METRICS:
+        return ": no price is known; add `price:` to the vendor's entry, or it reports no tokens"
+    return ""
+
+
+def _reason(threshold: Threshold, found: Estimate, outcome: GateOutcome) -> str:
+    """The interval in words."""
+    what = f"{threshold.subject} − ceiling" if threshold.ceiling else threshold.subject
+    if found.value is None:
+        return f"{what} was not measured{_why_not(threshold)}"
+    low = "−∞" if found.low is None else f"{found.low:.6g}"
+    high = "∞" if found.high is None else f"{found.high:.6g}"
+    said = f"{what} = {found.value:.6g}, {found.level:.0%} interval {low} … {high} (n = {found.n})"
+    if outcome != "UNDECIDED":
+        return said
+    if not threshold.ceiling and found.value == threshold.number == 1.0:
+        return f"{said}; no finite number of samples shows that it is always so"
+    enough = samples_to_decide(threshold, found)
+    more = "send more samples" if enough is None else f"about {enough} would decide it if the figure stays"
+    return f"{said}; the threshold lies inside, {more}"
+
+
+def samples_to_decide(threshold: Threshold, found: Estimate) -> int | None:
+    """About how many samples would take the threshold out of the interval if the figure stayed as it is.
+
+    An interval shrinks as 1 ÷ √n, at the edge of a rate (no failure, or nothing but) as 1 ÷ n; a twentieth is added for
+    the approximation. ``None`` where that says nothing: the figure lies on the threshold, the deciding end is open, or
+    a million would not do.
+    """
+    if found.value is None or found.value == threshold.number:
+        return None
+    above = found.value > threshold.number
+    end = found.low if above else found.high
+    if end is None:
+        return None
+    times = abs(found.value - end) / abs(found.value - threshold.number)
+    needed = math.ceil(1.05 * found.n * (times if found.value in (0.0, 1.0) else times**2))
+    return needed if found.n < needed <= _MOST_SAMPLES else None

@@ -1,0 +1,93 @@
+"""schema_accuracy = valid calls ÷ calls, under two policies and in two units; it judges no argument itself.
+
+lenient: (valid + empty_arguments + valid_in_dialect) ÷ (calls − schema_unusable − not_judged). A ``""`` for a tool
+without required arguments means ``{}``, a schema in a dialect means what its users mean, and a schema that cannot judge
+is the dataset's defect.
+strict: valid ÷ (calls − not_judged), as K2-Vendor-Verifier's result files count: all these are charged to the vendor.
+What was not judged, because judging would have cost too much, is in neither.
+per response (K2-Vendor-Verifier's unit): responses whose every counted call is valid ÷ responses with a counted call.
+0 ÷ 0 is ``None``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from vendor_verifier.metrics.base import Metric
+from vendor_verifier.values.record import Record
+from vendor_verifier.values.score import CallClass, SchemaCounts, SchemaPolicy
+
+_VALID: dict[SchemaPolicy, frozenset[CallClass]] = {
+    "lenient": frozenset({"valid", "empty_arguments", "valid_in_dialect"}),
+    "strict": frozenset({"valid"}),
+}
+_NOT_COUNTED: dict[SchemaPolicy, frozenset[CallClass]] = {
+    "lenient": frozenset({"schema_unusable", "not_judged"}),
+    "strict": frozenset({"not_judged"}),
+}
+
+
+def response_validity(classes: Sequence[CallClass], policy: SchemaPolicy) -> bool | None:
+    """Whether every counted call of one response is valid; ``None`` when no call counts."""
+    counted = [verdict for verdict in classes if verdict not in _NOT_COUNTED[policy]]
+    return all(verdict in _VALID[policy] for verdict in counted) if counted else None
+
+
+def call_validity(classes: Sequence[CallClass], policy: SchemaPolicy) -> tuple[int, int]:
+    """(valid, counted) calls of one response; valid ÷ counted over all of them is ``accuracy``."""
+    counted = [verdict for verdict in classes if verdict not in _NOT_COUNTED[policy]]
+    return sum(verdict in _VALID[policy] for verdict in counted), len(counted)
+
+
+def schema_counts(responses: Iterable[Sequence[CallClass]], policy: SchemaPolicy) -> SchemaCounts:
+    """Counts over responses, each given as the classes of its calls; responses without calls change nothing."""
+    classes: Counter[CallClass] = Counter()
+    with_calls = 0
+    verdicts: dict[SchemaPolicy, Counter[bool]] = {"lenient": Counter(), "strict": Counter()}
+    # Nearly all responses are alike: each kind of them is looked at once.
+    for calls, times in Counter(map(tuple, responses)).items():
+        for verdict in calls:
+            classes[verdict] += times
+        with_calls += times if calls else 0
+        for each, found in verdicts.items():
+            valid = response_validity(calls, each)
+            if valid is not None:
+                found[valid] += times
+    accuracy = {each: _accuracy(classes, each) for each in verdicts}
+    per_response = {each: _share(found[True], found.total()) for each, found in verdicts.items()}
+    return SchemaCounts(
+        policy=policy,
+        calls=classes.total(),
+        classes=dict(sorted(classes.items())),
+        accuracy=accuracy[policy],
+        accuracy_lenient=accuracy["lenient"],
+        accuracy_strict=accuracy["strict"],
+        per_response=per_response[policy],
+        per_response_lenient=per_response["lenient"],
+        per_response_strict=per_response["strict"],
+        valid_lenient=_count(classes, _VALID["lenient"]),
+        valid_strict=_count(classes, _VALID["strict"]),
+        responses=with_calls,
+    )
+
+
+def _accuracy(classes: Counter[CallClass], policy: SchemaPolicy) -> float | None:
+    counted = classes.total() - _count(classes, _NOT_COUNTED[policy])
+    return _share(_count(classes, _VALID[policy]), counted)
+
+
+def _count(classes: Counter[CallClass], wanted: frozenset[CallClass]) -> int:
+    return sum(classes[each] for each in wanted)
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def success(record: Record) -> float:
+    """1.0 when a complete answer came back for every turn, whatever it says."""
+    return 1.0 if record.succeeded else 0.0
+
+
+SUCCESS = Metric("success", "higher", "share", success)

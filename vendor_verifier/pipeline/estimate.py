@@ -1,0 +1,204 @@
+"""Foresees what a prepared run would take: requests, tokens, money, time, and what it could show. It sends nothing.
+
+Conversations are counted by playing them against a partner who always ends its turn with a short text, so a model that
+calls tools asks more often than foretold.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from vendor_verifier.audit.cost import cost_usd
+from vendor_verifier.features.simulate.start import SCHEME
+from vendor_verifier.pipeline.load_profile import foreseen as foreseen_records
+from vendor_verifier.pipeline.plan import Prepared, wire_of
+from vendor_verifier.pipeline.prices import price_of
+from vendor_verifier.pipeline.suites import ready_suite
+from vendor_verifier.run.conversation import with_parameters
+from vendor_verifier.stats.sample_size import f1_detectable_drop, f1_samples
+from vendor_verifier.suites.base import Suite
+from vendor_verifier.suites.trigger import TriggerSuite
+from vendor_verifier.values.event import Usage
+from vendor_verifier.values.judgement import Price
+from vendor_verifier.values.plan import Assumptions, Entry, EntryForecast, Forecast, Plan
+from vendor_verifier.values.record import Attempt, Response
+from vendor_verifier.values.request import Turn
+from vendor_verifier.values.sample import Sample, listed
+from vendor_verifier.wire.anthropic_messages.request import AnthropicMessages
+from vendor_verifier.wire.base import json_bytes
+
+_SHORT_ANSWER = Attempt(1, response=Response(text="ok", finish_reason="stop"))
+_MOST_TURNS = 100
+_BUDGETS = ("max_tokens", "max_completion_tokens")
+_FREE = Price(0.0, 0.0, source="simulated")
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """One request to come: the size of its words in bytes, and the turn it is made of."""
+
+    size: int
+    turn: Turn
+
+
+def forecast(prepared: Prepared, assumptions: Assumptions, now: datetime) -> Forecast:
+    """What the plan takes, vendor by vendor, at prices of ``now``.
+
+    Raises:
+        UsageError: a price of the config cannot be meant.
+    """
+    plan = prepared.plan
+    questions = list(_questions(prepared))
+    entries = tuple(_entry(entry, prepared, questions, assumptions, now) for entry in plan.entries)
+    n = len({name for task in plan.tasks if _is_trigger(task.suite) for name in listed(task.samples).ids})
+    ceiling, prevalence, drop = assumptions.ceiling, assumptions.prevalence, assumptions.drop
+    ceilings = [entry.cost_ceiling_usd for entry in entries]
+    return Forecast(
+        entries=entries,
+        assumptions=assumptions,
+        requests=sum(entry.requests for entry in entries),
+        retries=plan.retry.retries,
+        duration_s=_duration_s(plan, entries),
+        cost_usd=math.fsum(entry.cost_usd or 0.0 for entry in entries),
+        cost_ceiling_usd=None if None in ceilings else math.fsum(each for each in ceilings if each is not None),
+        unpriced=sum(entry.price is None for entry in entries),
+        trigger_samples=n,
+        detectable_drop=f1_detectable_drop(n, ceiling, prevalence) if n else None,
+        samples_for_drop=f1_samples(drop, ceiling, prevalence) if n else None,
+        max_requests=plan.max_requests,
+        max_cost_usd=plan.max_cost_usd,
+    )
+
+
+def _is_trigger(suite: str) -> bool:
+    return suite == TriggerSuite().name
+
+
+def _questions(prepared: Prepared) -> Iterator[_Question]:
+    """Every request that one round over all samples makes to one vendor."""
+    for task in prepared.plan.tasks:
+        suite = ready_suite(task.suite, task.options, task.samples)
+        for sample in task.samples:
+            for turn in _turns(suite, sample):
+                yield _Question(len(json_bytes({"messages": turn.messages, "tools": turn.tools})), turn)
+
+
+def _turns(suite: Suite, sample: Sample) -> Iterator[Turn]:
+    play = suite.play(sample)
+    try:
+        turn = next(play)
+        for _ in range(_MOST_TURNS):
+            yield turn
+            turn = play.send(_SHORT_ANSWER)
+    except StopIteration:
+        pass
+    finally:
+        play.close()
+
+
+def _entry(
+    entry: Entry, prepared: Prepared, questions: Sequence[_Question], assumptions: Assumptions, now: datetime
+) -> EntryForecast:
+    plan = prepared.plan
+    rounds = _rounds(plan, entry, assumptions)
+    default = _default_budget(entry, prepared)
+    budgets = [_budget(with_parameters(question.turn, entry), default) for question in questions]
+    inputs = round(rounds * sum(_tokens(question.size, assumptions) for question in questions))
+    outputs = rounds * sum(min(assumptions.answer_tokens, each or math.inf) for each in budgets)
+    most = None if None in budgets else round(rounds * sum(each for each in budgets if each is not None))
+    is_free = entry.endpoint.base_url.startswith(SCHEME) and entry.price is None
+    price = _FREE if is_free else price_of(entry, now)
+    requests, concurrency = round(rounds * len(questions)), entry.concurrency or plan.request_concurrency
+    return EntryForecast(
+        model=entry.model,
+        label=entry.label,
+        is_baseline=entry.is_baseline,
+        records=round(rounds * samples_of(plan)),
+        requests=requests,
+        concurrency=concurrency,
+        is_open=plan.load.is_open,
+        input_tokens=inputs,
+        output_tokens=int(outputs),
+        output_ceiling_tokens=most,
+        duration_s=max(
+            _offered_s(plan, requests, concurrency, assumptions),
+            _paced_s(requests, entry.requests_per_minute),
+            _paced_s(inputs + int(outputs), entry.tokens_per_minute),
+        ),
+        price=price,
+        cost_usd=_cost(price, requests, inputs, int(outputs)),
+        cost_ceiling_usd=_cost(price, requests, inputs, most),
+    )
+
+
+def samples_of(plan: Plan) -> int:
+    """How many samples there are, those of every evaluation counted."""
+    return sum(len(task.samples) for task in plan.tasks)
+
+
+def _rounds(plan: Plan, entry: Entry, assumptions: Assumptions) -> float:
+    """How often everything is asked of this entry, what is thrown away included; a fraction where time decides."""
+    samples = samples_of(plan)
+    if not plan.load.is_shaped or not samples:
+        return plan.repeat_of(entry)
+    counted = foreseen_records(plan.load, plan.records_of(entry), plan.seed)
+    if counted is None:
+        places = entry.concurrency or plan.request_concurrency
+        counted = places * math.ceil((plan.load.duration_s or 0.0) / assumptions.answer_s)
+    return (plan.load.warmup + counted + plan.load.cooldown) / samples
+
+
+def _offered_s(plan: Plan, requests: int, concurrency: int, assumptions: Assumptions) -> float:
+    """What the shape of the load makes it take: the time stated, or that of the last request, and its answer."""
+    load = plan.load
+    if load.duration_s is not None:
+        return load.duration_s + assumptions.answer_s
+    if load.schedule:
+        return load.schedule[-1].at_s + assumptions.answer_s
+    if load.request_rate is not None:
+        return requests / load.request_rate + load.ramp_up_s / 2 + assumptions.answer_s
+    return math.ceil(requests / concurrency) * assumptions.answer_s
+
+
+def _default_budget(entry: Entry, prepared: Prepared) -> int | None:
+    """The output limit that the protocol itself adds, if any."""
+    wire = wire_of(entry, prepared.registry.vendor(entry.vendor), prepared.wires)
+    return wire.default_max_tokens if isinstance(wire, AnthropicMessages) else None
+
+
+def _budget(turn: Turn, default: int | None) -> int | None:
+    stated = (turn.parameters.get(name) for name in _BUDGETS)
+    return next((each for each in stated if isinstance(each, int) and each > 0), default)
+
+
+def _tokens(size: int, assumptions: Assumptions) -> int:
+    return math.ceil(size / assumptions.bytes_per_token)
+
+
+def _cost(price: Price | None, requests: int, inputs: int, outputs: int | None) -> float | None:
+    """The tokens at the list price, nothing cached, and the fee of every request."""
+    if price is None or outputs is None:
+        return None
+    tokens = cost_usd(Usage(input=inputs, output=outputs), replace(price, request=0.0))
+    return None if tokens is None else tokens + requests * price.request * price.rate
+
+
+def _paced_s(amount: int, per_minute: float | None) -> float:
+    """What a budget a minute makes it take."""
+    return 60 * amount / per_minute if per_minute else 0.0
+
+
+def _duration_s(plan: Plan, entries: Sequence[EntryForecast]) -> float:
+    """Vendors work side by side, entries of one account one after the other, as many vendors at once as allowed."""
+    accounts: dict[str, float] = {}
+    for entry, foreseen in zip(plan.entries, entries, strict=True):
+        accounts[entry.account] = accounts.get(entry.account, 0.0) + foreseen.duration_s
+    return _side_by_side(accounts, plan.vendor_concurrency)
+
+
+def _side_by_side(accounts: Mapping[str, float], at_once: int | None) -> float:
+    longest = max(accounts.values(), default=0.0)
+    return longest if at_once is None else max(longest, math.fsum(accounts.values()) / at_once)

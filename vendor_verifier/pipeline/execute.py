@@ -1,0 +1,149 @@
+"""Sends the work of a sitting through the chosen executor and keeps what comes back; it judges nothing."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NoReturn
+
+import anyio
+
+from vendor_verifier.errors import ClusterError, StorageError, UsageError, VerifierError
+from vendor_verifier.features.simulate.start import SCHEME
+from vendor_verifier.pipeline.plan import Prepared
+from vendor_verifier.pipeline.request import RunRequest
+from vendor_verifier.pipeline.worker_setup import CLUSTER_SIDE
+from vendor_verifier.redaction import Scrubber
+from vendor_verifier.run.budgets import CostOf
+from vendor_verifier.run.cluster.job import Job, travelling
+from vendor_verifier.run.cluster.workers import is_loopback, scheduler_address
+from vendor_verifier.run.executors import check_choice, choose_executor
+from vendor_verifier.run.local_run import RunEnd
+from vendor_verifier.run.work import Work
+from vendor_verifier.run.work_queue import Agenda
+from vendor_verifier.store import FILE_MODE, NO_LINK, RunFolder, encode_record
+from vendor_verifier.values.plan import ExecutorChoice, Plan
+from vendor_verifier.values.record import Record
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """How sending ended, and from where it was done, for the manifest."""
+
+    end: RunEnd
+    executor: Mapping[str, Any]
+
+
+def check_executor(choice: ExecutorChoice, plan: Plan) -> None:
+    """Refuse, before a run folder is made, what the choice rules out.
+
+    Raises:
+        UsageError: contradictory flags, a cluster without encryption, or simulated vendors that workers cannot reach.
+    """
+    check_choice(choice)
+    is_far = choice.scheduler is not None and not is_loopback(scheduler_address(choice.scheduler))
+    if is_far and any(entry.endpoint.base_url.startswith(SCHEME) for entry in plan.entries):
+        raise UsageError(
+            "sim:// vendors are served on this machine and workers elsewhere cannot reach them; "
+            "use --dask-local, or serve them there and give their url"
+        )
+
+
+def job_of(run: str, plan: Plan, request: RunRequest, prepared: Prepared) -> Job:
+    """What workers have to know."""
+    return Job(
+        run=run,
+        sitting=f"{run}-{secrets.token_hex(4)}",
+        plan=travelling(plan),
+        suite_options={task.suite: task.options for task in prepared.plan.tasks},
+        config_file=request.config_file.absolute(),
+        env_file=request.env_file.absolute() if request.env_file is not None else None,
+        vendor_paths=tuple(path.absolute() for path in request.vendor_paths),
+        tokenizer_model=request.tokenizer_model,
+    )
+
+
+def send(
+    choice: ExecutorChoice,
+    job: Job,
+    plan: Plan,
+    agenda: Agenda,
+    *,
+    emit: Callable[[Sequence[Record]], None],
+    emit_duplicate: Callable[[Record], None],
+    scrubber: Scrubber,
+    costs: Mapping[tuple[str, str], CostOf],
+    in_flight: Counter[tuple[str, str]] | None = None,
+) -> Sent:
+    """Send what is left of ``agenda``.
+
+    ``in_flight`` is kept true by (model, label), where leave is given in this process.
+
+    Raises:
+        UsageError: what was chosen cannot be used.
+        StorageError: a record could not be kept.
+        ClusterError: the cluster went away; ``executor`` of it says from where it was sent until then.
+    """
+    executor = choose_executor(choice, CLUSTER_SIDE, plan)
+    work = Work(plan, agenda, job, emit, emit_duplicate, scrubber, costs, has_uvloop(), in_flight)
+
+    async def whole() -> RunEnd:
+        try:
+            await executor.open(work)
+            return await executor.run(work)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await executor.close()
+
+    try:
+        with _only_error():
+            end = anyio.run(whole, backend_options={"use_uvloop": has_uvloop()})
+    except ClusterError as error:
+        error.executor = {**executor.describe(), "error": str(error)}
+        raise
+    return Sent(end, executor.describe())
+
+
+@contextmanager
+def _only_error() -> Iterator[None]:
+    """Task groups wrap what went wrong; the user is told the first thing that did."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        _raise_first(group)
+
+
+def _raise_first(group: BaseExceptionGroup[BaseException]) -> NoReturn:
+    known = group.subgroup(VerifierError)
+    first: BaseException = known or group
+    while isinstance(first, BaseExceptionGroup):
+        first = first.exceptions[0]
+    raise first
+
+
+def duplicates_of(folder: RunFolder, scrubber: Scrubber) -> Callable[[Record], None]:
+    """Keeps records that came a second time: they were paid for, but are no results."""
+
+    def keep(record: Record) -> None:
+        _append(folder.duplicates_file, scrubber.bytes(encode_record(record)))
+
+    return keep
+
+
+def _append(path: Path, line: bytes) -> None:
+    try:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | NO_LINK, FILE_MODE), "ab") as out:
+            out.write(line)
+    except OSError as error:
+        raise StorageError(f"cannot write {path}: {error}") from error
+
+
+def has_uvloop() -> bool:
+    """The extra ``fast`` is used where it is installed."""
+    return find_spec("uvloop") is not None

@@ -1,0 +1,178 @@
+"""Reads thresholds and holds one model's vendors against them, by intervals; it reads no records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+
+from vendor_verifier.config.gates import StatedGate
+from vendor_verifier.config.suite_options import known_suite
+from vendor_verifier.errors import Problem, ProblemsError, UsageError
+from vendor_verifier.gates.judge import judge_gates
+from vendor_verifier.gates.thresholds import PRESETS, parse_slo, parse_threshold
+from vendor_verifier.pipeline.request import ScoreRequest
+from vendor_verifier.stats.bootstrap import Panel, Resampled, bootstrap
+from vendor_verifier.stats.intervals import estimates_of, gap_to, percentile_estimates
+from vendor_verifier.stats.noise_floor import gap
+from vendor_verifier.stats.overlap import TIMES, common_times, overlaps_of
+from vendor_verifier.stats.ratio_table import Trials
+from vendor_verifier.values.judgement import Estimate, GateVerdict, Threshold
+
+
+def read_gates(texts: Sequence[str], suites: Collection[str]) -> tuple[Threshold, ...]:
+    """The thresholds in ``texts``, or of the presets named there; ``suites`` are evaluations whose scores may be named.
+
+    Where two bound the same figure on the same side, the later one stands: a model's own replaces that of all models.
+
+    Raises:
+        ProblemsError: all that do not follow the grammar, at once.
+    """
+    found = _all_or_none(*_read_gates([(text, Problem("", key="gates")) for text in texts], suites))
+    return tuple({(one.subject, one.comparison, one.ceiling): one for one in found}.values())
+
+
+def with_stated_gates(request: ScoreRequest, stated: Sequence[StatedGate]) -> ScoreRequest:
+    """``request``, whose gates were typed, with those of the config before them; a model's own stand between both."""
+    everybody = [gate.text for gate in stated if gate.model is None]
+    own = {
+        model: (*everybody, *(gate.text for gate in stated if gate.model == model), *request.gates)
+        for model in dict.fromkeys(gate.model for gate in stated)
+        if model is not None
+    }
+    return replace(request, gates=(*everybody, *request.gates), model_gates=own)
+
+
+def check_gates(stated: Sequence[StatedGate], typed: Sequence[str], suites: Collection[str]) -> tuple[Threshold, ...]:
+    """Every threshold of the config and of the command line.
+
+    Raises:
+        ProblemsError: all that do not follow the grammar, each with its place.
+    """
+    return tuple(_all_or_none(*_read_gates(_places(stated, typed, "--gate"), suites)))
+
+
+def check_conditions(
+    typed: ScoreRequest,
+    suites: Collection[str],
+    gates: Sequence[StatedGate] = (),
+    slos: Sequence[StatedGate] = (),
+) -> None:
+    """Gates and SLOs of the config and of the command line, before anything is sent.
+
+    Raises:
+        ProblemsError: all of both kinds that do not follow the grammar, each with its place.
+    """
+    _, bad_gates = _read_gates(_places(gates, typed.gates, "--gate"), suites)
+    _, bad_slos = _read_slos(_places(slos, typed.slos, "--slo"))
+    _all_or_none((), [*bad_gates, *bad_slos])
+
+
+def check_rank_metrics(metrics: Sequence[str], suites: Collection[str]) -> None:
+    """A score can only join the ranking if its evaluation takes part and has one.
+
+    Raises:
+        ProblemsError: with those that can.
+    """
+    able = [name for name in suites if known_suite(name).main is not None]
+    for metric in metrics:
+        if metric not in able:
+            which = f"of this run's evaluations {', '.join(able)} can" if able else "no evaluation of this run has one"
+            raise ProblemsError([Problem(f"{metric!r} is no score that can rank; {which}", key="--rank-metric")])
+
+
+def read_slos(texts: Sequence[str]) -> tuple[Threshold, ...]:
+    """What every single request is held to, each once.
+
+    Raises:
+        ProblemsError: all that do not follow the grammar or are not about one request, at once.
+    """
+    found = _all_or_none(*_read_slos([(text, Problem("", key="slos")) for text in texts]))
+    return tuple(dict.fromkeys(found))
+
+
+_Place = tuple[str, Problem]
+_Read = tuple[list[Threshold], list[Problem]]
+
+
+def _places(stated: Sequence[StatedGate], typed: Sequence[str], flag: str) -> list[_Place]:
+    return [(one.text, one.place) for one in stated] + [(text, Problem("", key=flag)) for text in typed]
+
+
+def _read_gates(places: Sequence[_Place], suites: Collection[str]) -> _Read:
+    return _read(places, lambda text: PRESETS.get(text.strip()) or (parse_threshold(text, suites),))
+
+
+def _read_slos(places: Sequence[_Place]) -> _Read:
+    return _read(places, lambda text: (parse_slo(text),))
+
+
+def _read(places: Sequence[_Place], read: Callable[[str], Sequence[Threshold]]) -> _Read:
+    """(what could be read, what could not)."""
+    found: list[Threshold] = []
+    problems: list[Problem] = []
+    for text, place in places:
+        try:
+            found += read(text)
+        except UsageError as error:
+            problems.append(replace(place, message=str(error)))
+    return found, problems
+
+
+def _all_or_none(found: Sequence[Threshold], problems: Sequence[Problem]) -> Sequence[Threshold]:
+    if problems:
+        raise ProblemsError(problems)
+    return found
+
+
+def judge_panel(
+    panel: Panel,
+    resampled: Resampled,
+    trials: Sequence[Trials],
+    baseline: Trials | None,
+    thresholds: Sequence[Threshold],
+    requests: Mapping[str, Mapping[str, Sequence[float]]],
+) -> tuple[GateVerdict, ...]:
+    """Every vendor of one model against every threshold; ``requests``: label → metric → values of single requests.
+
+    The baseline is not held to an F1 that it has only with itself.
+    """
+    exact = estimates_of(panel, resampled, exact=True)
+    verdicts: list[GateVerdict] = []
+    for each in trials:
+        due = [one for one in thresholds if one.metric != "f1" or each is not baseline]
+        estimates = exact[each.label] | percentile_estimates(requests.get(each.label, {}))
+        gaps = _gaps(panel, resampled, each, baseline, due)
+        verdicts += judge_gates(each.label, due, estimates, gaps)
+    return tuple(verdicts)
+
+
+def own_metrics(trials: Sequence[Trials], thresholds: Sequence[Threshold]) -> list[str]:
+    """Metrics of the thresholds that the trials hold beside those that rank."""
+    held = {metric for each in trials for metric in each.ratios}
+    return [one.metric for one in thresholds if one.metric in held]
+
+
+def _gaps(
+    panel: Panel, resampled: Resampled, vendor: Trials, baseline: Trials | None, thresholds: Sequence[Threshold]
+) -> dict[str, Estimate]:
+    if baseline is None:
+        return {}
+    found = {}
+    for metric in dict.fromkeys(one.metric for one in thresholds if one.ceiling):
+        if metric == "f1":
+            found[metric] = gap(panel, baseline, vendor).delta
+        elif metric in TIMES and metric in panel.metrics and overlaps_of((vendor, baseline), panel).rows:
+            found[metric] = _gap_in_time(panel, vendor, baseline, metric)
+        elif metric in panel.metrics:
+            found[metric] = gap_to(panel, resampled, vendor.label, baseline.label, metric)
+    return found
+
+
+def _gap_in_time(panel: Panel, vendor: Trials, baseline: Trials, metric: str) -> Estimate:
+    """The vendor's time minus the baseline's, over what was sent while both were being asked."""
+    import numpy as np
+
+    common = common_times(vendor, baseline, panel, metric)
+    if not common.samples:
+        return Estimate(None)
+    return gap_to(common, bootstrap(common, np.random.default_rng(0)), vendor.label, baseline.label, metric)

@@ -1,0 +1,189 @@
+"""From what the user asked for to the shape of a load; what contradicts itself is refused before anything is made."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from itertools import islice, takewhile
+from pathlib import Path
+from typing import Any
+
+from vendor_verifier.errors import DataError, Problem, ProblemsError
+from vendor_verifier.loaders.arrival_schedule import read_schedule
+from vendor_verifier.loaders.base import MAX_SHOWN, data_error
+from vendor_verifier.pipeline.request import LoadRequest
+from vendor_verifier.run.load_lane import due_times, offered
+from vendor_verifier.run.local_run import RunEnd
+from vendor_verifier.transport.connect import most_connections
+from vendor_verifier.values.plan import Entry, ExecutorChoice, LoadShape, Plan, Task
+from vendor_verifier.values.sample import listed
+
+# Requests in flight per account, where nobody says: of a closed loop, and the most of an open one.
+PLACES = 5
+MOST_PLACES = 10_000
+# Requests of a rate that are counted one by one to foresee how many there will be: a tenth of a second's work.
+MOST_COUNTED = 100_000
+
+
+def read_load(
+    asked: LoadRequest, *, repeat: int = 1, incremental: bool = False, executor: ExecutorChoice | None = None
+) -> LoadShape:
+    """The shape that was asked for, with the schedule's file read.
+
+    Raises:
+        ProblemsError: flags that contradict each other or the rest of the run, all at once.
+        DataError: the schedule cannot be read.
+    """
+    problems = [*_ranges(asked), *_contradictions(asked), *_with_others(asked, repeat, incremental, executor)]
+    if problems:
+        raise ProblemsError(problems)
+    schedule = (
+        () if asked.replay_schedule is None else read_schedule(_lines(asked.replay_schedule), asked.replay_schedule)
+    )
+    if schedule and asked.warmup >= len(schedule):
+        words = f"{asked.warmup} of the schedule's {len(schedule)} requests would be warm-up; leave some that count"
+        raise ProblemsError([Problem(words, key="--warmup")])
+    return LoadShape(
+        request_rate=asked.request_rate,
+        arrival=asked.arrival or "constant",
+        ramp_up_s=asked.ramp_up_s,
+        warmup=asked.warmup,
+        cooldown=asked.cooldown,
+        duration_s=asked.duration_s,
+        schedule=schedule,
+    )
+
+
+def check_named_samples(load: LoadShape, tasks: Sequence[Task], file: Path | None) -> None:
+    """Every sample that the schedule names takes part in the run; of one that does not, the first line is told.
+
+    Raises:
+        DataError: some do not.
+    """
+    known = {sample for task in tasks for sample in listed(task.samples).ids}
+    unknown: dict[str, int | None] = {}
+    for due in load.schedule:
+        if due.sample is not None and due.sample not in known:
+            unknown.setdefault(due.sample, due.line)
+    problems = []
+    for place, (name, line) in enumerate(unknown.items()):
+        near = difflib.get_close_matches(name, known, 1) if place < MAX_SHOWN else ()
+        hint = f"; did you mean {near[0]}?" if near else ""
+        words = f"names the sample {name!r}, which is not among this run's {len(known)}{hint}"
+        problems.append(Problem(words, file, line))
+    if problems:
+        raise data_error(problems)
+
+
+def places(load: LoadShape, stated: int | None, entries: Sequence[Entry]) -> int:
+    """Requests in flight per account: as stated, else 5, else in an open loop as many as this system has files for."""
+    if stated is not None or not load.is_open:
+        return PLACES if stated is None else stated
+    accounts = len({entry.account for entry in entries}) or 1
+    return max(1, min(MOST_PLACES, most_connections() // accounts))
+
+
+def told_load(load: LoadShape) -> dict[str, Any] | None:
+    """The shape as the manifest tells it; of a schedule how many requests and how long. None without a shape."""
+    if not load.is_shaped:
+        return None
+    told = asdict(load)
+    if load.schedule:
+        told["schedule"] = {"count": len(load.schedule), "last_s": load.schedule[-1].at_s}
+    else:
+        del told["schedule"]
+    return told
+
+
+def foreseen(load: LoadShape, planned: int, seed: int = 0) -> int | None:
+    """How many counted requests an entry will get, of ``planned`` without a time; None where the vendor decides.
+
+    Beyond ``MOST_COUNTED`` they are not counted one by one: then random arrivals are as many as are expected.
+    """
+    if not load.plans_by_doing:
+        return planned
+    if not load.is_open:
+        return None
+    counted = islice(due_times(load, seed), load.warmup, None)
+    first = next(counted).at_s
+    until_s = math.inf if load.duration_s is None else first + load.duration_s
+    if load.request_rate is not None:
+        expected = offered(load, until_s) - offered(load, first)
+        if expected > MOST_COUNTED:
+            return math.ceil(expected)
+    return 1 + sum(1 for _ in takewhile(lambda due: due.at_s < until_s, counted))
+
+
+def due_in(plan: Plan) -> int | None:
+    """How many records each entry gets under a load that plans by doing; None where the vendors' speed decides."""
+    return foreseen(plan.load, 0, plan.seed) if plan.load.plans_by_doing else None
+
+
+def with_begun(entries: Sequence[Mapping[str, Any]], plan: Plan, end: RunEnd) -> list[dict[str, Any]]:
+    """The manifest's entries, told how much was begun where nobody planned how much."""
+    told = [dict(entry) for entry in entries]
+    if plan.load.plans_by_doing:
+        for entry in told:
+            report = (end.load or {}).get((entry["model"], entry["label"]))
+            entry["repeat"] = max(1, report.repetitions) if report is not None else 1
+            entry["begun"] = report.begun if report is not None else 0
+    return told
+
+
+def _lines(path: Path) -> list[bytes]:
+    try:
+        return path.read_bytes().splitlines()
+    except OSError as error:
+        raise DataError(
+            [Problem(f"cannot be read: {error.strerror or error}", path, key="--replay-schedule")]
+        ) from None
+
+
+def _ranges(asked: LoadRequest) -> Iterator[Problem]:
+    for flag, value, least in (
+        ("--request-rate", asked.request_rate, "above 0"),
+        ("--duration", asked.duration_s, "above 0"),
+        ("--ramp-up", asked.ramp_up_s, "from 0 on"),
+        ("--warmup", asked.warmup, "from 0 on"),
+        ("--cooldown", asked.cooldown, "from 0 on"),
+    ):
+        is_low = value is not None and (value < 0 or (value == 0 and least == "above 0"))
+        if value is not None and (is_low or not math.isfinite(value)):
+            yield Problem(f"read {value:g}; expected a number {least}", key=flag)
+
+
+def _contradictions(asked: LoadRequest) -> Iterator[Problem]:
+    replayed = asked.replay_schedule is not None
+    if replayed and asked.request_rate is not None:
+        yield Problem("a replayed schedule has its own times; leave out one of the two", key="--request-rate")
+    if asked.arrival is not None and asked.request_rate is None:
+        yield Problem(
+            "says how requests of a rate follow each other; add --request-rate, or leave it out", key="--arrival"
+        )
+    if replayed and asked.ramp_up_s:
+        yield Problem("a replayed schedule has its own times; write the ramp into it", key="--ramp-up")
+    if replayed and asked.cooldown:
+        yield Problem("a replayed schedule ends with its last line; write further ones into it", key="--cooldown")
+
+
+def _with_others(
+    asked: LoadRequest, repeat: int, incremental: bool, executor: ExecutorChoice | None
+) -> Iterator[Problem]:
+    by_doing = [flag for flag, value in (("--duration", asked.duration_s), ("--replay-schedule", asked.replay_schedule))
+                if value is not None]  # fmt: skip
+    for flag in by_doing:
+        if repeat != 1:
+            yield Problem("decides how often samples are asked; leave out --repeat", key=flag)
+        if incremental:
+            yield Problem("such a run is one stretch of time and cannot be gone on with; start a new one", key=flag)
+    if asked == LoadRequest() or executor is None:
+        return
+    if executor.name != "local" or executor.workers not in (1, "auto"):
+        which = "--executor dask" if executor.name != "local" else f"--workers {executor.workers}"
+        yield Problem(
+            "the shape of a load is kept by one process; leave it out, or --request-rate, --replay-schedule, "
+            "--ramp-up, --warmup, --cooldown and --duration",
+            key=which,
+        )

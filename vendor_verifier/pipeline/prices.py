@@ -1,0 +1,182 @@
+"""What a vendor charges: the config's price first, else the list that ships with genai-prices; it asks no network.
+
+A price is only taken for the vendor itself, by address or exact name. A model's price elsewhere says nothing about a
+reseller, and a server on this machine is a vendor's only where it goes by the name of one that ships with us.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from vendor_verifier.audit.cost import cost_ratios, money
+from vendor_verifier.errors import RunFolderError, UsageError
+from vendor_verifier.features.simulate.start import SCHEME
+from vendor_verifier.loopback import is_loopback
+from vendor_verifier.pipeline.audit import Audit
+from vendor_verifier.resources import shipped
+from vendor_verifier.scoring.observation_table import Columns
+from vendor_verifier.stats.ratio_table import Trials, Unit
+from vendor_verifier.values.judgement import Money, Price
+from vendor_verifier.values.plan import Entry
+from vendor_verifier.values.score import VendorScore
+
+
+def price_of(entry: Entry, at: datetime) -> Price | None:
+    """The price of an entry's tokens at the moment ``at``, or ``None`` when nobody knows it.
+
+    Raises:
+        UsageError: the config's price is in another currency than USD and has no rate, or lacks input or output.
+    """
+    if entry.price is not None:
+        return price_from_config(entry.price, f"{entry.model}: {entry.label}")
+    return listed_price(entry.endpoint.model_id, entry.endpoint.base_url, entry.vendor, at)
+
+
+def price_from_config(price: Mapping[str, Any], where: str) -> Price:
+    """``price:`` of config.yaml as a value; a price per request alone makes tokens free.
+
+    Raises:
+        UsageError: a currency other than USD without its rate, or only one of input and output.
+    """
+    given = {name: value for name, value in price.items() if value is not None}
+    currency = given.get("currency", "USD")
+    if currency != "USD" and "rate" not in given:
+        raise UsageError(f"{where}: price is in {currency}; add `rate:`, US dollars for one {currency}")
+    if ("input" in given) != ("output" in given) or not {"input", "request"} & given.keys():
+        raise UsageError(f"{where}: price needs both `input` and `output` per million tokens, or `request`")
+    return Price(
+        input=given.get("input", 0.0),
+        output=given.get("output", 0.0),
+        cached=given.get("cached"),
+        reasoning=given.get("reasoning"),
+        request=given.get("request", 0.0),
+        currency=currency,
+        rate=given.get("rate", 1.0),
+    )
+
+
+def listed_price(model_id: str, base_url: str, vendor: str, at: datetime) -> Price | None:
+    """The list price of ``model_id`` at the vendor behind ``base_url``, else at the vendor called so.
+
+    Where a price depends on the length of the prompt the lowest tier is taken and ``source`` says so.
+    """
+    if _is_nobodys(base_url, vendor):
+        return None
+    # Far too slow to load where it has nothing to say.
+    from genai_prices.data_snapshot import get_snapshot
+    from genai_prices.types import TieredPrices
+
+    snapshot = get_snapshot()
+    for provider_id, url in ((None, base_url), (vendor, None)):
+        try:
+            provider, model = snapshot.find_provider_model(model_id, None, provider_id, url)
+        except LookupError:
+            continue
+        if provider_id is not None and provider.id != provider_id:
+            continue  # the list also matches parts of names, and "my-openai-proxy" is not OpenAI
+        prices = model.get_prices(at)
+        tiers = {name: getattr(prices, f"{name}_mtok") for name in ("input", "output", "cache_read")}
+        flat = {name: price.base if isinstance(price, TieredPrices) else price for name, price in tiers.items()}
+        if flat["input"] is None or flat["output"] is None:
+            continue
+        per_1000 = prices.requests_kcount
+        tiered = any(isinstance(price, TieredPrices) for price in tiers.values())
+        return Price(
+            input=float(flat["input"]),
+            output=float(flat["output"]),
+            cached=None if flat["cache_read"] is None else float(flat["cache_read"]),
+            request=0.0 if isinstance(per_1000, TieredPrices) else float(per_1000 or 0) / 1000,
+            source=f"genai-prices: {provider.id}/{model.id}" + (", lowest tier" if tiered else ""),
+        )
+    return None
+
+
+def _is_nobodys(base_url: str, vendor: str) -> bool:
+    try:
+        host = urlsplit(base_url).hostname or ""
+    except ValueError:  # of a damaged manifest
+        return False
+    # A plugin's file goes by the name of its vendor.
+    return is_loopback(host) and not (shipped("vendors") / f"{vendor}.py").is_file()
+
+
+STORED = "listed_price"
+_GOOD_CALLS = ("valid", "empty_arguments", "valid_in_dialect")
+
+
+def told_price(entry: Entry, at: datetime) -> dict[str, Any]:
+    """What a manifest keeps of the list's price of ``entry``: ``None`` when the config states one or nobody knows."""
+    if entry.price is not None or entry.endpoint.base_url.startswith(SCHEME):
+        return {STORED: None}
+    found = listed_price(entry.endpoint.model_id, entry.endpoint.base_url, entry.vendor, at)
+    return {STORED: None if found is None else asdict(found)}
+
+
+def prices_of(
+    model: str, labels: Iterable[str], entries: Mapping[tuple[str, str], Mapping[str, Any]], manifest: Mapping[str, Any]
+) -> Iterator[tuple[str, Price]]:
+    """Label → price, for those whose price is known; ``entries`` are the manifest's.
+
+    Raises:
+        RunFolderError: a stored price is damaged.
+    """
+    at = _moment(manifest.get("created_at"))
+    for label in labels:
+        price = _price(entries.get((model, label), {}), f"{model}: {label}", at)
+        if price is not None:
+            yield label, price
+
+
+def _price(entry: Mapping[str, Any], where: str, at: datetime) -> Price | None:
+    if entry.get("price"):
+        try:
+            return price_from_config(entry["price"], where)
+        except UsageError:
+            return None  # said before anything was sent
+    if STORED in entry:
+        try:
+            return msgspec.convert(entry[STORED], Price | None)
+        except msgspec.ValidationError as error:
+            raise RunFolderError(f"manifest.json: the {STORED} of {where} is damaged: {error}") from None
+    url = str(entry.get("url") or "")
+    if not url or url.startswith(SCHEME):
+        return None
+    return listed_price(str(entry.get("model_id") or ""), url, str(entry.get("vendor") or ""), at)
+
+
+def with_costs(trials: Trials, columns: Columns, audit: Audit, price: Price | None) -> Trials:
+    """The same with what its answers cost, if its price is known."""
+    if price is None:
+        return trials
+    valid: dict[Unit, int] = {}
+    for (_, sample, repetition), facts, _ in columns.rows.entries():
+        good = sum(each in _GOOD_CALLS for each in facts.classes)
+        valid[sample, repetition] = valid.get((sample, repetition), 0) + good
+    costs = cost_ratios(audit.attempts, price, valid, valid)
+    return replace(trials, ratios={**trials.ratios, **costs})
+
+
+def money_of(vendor: VendorScore, audit: Audit, price: Price | None) -> Money | None:
+    """What one vendor's answers cost, if its price is known and it gave any."""
+    if price is None or not vendor.recorded:
+        return None
+    schema = vendor.schema
+    valid = schema.valid_strict if schema.policy == "strict" else schema.valid_lenient
+    return money(
+        audit.attempts, price, requests=vendor.recorded, valid_calls=valid, duplicates=audit.duplicated_attempts
+    )
+
+
+def _moment(told: object) -> datetime:
+    """When the run began, for prices that change; an unreadable time is the oldest there is."""
+    try:
+        found = datetime.fromisoformat(str(told))
+    except ValueError:
+        return datetime.min.replace(tzinfo=UTC)
+    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)

@@ -1,0 +1,209 @@
+"""What the simulated vendors can know of a plan: the right answers by question, found by playing every row through.
+
+A row's answer key is tried before anything is sent: the suite asks, the faithful vendor answers from the key, the suite
+asks on or judges. Whatever does not come out right is a row that these vendors cannot know, and is named.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from vendor_verifier.features.simulate.answer import (
+    Answer,
+    AnswerKey,
+    Known,
+    RightCall,
+    UnknownAnswer,
+    calls_in_source,
+    known_answer,
+    known_answers,
+    right_calls,
+)
+from vendor_verifier.features.simulate.performance import persona_answer
+from vendor_verifier.features.simulate.personas import PERSONAS
+from vendor_verifier.features.simulate.question import question_of
+from vendor_verifier.pipeline.datasets import load_dataset
+from vendor_verifier.pipeline.suites import ready_suite
+from vendor_verifier.suites import suite_kind
+from vendor_verifier.suites.base import Judgement, Suite
+from vendor_verifier.suites.bfcl.categories import MULTI_TURN
+from vendor_verifier.suites.tool_calls.suite import CallSuite
+from vendor_verifier.values.event import ToolCall
+from vendor_verifier.values.plan import Task
+from vendor_verifier.values.record import Attempt, Response
+from vendor_verifier.values.request import Turn
+from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.score import Score
+
+_FAITHFUL = PERSONAS["faithful"]
+_MOST_NAMED = 10
+
+# Is told each question of a play in turn and gives the calls that are right then.
+_Script = Callable[[Turn], Sequence[RightCall]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsed:
+    """The answers known, by digest of the question; and by evaluation how many ``rows`` were tried, and which of them
+    cannot be known: by their place in the file, with the reason."""
+
+    key: AnswerKey
+    rows: Mapping[str, int]
+    unknown: Mapping[str, Mapping[str, str]]
+
+    def warnings(self) -> Iterator[str]:
+        """One sentence for each evaluation with rows that cannot be known."""
+        for suite, rows in self.unknown.items():
+            named = ", ".join(list(rows)[:_MOST_NAMED]) + (", …" if len(rows) > _MOST_NAMED else "")
+            reasons = "; ".join(f"{reason} ({count})" for reason, count in Counter(rows.values()).most_common(3))
+            yield (
+                f"the simulated vendors do not know the right answer to {len(rows)} of {self.rows[suite]} rows of "
+                f"{suite} and answer them by chance: {named}: {reasons}"
+            )
+
+
+def rehearse(tasks: Sequence[Task], seed: int) -> Rehearsed:
+    """Play every row of ``tasks`` with the faithful vendor of a simulation with this ``seed``. Sends nothing.
+
+    Where answers are only compared with the baseline's, nobody has to know one, so such rows are never unknown.
+    """
+    found = _Rehearsal(seed)
+    judged = [task for task in tasks if (kind := suite_kind(task.suite)) is not None and not kind.apart]
+    # Last those of which only whether to call is known: another evaluation may know the calls.
+    for task in sorted(judged, key=lambda task: _main(task.suite) is None):
+        found.add(task)
+    return Rehearsed(found.key, {task.suite: len(task.samples) for task in judged}, found.unknown)
+
+
+def known_of_files(paths: Iterable[Path]) -> Rehearsed:
+    """The answers that rows of data sets carry; a folder is the leaderboard's data in its native layout.
+
+    Raises:
+        UsageError: a folder holds no such data.
+        DataError: a file cannot be read, or holds no usable row.
+    """
+    key: dict[str, Known] = {}
+    rows: dict[str, int] = {}
+    unknown: dict[str, dict[str, str]] = {}
+    for path in paths:
+        samples = _samples_of(path)
+        rows[path.name] = len(samples)
+        for sample in samples:
+            try:
+                for digest, known in known_answers(sample):
+                    key.setdefault(digest, known)
+            except UnknownAnswer as reason:
+                unknown.setdefault(path.name, {})[_place(sample)] = str(reason)
+    return Rehearsed(key, rows, unknown)
+
+
+def _samples_of(path: Path) -> Sequence[Sample]:
+    if not path.is_dir():
+        return load_dataset(path).samples
+    from vendor_verifier.features.bfcl.source import find_data, load_categories
+    from vendor_verifier.suites.bfcl.categories import EXECUTABLE, SINGLE_TURN
+
+    return load_categories(find_data(str(path)), (*SINGLE_TURN, *EXECUTABLE)).samples.samples
+
+
+@dataclass(slots=True)
+class _Rehearsal:
+    seed: int
+    key: dict[str, Known] = field(default_factory=dict)
+    unknown: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    def add(self, task: Task) -> None:
+        suite, main = ready_suite(task.suite, task.options, task.samples), _main(task.suite)
+        for sample in task.samples:
+            try:
+                if main is None:
+                    self._keep(known_answers(sample))
+                else:
+                    self._try(suite, sample, main)
+            except UnknownAnswer as reason:
+                if main is not None:
+                    self.unknown.setdefault(task.suite, {})[_place(sample)] = str(reason)
+
+    def _keep(self, found: Iterable[tuple[str, Known]]) -> None:
+        for digest, known in found:
+            self.key.setdefault(digest, known)
+
+    def _try(self, suite: Suite, sample: Sample, main: str) -> None:
+        score = self._played(suite, sample)
+        value = score.values.get(main)
+        # None is the row's own defect, or nothing is here to judge it by; both are said elsewhere.
+        if value is not None and value < 1.0:
+            raise UnknownAnswer("the answer in its key is not counted as right")
+
+    def _played(self, suite: Suite, sample: Sample) -> Score:
+        """The score of a play answered from the key, which learns the right answers on the way."""
+        play, script = suite.play(sample), _script(sample)
+        try:
+            turn = next(play)
+            while True:
+                digest, known = known_answer(turn, script(turn), in_text=_is_written(suite, turn))
+                if self.key.setdefault(digest, known) != known:
+                    raise UnknownAnswer("another row asks the same and expects another answer")
+                answer = persona_answer(question_of(turn), _FAITHFUL, self.seed, self.key)
+                turn = play.send(Attempt(1, response=_response(answer)))
+        except StopIteration as end:
+            judgement: Judgement = end.value
+            return judgement()
+        finally:
+            play.close()
+
+
+def _is_written(suite: Suite, turn: Turn) -> bool:
+    """Whether the right answer to this question is text: no tool is declared, and calls are read there."""
+    return isinstance(suite, CallSuite) and suite.reading != "native" and not turn.tools
+
+
+def _script(sample: Sample) -> _Script:
+    if sample.expected.get("category") in MULTI_TURN and "turns" in sample.expected:
+        return _conversation(sample)
+    calls = right_calls(sample)
+    if calls is None:
+        raise UnknownAnswer("it does not say which calls are expected")
+    return _until_made(calls)
+
+
+def _until_made(calls: Sequence[RightCall]) -> _Script:
+    """All calls at once; where only one at a time is allowed, those that were not made in earlier turns."""
+    made = 0
+
+    def script(turn: Turn) -> Sequence[RightCall]:
+        nonlocal made
+        left = calls[made:]
+        made += 1 if turn.parameters.get("parallel_tool_calls") is False else len(calls)
+        return left
+
+    return script
+
+
+def _conversation(sample: Sample) -> _Script:
+    """What the row's own solution calls when the user has spoken, and nothing once it has the results."""
+    answers = iter(sample.expected["answer"])
+
+    def script(turn: Turn) -> Sequence[RightCall]:
+        if turn.messages[-1].get("role") == "tool":
+            return ()
+        return calls_in_source(next(answers, ()), turn)
+
+    return script
+
+
+def _response(answer: Answer) -> Response:
+    calls = tuple(ToolCall(call.name, call.arguments) for call in answer.calls)
+    return Response(text=answer.text, tool_calls=calls, finish_reason=answer.finish)
+
+
+def _main(suite: str) -> str | None:
+    kind = suite_kind(suite)
+    return None if kind is None else kind.main
+
+
+def _place(sample: Sample) -> str:
+    return f"line {sample.source.line}" if sample.source is not None else sample.id

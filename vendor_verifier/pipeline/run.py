@@ -1,0 +1,341 @@
+"""The main job: plan → records → scores → files, with resume. It wires; it neither sends nor judges itself."""
+
+from __future__ import annotations
+
+import secrets
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from vendor_verifier.errors import ClusterError, RunFolderError
+from vendor_verifier.features.simulate.start import SCHEME, with_simulated_vendors
+from vendor_verifier.pipeline.audit import recount
+from vendor_verifier.pipeline.execute import Sent, check_executor, duplicates_of, has_uvloop, job_of, send
+from vendor_verifier.pipeline.gates import with_stated_gates
+from vendor_verifier.pipeline.load_profile import due_in, with_begun
+from vendor_verifier.pipeline.manifest import (
+    keeps_texts,
+    new_manifest,
+    now_text,
+    redactor,
+    refuse_other_plan,
+    told_pace,
+    with_executor,
+)
+from vendor_verifier.pipeline.plan import Prepared, wire_of
+from vendor_verifier.pipeline.request import RunRequest
+from vendor_verifier.pipeline.run_warnings import costs_of, ending, known_costs
+from vendor_verifier.pipeline.score import score_folder, write_pages, write_reports
+from vendor_verifier.pipeline.suites import ready_suite
+from vendor_verifier.redaction import Scrubber, redacted_sample
+from vendor_verifier.run.budgets import CostOf
+from vendor_verifier.run.calibration import Calibration, calibrate
+from vendor_verifier.run.cluster.job import Job
+from vendor_verifier.run.conversation import Line
+from vendor_verifier.run.event_loop_lag import quiet_collector
+from vendor_verifier.run.executors import processes_of
+from vendor_verifier.run.journal import Journal
+from vendor_verifier.run.local_run import ensure_signals
+from vendor_verifier.run.rate_limiter import LocalLimiter
+from vendor_verifier.run.work_queue import Agenda, Part
+from vendor_verifier.store import RunFolder
+from vendor_verifier.suites import BFCL, suite_kind
+from vendor_verifier.suites.contract.finding import is_settled
+from vendor_verifier.transport.proxies import require_proxies
+from vendor_verifier.values.plan import Entry, ExecutorChoice, Plan
+from vendor_verifier.values.record import Record
+from vendor_verifier.values.sample import listed
+from vendor_verifier.values.score import Report, SuiteScore
+
+
+def calibrated(request: RunRequest, plan: Plan, due: int) -> Mapping[str, Any]:
+    """The manifest's ``calibration``: the harness floor with the streams one process of this sitting keeps in flight.
+
+    ``due`` records are still to be made; with none the manifest stays as it is.
+    """
+    if not due:
+        return {}
+    in_flight = _in_flight(request, plan, due)
+    reason = _left_out(request, plan)
+    if reason is not None:
+        return {"calibration": asdict(Calibration(in_flight, reason=reason))}
+    with quiet_collector():
+        found = calibrate(plan.client, plan.transport, in_flight, use_uvloop=has_uvloop())
+    return {"calibration": asdict(found)}
+
+
+def _in_flight(request: RunRequest, plan: Plan, due: int) -> int:
+    places = LocalLimiter(plan.entries, plan.request_concurrency).places
+    return max(1, min(due, places) // processes_of(request.executor, plan))
+
+
+def _left_out(request: RunRequest, plan: Plan) -> str | None:
+    if not request.calibrate:
+        return "not asked for"
+    if request.executor.name != "local":
+        return "requests were sent by the workers of a cluster"
+    if all(entry.endpoint.base_url.startswith(SCHEME) for entry in plan.entries):
+        return "every vendor is simulated"
+    return None
+
+
+# (model, label)
+Name = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """By (model, label): records ``due`` now (``None``: the vendor's speed decides), ``done`` in earlier sittings, and
+    what an answer ``costs``, where a price is known. ``in_flight`` is kept true while requests are sent; ``None`` where
+    they are counted out of our sight."""
+
+    due: Mapping[Name, int | None]
+    done: Mapping[Name, int]
+    costs: Mapping[Name, CostOf] = field(default_factory=dict)
+    in_flight: Mapping[Name, int] | None = None
+
+
+def outlook_of(plan: Plan, agenda: Agenda, in_flight: Mapping[Name, int] | None) -> Outlook:
+    """Of a plan with an ``agenda`` of the same entries."""
+    names = [(entry.model, entry.label) for entry in plan.entries]
+    each = due_in(plan)
+    by_doing = plan.load.plans_by_doing
+    return Outlook(
+        due={name: each if by_doing else agenda.left_of(line) for line, name in enumerate(names)},
+        done={name: agenda.crossed_of(line) for line, name in enumerate(names)},
+        costs=known_costs(plan),
+        in_flight=in_flight,
+    )
+
+
+RUNS = Path("runs")
+OnRecord = Callable[[Record], None]
+OnStart = Callable[[Outlook], None]
+
+
+@dataclass(frozen=True, slots=True)
+class RunOutcome:
+    """A finished sitting: where it lies, what it is worth, and what ended it early, if anything: a signal, a limit."""
+
+    folder: RunFolder
+    report: Report
+    signal_number: int | None = None
+    limit: str | None = None
+
+
+def run(
+    request: RunRequest,
+    prepared: Prepared,
+    *,
+    on_start: OnStart = lambda _outlook: None,
+    on_record: OnRecord = lambda _record: None,
+) -> RunOutcome:
+    """Run, or with ``request.incremental`` go on with, a plan, and score it.
+
+    ``on_start`` is told what is due and what was there already, ``on_record`` of every new record. Both are called by
+    the thread that sends: whoever takes long there spoils the times.
+
+    Raises:
+        UsageError: signals cannot be handled here.
+        RunFolderError: the folder is locked, no run, or of another plan.
+        StorageError: the disk refused a write; every record written before stays.
+    """
+    check_executor(request.executor, prepared.plan)
+    require_proxies(entry.endpoint.base_url for entry in prepared.plan.entries)
+    ensure_signals()
+    folder, manifest = _open_folder(request, prepared)
+    scrubber = Scrubber({*prepared.configuration.secrets, *prepared.rest_keys.values()})
+    with Journal(folder, scrubber) as journal:
+        with with_simulated_vendors(prepared.plan.entries, prepared.plan.seed, prepared.known_answers) as entries:
+            plan = replace(prepared.plan, entries=entries)
+            agenda = _agenda(plan, prepared)
+            found = _cross_off(agenda, folder, journal)
+            manifest["warnings"] = list(dict.fromkeys([*manifest["warnings"], *found]))
+            folder.write_manifest(manifest)
+            costs = costs_of(prepared.plan)
+            manifest |= calibrated(request, prepared.plan, len(agenda))
+            resent: Counter[str] = Counter(manifest.get("resent") or {})
+            in_flight: Counter[Name] | None = None if request.executor.name == "dask" else Counter()
+            noted = _counting(resent, on_record)
+            on_start(outlook_of(prepared.plan, agenda, in_flight))
+            job = job_of(manifest["run"], plan, request, prepared)
+            with _keeping_facts(folder, manifest):
+                sent = _send(request.executor, job, plan, agenda, folder, journal, scrubber, costs, noted, in_flight)
+        end = sent.end
+        if end.signal_number is None:
+            _fetch_rest_answers(folder, prepared, scrubber)
+        manifest |= ending(end, prepared.plan) | {"resent": dict(resent), "finished_at": now_text()}
+        manifest["entries"] = with_begun(manifest["entries"], prepared.plan, end)
+        manifest |= with_executor(manifest, sent.executor)
+        folder.write_manifest(manifest)
+        recount(folder, prepared.configuration.tokenizers, redacted=prepared.plan.redact_content)
+    report = score_folder(folder)
+    folder.write_manifest(manifest | told_pace(report))
+    write_reports(folder, report, language=request.language)
+    write_pages(folder, report)
+    return RunOutcome(folder, report, end.signal_number, end.limit)
+
+
+def _counting(resent: Counter[str], on_record: OnRecord) -> OnRecord:
+    """``on_record``, with what had to be sent twice counted by entry."""
+
+    def noted(record: Record) -> None:
+        if record.resent:
+            resent[f"{record.model}: {record.label}"] += record.resent
+        on_record(record)
+
+    return noted
+
+
+def _fetch_rest_answers(folder: RunFolder, prepared: Prepared, scrubber: Scrubber) -> None:
+    asked = [sample for task in prepared.plan.tasks if task.suite == BFCL for sample in task.samples]
+    if asked:
+        from vendor_verifier.features.bfcl.executables import fetch_rest_answers
+
+        fetch_rest_answers(folder, asked, prepared.rest_keys, scrubber)
+
+
+def _open_folder(request: RunRequest, prepared: Prepared) -> tuple[RunFolder, dict[str, Any]]:
+    """A new folder with its manifest, or the one to go on with."""
+    score = with_stated_gates(request.score, prepared.configuration.gates)
+    score = replace(score, slos=(*(slo.text for slo in prepared.configuration.slos), *score.slos))
+    if request.incremental:
+        folder = RunFolder(request.output_dir or latest_run(RUNS))
+        manifest = folder.read_manifest()
+        refuse_other_plan(folder, manifest, prepared.plan)
+        gates = {"gates": score.gates, "model_gates": score.model_gates} if score.gates or score.model_gates else {}
+        slos = {"slos": score.slos} if score.slos else {}
+        return folder, manifest | {"status": "running", "score": {**manifest.get("score", {}), **gates, **slos}}
+    folder = RunFolder(request.output_dir or RUNS / datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ"))
+    if folder.manifest_file.exists():
+        raise RunFolderError(f"{folder.path} already holds a run; add --incremental to go on with it, or name another")
+    folder.create()
+    for task in prepared.plan.tasks:
+        hide = prepared.plan.redact_content and not keeps_texts(task.suite)
+        folder.write_samples(task.suite, map(redacted_sample, task.samples) if hide else task.samples)
+    run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
+    return folder, new_manifest(run_id, prepared, score)
+
+
+def latest_run(runs: Path) -> Path:
+    """The run folder begun last.
+
+    Raises:
+        RunFolderError: there is none.
+    """
+    folders = sorted(runs.glob("*/manifest.json")) if runs.is_dir() else []
+    if not folders:
+        raise RunFolderError(f"there is no run under {runs}/ to go on with")
+    return max(folders, key=lambda path: path.parent.stat().st_ctime).parent
+
+
+def _cross_off(agenda: Agenda, folder: RunFolder, journal: Journal) -> list[str]:
+    """Cross off what need not be asked again: what failed or is missing will be. What cannot be read, in words."""
+    warnings: list[str] = []
+    if journal.repaired_line is not None:
+        warnings.append(f"records.jsonl: line {journal.repaired_line} was torn and moved to records.jsonl.corrupt")
+
+    def bad_line(number: int, reason: str) -> None:
+        warnings.append(f"records.jsonl:{number}: not a record ({reason}); its sample is sent again")
+
+    for record in folder.read_records(bad_line):
+        if is_answered(record):
+            agenda.cross_off(record.key)
+    return warnings
+
+
+def is_answered(record: Record) -> bool:
+    """Whether nothing is left to ask: it succeeded, or is a check of features whose answer is a refusal."""
+    if record.succeeded:
+        return True
+    kind = suite_kind(record.suite)
+    return kind is not None and kind.apart and is_settled(record)
+
+
+def _agenda(plan: Plan, prepared: Prepared) -> Agenda:
+    return Agenda(
+        [_line(entry, prepared) for entry in plan.entries],
+        [
+            Part(ready_suite(task.suite, task.options, task.samples), listed(task.samples), task.timeout_s)
+            for task in plan.tasks
+        ],
+        [plan.repeat_of(entry) for entry in plan.entries],
+    )
+
+
+def _line(entry: Entry, prepared: Prepared) -> Line:
+    vendor = prepared.registry.vendor(entry.vendor)
+    return Line(entry, vendor, wire_of(entry, vendor, prepared.wires))
+
+
+def _send(
+    choice: ExecutorChoice,
+    job: Job,
+    plan: Plan,
+    agenda: Agenda,
+    folder: RunFolder,
+    journal: Journal,
+    scrubber: Scrubber,
+    costs: Mapping[tuple[str, str], CostOf],
+    on_record: OnRecord,
+    in_flight: Counter[Name] | None,
+) -> Sent:
+    redact = redactor(agenda.parts) if plan.redact_content else None
+
+    def emit(records: Sequence[Record]) -> None:
+        if redact is not None:
+            records = [redact(record) for record in records]
+        journal.append(records)
+        for record in records:
+            on_record(record)
+
+    keep_duplicate = duplicates_of(folder, scrubber)
+
+    def emit_duplicate(record: Record) -> None:
+        keep_duplicate(redact(record) if redact is not None else record)
+
+    with quiet_collector():
+        return send(
+            choice,
+            job,
+            plan,
+            agenda,
+            emit=emit,
+            emit_duplicate=emit_duplicate,
+            scrubber=scrubber,
+            costs=costs,
+            in_flight=in_flight,
+        )
+
+
+@contextmanager
+def _keeping_facts(folder: RunFolder, manifest: Mapping[str, Any]) -> Iterator[None]:
+    """Workers, versions, regions and what was lost are facts of the run also where the cluster's end was its own."""
+    try:
+        yield
+    except ClusterError as error:
+        folder.write_manifest({**manifest, **with_executor(manifest, error.executor)})
+        raise
+
+
+def _is_blind(score: SuiteScore) -> bool:
+    """Feature checks that showed nothing, and not for want of features."""
+    return not score.judged and any(check.status == "not_measurable" for check in score.checks.values())
+
+
+def unfinished_vendors(outcome: RunOutcome) -> list[tuple[str, str]]:
+    """(``model: label``, sentence) of vendors that were stopped, or of whose planned samples more than half failed."""
+    stopped = outcome.folder.read_manifest().get("stopped", {})
+    found = [(name, f"{name} was stopped: {reason}") for name, reason in stopped.items()]
+    for model in outcome.report.models:
+        for vendor in model.vendors:
+            name = f"{model.model}: {vendor.label}"
+            if name not in stopped and 2 * vendor.succeeded < vendor.planned:
+                found.append((name, f"{name} answered {vendor.succeeded} of {vendor.planned}"))
+            blind = [suite for suite, score in vendor.suites.items() if name not in stopped and _is_blind(score)]
+            found += [(name, f"{name}: nothing could be measured of {suite}") for suite in blind]
+    return found

@@ -1,0 +1,217 @@
+"""Scores a stored run and writes what can be read of it; it never touches a network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from vendor_verifier.config.suite_options import known_suite
+from vendor_verifier.errors import RunFolderError
+from vendor_verifier.gates.goodput import Spans, with_goodput
+from vendor_verifier.pipeline.audit import Audits, read_recount, recount_troubles
+from vendor_verifier.pipeline.gates import check_rank_metrics, read_gates, read_slos
+from vendor_verifier.pipeline.judge import judge_report
+from vendor_verifier.pipeline.manifest import (
+    entry_infos,
+    is_by_doing,
+    places_of,
+    runs_beside,
+    stored_manifest,
+    takes_turns,
+)
+from vendor_verifier.pipeline.request import ScoreRequest, score_request
+from vendor_verifier.pipeline.run_warnings import ending_warnings
+from vendor_verifier.pipeline.suites import ready_suite, unjudged_reasons
+from vendor_verifier.reports import REPORTS
+from vendor_verifier.reports.words import Language
+from vendor_verifier.scoring.irf import RANK_METRICS
+from vendor_verifier.scoring.observation import Look
+from vendor_verifier.scoring.observation_table import Columns
+from vendor_verifier.scoring.report_samples import Gathering, gather_details
+from vendor_verifier.scoring.row_warnings import unread_calls
+from vendor_verifier.scoring.score_run import score_run
+from vendor_verifier.scoring.under_way import UnderWay, with_pace
+from vendor_verifier.store import RunFolder
+from vendor_verifier.suites import BFCL
+from vendor_verifier.suites.base import Suite
+from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
+from vendor_verifier.values.judgement import Threshold
+from vendor_verifier.values.record import Record
+from vendor_verifier.values.sample import Sample, listed
+from vendor_verifier.values.score import PlayedTask, Report
+
+# A run that was killed still says "running": whether it is complete is then seen from its records.
+_COMPLETE = {"finished": True, "imported": True, "interrupted": False}
+
+
+def score_again(folder: RunFolder, **changes: Any) -> Report:
+    """Score a stored run with some of its policies changed, remember them in its manifest, and rewrite its files.
+
+    Raises:
+        RunFolderError: not a readable run folder.
+    """
+    manifest = folder.read_manifest()
+    stated = {name: value for name, value in changes.items() if value is not None}
+    if "gates" in stated:
+        stated["model_gates"] = {}
+    check_rank_metrics(stated.get("rank_metrics", ()), [task["suite"] for task in manifest.get("tasks", ())])
+    chosen = replace(score_request(manifest), **stated)
+    _thresholds(chosen, manifest)  # what cannot be read must not be remembered
+    folder.write_manifest(manifest | {"score": asdict(chosen)})
+    report = score_folder(folder)
+    write_reports(folder, report)
+    write_pages(folder, report)
+    return report
+
+
+def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
+    """Score the records of a run as its manifest says, held to ``gates`` instead of its own if there are any.
+
+    Raises:
+        RunFolderError: not a readable run folder.
+    """
+    manifest = stored_manifest(folder)
+    if gates:
+        manifest["score"] = {**manifest.get("score", {}), "gates": list(gates), "model_gates": {}}
+    chosen = score_request(manifest)
+    slos = _thresholds(chosen, manifest)
+    stored = _tasks(folder, manifest)
+    recounts = read_recount(folder)
+    warnings = [*_of_sending(manifest), *recount_troubles(recounts)]
+    warnings += [f"sample left out: {skipped}" for task in stored for skipped in task["skipped"]]
+    played = [_played(folder, task) for task in stored]
+    suites = {task["suite"]: _judge(task, known.samples, folder) for task, known in zip(stored, played, strict=True)}
+    warnings += [words for known in played for words in unjudged_reasons(suites[known.suite], known.samples)]
+    unreadable: list[str] = []
+
+    def bad_line(number: int, reason: str) -> None:
+        unreadable.append(f"records.jsonl:{number} cannot be read and is not scored: {reason}")
+
+    infos, repeat = entry_infos(manifest), int(manifest["settings"]["repeat"])
+    samples = {task.suite: listed(task.samples) for task in played if not task.apart}
+    audits = Audits(
+        {(entry["model"], entry["label"]): entry for entry in manifest["entries"]},
+        samples,
+    )
+    look = Look()
+    details = gather_details(
+        infos, played, suites={name: each for name, each in suites.items() if _is_cheap(each)}, repeat=repeat, look=look
+    )
+    columns: dict[tuple[str, str], Columns] = {}
+    spans = Spans(frozenset(task.suite for task in played if not task.apart)) if slos else None
+    under_way = UnderWay()
+    report = score_run(
+        infos,
+        played,
+        _passing(folder.read_records(bad_line), audits, details, spans, under_way),
+        suites=suites,
+        repeat=repeat,
+        undecided=chosen.undecided,
+        schema_policy=chosen.schema_policy,
+        run=str(manifest["run"]),
+        # Of a run that was killed while nobody planned how much, records cannot say what is missing.
+        complete=_COMPLETE.get(manifest.get("status", ""), False if is_by_doing(manifest) else None),
+        warnings=warnings,
+        rank_metrics=(*RANK_METRICS, *chosen.rank_metrics),
+        dataset=[defect for task in stored for defect in task["defects"]],
+        manifest=manifest,
+        baseline_f1=chosen.baseline_f1,
+        columns=columns,
+        look=look,
+    )
+    # Between two sittings there is a pause of ours, which is nobody's rate.
+    is_one_sitting = len(manifest.get("executors", ())) < 2
+    in_turns = takes_turns(manifest) or not is_one_sitting
+    report = with_pace(report, under_way, places_of(manifest), waited_for_turns=in_turns)
+    if spans is not None:
+        report = with_goodput(report, columns, slos, spans if is_one_sitting else None)
+    twice = _duplicates(folder, audits, unreadable)
+    return replace(
+        report,
+        # Records are read while scoring, so what cannot be read is only known now.
+        warnings=tuple(dict.fromkeys([*report.warnings, *unread_calls(columns, suites.values()), *twice, *unreadable])),
+        details=details.finished(),
+        verdicts=judge_report(report, columns, audits, recounts),
+    )
+
+
+def _of_sending(manifest: Mapping[str, Any]) -> list[str]:
+    """What was doubtful before anything was scored."""
+    return [*manifest.get("warnings", ()), *ending_warnings(manifest), *runs_beside(manifest)]
+
+
+def _thresholds(chosen: ScoreRequest, manifest: Mapping[str, Any]) -> tuple[Threshold, ...]:
+    """The SLOs; gates are read to see that they can be."""
+    for texts in (chosen.gates, *chosen.model_gates.values()):
+        read_gates(texts, [task["suite"] for task in manifest.get("tasks") or ()])
+    return read_slos(chosen.slos)
+
+
+def _passing(
+    records: Iterable[Record], audits: Audits, details: Gathering, spans: Spans | None, under_way: UnderWay
+) -> Iterator[Record]:
+    """The same records, noted on their way by who judges bills and identities, who picks examples and who times."""
+    for record in records:
+        audits.take(record)
+        details.take(record)
+        under_way.take(record)
+        if spans is not None:
+            spans.take(record)
+        yield record
+
+
+def _duplicates(folder: RunFolder, audits: Audits, unreadable: list[str]) -> list[str]:
+    """Take the cost of records that came twice, and say that there were some; what cannot be read is named apart."""
+
+    def bad_line(number: int, reason: str) -> None:
+        unreadable.append(f"{folder.duplicates_file.name}:{number} cannot be read and its cost is not known: {reason}")
+
+    count = 0
+    for record in folder.read_duplicates(bad_line):
+        audits.take_duplicate(record)
+        count += 1
+    name = folder.duplicates_file.name
+    return [f"{count} record(s) came twice ({name}): they were paid for and are in no score"] if count else []
+
+
+def _is_cheap(suite: Suite) -> bool:
+    """Whether answers can be judged a second time without a thought: no function of theirs is run."""
+    return suite.name != BFCL
+
+
+def _tasks(folder: RunFolder, manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The evaluations the manifest names; without any, nothing in the folder could be judged."""
+    tasks = manifest.get("tasks")
+    if not isinstance(tasks, list) or not tasks:
+        raise RunFolderError(f"{folder.manifest_file} names no evaluation; it is damaged, or no run of this tool")
+    return tasks
+
+
+def _played(folder: RunFolder, task: Mapping[str, Any]) -> PlayedTask:
+    kind = known_suite(task["suite"])
+    return PlayedTask(kind.name, folder.read_samples(kind.name), kind.main, kind.apart)
+
+
+def _judge(task: Mapping[str, Any], samples: Sequence[Sample], folder: RunFolder) -> Suite:
+    """The suite that judges a stored task; argument checkers are kept, because every sample is judged many times."""
+    if known_suite(task["suite"]).build is TriggerSuite:
+        return TriggerSuite(checkers=KeptCheckers())
+    return ready_suite(task["suite"], task["options"], samples, folder)
+
+
+def write_pages(folder: RunFolder, report: Report) -> None:
+    """Write the result pages of ``bfcl``, if it was played."""
+    if any(task["suite"] == BFCL for task in report.manifest.get("tasks") or ()):
+        from vendor_verifier.features.bfcl.pages import write_bfcl_pages
+
+        write_bfcl_pages(folder)
+
+
+def write_reports(
+    folder: RunFolder, report: Report, formats: Iterable[str] | None = None, language: Language = "en"
+) -> list[Path]:
+    """Write the chosen formats (default: those of every run) into the run folder; the paths written."""
+    chosen = set(formats) if formats is not None else {form.name for form in REPORTS if form.by_default}
+    return [folder.write(form.file_name, form.text(report, language)) for form in REPORTS if form.name in chosen]

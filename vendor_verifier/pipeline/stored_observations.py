@@ -1,0 +1,147 @@
+"""A stored run as the statistics take it in: one Trials per entry. It reads records and judges nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from vendor_verifier.config.suite_options import known_suite
+from vendor_verifier.errors import RunFolderError
+from vendor_verifier.gates.thresholds import REQUEST_METRICS
+from vendor_verifier.pipeline.manifest import entry_infos, stored_manifest
+from vendor_verifier.pipeline.request import ScoreRequest, score_request
+from vendor_verifier.pipeline.suites import ready_suite
+from vendor_verifier.scoring.observation import facts_of
+from vendor_verifier.scoring.observation_table import Columns
+from vendor_verifier.stats.ratio_table import JUDGED_MEANS, MEANS, Trials, trials_of
+from vendor_verifier.store import RunFolder
+from vendor_verifier.suites.base import Suite
+from vendor_verifier.values.sample import Samples, sample_in
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTrials:
+    """``planned``: suite → sample ids. ``trials`` and ``baselines`` by model; ``requests``: (model, label) → metric →
+    what single requests measured. ``scores``: suites whose main score is a metric of the trials."""
+
+    manifest: Mapping[str, Any]
+    score: ScoreRequest
+    planned: Mapping[str, tuple[str, ...]]
+    scores: tuple[str, ...]
+    trials: Mapping[str, tuple[Trials, ...]] = field(default_factory=dict)
+    baselines: Mapping[str, str] = field(default_factory=dict)
+    requests: Mapping[tuple[str, str], Mapping[str, Sequence[float]]] = field(default_factory=dict)
+
+    @property
+    def samples(self) -> tuple[str, ...]:
+        """Every planned sample once, in the order of the suites."""
+        return tuple(dict.fromkeys(sample for ids in self.planned.values() for sample in ids))
+
+
+class _Requests(Mapping[str, Sequence[float]]):
+    """What single requests measured, by metric; gathered when it is asked for, which it rarely is."""
+
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
+
+    def __getitem__(self, metric: str) -> Sequence[float]:
+        return self._columns.values(REQUEST_METRICS[metric])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(REQUEST_METRICS)
+
+    def __len__(self) -> int:
+        return len(REQUEST_METRICS)
+
+
+def read_trials(folder: RunFolder) -> StoredTrials:
+    """Score the records of a run one by one; samples of suites that stand apart (feature checks) are left out.
+
+    Raises:
+        RunFolderError: not a readable run folder.
+    """
+    manifest = stored_manifest(folder)
+    stored = [task for task in manifest.get("tasks", ()) if not known_suite(task["suite"]).apart]
+    if not stored:
+        raise RunFolderError(f"{folder.path} names no evaluation that could be compared")
+    samples = {task["suite"]: folder.read_samples(task["suite"]) for task in stored}
+    suites = {
+        task["suite"]: ready_suite(task["suite"], task["options"], samples[task["suite"]], folder) for task in stored
+    }
+    columns = _columns(folder, manifest, samples, suites)
+    whole = manifest.get("status") in ("finished", "imported")
+    return trials_in(manifest, columns, samples, complete=whole)
+
+
+def trials_in(
+    manifest: Mapping[str, Any],
+    columns: Mapping[tuple[str, str], Columns],
+    samples: Mapping[str, Samples],
+    *,
+    complete: bool,
+) -> StoredTrials:
+    """The trials of a run whose records are counted already; ``samples`` by suite, without those that stand apart.
+
+    Raises:
+        RunFolderError: the manifest does not describe its entries.
+    """
+    infos, score = entry_infos(manifest), score_request(manifest)
+    planned = {suite: tuple(found.ids) for suite, found in samples.items()}
+    main = {suite: name for suite in planned if (name := known_suite(suite).main)}
+    repeat = int(manifest["settings"]["repeat"])
+    each = sum(int(task.get("count") or 0) for task in manifest["tasks"])
+    trials: dict[str, list[Trials]] = {}
+    for info in infos:
+        own = columns[info.model, info.label]
+        if own.rows:
+            found = trials_of(
+                info.label,
+                own,
+                planned,
+                repeat=info.repeat or repeat,
+                complete=complete,
+                policy=score.schema_policy,
+                main=main,
+                begun=info.begun,
+                each=each,
+                means=_means(score, info.model),
+            )
+            trials.setdefault(info.model, []).append(found)
+    return StoredTrials(
+        manifest=manifest,
+        score=score,
+        planned=planned,
+        scores=tuple(main),
+        trials={model: tuple(found) for model, found in trials.items()},
+        baselines={info.model: info.label for info in reversed(infos) if info.is_baseline},
+        requests={key: _Requests(found) for key, found in columns.items()},
+    )
+
+
+def _means(score: ScoreRequest, model: str) -> list[str]:
+    """What is always judged, and what a gate names; a metric too many, for its name is in another's, does no harm."""
+    gates = " ".join(score.gates_of(model))
+    return [metric for metric in MEANS if metric in JUDGED_MEANS or metric in gates]
+
+
+def _columns(
+    folder: RunFolder,
+    manifest: Mapping[str, Any],
+    samples: Mapping[str, Samples],
+    suites: Mapping[str, Suite],
+) -> dict[tuple[str, str], Columns]:
+    infos, repeat = entry_infos(manifest), int(manifest["settings"]["repeat"])
+    repeats = {(info.model, info.label): info.repeat or repeat for info in infos}
+    columns = {(info.model, info.label): Columns() for info in infos}
+    # What cannot be read was already told when the run was scored.
+    for record in folder.read_records(lambda _number, _reason: None):
+        own = columns.get((record.model, record.label))
+        sample = sample_in(samples, record.suite, record.sample)
+        most = repeats.get((record.model, record.label), 0)
+        if own is not None and sample is not None and 0 <= record.repetition < most:
+            own.add(sample.id, record.repetition, facts_of(record, suites[record.suite], sample))
+    for info in infos:
+        if info.provider:
+            columns[info.model, info.label].set_misrouted_aside(info.provider)
+    return columns

@@ -1,0 +1,135 @@
+"""A worker's side of the main job: its own plugins, suites and keys; it takes nothing secret from the coordinator."""
+
+from __future__ import annotations
+
+import platform
+import socket
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+
+from vendor_verifier import __version__
+from vendor_verifier.config import read_environment
+from vendor_verifier.config.env_file import Variables, expand, read_variables, references
+from vendor_verifier.errors import UsageError, VerifierError
+from vendor_verifier.pipeline.plan import run_wires, wire_of
+from vendor_verifier.pipeline.suites import ready_suite
+from vendor_verifier.redaction import Scrubber
+from vendor_verifier.registry import Registry, find_vendors
+from vendor_verifier.run.cluster.job import Bench, Block, ClusterSide, Hello, Job
+from vendor_verifier.run.conversation import Line
+from vendor_verifier.run.work_queue import WorkItem
+from vendor_verifier.values.plan import Entry, Plan
+
+REGION = "VENDOR_VERIFIER_REGION"
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteBench:
+    """What a worker made of a job."""
+
+    job: Job
+    plan: Plan
+    lines: tuple[Line, ...]
+    scrubber: Scrubber
+    region: str | None
+
+    def items(self, block: Block) -> Sequence[WorkItem]:
+        """The block's work, ready to be done."""
+        names = dict.fromkeys(item.suite for item in block.items)
+        suites = {name: ready_suite(name, self.job.suite_options.get(name, {}), block.samples) for name in names}
+        return [
+            WorkItem(
+                self.lines[item.entry], suites[item.suite], block.samples[item.sample], item.repetition, item.total_s
+            )
+            for item in block.items
+        ]
+
+
+def open_bench(job: Job) -> Bench:
+    """The job with this machine's plugins and keys.
+
+    Raises:
+        UsageError: a tokenizer is needed and cannot be loaded here.
+    """
+    environment = read_environment()
+    variables = _variables(job, environment)
+    secrets: set[str] = set()
+    entries = tuple(_with_secrets(entry, variables, secrets) for entry in job.plan.entries)
+    registry = find_vendors(job.vendor_paths)
+    lines = _lines(job, entries, registry)
+    return RemoteBench(
+        job, replace(job.plan, entries=entries), lines, Scrubber(secrets), environment.get(REGION) or None
+    )
+
+
+def open_here(job: Job, scrubber: Scrubber) -> Bench:
+    """The job of a worker process on the coordinator's machine, which was given the keys with it."""
+    registry = find_vendors(job.vendor_paths)
+    return RemoteBench(job, job.plan, _lines(job, job.plan.entries, registry), scrubber, None)
+
+
+def hello(job: Job, identity: str, name: str) -> Hello:
+    """What this machine is, and what it lacks for the job."""
+    environment = read_environment()
+    variables = _variables(job, environment)
+    wanted: dict[str, None] = {}
+    for entry in job.plan.entries:
+        wanted |= dict.fromkeys(_needed(entry))
+    return Hello(
+        identity=identity,
+        name=name,
+        host=socket.gethostname(),
+        version=__version__,
+        python=platform.python_version(),
+        distributed=version("distributed"),
+        region=environment.get(REGION) or None,
+        wall_ns=time.time_ns(),
+        missing=tuple(variable for variable in wanted if variables.get(variable) is None),
+        problem=_problem(job),
+    )
+
+
+CLUSTER_SIDE = ClusterSide(open_bench, open_here, hello)
+
+
+def _lines(job: Job, entries: Sequence[Entry], registry: Registry) -> tuple[Line, ...]:
+    wires = run_wires(entries, job.tokenizer_model)
+    vendors = [registry.vendor(entry.vendor) for entry in entries]
+    return tuple(
+        Line(entry, vendor, wire_of(entry, vendor, wires)) for entry, vendor in zip(entries, vendors, strict=True)
+    )
+
+
+def _variables(job: Job, environment: Mapping[str, str]) -> Variables:
+    """The environment over the env file, where this machine has the one that the coordinator read."""
+    env_file = job.env_file if job.env_file is not None and job.env_file.is_file() else None
+    return read_variables(job.config_file, env_file, environment)
+
+
+def _needed(entry: Entry) -> list[str]:
+    own = [entry.key_name] if entry.key_name is not None and not entry.key_command else []
+    return own + [name for text in entry.header_templates.values() for name in references(text)]
+
+
+def _with_secrets(entry: Entry, variables: Variables, secrets: set[str]) -> Entry:
+    values = {name: value for name in _needed(entry) if (value := variables.get(name)) is not None}
+    headers = {name: expand(text, values) for name, text in entry.header_templates.items()}
+    secrets.update(values.values(), headers.values())
+    key = values.get(entry.key_name) if entry.key_name is not None and not entry.key_command else None
+    endpoint = replace(entry.endpoint, key=key, headers={**entry.endpoint.headers, **headers})
+    return replace(entry, endpoint=endpoint)
+
+
+def _problem(job: Job) -> str | None:
+    """Why this machine cannot do the job although its versions are right."""
+    absent = [str(folder) for folder in job.vendor_paths if not Path(folder).is_dir()]
+    if absent:
+        return f"the plugin folder {absent[0]} is not on this machine; copy it to the same place"
+    try:
+        run_wires(job.plan.entries, job.tokenizer_model)
+    except (UsageError, VerifierError) as error:
+        return str(error)
+    return None

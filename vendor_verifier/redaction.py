@@ -1,0 +1,296 @@
+"""Takes secrets out of anything that leaves the process; it knows the secrets, and nobody can print it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+import urllib.parse
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, AnyStr, TypeAlias
+
+from vendor_verifier.values.record import Attempt, Failure, Record, Response, TurnRecord
+from vendor_verifier.values.request import Turn
+from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.score import CallVerdict, Score
+
+# What a machine calls something: nobody's sentence fits in, and reports group by it.
+_MACHINE_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/@+-]{0,79}")
+_INLINE_REASONING = "<think>"
+_KEPT_TAGS = ("category", "difficulty", "bfcl_tasks")
+# Details in which a suite writes words of its own, never the sample's or the vendor's.
+_KEPT_DETAILS = frozenset({"category", "outcome", "error_type", "check", "status", "resolved"})
+
+
+def digest_text(text: str) -> str:
+    """A text of the same length made of the digest of ``text``; white space alone stays."""
+    if not text.strip():
+        return text
+    lead = _INLINE_REASONING if text.lstrip().startswith(_INLINE_REASONING) else ""
+    digest = hashlib.sha256(text.encode("utf-8", errors="surrogatepass")).hexdigest()[:16]
+    return f"{lead}sha256:{digest} ".ljust(len(text), ".")[: len(text)]
+
+
+def redacted_record(record: Record, score: Score) -> Record:
+    """The record without its texts, and with its score, which can no longer be found out from it."""
+    turns = tuple(
+        TurnRecord(tuple(map(_attempt, turn.attempts)), tuple(map(_note, turn.rewritten))) for turn in record.turns
+    )
+    return replace(record, turns=turns, score=redacted_score(score))
+
+
+def redacted_score(score: Score) -> Score:
+    """Verdicts and numbers as they are, words about them as digests."""
+    return replace(
+        score,
+        calls=tuple(CallVerdict(digest_text(call.tool), call.verdict) for call in score.calls),
+        details={key: value if _says_nothing(key, value) else _detail(value) for key, value in score.details.items()},
+    )
+
+
+def redacted_sample(sample: Sample) -> Sample:
+    """Who spoke in which order, which tools there were and what is expected, as digests."""
+    names = [tool.get("function", {}).get("name") for tool in sample.turn.tools if isinstance(tool, Mapping)]
+    turn = Turn(
+        messages=tuple({"role": _role(message), "content": _digest(message)} for message in sample.turn.messages),
+        tools=tuple({"type": "function", "function": {"name": digest_text(str(name))}} for name in names),
+    )
+    tags = {key: sample.tags[key] for key in _KEPT_TAGS if key in sample.tags}
+    return replace(sample, turn=turn, expected={}, tags=tags)
+
+
+def redacted_words(words: str) -> str:
+    """A sentence that may quote a sample or an answer."""
+    return f"(left out) {_digest(words)}"
+
+
+def _attempt(attempt: Attempt) -> Attempt:
+    response, failure = attempt.response, attempt.failure
+    return replace(
+        attempt,
+        response=None if response is None else _response(response),
+        failure=None if failure is None else _failure(failure),
+    )
+
+
+def _response(response: Response) -> Response:
+    return replace(
+        response,
+        text=digest_text(response.text),
+        reasoning=digest_text(response.reasoning),
+        tool_calls=tuple(
+            replace(
+                call,
+                name=digest_text(call.name),
+                arguments=digest_text(call.arguments),
+                id=None if call.id is None else digest_text(call.id),
+            )
+            for call in response.tool_calls
+        ),
+        finish_raw=_name(response.finish_raw),
+        served_model=_name(response.served_model),
+        served_provider=_name(response.served_provider),
+        native_finish_reason=_name(response.native_finish_reason),
+        fingerprint=_name(response.fingerprint),
+        request_id=_name(response.request_id),
+    )
+
+
+def _failure(failure: Failure) -> Failure:
+    return replace(
+        failure, message=redacted_words(failure.message), code=_name(failure.code), request_id=_name(failure.request_id)
+    )
+
+
+def _name(text: str | None) -> str | None:
+    return text if text is None or _MACHINE_WORD.fullmatch(text) else _digest(text)
+
+
+def _note(text: str) -> str:
+    """What a wire put in other words: the kind of change stays, what it was about may be the sample's."""
+    kind, colon, _ = text.partition(":")
+    return f"{kind}:{_digest(text)}" if colon and _MACHINE_WORD.fullmatch(kind) else _digest(text)
+
+
+def _role(message: Mapping[str, Any]) -> str:
+    role = message.get("role")
+    return role if role in ("system", "developer", "user", "assistant", "tool") else "other"
+
+
+def _says_nothing(key: str, value: object) -> bool:
+    """Whether a detail holds no text but a suite's own word."""
+    is_word = isinstance(value, str) and key in _KEPT_DETAILS and _MACHINE_WORD.fullmatch(value) is not None
+    return value is None or isinstance(value, (bool, int, float)) or is_word
+
+
+def _detail(value: object) -> object:
+    """A list stays one of as many digests: readers tell a list of sentences from a single one."""
+    return [_digest(item) for item in value] if isinstance(value, (list, tuple)) else _digest(value)
+
+
+def _digest(value: object) -> str:
+    """A short digest of any JSON-able value."""
+    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
+    return "sha256:" + hashlib.sha256(text.encode("utf-8", errors="surrogatepass")).hexdigest()[:16]
+
+
+MASK = "[secret]"
+_MIN_LENGTH = 6
+_TAIL = 8
+# So many first characters give a secret away that was cut off behind them: messages are capped, excerpts cut.
+_HEAD = 12
+# Of JSON, such as \u000a.
+_ESCAPE = 6
+# What is sought in a text, and what it is the beginning or the end of.
+_Piece: TypeAlias = tuple[AnyStr, AnyStr]
+
+
+class Scrubber:
+    """Replaces every known secret, and its usual disguises, by ``[secret]``.
+
+    Disguises: URL-encoded (once or twice), escaped in JSON (once or twice, in any spelling) or in HTML, in hexadecimal,
+    base64 alone or inside longer text (``user:secret``), each in any mixture of upper and lower case (of base64: of the
+    secret as it is, all upper or all lower case). Of a secret of sixteen characters or more a piece is masked
+    too, as far as it goes: from its beginning (a message that was cut) or to its end (vendors echo ``sk-…abcd1234``).
+    Secrets shorter than six characters are too common to replace and are refused by the configuration instead.
+    """
+
+    __slots__ = ("_bytes", "_texts")
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        self._texts: tuple[_Piece[str], ...] = ()
+        self._bytes: tuple[_Piece[bytes], ...] = ()
+        self.add(*secrets)
+
+    def add(self, *secrets: str) -> None:
+        """Learn further secrets, such as a key fetched while the run goes on."""
+        long_enough = [secret for secret in secrets if len(secret) >= _MIN_LENGTH]
+        found = {(_folded(a), _folded(b)) for secret in long_enough for a, b in _pieces(secret)}
+        self._texts = tuple(sorted(found.union(self._texts)))
+        self._bytes = tuple((sought.encode(), whole.encode()) for sought, whole in self._texts)
+
+    def text(self, text: str) -> str:
+        return _masked(text, self._texts, MASK)
+
+    def bytes(self, data: bytes) -> bytes:
+        return _masked(data, self._bytes, MASK.encode())
+
+    def __repr__(self) -> str:
+        return f"Scrubber({len(self._texts)} patterns)"
+
+
+def _pieces(secret: str) -> Iterator[_Piece[str]]:
+    """What is sought of a secret, and what it is a piece of."""
+    # What JSON escapes cannot be sought in pieces of JSON; no key has it.
+    is_long = len(secret) >= 2 * _TAIL and '"' not in secret and "\\" not in secret
+    for whole in _disguises(secret):
+        yield whole[:_HEAD] if is_long else whole, whole
+    if is_long:
+        tail = secret[-_TAIL:]
+        yield tail, secret
+        yield from ((spelling, spelling) for spelling in set(_spellings(tail)) - {tail})
+
+
+def _disguises(secret: str) -> Iterator[str]:
+    yield from _spellings(secret)
+    # Where the case is gone, these are other characters altogether.
+    for cased in dict.fromkeys((secret, secret.upper(), secret.lower())):
+        yield cased.encode().hex()
+        yield from _base64_disguises(cased.encode())
+
+
+def _spellings(word: str) -> Iterator[str]:
+    """The word as it is, and in the escapes of JSON, addresses and HTML."""
+    yield word
+    for ascii_only in (False, True):
+        once = json.dumps(word, ensure_ascii=ascii_only)[1:-1]
+        for escaped in (once, once.replace("/", "\\/")):
+            yield escaped
+            yield json.dumps(escaped, ensure_ascii=ascii_only)[1:-1]
+    for form in ("\\u{:04x}", "\\u{:04X}", "&#{};", "&#x{:x};", "&#x{:X};"):
+        # What one program escapes another does not: none of the plain ones of keys, or the rarest only.
+        for plain in ("-_.~", "-_.~/=:", "-_.~/"):
+            yield "".join(one if one.isalnum() or one in plain else form.format(ord(one)) for one in word)
+    yield html.escape(word)
+    for quoted in (urllib.parse.quote(word), urllib.parse.quote(word, safe=""), urllib.parse.quote_plus(word)):
+        for once in (quoted, _lower_hex(quoted)):
+            yield once
+            yield once.replace("%", "%25")
+
+
+def _lower_hex(quoted: str) -> str:
+    first, *rest = quoted.split("%")
+    return "%".join([first, *(part[:2].lower() + part[2:] for part in rest)])
+
+
+def _base64_disguises(secret: bytes) -> Iterator[str]:
+    """What base64 makes of the secret after 0, 1 or 2 other bytes, without the characters shared with neighbours."""
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        yield encode(secret).decode().rstrip("=")
+        for before in range(3):
+            whole = encode(bytes(before) + secret).decode()
+            yield whole[-(-8 * before // 6) : 8 * (before + len(secret)) // 6]
+
+
+def _masked(content: AnyStr, pieces: Sequence[_Piece[AnyStr]], mask: AnyStr) -> AnyStr:
+    """``content`` with every stretch that any secret covers replaced once, also where secrets overlap.
+
+    ``pieces`` are folded, and sought in the content folded likewise.
+    """
+    folded = _folded(content)
+    spans = sorted(span for sought, whole in pieces if sought in folded for span in _spans(folded, sought, whole))
+    kept: list[AnyStr] = []
+    kept_to = 0
+    masked_to = -1
+    for start, end in spans:
+        if start > masked_to:
+            kept += [content[kept_to:start], mask]
+        kept_to = masked_to = max(masked_to, end)
+    if not kept:
+        return content
+    kept.append(content[kept_to:])
+    return content[:0].join(kept)
+
+
+def _folded(content: AnyStr) -> AnyStr:
+    """The content with A to Z in lower case, place by place: no other letter of a key has a case that gets lost."""
+    if isinstance(content, bytes) or content.isascii():
+        return content.lower()
+    return content.encode(errors="surrogatepass").lower().decode(errors="surrogatepass")
+
+
+def _spans(content: AnyStr, sought: AnyStr, whole: AnyStr) -> Iterator[tuple[int, int]]:
+    """Where ``sought``, the beginning or the end of ``whole``, stands, with as much more of it as stands there.
+
+    The content may be JSON: no escape in it is cut in two.
+    """
+    is_beginning = whole.startswith(sought)
+    at = content.find(sought)
+    while at >= 0:
+        start, end = at, at + len(sought)
+        if is_beginning:
+            length = _common(content[at : at + len(whole)], whole)
+            end = at + length if length == len(whole) else max(end, _escape(content, at + length)[0])
+        else:
+            before = content[max(0, end - len(whole)) : end]
+            start = end - _common(before[::-1], whole[::-1])
+        yield _escape(content, start)[1], end
+        at = content.find(sought, at + 1)
+
+
+def _escape(content: AnyStr, place: int) -> tuple[int, int]:
+    """Begin and end of the escape in which ``place`` lies; the place itself, twice, when it lies in none."""
+    backslash, u = ("\\", "u") if isinstance(content, str) else (b"\\", b"u")
+    begin = content.rfind(backslash, max(0, place - _ESCAPE + 1), place)
+    is_first = begin >= 0 and (begin + 1 - len(content[: begin + 1].rstrip(backslash))) % 2 == 1
+    length = _ESCAPE if content[begin + 1 : begin + 2] == u else 2
+    return (begin, begin + length) if is_first and begin + length > place else (place, place)
+
+
+def _common(one: AnyStr, other: AnyStr) -> int:
+    """How many first characters are the same."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))

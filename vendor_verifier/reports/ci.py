@@ -1,0 +1,196 @@
+"""junit.xml: one suite a vendor, one case a sample, a gate or a feature check; it decides nothing that was not decided.
+
+A failed sample fails with its reason, our own failures are errors, what was never asked is skipped. Times are what the
+requests took. Without details there is one case a vendor instead of one a sample. Text of strangers is made visible, so
+no character that XML 1.0 forbids can occur.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from xml.etree import ElementTree as ET
+
+from vendor_verifier.reports import markdown_tables as tables
+from vendor_verifier.reports import number_format, sentences
+from vendor_verifier.reports.escape import markdown, visible
+from vendor_verifier.values.score import Case, ModelScore, Report, VendorDetails, VendorScore
+
+_OURS = frozenset({"untranslatable", "harness", "proxy"})
+_NEVER_ASKED = frozenset({"skipped"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One test case: ``outcome`` is the element's name, None for a pass."""
+
+    classname: str
+    name: str
+    seconds: float | None = None
+    outcome: str | None = None
+    kind: str = ""
+    message: str = ""
+
+
+def render_junit(report: Report) -> str:
+    """The document with its XML declaration, UTF-8-encodable."""
+    root = ET.Element("testsuites", name="agent-vendor-verifier")
+    suites = [_suite(vendor, model, report) for model in report.models for vendor in model.vendors]
+    root.extend(suites)
+    for count in ("tests", "failures", "errors", "skipped"):
+        root.set(count, str(sum(int(suite.get(count, "0")) for suite in suites)))
+    root.set("time", f"{sum(float(suite.get('time', '0')) for suite in suites):.3f}")
+    ET.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _suite(vendor: VendorScore, model: ModelScore, report: Report) -> ET.Element:
+    details = None if report.details is None else report.details.models.get(model.model, {}).get(vendor.label)
+    lines = [*_gates(vendor, model, report), *_checks(vendor), *_samples(vendor, details), *_missing(vendor, report)]
+    suite = ET.Element("testsuite", name=visible(f"{model.model} / {vendor.label}"), tests=str(len(lines)))
+    for name, outcome in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(name, str(sum(line.outcome == outcome for line in lines)))
+    suite.set("time", f"{sum(line.seconds or 0.0 for line in lines):.3f}")
+    if report.details is not None and report.details.started_at is not None:
+        suite.set("timestamp", report.details.started_at[:19])
+    properties = ET.SubElement(suite, "properties")
+    for name, value in _properties(vendor, details, report):
+        ET.SubElement(properties, "property", name=name, value=value)
+    suite.extend(map(_element, lines))
+    return suite
+
+
+def _element(line: _Line) -> ET.Element:
+    case = ET.Element("testcase", classname=visible(line.classname), name=visible(line.name))
+    if line.seconds is not None:
+        case.set("time", f"{line.seconds:.3f}")
+    if line.outcome is not None:
+        why = ET.SubElement(case, line.outcome, message=visible(line.message or line.kind))
+        if line.outcome != "skipped":
+            why.set("type", visible(line.kind))
+    return case
+
+
+def _properties(vendor: VendorScore, details: VendorDetails | None, report: Report) -> Iterator[tuple[str, str]]:
+    yield "run", visible(report.run)
+    yield "vendor", visible(vendor.vendor)
+    yield "model_id", visible(vendor.model_id)
+    yield "irf", number_format.fusion(vendor.irf)
+    for name in report.rank_metrics:
+        value = number_format.finite(vendor.metrics.get(name))
+        if value is not None:
+            yield visible(name), repr(value)
+    if details is not None and details.records > len(details.cases):
+        yield "samples_not_listed", str(details.records - len(details.cases))
+
+
+def _gates(vendor: VendorScore, model: ModelScore, report: Report) -> Iterator[_Line]:
+    verdict = report.verdicts.get(model.model)
+    for gate in () if verdict is None else verdict.gates:
+        if gate.label == vendor.label:
+            outcome = {"PASS": None, "FAIL": "failure", "UNDECIDED": "skipped"}[gate.outcome]
+            yield _Line("gates", str(gate.threshold), None, outcome, gate.outcome, gate.reason)
+
+
+def _checks(vendor: VendorScore) -> Iterator[_Line]:
+    for suite, score in sorted(vendor.suites.items()):
+        for name, check in sorted(score.checks.items()):
+            if check.status == "kept":
+                yield _Line(suite, name)
+            else:
+                outcome = "failure" if check.status == "broken" else "skipped"
+                yield _Line(suite, name, None, outcome, check.status, check.evidence)
+
+
+def _samples(vendor: VendorScore, details: VendorDetails | None) -> Iterator[_Line]:
+    if details is not None:
+        yield from map(_sample, details.cases)
+        return
+    failed = vendor.recorded - vendor.succeeded
+    why = f"{failed} of {vendor.recorded} samples failed: {number_format.tally(vendor.failures, visible)}"
+    summary = vendor.distributions.get("e2e_ms")
+    seconds = None if summary is None or summary.mean is None else summary.mean * summary.n / 1e3
+    if not vendor.recorded:
+        yield _Line("samples", "all samples", None, "skipped", "not measured", "there is no record of this vendor")
+    else:
+        yield _Line("samples", "all samples", seconds, "failure" if failed else None, "failed samples", why)
+
+
+def _missing(vendor: VendorScore, report: Report) -> Iterator[_Line]:
+    """Samples without a record: lost in a run that is complete, otherwise not sent yet."""
+    missing = vendor.planned - vendor.recorded
+    if vendor.recorded and missing > 0:
+        outcome = "failure" if report.complete else "skipped"
+        why = f"{missing} of {vendor.planned} planned samples have no record"
+        yield _Line("samples", "samples without a record", None, outcome, "no record", why)
+
+
+def _sample(case: Case) -> _Line:
+    name = f"{case.sample} #{case.repetition + 1}"
+    if case.failure is None:
+        return _Line(case.suite, name, case.seconds)
+    outcome = "error" if case.failure in _OURS else "skipped" if case.failure in _NEVER_ASKED else "failure"
+    message = f"{case.failure}: {case.message}" if case.message else case.failure
+    return _Line(case.suite, name, case.seconds, outcome, case.failure, message)
+
+
+MAX_BYTES = 1_000_000
+_MAX_WARNINGS = 20
+_SIGNS = {"PASS": "✅", "FAIL": "❌", "UNDECIDED": "❔"}
+
+
+def render_step_summary(report: Report) -> str:
+    """GitHub Markdown, at most 1,000,000 bytes of UTF-8, ending in one newline."""
+    ending = "\n\nThis summary was shortened; the run's report.md holds everything.\n"
+    text = ""
+    for block in _blocks(report):
+        longer = f"{text}\n\n{block}" if text else block
+        if len((longer + ending).encode()) > MAX_BYTES:
+            return text + ending
+        text = longer
+    return text + "\n"
+
+
+def _blocks(report: Report) -> Iterator[str]:
+    yield f"## Vendor verification: {tables.label(report.run)}"
+    yield sentences.summary(report, tables.label)
+    cautions = sentences.cautions(report)
+    if cautions:
+        shown = [f"> - {markdown(text)}" for text in cautions[:_MAX_WARNINGS]]
+        shown += [f"> - and {len(cautions) - _MAX_WARNINGS} more"] if len(cautions) > _MAX_WARNINGS else []
+        yield "\n".join(["> [!WARNING]", *shown])
+    for model in report.models:
+        if model.vendors:
+            yield f"### {tables.label(model.model)}"
+            yield "\n".join(tables.ranking(model))
+            yield from sentences.footnotes(model)
+    for model in report.models:
+        yield from _judged(model, report)
+        yield from _failures(model)
+
+
+def _judged(model: ModelScore, report: Report) -> Iterator[str]:
+    verdict = report.verdicts.get(model.model)
+    if verdict is None:
+        return
+    if verdict.gates:
+        rows = [
+            f"| {_SIGNS[gate.outcome]} {gate.outcome} | {tables.label(gate.label)} | {markdown(str(gate.threshold))} "
+            f"| {markdown(gate.reason)} |"
+            for gate in verdict.gates
+        ]
+        header = ["| Outcome | Vendor | Gate | Reason |", "|---|---|---|---|"]
+        yield "\n".join([f"**Gates of {tables.label(model.model)}**", "", *header, *rows])
+    if verdict.findings:
+        lines = [f"- {tables.label(found.label)}: {markdown(found.statement)}" for found in verdict.findings]
+        yield "\n".join([f"**Findings on {tables.label(model.model)}**", "", *lines])
+
+
+def _failures(model: ModelScore) -> Iterator[str]:
+    lines = [
+        f"- {tables.label(vendor.label)}: {number_format.tally(vendor.failures, tables.label)}"
+        for vendor in model.vendors
+        if vendor.failures
+    ]
+    if lines:
+        yield "\n".join([f"**Failures of {tables.label(model.model)}**", "", *lines])

@@ -1,0 +1,375 @@
+"""Which charts a model gets, each with the table that says the same; a chart without a figure is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from markupsafe import Markup
+
+from vendor_verifier.reports import number_format
+from vendor_verifier.reports.html import charts, tables
+from vendor_verifier.reports.html.charts import LABEL_WIDTH, WIDTH, Bubble, Dot, Seen, Stack, figure, short
+from vendor_verifier.reports.html.judgement import estimate_of
+from vendor_verifier.reports.html.tables import Row, Table, label, plain_table
+from vendor_verifier.reports.words import Texts
+from vendor_verifier.values.judgement import ModelVerdict
+from vendor_verifier.values.score import (
+    MAX_POINTS,
+    CallClass,
+    Distribution,
+    Histogram,
+    ModelScore,
+    Point,
+    VendorDetails,
+    VendorScore,
+)
+
+_ROW = 42.0
+_SLICES = 16
+_PANEL_HEIGHT = 132.0
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """One vendor's measurements: the summary and, if it was drawn, the histogram."""
+
+    vendor: Seen
+    summary: Distribution | None
+    histogram: Histogram | None
+
+
+def ridges(rows: Sequence[Spread], *, missing: str, label: str) -> Markup:
+    """A histogram a row on one logarithmic axis, with median and 95th percentile; each row has its own height."""
+    known = [edge for row in rows for edge in (row.histogram.edges if row.histogram else _extent(row.summary))]
+    across = charts.logarithmic(known, LABEL_WIDTH, WIDTH - 120)
+    top = 10.0
+    bottom = top + _ROW * len(rows)
+    parts = []
+    for tick in across.ticks():
+        parts.append(charts.line(across(tick), top, across(tick), bottom, "grid"))
+        parts.append(charts.text(across(tick), bottom + 18, figure(tick), anchor="middle"))
+    for place, row in enumerate(rows):
+        parts.append(_ridge(row, across, top + _ROW * (place + 1) - 6, missing))
+    return charts.picture(WIDTH, bottom + 26, *parts, label=label)
+
+
+def _extent(summary: Distribution | None) -> tuple[float, ...]:
+    found = () if summary is None else (summary.min, summary.p50, summary.p95, summary.max)
+    return tuple(value for value in found if value is not None)
+
+
+def _ridge(row: Spread, across: charts.Scale, base: float, missing: str) -> Markup:
+    index, summary = row.vendor.index, row.summary
+    colour = charts.series(index)
+    marks = [charts.mark(index, 10.0, base - 10, scale=0.9), charts.text(24.0, base - 6, row.vendor.short, "name")]
+    if summary is None or summary.p50 is None:
+        marks.append(charts.text(LABEL_WIDTH + 4, base - 6, missing, "quiet"))
+        return charts.group(*marks, vendor=index, title=row.vendor.label)
+    if row.histogram is not None:
+        marks.append(charts.tag("path", d=_steps(row.histogram, across, base), class_=f"area {colour}"))
+    elif summary.min is not None and summary.max is not None:
+        marks.append(charts.line(across(summary.min), base - 8, across(summary.max), base - 8, f"range {colour}"))
+    marks.append(charts.line(LABEL_WIDTH, base, WIDTH - 120, base, "axis"))
+    marks.append(charts.line(across(summary.p50), base - 30, across(summary.p50), base + 3, f"tick {colour}"))
+    p95 = summary.p95
+    if p95 is not None:
+        marks.append(charts.line(across(p95), base - 18, across(p95), base + 3, f"thin {colour}"))
+    marks.append(charts.text(WIDTH - 4, base - 13, f"p50 {figure(summary.p50)}", "value", "end"))
+    if p95 is not None:
+        marks.append(charts.text(WIDTH - 4, base + 1, f"p95 {figure(p95)}", "quiet", "end"))
+    return charts.group(*marks, vendor=index, title=row.vendor.label)
+
+
+def _steps(histogram: Histogram, across: charts.Scale, base: float) -> str:
+    """The histogram's outline, closed along its base."""
+    most = max(histogram.counts)
+    path = f"M{short(across(histogram.edges[0]))} {short(base)}"
+    for right, number in zip(histogram.edges[1:], histogram.counts, strict=True):
+        path += f"V{short(base - 28 * number / most)}H{short(across(right))}"
+    return path + f"V{short(base)}z"
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """One vendor's requests in time order."""
+
+    vendor: Seen
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """One stretch of the run: the median of what was measured in it, and how many requests failed."""
+
+    begin_s: float
+    end_s: float
+    median_ms: float | None
+    failed: int
+    requests: int
+
+
+def slices(points: Sequence[Point], end_s: float, number: int = _SLICES) -> list[Slice]:
+    """The run cut into equal stretches; stretches without a request are left out."""
+    width = end_s / number or 1.0
+    found = []
+    for place in range(number):
+        own = [point for point in points if min(number - 1, int(point.t_s / width)) == place]
+        measured = [point.ttft_ms for point in own if point.ttft_ms is not None]
+        if own:
+            middle = median(measured) if measured else None
+            failed = sum(not point.ok for point in own)
+            found.append(Slice(place * width, (place + 1) * width, middle, failed, len(own)))
+    return found
+
+
+def panels(tracks: Sequence[Track], *, x_title: str, per_unit_s: float, label: str) -> Markup:
+    """A small picture a vendor, two in a row, all on the same axes, so that colours need not be told apart."""
+    end_s = max((point.t_s for track in tracks for point in track.points), default=1.0) or 1.0
+    values = [point.ttft_ms for track in tracks for point in track.points if point.ttft_ms is not None]
+    gap = 20.0
+    wide = (WIDTH - gap) / 2
+    parts = []
+    for place, track in enumerate(tracks):
+        column, line = place % 2, place // 2
+        left, top = column * (wide + gap), line * _PANEL_HEIGHT
+        across = charts.Scale(0.0, end_s / per_unit_s, left + 40, left + wide - 6)
+        up = charts.logarithmic(values, top + _PANEL_HEIGHT - 26, top + 36)
+        parts.append(_panel(track, across, up, per_unit_s, end_s))
+    height = _PANEL_HEIGHT * ((len(tracks) + 1) // 2) + 22
+    parts.append(charts.text(WIDTH / 2, height - 4, x_title, "title", "middle"))
+    return charts.picture(WIDTH, height, *parts, label=label)
+
+
+def _panel(track: Track, across: charts.Scale, up: charts.Scale, per_unit_s: float, end_s: float) -> Markup:
+    index, left, right = track.vendor.index, across.start, across.end
+    top = up.end
+    marks = [
+        charts.mark(index, left - 28, top - 24, scale=0.9),
+        charts.text(left - 14, top - 20, track.vendor.short, "name"),
+    ]
+    for tick in up.ticks():
+        marks.append(charts.line(left, up(tick), right, up(tick), "grid"))
+        marks.append(charts.text(left - 5, up(tick) + 4, figure(tick), "small", "end"))
+    for tick in across.ticks():
+        marks.append(charts.text(across(tick), up.start + 15, figure(tick), "small", "middle"))
+    spots, crosses = [], []
+    for point in track.points:
+        x = across(point.t_s / per_unit_s)
+        if not point.ok:
+            crosses.append(f"M{short(x - 2.5)} {short(top - 11)}l5 5m0-5l-5 5")
+        elif point.ttft_ms is not None:
+            spots.append(f"M{short(x)} {short(up(point.ttft_ms))}h0")
+    marks.append(charts.tag("path", d="".join(spots) or "M0 0", class_=f"spots {charts.series(index)}"))
+    if crosses:
+        marks.append(charts.tag("path", d="".join(crosses), class_="crosses"))
+    trend = _trend(track.points, end_s, across, up, per_unit_s)
+    if trend:
+        marks.append(charts.tag("path", d=trend, class_=f"trend {charts.series(index)}"))
+    return charts.group(*marks, vendor=index, title=track.vendor.label)
+
+
+def _trend(points: Sequence[Point], end_s: float, across: charts.Scale, up: charts.Scale, per_unit_s: float) -> str:
+    """A line through the medians of the slices, broken where a slice measured nothing; "" without any."""
+    path, before_s = "", -1.0
+    for part in slices(points, end_s):
+        if part.median_ms is not None:
+            joined = abs(part.begin_s - before_s) < 1e-6 * (end_s or 1.0)
+            x, y = across((part.begin_s + part.end_s) / 2 / per_unit_s), up(part.median_ms)
+            path += f"{'L' if joined else 'M'}{short(x)} {short(y)}" + ("" if joined else "h0")
+            before_s = part.end_s
+    return path
+
+
+_WRONG: tuple[CallClass, ...] = (
+    "invalid_json", "unknown_tool", "schema_mismatch", "empty_arguments", "schema_unusable", "valid_in_dialect",
+    "not_judged",
+)  # fmt: skip
+_LONG_RUN_S = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A picture, what to know for reading it, and the same as a table."""
+
+    id: str
+    title: str
+    note: str
+    picture: Markup
+    table: Table
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    model: ModelScore
+    verdict: ModelVerdict | None
+    details: Mapping[str, VendorDetails]
+    t: Texts
+
+    def seen(self) -> list[tuple[Seen, VendorScore]]:
+        return [(Seen(index, label(vendor.label)), vendor) for index, vendor in enumerate(self.model.vendors)]
+
+
+def model_charts(
+    model: ModelScore, verdict: ModelVerdict | None, details: Mapping[str, VendorDetails], t: Texts
+) -> list[Chart]:
+    """The charts that something was measured for, in the page's order."""
+    case = _Case(model, verdict, details, t)
+    made = (
+        _scatter(case),
+        _f1(case),
+        _spread(case, "ttft_ms", "ttft_chart", "ttft_note"),
+        _spread(case, "tps", "tps_chart", "tps_note"),
+        _timeline(case),
+        _schema(case),
+    )
+    return [chart for chart in made if chart is not None]
+
+
+def _scatter(case: _Case) -> Chart | None:
+    t, money = case.t, {} if case.verdict is None else case.verdict.money
+    priced = {name: spent.per_1000_requests_usd for name, spent in money.items()}
+    use_price = any(value is not None for value in priced.values())
+    quality = _quality(case.model)
+    fastest = max(
+        (number_format.finite(vendor.metrics.get("tps")) or 0.0 for vendor in case.model.vendors), default=0.0
+    )
+    bubbles, rows = [], []
+    for seen, vendor in case.seen():
+        x = priced.get(vendor.label) if use_price else number_format.finite(vendor.metrics.get("avg_tokens"))
+        y, tps = _height(vendor, quality, case.verdict), number_format.finite(vendor.metrics.get("tps"))
+        rows.append(Row(seen.label, (tables.number(x), tables.share(y), tables.number(tps)), seen.index))
+        if x is not None and y is not None:
+            size = None if tps is None or not fastest else (tps / fastest) ** 0.5
+            title = (
+                f"{seen.label}: {number_format.quantity(x)}, {number_format.rate(y)}, {number_format.quantity(tps)} TPS"
+            )
+            bubbles.append(Bubble(seen, x, y, size, title))
+    if len(bubbles) < 2:
+        return None
+    x_title, y_title = t("scatter_x_price" if use_price else "scatter_x_tokens"), t(f"quality_{quality}")
+    drawn = charts.scatter(bubbles, x_title=x_title, y_title=y_title, y_top=1.0, label=t("scatter"))
+    table = plain_table(t("scatter"), t("vendor"), (x_title, y_title, t("tps")), rows)
+    note = t("scatter_note") + ("" if use_price else " " + t("scatter_tokens"))
+    return Chart("scatter", t("scatter"), note, drawn, table)
+
+
+def _quality(model: ModelScore) -> str:
+    """What stands for quality: the first of these that two vendors have, agreement with the baseline before form."""
+    for name in ("f1", "schema_accuracy"):
+        if sum(number_format.finite(vendor.metrics.get(name)) is not None for vendor in model.vendors) > 1:
+            return name
+    return "success_rate"
+
+
+def _height(vendor: VendorScore, quality: str, verdict: ModelVerdict | None) -> float | None:
+    """The baseline stands at what it gives against itself, once that was measured."""
+    if quality == "f1" and vendor.is_baseline and verdict is not None and verdict.noise_floor is not None:
+        own = verdict.noise_floor.ceiling.value
+        if own is not None:
+            return own
+    return number_format.finite(vendor.metrics.get(quality))
+
+
+def _f1(case: _Case) -> Chart | None:
+    t, floor = case.t, None if case.verdict is None else case.verdict.noise_floor
+    dots, rows = [], []
+    for seen, vendor in case.seen():
+        value = number_format.finite(vendor.metrics.get("f1"))
+        found = None if vendor.is_baseline else estimate_of(case.verdict, vendor.label, "f1")
+        low, high = (None, None) if found is None else (found.low, found.high)
+        dots.append(Dot(seen, value, low, high, number_format.BY_DEFINITION if vendor.is_baseline else ""))
+        counts = vendor.trigger
+        parts = [None] * 6 if counts is None else [counts.tp, counts.fp, counts.fn, counts.tn, None, None]
+        dropped = None if counts is None else counts.dropped_baseline + counts.dropped_vendor + counts.not_sent
+        own = [tables.Cell(number_format.metric(vendor, "f1"), value, tables.interval(found))]
+        own += [tables.count(part) for part in parts[:4]]
+        own += [tables.share(counts.precision if counts else None), tables.share(counts.recall if counts else None)]
+        rows.append(Row(seen.label, (*own, tables.count(dropped)), seen.index))
+    if all(dot.value is None for dot in dots):
+        return None
+    ceiling = None if floor is None else Dot(Seen(0, ""), floor.ceiling.value, floor.ceiling.low, floor.ceiling.high)
+    if ceiling is not None and ceiling.value is None:
+        ceiling = None
+    drawn = charts.dots(
+        dots, ceiling=ceiling, ceiling_label=t("ceiling"), missing=t("not_measured"), label=t("f1_chart")
+    )
+    titles = ("F1", "TP", "FP", "FN", "TN", t("precision"), t("recall"), t("dropped"))
+    table = plain_table(t("f1_chart"), t("vendor"), titles, rows)
+    note = t("f1_note", level="95 %") if any(dot.low is not None for dot in dots) else t("f1_plain")
+    return Chart("f1", t("f1_chart"), note, drawn, table)
+
+
+def _spread(case: _Case, metric: str, title: str, note: str) -> Chart | None:
+    t, spreads, rows = case.t, [], []
+    for seen, vendor in case.seen():
+        summary = vendor.distributions.get(metric)
+        details = case.details.get(vendor.label)
+        spreads.append(Spread(seen, summary, details.histograms.get(metric) if details else None))
+        rows.append(Row(seen.label, distribution_cells(summary), seen.index))
+    if all(spread.summary is None or spread.summary.p50 is None for spread in spreads):
+        return None
+    drawn = ridges(spreads, missing=t("not_measured"), label=t(title))
+    return Chart(metric, t(title), t(note), drawn, plain_table(t(title), t("vendor"), distribution_titles(t), rows))
+
+
+def distribution_titles(t: Texts) -> tuple[str, ...]:
+    return (t("n"), t("mean"), "p50", "p90", "p95", "p99", t("min"), t("max"))
+
+
+def distribution_cells(summary: object) -> tuple[tables.Cell, ...]:
+    """The fields of a distribution in the order of :func:`distribution_titles`."""
+    names = ("mean", "p50", "p90", "p95", "p99", "min", "max")
+    figures = (tables.number(getattr(summary, name, None)) for name in names)
+    return (tables.count(getattr(summary, "n", None)), *figures)
+
+
+def _timeline(case: _Case) -> Chart | None:
+    t = case.t
+    tracks = [
+        Track(seen, case.details[vendor.label].points)
+        for seen, vendor in case.seen()
+        if vendor.label in case.details and case.details[vendor.label].points
+    ]
+    end_s = max((point.t_s for track in tracks for point in track.points), default=0.0)
+    if end_s <= 0:
+        return None
+    minutes = end_s >= _LONG_RUN_S
+    unit_s, x_title = (60.0, t("time_x")) if minutes else (1.0, t("time_x_s"))
+    rows = [
+        Row(
+            track.vendor.label,
+            (
+                tables.words(f"{charts.figure(part.begin_s / unit_s)} – {charts.figure(part.end_s / unit_s)}"),
+                tables.number(part.median_ms),
+                tables.words(t("of", part=part.failed, whole=part.requests)),
+            ),
+            track.vendor.index,
+        )
+        for track in tracks
+        for part in slices(track.points, end_s, 4)
+    ]
+    drawn = panels(tracks, x_title=x_title, per_unit_s=unit_s, label=t("time_chart"))
+    titles = (f"{t('slice')} ({x_title})", t("median_ttft"), t("failed"))
+    table = plain_table(t("time_chart"), t("vendor"), titles, rows)
+    return Chart("time", t("time_chart"), t("time_note", n=MAX_POINTS), drawn, table)
+
+
+def _schema(case: _Case) -> Chart | None:
+    t, stacks, rows = case.t, [], []
+    for seen, vendor in case.seen():
+        schema = vendor.schema
+        counts = [schema.classes.get(name, 0) for name in _WRONG]
+        if schema.calls:
+            wrong = sum(counts)
+            total = t("of", part=wrong, whole=schema.calls)
+            stacks.append(Stack(seen, tuple(number / schema.calls for number in counts), total))
+        own = (tables.count(schema.calls), tables.count(schema.classes.get("valid", 0)), *map(tables.count, counts))
+        rows.append(Row(seen.label, own, seen.index))
+    if not stacks:
+        return None
+    words = [name.replace("_", " ") for name in _WRONG]
+    drawn = charts.stacks(stacks, words, x_title=t("share_of_calls"), label=t("schema_chart"))
+    table = plain_table(t("schema_chart"), t("vendor"), (t("calls"), "valid", *words), rows)
+    return Chart("schema", t("schema_chart"), t("schema_note"), drawn, table)

@@ -1,0 +1,294 @@
+"""The gate of one run: every lease of every worker is given, remembered and taken back here, on one clock.
+
+It is the local limiter with the askers far away, so a limit means the same on one machine and on a thousand. It also
+passes blocks to sessions and rows to the coordinator, without looking into them. It sends nothing to a vendor.
+
+Why the vendor never sees more than the limit: a lease is taken back when its worker says the attempt is over, and after
+a worker's death only when its connections have had time to be noticed as closed (``SETTLE_S``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import time
+from collections import Counter
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from vendor_verifier.run.budgets import Ask, CostOf, Spending
+from vendor_verifier.run.cluster.job import Message
+from vendor_verifier.run.rate_limiter import LocalLimiter
+from vendor_verifier.values.plan import Entry, Plan
+from vendor_verifier.values.record import Attempt
+
+# A vendor hears of a dead worker's closed connections one network trip later than we do.
+SETTLE_S = 0.25
+# Silent for that long, though it should say something every two seconds: it hangs.
+HANG_AFTER_S = 30.0
+
+Send = Callable[..., None]
+# An attempt of which only its success matters.
+_FINE = Attempt(1)
+# Where no tokens are counted it does not matter what is asked.
+_NOTHING_COUNTED = Ask(0)
+
+
+@dataclass(slots=True)
+class _Session:
+    """One worker's side of the run, as the gate knows it."""
+
+    name: str
+    worker: str
+    send: Send
+    heard_at: float
+    held: Counter[int] = field(default_factory=Counter)
+    counted: dict[int, Ask] = field(default_factory=dict)
+    asking: set[asyncio.Task[None]] = field(default_factory=set)
+    revoked: bool = False
+
+
+class _ToldLimiter(LocalLimiter):
+    """Says when an account or one entry of it is finished, or the run is closed, whoever decided so."""
+
+    on_stop: Callable[[str], None]
+    on_refusal: Callable[[Entry], None]
+    on_close: Callable[[], None]
+
+    def stop(self, entry: Entry, reason: str) -> None:
+        super().stop(entry, reason)
+        if entry.account not in self.stopped:
+            self.on_refusal(entry)
+
+    def _stop_account(self, account: str, reason: str) -> None:
+        super()._stop_account(account, reason)
+        self.on_stop(account)
+
+    def close(self) -> None:
+        super().close()
+        self.on_close()
+
+
+class Gate:
+    """Leases, claims and messages of one run. All methods belong to one event loop."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        costs: Mapping[tuple[str, str], CostOf] | None = None,
+        in_flight: Counter[tuple[str, str]] | None = None,
+        *,
+        hang_after_s: float = HANG_AFTER_S,
+        settle_s: float = SETTLE_S,
+    ) -> None:
+        self._entries = plan.entries
+        self._spending = Spending(plan.max_requests, plan.max_cost_usd, costs or {})
+        self._limiter = _ToldLimiter(plan.entries, plan.request_concurrency, self._spending, in_flight)
+        self._limiter.on_stop = lambda account: self._everyone("over", account)
+        self._limiter.on_refusal = lambda entry: self._everyone("refused", [entry.model, entry.label])
+        self._limiter.on_close = self._tell_closed
+        self._hang_after_s = hang_after_s
+        self._settle_s = settle_s
+        self._sessions: dict[str, _Session] = {}
+        self._claimed: set[str] = set()
+        self._coordinator: Send | None = None
+        self._cpu_before_s = time.process_time()
+        self.closed = False
+
+    # --- the coordinator
+
+    def attend(self, send: Send) -> None:
+        """The coordinator is here; everything it should know is told through ``send``."""
+        self._coordinator = send
+
+    def abandon(self) -> None:
+        """The coordinator is gone: nothing more is sent, nobody would keep the answers."""
+        self._coordinator = None
+        self._limiter.close()
+        self._everyone("finish", True)
+
+    def order(self, message: Message) -> None:
+        """What the coordinator says: blocks for sessions, ``close``, ``finish``."""
+        for name, dispatch, block in message.get("blocks", ()):
+            session = self._sessions.get(name)
+            if session is not None and not session.revoked:
+                session.send("blocks", [dispatch, block])
+        if "close" in message:
+            self._limiter.close()
+        if "finish" in message:
+            self._everyone("finish", True)
+        if "facts" in message:
+            self._tell("facts", self.facts())
+
+    def facts(self) -> dict[str, Any]:
+        """What the run's end is told by, and what the gate itself cost (CPU seconds of its whole process)."""
+        return {
+            "stopped": dict(self._limiter.stopped),
+            "refused": [[*name, reason] for name, reason in self._limiter.refused.items()],
+            "limit": self._spending.reason,
+            "eased": {name: [one.given, one.lowest, one.now] for name, one in self._limiter.eased.items()},
+            "cpu_s": time.process_time() - self._cpu_before_s,
+        }
+
+    # --- sessions
+
+    def join(self, name: str, worker: str, send: Send) -> bool:
+        """Let a session in, once: whoever comes again under the same name was started twice and must not send."""
+        if name in self._claimed:
+            return False
+        self._claimed.add(name)
+        self._sessions[name] = _Session(name, worker, send, time.monotonic())
+        if self.closed:
+            send("closed", True)
+        if self._limiter.stopped:
+            send("over", *self._limiter.stopped)
+        if self._limiter.refused:
+            send("refused", *(list(name) for name in self._limiter.refused))
+        self._tell("joined", name)
+        return True
+
+    def leave(self, name: str, reason: str) -> None:
+        """A session ended or its worker died. What it held is free again once its connections are surely closed."""
+        session = self._sessions.pop(name, None)
+        if session is None:
+            return
+        silent_s = time.monotonic() - session.heard_at
+        self._take_back(session)
+        self._tell("left", [name, reason, silent_s])
+
+    def worker_gone(self, worker: str) -> None:
+        """Whatever ran on that worker is over."""
+        for session in [one for one in self._sessions.values() if one.worker == worker]:
+            self.leave(session.name, "the worker died")
+
+    def hear(self, name: str, message: Message) -> None:
+        """What a session says. After it was given up only its rows count."""
+        session = self._sessions.get(name)
+        if session is None:
+            return
+        session.heard_at = time.monotonic()
+        if "rows" in message:
+            self._tell("rows", *([name, *row] for row in message["rows"]))
+        if "report" in message:
+            self._tell("report", *([name, report] for report in message["report"]))
+        if session.revoked:
+            return
+        self._hear_outcomes(session, message)
+        self._hear_asks(session, message)
+        if "ended" in message:
+            self._tell("ended", *([name, dispatch] for dispatch in message["ended"]))
+
+    def _hear_outcomes(self, session: _Session, message: Message) -> None:
+        for place in message.get("fine", ()):
+            self._ended_well(self._entries[place], _FINE, _NOTHING_COUNTED)
+        for place, packed, size, number in message.get("heard", ()):
+            attempt = _unpacked(packed)
+            ask = Ask(size) if number is None else session.counted.pop(number, Ask(size))
+            if attempt.failure is None:
+                self._ended_well(self._entries[place], attempt, ask)
+            else:
+                self._limiter.heard(self._entries[place], attempt, ask)
+        for place, seconds in message.get("pause", ()):
+            self._limiter.pause(self._entries[place], seconds)
+        for place, reason in message.get("stop", ()):
+            self._limiter.stop(self._entries[place], reason)
+        for place, packed in message.get("concluded", ()):
+            self._limiter.concluded(self._entries[place], _unpacked(packed))
+
+    def _hear_asks(self, session: _Session, message: Message) -> None:
+        for place in message.get("release", ()):
+            self._release(session, place)
+        for place in message.get("acquire", ()):
+            self._start(session, self._grant(session, place))
+        for place, number, size, most_tokens in message.get("acquire_counted", ()):
+            ask = session.counted[number] = Ask(size, most_tokens)
+            self._start(session, self._grant_counted(session, place, number, ask))
+
+    def _ended_well(self, entry: Entry, attempt: Attempt, ask: Ask) -> None:
+        """An attempt that succeeded is also how its turn ended."""
+        self._limiter.heard(entry, attempt, ask)
+        self._limiter.concluded(entry, attempt)
+
+    async def watch(self) -> None:
+        """Give up sessions that have been silent too long; runs until cancelled."""
+        every_s = self._hang_after_s / 10
+        while True:
+            slept_at = time.monotonic()
+            await asyncio.sleep(every_s)
+            late_s = time.monotonic() - slept_at - every_s
+            if late_s > every_s:
+                # We were the ones who hung: nobody could be heard meanwhile.
+                for session in self._sessions.values():
+                    session.heard_at += late_s
+            for session in list(self._sessions.values()):
+                silent_s = time.monotonic() - session.heard_at
+                if silent_s > self._hang_after_s and not session.revoked:
+                    self._revoke(session, silent_s)
+
+    def _revoke(self, session: _Session, silent_s: float) -> None:
+        """It hangs. If it wakes up it may hand in its rows, but send nothing more."""
+        session.revoked = True
+        session.send("finish", True)
+        self._take_back(session)
+        self._tell("left", [session.name, f"silent for {silent_s:.0f} s", silent_s])
+
+    # --- leases
+
+    def _start(self, session: _Session, granting: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(granting)
+        session.asking.add(task)
+        task.add_done_callback(session.asking.discard)
+
+    async def _grant(self, session: _Session, place: int) -> None:
+        leave = await self._limiter.acquire(self._entries[place], _NOTHING_COUNTED)
+        if leave == "go":
+            session.held[place] += 1
+        session.send("leave", [place, leave])
+
+    async def _grant_counted(self, session: _Session, place: int, number: int, ask: Ask) -> None:
+        leave = await self._limiter.acquire(self._entries[place], ask)
+        if leave == "go":
+            session.held[place] += 1
+        else:
+            session.counted.pop(number, None)
+        session.send("leave_counted", [place, number, leave])
+
+    def _release(self, session: _Session, place: int) -> None:
+        if session.held[place] > 0:
+            session.held[place] -= 1
+            self._limiter.release(self._entries[place])
+
+    def _take_back(self, session: _Session) -> None:
+        for task in list(session.asking):
+            task.cancel()
+        held, session.held = list(session.held.elements()), Counter()
+        asyncio.get_running_loop().call_later(self._settle_s, self._free_all, held)
+
+    def _free_all(self, places: Sequence[int]) -> None:
+        for place in places:
+            self._limiter.release(self._entries[place])
+
+    # --- telling
+
+    def _tell_closed(self) -> None:
+        if self.closed:
+            return
+        self.closed = True
+        self._everyone("closed", True)
+        self._tell("closed", True)
+
+    def _everyone(self, kind: str, *items: Any) -> None:
+        for session in self._sessions.values():
+            session.send(kind, *items)
+
+    def _tell(self, kind: str, *items: Any) -> None:
+        if self._coordinator is not None:
+            self._coordinator(kind, *items)
+
+
+def _unpacked(attempt: bytes) -> Attempt:
+    """As :class:`RemoteLimiter` packed it. The cluster's own channel carries code anyway, so pickle adds no risk."""
+    found = pickle.loads(attempt)  # noqa: S301 as said above
+    assert isinstance(found, Attempt)
+    return found

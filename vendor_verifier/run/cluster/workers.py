@@ -1,0 +1,132 @@
+"""Which workers take part: what each said of itself, and why one may not; it opens no connection."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from vendor_verifier.errors import UsageError
+from vendor_verifier.run.cluster.job import Hello
+
+
+@dataclass(frozen=True, slots=True)
+class Recruit:
+    """A worker that may take part. ``skew_ms`` is its wall clock minus ours, give or take ``skew_error_ms``."""
+
+    address: str
+    hello: Hello
+    skew_ms: float
+    skew_error_ms: float
+
+
+def skew(hello: Hello, asked_ns: int, answered_ns: int) -> tuple[float, float]:
+    """(offset, uncertainty) in ms of a clock read somewhere between two readings of ours (Cristian's algorithm)."""
+    middle_ns = (asked_ns + answered_ns) / 2
+    return (hello.wall_ns - middle_ns) / 1e6, (answered_ns - asked_ns) / 2e6
+
+
+def mismatch(ours: Mapping[str, str], theirs: Mapping[str, str]) -> str | None:
+    """Which versions differ in a way that would make two machines measure or mean different things; None if none."""
+    differing = [
+        f"{name} {theirs[name]} instead of {ours[name]}"
+        for name in ours
+        if _significant(name, theirs[name]) != _significant(name, ours[name])
+    ]
+    return ", ".join(differing) or None
+
+
+def _significant(name: str, version: str) -> str:
+    """Of Python the minor version: what is pickled is compatible within it."""
+    return ".".join(version.split(".")[:2]) if name == "python" else version
+
+
+def objection(hello: Hello, ours: Mapping[str, str]) -> str | None:
+    """Why this worker may not take part, in words; None when it may."""
+    theirs = {"version": hello.version, "python": hello.python, "distributed": hello.distributed}
+    differing = mismatch(ours, theirs)
+    if differing is not None:
+        return f"worker {hello.name} on {hello.host} runs {differing}; install the same on every machine"
+    if hello.missing:
+        names = ", ".join(hello.missing)
+        return f"worker {hello.name} on {hello.host} has no value for {names}; set it in that worker's environment"
+    if hello.problem is not None:
+        return f"worker {hello.name} on {hello.host}: {hello.problem}"
+    return None
+
+
+@dataclass(slots=True)
+class Fleet:
+    """Everybody met so far, by process identity, and who was turned away."""
+
+    recruits: dict[str, Recruit] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+
+    def describe(self, reports: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        """For the manifest; ``reports`` are what workers said of themselves in the end, by identity."""
+        workers = [
+            {
+                "name": recruit.hello.name,
+                "host": recruit.hello.host,
+                "address": recruit.address,
+                "region": recruit.hello.region,
+                "version": recruit.hello.version,
+                "python": recruit.hello.python,
+                "distributed": recruit.hello.distributed,
+                "skew_ms": round(recruit.skew_ms, 1),
+                "skew_error_ms": round(recruit.skew_error_ms, 1),
+                **reports.get(identity, {}),
+            }
+            for identity, recruit in self.recruits.items()
+        ]
+        regions = Counter(recruit.hello.region for recruit in self.recruits.values() if recruit.hello.region)
+        return {"workers": workers, "regions": dict(regions), "refused": list(self.refused.values())}
+
+
+_ENCRYPTED = frozenset({"tls"})
+_PLAIN = frozenset({"tcp"})
+
+
+def scheduler_address(text: str) -> str:
+    """The address with its scheme; without one it is ``tcp``.
+
+    Raises:
+        UsageError: another scheme, or no host and port.
+    """
+    address = text if "://" in text else f"tcp://{text}"
+    try:
+        parts = urlsplit(address)
+        is_whole = bool(parts.hostname and parts.port)
+    except ValueError:
+        is_whole = False
+    if not is_whole or parts.scheme not in _ENCRYPTED | _PLAIN:
+        raise UsageError(f"--dask-scheduler {text}: expected tls://HOST:PORT, or tcp://HOST:PORT on this machine")
+    return address
+
+
+def is_loopback(address: str) -> bool:
+    """Whether a connection to ``scheme://host:port`` stays on this machine."""
+    host = urlsplit(address).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def refuse_insecure(addresses: Iterable[str], *, insecure_cluster: bool) -> None:
+    """Prompts, answers and code would cross the network in the clear, and anyone there could run code on the workers.
+
+    Raises:
+        UsageError: an address is neither encrypted nor on this machine, and that was not asked for.
+    """
+    if insecure_cluster:
+        return
+    for address in addresses:
+        if urlsplit(address).scheme not in _ENCRYPTED and not is_loopback(address):
+            raise UsageError(
+                f"{address} is neither encrypted nor on this machine: whoever reaches it could read everything and run "
+                "code on the workers; use tls:// (docs/distributed.md), or --insecure-cluster in a network of your own"
+            )

@@ -1,0 +1,278 @@
+"""Plays one sample of one suite against one vendor: turns, attempts, record. It decides neither when nor how often."""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import anyio
+
+from vendor_verifier.errors import UsageError
+from vendor_verifier.metrics.lateness import LOOP_LAG
+from vendor_verifier.redaction import Scrubber
+from vendor_verifier.run.api_keys import KeyRing
+from vendor_verifier.run.budgets import ask_for
+from vendor_verifier.run.event_loop_lag import STALL_NS, LoopLag
+from vendor_verifier.run.rate_limiter import Limiter
+from vendor_verifier.run.retry import attempt_until_done, stops_vendor
+from vendor_verifier.suites.base import Play
+from vendor_verifier.transport.base import Client
+from vendor_verifier.transport.policy import Turns, in_slices
+from vendor_verifier.values.plan import Entry, RetryRules
+from vendor_verifier.values.record import Attempt, Exchange, Failure, Phase, Response, TurnRecord
+from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
+from vendor_verifier.vendor import Vendor
+from vendor_verifier.wire.base import Reader, Wire
+from vendor_verifier.wire.errors import MAX_MESSAGE
+from vendor_verifier.wire.parse_answer import answer_in_steps
+from vendor_verifier.wire.progress import ProgressMeter
+
+CLOCK_JUMP = "clock_jump"
+MAX_DRIFT_S = 5.0
+
+
+class ClockWatch:
+    """Compares both clocks from its making to :meth:`stop`."""
+
+    __slots__ = ("_monotonic_s", "_wall_s", "jumped")
+
+    def __init__(self) -> None:
+        self.jumped = False
+        self._wall_s = time.time()
+        self._monotonic_s = time.monotonic()
+
+    def stop(self) -> None:
+        wall_s = time.time() - self._wall_s
+        monotonic_s = time.monotonic() - self._monotonic_s
+        self.jumped = abs(wall_s - monotonic_s) > MAX_DRIFT_S
+
+    def flagged(self, response: Response | None) -> Response | None:
+        """The response, marked if the clocks went apart while it came in."""
+        if response is None or not self.jumped:
+            return response
+        return replace(response, anomalies=(*response.anomalies, CLOCK_JUMP))
+
+
+class RunClosed(Exception):
+    """The run takes nothing new; the sample stays unrecorded and is due on resume."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Everything needed to talk to one entry."""
+
+    entry: Entry
+    vendor: Vendor
+    wire: Wire
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """One turn ready to be asked of one entry, as often as it takes."""
+
+    line: Line
+    request: HttpRequest
+    turn: Turn
+    total_s: float | None
+
+    def reader(self) -> Reader:
+        return self.line.wire.reader(self.turn.tools)
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """Sends turns for one run. ``rng`` only spreads waits."""
+
+    client: Client
+    limiter: Limiter
+    retry: RetryRules
+    rng: random.Random
+    scrubber: Scrubber
+    keys: KeyRing
+    clock_ns: Callable[[], int] = time.perf_counter_ns
+    lag: LoopLag = field(default_factory=LoopLag)
+    turns: Turns = field(default_factory=Turns)
+    starts: Turns = field(default_factory=Turns)
+    barred: dict[str, str] = field(default_factory=dict)
+
+    async def play(
+        self, play: Play, line: Line, total_s: float | None = None, due_ns: int | None = None
+    ) -> tuple[TurnRecord, ...]:
+        """Run one play to its end; ``total_s`` is the evaluation's own limit for a whole attempt.
+
+        ``due_ns`` is when the play was due by a schedule, on ``clock_ns``: every attempt is timed from it as well.
+
+        Raises:
+            RunClosed: the limiter gave no more leave before the play was over.
+        """
+        turns: list[TurnRecord] = []
+        try:
+            turn = next(play)
+            while True:
+                record = await self._send(turn, line, total_s, due_ns)
+                turns.append(record)
+                turn = play.send(record.attempts[-1])
+        except StopIteration:
+            return tuple(turns)
+        finally:
+            play.close()
+
+    async def _send(self, turn: Turn, line: Line, total_s: float | None, due_ns: int | None) -> TurnRecord:
+        entry = line.entry
+        # A run begins with hundreds at once: building and connecting all of them in one go would make us late. Answers
+        # have turns of their own, for one that stops its vendor must be read before the next is asked.
+        await self.starts.take()
+        try:
+            endpoint = self.keys.ready(entry) or await self._fetched(entry)
+        except UsageError as error:
+            # No key, no vendor; the others go on.
+            self.limiter.stop(entry, str(error))
+            return TurnRecord((Attempt(1, failure=Failure("auth", "plan", str(error))),))
+        try:
+            request = line.wire.request(with_parameters(turn, entry), endpoint)
+        except Exception as error:  # noqa: BLE001 a plugin may raise anything; it must not take the other vendors along
+            return TurnRecord((Attempt(1, failure=self._plugin_failure(error, "plan")),))
+        if request.untranslatable:
+            failure = Failure(
+                "untranslatable", "plan", "not expressible on this wire: " + ", ".join(request.untranslatable)
+            )
+            return TurnRecord((Attempt(1, failure=failure),))
+        question = _Question(line, request, turn, total_s)
+        scheduled_ns = self.clock_ns() if due_ns is None else due_ns
+
+        async def once(number: int) -> Attempt:
+            # A retry waits anew, but not for who was promised an answer by schedule.
+            is_first = number == 1 or due_ns is not None
+            return await self._attempt(number, question, scheduled_ns if is_first else self.clock_ns())
+
+        attempts = await attempt_until_done(
+            once,
+            self.retry,
+            self.rng,
+            sleep=lambda seconds: self.limiter.rest(entry, seconds),
+            pause=lambda _failure, seconds: self.limiter.pause(entry, seconds),
+        )
+        self.limiter.concluded(entry, _as_asked(attempts)[-1])
+        return TurnRecord(_as_asked(attempts), request.rewritten)
+
+    async def _fetched(self, entry: Entry) -> Endpoint:
+        """The endpoint with a fresh key; as it is, once there will be no leave to send there, which ends the wait.
+
+        Raises:
+            UsageError: there will be no key.
+        """
+        found: list[Endpoint] = []
+        failed: list[UsageError] = []
+
+        async def fetch(scope: anyio.CancelScope) -> None:
+            try:
+                found.append(await self.keys.endpoint(entry))
+            except UsageError as error:
+                failed.append(error)
+            scope.cancel()
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(fetch, group.cancel_scope)
+            await self.limiter.rest(entry, math.inf)
+            group.cancel_scope.cancel()
+        if failed:
+            raise failed[0]
+        return found[0] if found else entry.endpoint
+
+    async def _attempt(self, number: int, question: _Question, scheduled_ns: int) -> Attempt:
+        attempt = await self._sending(number, question, scheduled_ns, fresh=False)
+        if attempt is not None:
+            return attempt
+        # A kept connection that ends as a request comes in is nobody's failure: HTTP lets either side close it.
+        again = await self._sending(number, question, scheduled_ns, fresh=True)
+        assert again is not None
+        was_skipped = again.failure is not None and again.failure.kind == "skipped"
+        return again if was_skipped else replace(again, resent=True)
+
+    async def _sending(self, number: int, question: _Question, scheduled_ns: int, *, fresh: bool) -> Attempt | None:
+        """What became of one request; None when its connection was given up under it. ``fresh``: on one of its own."""
+        entry, request = question.line.entry, question.request
+        ask = ask_for(request.body, reads_limit=entry.tokens_per_minute is not None)
+        leave = await self.limiter.acquire(entry, ask)
+        if leave == "closed":
+            raise RunClosed
+        if leave == "stopped":
+            return Attempt(number, failure=self._unasked(entry))
+        watch, began_ns = ClockWatch(), time.perf_counter_ns()
+        try:
+            meter = ProgressMeter(question.reader())
+            exchange = await self.client.exchange(
+                request, meter, scheduled_ns, wire=question.line.wire.name, total_s=question.total_s, fresh=fresh
+            )
+        except Exception as error:  # noqa: BLE001 as above: the plugin's reader runs inside
+            return Attempt(number, failure=self._plugin_failure(error, "stream"))
+        finally:
+            self.limiter.release(entry)
+        if exchange.lost and not fresh:
+            self.limiter.heard(entry, Attempt(number, failure=exchange.failure, resent=True), ask)
+            return None
+        watch.stop()
+        late_ns = self._lateness_ns(exchange, scheduled_ns, began_ns)
+        await self.turns.take()
+        try:
+            timing, response, failure = await in_slices(
+                answer_in_steps(
+                    exchange,
+                    question.reader(),
+                    tool_names=request.tool_names,
+                    classify=question.line.vendor.classify,
+                    asked_stream=question.turn.stream,
+                )
+            )
+        except Exception as error:  # noqa: BLE001 as above
+            return Attempt(number, failure=self._plugin_failure(error, "parse"))
+        if failure is not None:
+            # A failure's words go to screens and manifests as well as to the journal, which scrubs for itself.
+            failure = replace(failure, message=self.scrubber.text(failure.message))
+            if failure.kind == "proxy":
+                self.barred[entry.account] = failure.message
+            if stops_vendor(failure):
+                self.limiter.stop(entry, failure.message)
+        if response is not None and late_ns is not None and late_ns > STALL_NS:
+            response = replace(response, anomalies=(*response.anomalies, LOOP_LAG))
+        timing = replace(timing, our_lateness_ns=late_ns)
+        attempt = Attempt(number, timing, watch.flagged(response), failure)
+        self.limiter.heard(entry, attempt, ask)
+        return attempt
+
+    def _unasked(self, entry: Entry) -> Failure:
+        """Why nothing more is asked of a stopped vendor; a proxy in the way stays nobody's failure."""
+        if entry.account in self.barred:
+            return Failure("proxy", "plan", self.barred[entry.account])
+        return Failure("skipped", "plan", "the vendor was stopped earlier in this run")
+
+    def _lateness_ns(self, exchange: Exchange, scheduled_ns: int, began_ns: int) -> int | None:
+        """How late our stamps of this exchange may be, from connecting to its end; before and after is no matter."""
+        if exchange.scheduled_ns is None:
+            return self.lag.lateness_ns(began_ns, time.perf_counter_ns())
+        sent_ns = scheduled_ns - exchange.scheduled_ns
+        return self.lag.lateness_ns(sent_ns - (exchange.connect_ns or 0), sent_ns + exchange.end_ns)
+
+    def _plugin_failure(self, error: Exception, phase: Phase) -> Failure:
+        """A bug on our side of the line: it is counted as ours, never charged to the vendor."""
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        words = f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
+        return Failure("harness", phase, self.scrubber.text(words)[:MAX_MESSAGE])
+
+
+def _as_asked(attempts: tuple[Attempt, ...]) -> tuple[Attempt, ...]:
+    """Without a retry that never was one: what the vendor last said stays the outcome when it is stopped between."""
+    last = attempts[-1]
+    was_skipped = last.failure is not None and last.failure.kind == "skipped"
+    return attempts[:-1] if was_skipped and len(attempts) > 1 else attempts
+
+
+def with_parameters(turn: Turn, entry: Entry) -> Turn:
+    """The turn with the entry's own temperature, limits and the like over the sample's, but for what is examined."""
+    own = {name: value for name, value in entry.parameters.items() if name not in turn.fixed}
+    return replace(turn, parameters={**turn.parameters, **own}) if own else turn

@@ -1,0 +1,216 @@
+"""What one vendor entry is asked next under a shaped load, and what it was asked so far. It neither waits nor sends.
+
+A lane has three stages: warm-up and cool-down, whose answers are thrown away, and between them what counts. Samples
+stand in one random order for all vendors, repetition after repetition. What is thrown away is taken from the end of
+that order, so that no counted question was just asked to warm something up.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from dataclasses import replace as with_changes
+from functools import cached_property
+from itertools import accumulate, count, repeat
+from typing import Literal
+
+from vendor_verifier.run.work_queue import Agenda, WorkItem
+from vendor_verifier.values.plan import Arrival, Due, LoadShape
+from vendor_verifier.values.record import Record
+
+Stage = Literal["warmup", "counted", "cooldown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """One play to begin; ``number`` counts those of its stage from 0."""
+
+    item: WorkItem
+    stage: Stage
+    number: int
+
+
+class LaneItems:
+    """What is left of one line of ``agenda``, by numbers in asking order; each item is made when it is asked for."""
+
+    def __init__(self, agenda: Agenda, numbers: Sequence[int]) -> None:
+        self._agenda = agenda
+        self._numbers = numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, place: int) -> WorkItem:
+        return self._agenda.item(self._numbers[place])
+
+    def place_of(self, sample: str) -> int:
+        """The place of the last item with the sample of that id.
+
+        Raises:
+            KeyError: there is none.
+        """
+        return self._places[sample]
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {self._agenda.sample_id(number): place for place, number in enumerate(self._numbers)}
+
+
+def in_lanes(agenda: Agenda, seed: int) -> list[LaneItems]:
+    """The items of each entry in asking order, entries in the order in which they first appear."""
+    lanes = agenda.lanes(random.Random(seed))  # noqa: S311 an order, not a secret
+    return [LaneItems(agenda, numbers) for numbers in lanes]
+
+
+class Lane:
+    """One entry's plays. ``items`` are in asking order and at least one; with a shape that plans by doing they are one
+    repetition, asked again and again."""
+
+    def __init__(self, items: LaneItems, shape: LoadShape) -> None:
+        self.entry = items[0].line.entry
+        self.begun = self.repetitions = self.under_way = self.most_under_way = 0
+        self.discarded: Counter[Stage] = Counter()
+        self.discarded_failed: Counter[Stage] = Counter()
+        self.is_stopped = False
+        self._shape = shape
+        self._items = items
+        self._drawn = self._drawn_aside = 0
+        self._left = math.inf if shape.plans_by_doing else len(items)
+        # By place in the lane.
+        self._uses = array("Q", bytes(8 * len(items))) if shape.plans_by_doing else array("Q")
+        self._since_s: float | None = None
+        self._open = 0
+        self._is_through = False
+
+    def next(self, now_s: float, sample: str | None = None) -> Start | None:
+        """What begins at ``now_s`` (seconds on any clock), with ``sample`` if that is named; None when all is done."""
+        if self.discarded["warmup"] < self._shape.warmup and not self.is_stopped:
+            return self._discard("warmup", sample)
+        item = None if self._is_through or self._is_late(now_s) else self._next_counted(sample)
+        if item is not None:
+            self.begun += 1
+            self._open += 1
+            self.repetitions = max(self.repetitions, item.repetition + 1)
+            return self._starting(Start(item, "counted", self.begun - 1))
+        self._is_through = True
+        if self._open and self.discarded["cooldown"] < self._shape.cooldown:
+            return self._discard("cooldown", None)
+        return None
+
+    def is_over_at(self, now_s: float) -> bool:
+        """Whether nothing can begin at ``now_s`` or later, as far as can be told before: nobody need wait for it."""
+        if self.discarded["warmup"] < self._shape.warmup and not self.is_stopped:
+            return False
+        may_cool_down = self._open > 0 and self.discarded["cooldown"] < self._shape.cooldown
+        return not may_cool_down and (self._is_through or not self._left or self._is_late(now_s))
+
+    def ended(self, start: Start, record: Record | None) -> None:
+        """How a play ended; ``None`` is one that was not begun after all, because the run takes nothing new."""
+        self.under_way -= 1
+        if start.stage == "counted":
+            self._open -= 1
+            self.begun -= record is None
+        elif record is not None and not record.succeeded:
+            self.discarded_failed[start.stage] += 1
+        final = None if record is None else record.final
+        if final is not None and final.failure is not None and final.failure.kind in ("skipped", "proxy"):
+            self.is_stopped = True
+
+    def _is_late(self, now_s: float) -> bool:
+        """Whether the stated time since the first counted play is over, or nobody is there to be asked again."""
+        if self._since_s is None:
+            self._since_s = now_s
+        if self._shape.plans_by_doing and self.is_stopped:
+            return True
+        return self._shape.duration_s is not None and now_s >= self._since_s + self._shape.duration_s
+
+    def _next_counted(self, sample: str | None) -> WorkItem | None:
+        if sample is not None:
+            place = self._items.place_of(sample)
+        elif self._drawn < len(self._items) or self._shape.plans_by_doing:
+            place = self._drawn % len(self._items)
+            self._drawn += 1
+        else:
+            return None
+        self._left -= 1
+        if not self._shape.plans_by_doing:
+            return self._items[place]
+        self._uses[place] += 1
+        return with_changes(self._items[place], repetition=self._uses[place] - 1)
+
+    def _discard(self, stage: Stage, sample: str | None) -> Start:
+        number = self.discarded[stage]
+        self.discarded[stage] += 1
+        if sample:
+            place = self._items.place_of(sample)
+        else:
+            place = -1 - self._drawn_aside % len(self._items)
+            self._drawn_aside += 1
+        return self._starting(Start(self._items[place], stage, number))
+
+    def _starting(self, start: Start) -> Start:
+        self.under_way += 1
+        self.most_under_way = max(self.most_under_way, self.under_way)
+        return start
+
+
+def lanes_of(agenda: Agenda, shape: LoadShape, seed: int) -> Iterator[Lane]:
+    """A lane for every entry that has anything to be asked."""
+    return (Lane(items, shape) for items in in_lanes(agenda, seed))
+
+
+def due_times(shape: LoadShape, seed: int) -> Iterator[Due]:
+    """When requests of an open loop are due, in order; without end unless the shape holds a schedule.
+
+    The same seed gives the same times, so that every vendor is offered the same load.
+
+    Raises:
+        ValueError: the shape is a closed loop.
+    """
+    if shape.schedule:
+        return iter(shape.schedule)
+    if shape.request_rate is None:
+        raise ValueError("a closed loop has no due times")
+    rate, ramp_s = shape.request_rate, shape.ramp_up_s
+    return (Due(_on_clock(units, rate, ramp_s)) for units in _units(shape.arrival, seed))
+
+
+def offered(shape: LoadShape, until_s: float) -> float:
+    """How many requests of a rate are offered until then, as expected; the Λ(t) of above.
+
+    Raises:
+        ValueError: the shape has no rate.
+    """
+    if shape.request_rate is None:
+        raise ValueError("only a rate offers so many a second")
+    rate, ramp_s = shape.request_rate, shape.ramp_up_s
+    return rate * until_s**2 / (2 * ramp_s) if until_s < ramp_s else rate * (until_s - ramp_s / 2)
+
+
+def opening_times(places: int, ramp_up_s: float, turn: int = 0, turns: int = 1) -> Sequence[float]:
+    """Seconds after which each place of a closed loop opens: the first at once, the last when the ramp is over.
+
+    Where ``turns`` entries share the places, theirs open in turn, so that together they grow as one alone would;
+    ``turn`` counts from 0.
+    """
+    if places == 1:
+        return [0.0]
+    return [min(ramp_up_s, ramp_up_s * (turns * place + turn) / (places - 1)) for place in range(places)]
+
+
+def _units(arrival: Arrival, seed: int) -> Iterator[float]:
+    if arrival == "constant":
+        return iter(count())
+    rng = random.Random(f"arrivals {seed}")  # noqa: S311 a schedule, not a secret
+    return accumulate(rng.expovariate(1.0) for _ in repeat(None))
+
+
+def _on_clock(units: float, rate: float, ramp_s: float) -> float:
+    """The moment by which ``units`` requests have been offered."""
+    if units < rate * ramp_s / 2:
+        return math.sqrt(2 * ramp_s * units / rate)
+    return units / rate + ramp_s / 2

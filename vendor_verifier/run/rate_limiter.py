@@ -1,0 +1,315 @@
+"""Decides when a request may be sent: how many are in flight per account, pauses, and vendors that are finished.
+
+An account that keeps saying "not so fast" gets fewer places; one that cannot be
+reached for many samples in a row is stopped; when a spending limit is reached nobody gets leave any more. A refused key
+or an empty account ends only the entry that was told so: with the same key another model, path or protocol may well be
+served, and if it is not, its own first answer says so. An account is finished when all its entries are. It knows
+accounts (origin and key), not protocols. One process, several processes and a cluster differ in who stands behind
+:class:`Limiter`; the engine asks it before every attempt and does not know which it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, Protocol
+
+import anyio
+
+from vendor_verifier.run.budgets import Ask, RequestBudget, Spending, TokenBudget
+from vendor_verifier.run.retry import UNREACHABLE, slows_account
+from vendor_verifier.values.plan import Entry
+from vendor_verifier.values.record import Attempt
+
+_LOOKED_AT = 24
+_TOO_MANY = 8
+# So many answers in a row without a refusal earn one place back.
+_GOOD_PER_PLACE = 10
+
+
+class Easing:
+    """The places of one account; ``given`` is what the plan allows, ``lowest`` the fewest it came down to."""
+
+    def __init__(self, given: int) -> None:
+        self.given = self.now = self.lowest = given
+        self._withheld = 0  # places that have really been taken out of use
+        self._good = 0
+        self._recent: deque[bool] = deque(maxlen=_LOOKED_AT)
+
+    @property
+    def was_lowered(self) -> bool:
+        return self.lowest < self.given
+
+    def heard(self, *, is_limited: bool) -> None:
+        """One attempt ended."""
+        self._recent.append(is_limited)
+        if not is_limited:
+            self._recover()
+            return
+        self._good = 0
+        if sum(self._recent) > _TOO_MANY:
+            self._recent.clear()
+            self.now = max(1, self.now // 2)
+            self.lowest = min(self.lowest, self.now)
+
+    def places_back(self) -> int:
+        """How many places the end of one attempt frees: usually 1, none while places are being withdrawn."""
+        wanted = self.given - self.now
+        if self._withheld < wanted:
+            self._withheld += 1
+            return 0
+        back = 1 + self._withheld - wanted
+        self._withheld = wanted
+        return back
+
+    def _recover(self) -> None:
+        self._good += 1
+        if self._good >= _GOOD_PER_PLACE and self.now < self.given:
+            self._good = 0
+            self.now += 1
+
+
+# Samples in a row, each after all its tries, that must have found nobody before a vendor counts as down.
+DOWN_AFTER = 10
+
+# go: send now and release afterwards; stopped: this entry is finished; closed: the run takes nothing new.
+Leave = Literal["go", "stopped", "closed"]
+# (model, label)
+Name = tuple[str, str]
+
+
+class Limiter(Protocol):
+    """Who may send, and when."""
+
+    async def acquire(self, entry: Entry, ask: Ask) -> Leave:
+        """Wait for this entry's turn to send ``ask``. Only "go" must be followed by :meth:`release`."""
+
+    def release(self, entry: Entry) -> None:
+        """The attempt is over."""
+
+    async def rest(self, entry: Entry, seconds: float) -> None:
+        """Wait between two attempts, less long when there will be no leave anyway. Holds no place."""
+
+    def pause(self, entry: Entry, seconds: float) -> None:
+        """Hold back everything on this entry's account for that long."""
+
+    def stop(self, entry: Entry, reason: str) -> None:
+        """Send nothing more to this entry; others on its account go on."""
+
+    def heard(self, entry: Entry, attempt: Attempt, ask: Ask) -> None:
+        """How one attempt ended; ``ask`` is the one that leave was given to."""
+
+    def concluded(self, entry: Entry, attempt: Attempt) -> None:
+        """How a turn ended after all its tries."""
+
+
+class LocalLimiter:
+    """The limiter of a run in one process. ``spending`` ends the run when a limit is reached.
+
+    Without ``gives_way`` an account that asks for less gets what was planned all the same: whoever measures a load must
+    not send another one. A single retry still waits as long as it was told to. ``in_flight`` counts who has leave, by
+    (model, label). ``stopped`` are accounts that are finished, ``refused`` entries that were stopped on their own.
+    """
+
+    def __init__(
+        self,
+        entries: Sequence[Entry],
+        request_concurrency: int,
+        spending: Spending | None = None,
+        in_flight: Counter[tuple[str, str]] | None = None,
+        *,
+        gives_way: bool = True,
+    ) -> None:
+        requests = _smallest((entry.account, entry.requests_per_minute) for entry in entries)
+        tokens = _smallest((entry.account, entry.tokens_per_minute) for entry in entries)
+        self._gates = {
+            account: _Gate(limit, requests.get(account), tokens.get(account))
+            for account, limit in _limits(entries, request_concurrency).items()
+        }
+        self._closed = False
+        self._spending = spending or Spending()
+        self._gives_way = gives_way
+        self._in_flight: Counter[tuple[str, str]] = Counter() if in_flight is None else in_flight
+        self._over = {(entry.model, entry.label): anyio.Event() for entry in entries}
+        self._sharing: dict[str, list[Name]] = {}
+        for entry in entries:
+            self._sharing.setdefault(entry.account, []).append((entry.model, entry.label))
+        self.stopped: dict[str, str] = {}
+        self.refused: dict[Name, str] = {}
+
+    @property
+    def places(self) -> int:
+        """How many requests can be in flight at once, all accounts together."""
+        return sum(gate.easing.given for gate in self._gates.values())
+
+    @property
+    def eased(self) -> Mapping[str, Easing]:
+        """Accounts whose places were lowered because they limited our rate."""
+        return {account: gate.easing for account, gate in self._gates.items() if gate.easing.was_lowered}
+
+    async def acquire(self, entry: Entry, ask: Ask) -> Leave:
+        gate = self._gates[entry.account]
+        await gate.places.acquire()
+        leave: Leave = "closed"
+        try:
+            if not self._refusal(entry):
+                await gate.wait_for_turn(ask, self._over[entry.model, entry.label])
+            leave = self._refusal(entry) or "go"
+            # Also asked when closed already: it learns that there was something left to send.
+            if leave != "stopped" and not self._spending.take(is_open=leave == "go"):
+                self.close()
+                leave = "closed"
+        finally:
+            if leave != "go":
+                gate.places.release()
+        if leave == "go":
+            self._in_flight[entry.model, entry.label] += 1
+        return leave
+
+    def release(self, entry: Entry) -> None:
+        self._in_flight[entry.model, entry.label] -= 1
+        gate = self._gates[entry.account]
+        for _ in range(gate.easing.places_back()):
+            gate.places.release()
+
+    def heard(self, entry: Entry, attempt: Attempt, ask: Ask) -> None:
+        gate = self._gates[entry.account]
+        gate.settle(ask, attempt)
+        if self._gives_way:
+            gate.easing.heard(is_limited=attempt.failure is not None and slows_account(attempt.failure))
+        self._spending.pay(entry, attempt, ask.size)
+        if self._spending.is_used_up:
+            self.close()
+
+    def concluded(self, entry: Entry, attempt: Attempt) -> None:
+        gate = self._gates[entry.account]
+        failure = attempt.failure
+        if failure is None or failure.kind not in UNREACHABLE:
+            gate.lost_in_a_row = 0
+            return
+        gate.lost_in_a_row += 1
+        if gate.lost_in_a_row >= DOWN_AFTER:
+            self._stop_account(
+                entry.account, f"not reached for {DOWN_AFTER} samples in a row, last: {failure.kind}: {failure.message}"
+            )
+
+    async def rest(self, entry: Entry, seconds: float) -> None:
+        with anyio.move_on_after(seconds):
+            await self._over[entry.model, entry.label].wait()
+
+    def pause(self, entry: Entry, seconds: float) -> None:
+        if not self._gives_way:
+            return
+        gate = self._gates[entry.account]
+        gate.paused_until = max(gate.paused_until, anyio.current_time() + seconds)
+
+    def stop(self, entry: Entry, reason: str) -> None:
+        name = (entry.model, entry.label)
+        self.refused.setdefault(name, reason)
+        self._over[name].set()
+        if all(sibling in self.refused for sibling in self._sharing[entry.account]):
+            self._stop_account(entry.account, reason)
+        else:
+            self._gates[entry.account].wake()
+
+    def _stop_account(self, account: str, reason: str) -> None:
+        """What holds for whoever uses it: nobody is there, or every entry was told so itself."""
+        self.stopped.setdefault(account, reason)
+        self._end(account)
+
+    def close(self) -> None:
+        """Give no more leave to anyone; requests in flight go on."""
+        self._closed = True
+        for account in self._gates:
+            self._end(account)
+
+    def _end(self, account: str) -> None:
+        """Whoever waits there need not any more."""
+        for name in self._sharing[account]:
+            self._over[name].set()
+        self._gates[account].wake()
+
+    def _refusal(self, entry: Entry) -> Literal["stopped", "closed"] | None:
+        if self._closed:
+            return "closed"
+        is_over = entry.account in self.stopped or (entry.model, entry.label) in self.refused
+        return "stopped" if is_over else None
+
+
+class _Gate:
+    """One account's places, pause and budgets."""
+
+    def __init__(self, limit: int, requests_per_minute: float | None, tokens_per_minute: float | None) -> None:
+        # asyncio's own: every request passes here, and anyio's looks for a cancellation each time.
+        self.places = asyncio.Semaphore(limit)
+        self.easing = Easing(limit)
+        self.lost_in_a_row = 0
+        # On anyio's clock, which most runs need never ask; 0.0: never paused.
+        self.paused_until = 0.0
+        self._requests = RequestBudget(requests_per_minute) if requests_per_minute is not None else None
+        self._tokens = TokenBudget(tokens_per_minute) if tokens_per_minute is not None else None
+        self._line = anyio.Lock(fast_acquire=True)
+        self._answered = anyio.Event()
+
+    async def wait_for_turn(self, ask: Ask, over: anyio.Event) -> None:
+        """Wait until no pause holds and the budgets have room, or ``over``; whoever came first goes first."""
+        if self._requests is None and self._tokens is None:
+            # Others may lengthen the pause meanwhile.
+            while self.paused_until and not over.is_set():
+                seconds = self.paused_until - anyio.current_time()
+                if seconds <= 0:
+                    break
+                with anyio.move_on_after(seconds):
+                    await over.wait()
+            return
+        async with self._line:
+            while not over.is_set() and (seconds := self._wait_s(now := anyio.current_time(), ask)) > 0:
+                with anyio.move_on_after(seconds):
+                    # An answer may have needed less than was put by for it.
+                    await self._answered.wait()
+            if not over.is_set():
+                self._take(now, ask)
+
+    def settle(self, ask: Ask, attempt: Attempt) -> None:
+        """What was put by for ``ask`` is known now."""
+        if self._tokens is not None:
+            self._tokens.settle(ask, attempt)
+            self.wake()
+
+    def wake(self) -> None:
+        """Let whoever waits look whether there is still something to wait for."""
+        self._answered.set()
+        self._answered = anyio.Event()
+
+    def _wait_s(self, now: float, ask: Ask) -> float:
+        waits = [self.paused_until - now]
+        if self._requests is not None:
+            waits.append(self._requests.wait_s(now))
+        if self._tokens is not None:
+            waits.append(self._tokens.wait_s(now, ask))
+        return max(waits)
+
+    def _take(self, now: float, ask: Ask) -> None:
+        if self._requests is not None:
+            self._requests.take(now)
+        if self._tokens is not None:
+            self._tokens.take(now, ask)
+
+
+def _limits(entries: Sequence[Entry], request_concurrency: int) -> Mapping[str, int]:
+    """Places per account. Entries that share an account keep the smallest promise any of them made."""
+    limits: dict[str, int] = {}
+    for entry in entries:
+        own = entry.concurrency or request_concurrency
+        limits[entry.account] = min(own, limits.get(entry.account, own))
+    return limits
+
+
+def _smallest(budgets: Iterable[tuple[str, float | None]]) -> Mapping[str, float]:
+    """By account, where there is such a budget: entries that share one keep the smallest any of them names."""
+    found: dict[str, float] = {}
+    for account, budget in budgets:
+        if budget is not None:
+            found[account] = min(budget, found.get(account, budget))
+    return found

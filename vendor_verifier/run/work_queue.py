@@ -1,0 +1,195 @@
+"""What is to be asked of whom, in an order shuffled by seed: items are made when their turn comes. It sends nothing.
+
+Every item has a number, which grows by task, sample, repetition and line. In memory are the samples' order and, once
+anything is crossed off, a byte an item: ten vendors are asked 200,000 samples each without two million objects.
+"""
+
+from __future__ import annotations
+
+import random
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, chain
+
+from vendor_verifier.run.conversation import Line
+from vendor_verifier.suites.base import Suite
+from vendor_verifier.values.record import RecordKey
+from vendor_verifier.values.sample import Sample, Samples
+
+
+@dataclass(frozen=True, slots=True)
+class WorkItem:
+    """One record still to be made."""
+
+    line: Line
+    suite: Suite
+    sample: Sample
+    repetition: int
+    total_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One evaluation: all its samples are asked of every line."""
+
+    suite: Suite
+    samples: Samples
+    total_s: float | None = None
+
+
+class Order:
+    """Samples in asking order, each as its places in the tasks: a sample that several tasks have is one."""
+
+    def __init__(self, places: array[int], begins: array[int], order: array[int]) -> None:
+        self._places = places
+        self._begins = begins
+        self._order = order
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def __iter__(self) -> Iterator[Sequence[int]]:
+        begins = self._begins
+        return (self._places[begins[group] : begins[group + 1]] for group in self._order)
+
+
+class Agenda:
+    """``repeats`` says of each line how often it is asked everything; repetitions are numbered from ``first`` on."""
+
+    def __init__(self, lines: Sequence[Line], parts: Sequence[Part], repeats: Sequence[int], first: int = 0) -> None:
+        self.parts = tuple(parts)
+        self.lines = tuple(lines)
+        self.repeats = tuple(repeats)
+        self._first = first
+        self._most = max(repeats, default=0)
+        # Numbers of a sample; those of repetitions that a line has not are nobody's.
+        self._each = self._most * len(self.lines)
+        self._begins = (0, *accumulate(len(part.samples) for part in parts))
+        self._line_of = {(line.entry.model, line.entry.label): place for place, line in enumerate(lines)}
+        self._part_of = {part.suite.name: place for place, part in enumerate(parts)}
+        self._crossed = bytearray()
+        self._crossed_of = [0] * len(self.lines)
+
+    def __len__(self) -> int:
+        """How many items are left."""
+        return sum(map(self.left_of, range(len(self.lines))))
+
+    def left_of(self, line: int) -> int:
+        """How many are left of one line, by its place."""
+        return self.repeats[line] * self._begins[-1] - self._crossed_of[line]
+
+    def crossed_of(self, line: int) -> int:
+        """How many of one line are crossed off."""
+        return self._crossed_of[line]
+
+    def awaits(self, key: RecordKey) -> bool:
+        """Whether the item that makes this record is still left."""
+        number = self._number(key)
+        return number is not None and self.is_left(number)
+
+    def cross_off(self, key: RecordKey) -> bool:
+        """Leave out the item that makes this record; False when there is none, or none any more."""
+        number = self._number(key)
+        if number is None or not self.is_left(number):
+            return False
+        if not self._crossed:
+            self._crossed = bytearray(self._each * self._begins[-1])
+        self._crossed[number] = 1
+        self._crossed_of[number % len(self.lines)] += 1
+        return True
+
+    def is_left(self, number: int) -> bool:
+        """Whether the item of that number is still to be made."""
+        repetition, line = divmod(number % self._each, len(self.lines))
+        return repetition < self.repeats[line] and not (self._crossed and self._crossed[number])
+
+    def item(self, number: int) -> WorkItem:
+        """The item of that number, left or not."""
+        place, rest = divmod(number, self._each)
+        repetition, line = divmod(rest, len(self.lines))
+        part = bisect_right(self._begins, place) - 1
+        task = self.parts[part]
+        sample = task.samples.at(place - self._begins[part])
+        return WorkItem(self.lines[line], task.suite, sample, self._first + repetition, task.total_s)
+
+    def sample_id(self, number: int) -> str:
+        """The id of the sample of that item."""
+        return self._ids[number // self._each]
+
+    @property
+    def samples(self) -> int:
+        """How many different samples anything is left of."""
+        return len(self._groups()[1]) - 1
+
+    def order(self, rng: random.Random) -> Order:
+        """Everything of which anything is left, in random order."""
+        places, begins = self._groups()
+        order = array("Q", range(len(begins) - 1))
+        rng.shuffle(order)
+        return Order(places, begins, order)
+
+    def in_order(self, line: int, order: Order, rng: random.Random) -> Iterator[tuple[int, WorkItem]]:
+        """What is left of one line sample by sample, with each sample's position in ``order``.
+
+        The items of one sample, of all tasks that have it and all repetitions, stand together in random order.
+        """
+        for position, places in enumerate(order):
+            numbers = [number for place in places for number in self._numbers_at(place, line)]
+            rng.shuffle(numbers)
+            for number in numbers:
+                yield position, self.item(number)
+
+    def lanes(self, rng: random.Random) -> list[array[int]]:
+        """Numbers of what is left, line by line, without those that have nothing; who was to be asked first is first.
+
+        Each has the samples in the same random order, repetition after repetition.
+        """
+        order = array("Q", chain.from_iterable(self.order(rng)))
+        lanes = (array("Q", filter(self.is_left, self._numbers_of(line, order))) for line in range(len(self.lines)))
+        return sorted((lane for lane in lanes if lane), key=min)
+
+    def _numbers_of(self, line: int, order: Sequence[int]) -> Iterator[int]:
+        count = len(self.lines)
+        for repetition in range(self.repeats[line]):
+            shift = repetition * count + line
+            yield from (place * self._each + shift for place in order)
+
+    def _numbers_at(self, place: int, line: int) -> Iterator[int]:
+        """What is left of a line of one sample."""
+        first = place * self._each + line
+        return filter(self.is_left, range(first, first + self.repeats[line] * len(self.lines), len(self.lines)))
+
+    def _groups(self) -> tuple[array[int], array[int]]:
+        """Places that have anything left, equal ids side by side, ids ascending; and where each id begins, and the end.
+
+        Ids are content: so the order does not depend on the file's.
+        """
+        ids, every = self._ids, range(self._begins[-1])
+        left = filter(self._has_any, every) if self._crossed else every
+        places = array("Q", sorted(left, key=ids.__getitem__))
+        begins = array("Q", (at for at, place in enumerate(places) if not at or ids[place] != ids[places[at - 1]]))
+        begins.append(len(places))
+        return places, begins
+
+    def _has_any(self, place: int) -> bool:
+        return any(map(self.is_left, range(place * self._each, (place + 1) * self._each)))
+
+    def _number(self, key: RecordKey) -> int | None:
+        _, model, label, suite, sample_id, repetition = key
+        line, part = self._line_of.get((model, label)), self._part_of.get(suite)
+        if line is None or part is None:
+            return None
+        place = self.parts[part].samples.place_of(sample_id)
+        repetition -= self._first
+        if place is None or not 0 <= repetition < self.repeats[line]:
+            return None
+        return (self._begins[part] + place) * self._each + repetition * len(self.lines) + line
+
+    @cached_property
+    def _ids(self) -> Sequence[str]:
+        if len(self.parts) == 1:
+            return self.parts[0].samples.ids
+        return tuple(chain.from_iterable(part.samples.ids for part in self.parts))

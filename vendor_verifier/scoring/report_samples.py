@@ -1,0 +1,346 @@
+"""Draws from a run what a report shows beside figures: points in time, histograms, examples; it computes no score.
+
+One pass over the records. Kept of all records are only a digest, and of the baseline's what it decided; everything else
+is bounded (:mod:`vendor_verifier.values.score`). Where two records share a key, ``supersedes`` says which
+stands, as in scoring. Tasks that stand apart provoke failures on purpose and are left out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from heapq import heappop, heappush
+from typing import Generic, TypeVar
+
+from vendor_verifier.metrics import METRICS
+from vendor_verifier.metrics.lateness import too_many_spoilt
+from vendor_verifier.scoring.excerpts import case, compact, example, first_failure, reply, schema_text
+from vendor_verifier.scoring.observation import Look
+from vendor_verifier.suites.base import Suite
+from vendor_verifier.values.record import Record
+from vendor_verifier.values.sample import Sample, Samples, listed, sample_in
+from vendor_verifier.values.score import (
+    MAX_CASES,
+    MAX_EXAMPLES,
+    MAX_POINTS,
+    CallVerdict,
+    Case,
+    Decision,
+    EntryInfo,
+    Example,
+    Histogram,
+    PlayedTask,
+    Point,
+    ReportDetails,
+    Score,
+    VendorDetails,
+)
+
+T = TypeVar("T")
+_RATIO = 1.08
+_MAX_BINS = 48
+
+
+def key_digest(*parts: Hashable) -> int:
+    """64 bits that depend on nothing but the parts."""
+    return int.from_bytes(hashlib.blake2b(repr(parts).encode(errors="replace"), digest_size=8).digest(), "big")
+
+
+@dataclass(slots=True)
+class Draw(Generic[T]):
+    """The ``most`` items with the smallest digests; a digest stands for its key."""
+
+    most: int
+    kept: dict[int, T] = field(default_factory=dict)
+    _largest: list[int] = field(default_factory=list)
+
+    def wants(self, digest: int) -> bool:
+        """Whether :meth:`add` would keep an item: of most records of a long run there is nothing to be made."""
+        return len(self.kept) < self.most or digest in self.kept or (self.most > 0 and digest < -self._largest[0])
+
+    def add(self, digest: int, item: T) -> None:
+        """Keep ``item`` if its digest is small enough; it replaces what has the same digest."""
+        if digest not in self.kept:
+            heappush(self._largest, -digest)
+        self.kept[digest] = item
+        while len(self.kept) > self.most:
+            self.kept.pop(-heappop(self._largest), None)
+
+    def discard(self, digest: int) -> None:
+        """Forget an item, if it is there."""
+        if self.kept.pop(digest, None) is not None:
+            self._largest.remove(-digest)
+            self._largest.sort()
+
+    def items(self) -> list[T]:
+        """What was kept, smallest digest first."""
+        return [self.kept[digest] for digest in sorted(self.kept)]
+
+
+@dataclass(slots=True)
+class LogCounts:
+    """Counts of positive numbers in bins whose edges are a constant ratio apart; others are left out."""
+
+    bins: Counter[int] = field(default_factory=Counter)
+
+    def add(self, value: float) -> None:
+        if 0 < value < math.inf:
+            self.bins[math.floor(math.log(value) / math.log(_RATIO))] += 1
+
+    def histogram(self) -> Histogram | None:
+        """At most 48 bins over what occurred, neighbours merged as needed; None when nothing was counted."""
+        if not self.bins:
+            return None
+        first, last, width = min(self.bins), max(self.bins), 1
+        while (last - first) // width + 1 > _MAX_BINS:
+            width *= 2
+        counts = [0] * ((last - first) // width + 1)
+        for position, number in self.bins.items():
+            counts[(position - first) // width] += number
+        edges = tuple(_RATIO ** (first + width * step) for step in range(len(counts) + 1))
+        return Histogram(edges, tuple(counts))
+
+
+_TRIGGER = "trigger"
+_TTFT, _TPS = ([metric.name for metric in METRICS].index(name) for name in ("ttft_ms", "tps"))
+_MAX_PENDING = 300
+_MAX_GROUPS = 40
+_GOOD_ARGUMENTS = frozenset({"valid", "empty_arguments", "schema_unusable", "valid_in_dialect", "not_judged"})
+_Question = tuple[str, int]
+_Said = tuple[Decision, str]
+
+
+@dataclass(slots=True)
+class _Entry:
+    """What is kept of one entry."""
+
+    points: Draw[Point] = field(default_factory=lambda: Draw(MAX_POINTS))
+    failed: Draw[Case] = field(default_factory=lambda: Draw(MAX_CASES))
+    passed: Draw[Case] = field(default_factory=lambda: Draw(MAX_CASES))
+    ttft: LogCounts = field(default_factory=LogCounts)
+    tps: LogCounts = field(default_factory=LogCounts)
+    spoilt: Counter[str] = field(default_factory=Counter)
+    examples: dict[tuple[str, str], Draw[Example]] = field(default_factory=dict)
+    found: Counter[tuple[str, str]] = field(default_factory=Counter)
+    pending: Draw[tuple[_Question, Decision, Example]] = field(default_factory=lambda: Draw(_MAX_PENDING))
+    seen: dict[int, bool] = field(default_factory=dict)
+
+    def admit(self, digest: int, record: Record) -> bool:
+        """Whether the record stands; a success makes the failure under its key forgotten."""
+        known = self.seen.get(digest)
+        if known is not None and (known or not record.succeeded):
+            return False
+        self.seen[digest] = record.succeeded
+        if known is not None:
+            self.failed.discard(digest)
+            for group, draw in self.examples.items():
+                if digest in draw.kept:
+                    draw.discard(digest)
+                    self.found[group] -= 1
+        return True
+
+    def note(self, digest: int, found: Example) -> None:
+        """Count an example and keep it if its group has room."""
+        group = (found.kind, found.reason)
+        if group not in self.examples and len(self.examples) >= _MAX_GROUPS:
+            group = (found.kind, "")
+        self.found[group] += 1
+        self.examples.setdefault(group, Draw(MAX_EXAMPLES)).add(digest, found)
+
+    def chosen(self) -> tuple[Example, ...]:
+        """One example of every group in turn, the most frequent group first, until there are enough."""
+        groups = sorted(self.examples, key=lambda group: (-self.found[group], group))
+        queues = [self.examples[group].items() for group in groups]
+        turns = (queue[turn] for turn in range(MAX_EXAMPLES) for queue in queues if turn < len(queue))
+        picked = [found for found, _ in zip(turns, range(MAX_EXAMPLES), strict=False)]
+        order = {group: place for place, group in enumerate(groups)}
+        return tuple(sorted(picked, key=lambda found: order.get((found.kind, found.reason), len(order))))
+
+    def finished(self, start: float) -> VendorDetails:
+        """The entry's details, times counted from ``start``."""
+        cases = [*self.failed.items(), *self.passed.items()][:MAX_CASES]
+        histograms = {
+            name: None if too_many_spoilt(self.spoilt[name], drawn.bins.total()) else drawn.histogram()
+            for name, drawn in (("ttft_ms", self.ttft), ("tps", self.tps))
+        }
+        points = sorted(self.points.items(), key=lambda point: (point.t_s, point.ttft_ms or 0.0, point.tps or 0.0))
+        return VendorDetails(
+            points=tuple(replace(point, t_s=point.t_s - start) for point in points),
+            histograms={name: histogram for name, histogram in histograms.items() if histogram is not None},
+            examples=self.chosen(),
+            cases=tuple(sorted(cases, key=lambda item: (item.suite, item.sample, item.repetition))),
+            records=len(self.seen),
+            examples_found=sum(self.found.values()),
+        )
+
+
+@dataclass(slots=True)
+class Gathering:
+    """One pass: the entries and what is needed to judge their records."""
+
+    entries: Mapping[tuple[str, str], _Entry]
+    baselines: Mapping[str, str]
+    samples: Mapping[str, Samples]
+    suites: Mapping[str, Suite]
+    repeats: Mapping[tuple[str, str], int]
+    said: dict[str, dict[_Question, _Said]] = field(default_factory=dict)
+    start: float | None = None
+    look: Look = field(default_factory=Look)
+
+    def take(self, record: Record) -> None:
+        """Everything that one record contributes; nothing if it does not belong to the plan."""
+        entry = self.entries.get((record.model, record.label))
+        most = self.repeats.get((record.model, record.label), 0)
+        sample = sample_in(self.samples, record.suite, record.sample)
+        suite = self.suites.get(record.suite)
+        if entry is None or sample is None or suite is None or not 0 <= record.repetition < most:
+            return
+        digest = key_digest(record.suite, record.sample, record.repetition)
+        if not entry.admit(digest, record):
+            return
+        self._measure(entry, digest, record)
+        self._judge(entry, digest, record, sample, suite)
+
+    def _measure(self, entry: _Entry, digest: int, record: Record) -> None:
+        known, sent = self.look.measured(record), _sent_s(record)
+        values = known.values
+        entry.spoilt.update(known.spoilt)
+        first, speed = values[_TTFT], values[_TPS]
+        if first is not None:
+            entry.ttft.add(first)
+        if speed is not None:
+            entry.tps.add(speed)
+        if sent is not None:
+            self.start = sent if self.start is None else min(self.start, sent)
+            if entry.points.wants(digest):
+                entry.points.add(digest, Point(sent, first, speed, record.succeeded))
+        cases = entry.passed if record.succeeded else entry.failed
+        if cases.wants(digest):
+            cases.add(digest, case(record, first_failure(record)))
+
+    def _judge(self, entry: _Entry, digest: int, record: Record, sample: Sample, suite: Suite) -> None:
+        if not record.succeeded:
+            failure = first_failure(record)
+            kind, message = (failure.kind, failure.message) if failure is not None else ("harness", None)
+            entry.note(digest, example("failure", kind, record, sample, message=message))
+            return
+        score = self.look.score(record, suite, sample)
+        bad = _bad_call(score)
+        problem = score.details.get("error")
+        if bad is not None:
+            shape = schema_text(sample, bad)
+            entry.note(
+                digest,
+                example(
+                    "arguments", bad.verdict, record, sample, expected=shape, message=bad.message, pointer=bad.pointer
+                ),
+            )
+        elif isinstance(problem, str):
+            entry.note(digest, example("evaluation", problem, record, sample, expected=compact(dict(sample.expected))))
+        if record.suite == _TRIGGER:
+            self._compare(entry, digest, record, sample, score.decision)
+
+    def _compare(self, entry: _Entry, digest: int, record: Record, sample: Sample, decision: Decision) -> None:
+        """Hold a decision against the baseline's, now or when that is heard."""
+        if decision == "undecided" or record.model not in self.baselines:
+            return
+        question = (record.sample, record.repetition)
+        said = self.said.setdefault(record.model, {})
+        if self.baselines[record.model] == record.label:
+            said[question] = (decision, reply(record)[:160])
+            return
+        found = example("called" if decision == "called" else "not_called", decision, record, sample)
+        if question in said:
+            _note_disagreement(entry, digest, found, decision, said[question])
+        else:
+            entry.pending.add(digest, (question, decision, found))
+
+    def finished(self) -> ReportDetails:
+        """The details of everything taken so far."""
+        self._settle()
+        models: dict[str, dict[str, VendorDetails]] = {}
+        for (model, label), kept in self.entries.items():
+            models.setdefault(model, {})[label] = kept.finished(self.start or 0.0)
+        start = self.start
+        return ReportDetails(
+            models, None if start is None else datetime.fromtimestamp(start, UTC).isoformat(timespec="seconds")
+        )
+
+    def _settle(self) -> None:
+        """Compare what was heard before the baseline was."""
+        for (model, _), entry in self.entries.items():
+            said = self.said.get(model, {})
+            for digest, (question, decision, found) in entry.pending.kept.items():
+                if question in said:
+                    _note_disagreement(entry, digest, found, decision, said[question])
+
+
+def build_details(
+    entries: Sequence[EntryInfo],
+    tasks: Sequence[PlayedTask],
+    records: Iterable[Record],
+    *,
+    suites: Mapping[str, Suite],
+    repeat: int,
+) -> ReportDetails:
+    """The details of every entry, whatever the order of ``records``, which are read once.
+
+    The arguments are those of :func:`vendor_verifier.scoring.score_run.score_run`.
+    """
+    gathering = gather_details(entries, tasks, suites=suites, repeat=repeat)
+    for record in records:
+        gathering.take(record)
+    return gathering.finished()
+
+
+def gather_details(
+    entries: Sequence[EntryInfo],
+    tasks: Sequence[PlayedTask],
+    *,
+    suites: Mapping[str, Suite],
+    repeat: int,
+    look: Look | None = None,
+) -> Gathering:
+    """The same for who reads the records anyway: give it each with ``take``, then ask for what is ``finished``.
+
+    ``look`` is shared with others who look at the same records.
+    """
+    baselines: dict[str, str] = {}
+    for entry in entries:
+        if entry.is_baseline:
+            baselines.setdefault(entry.model, entry.label)
+    return Gathering(
+        entries={(entry.model, entry.label): _Entry() for entry in entries},
+        baselines=baselines,
+        samples={task.suite: listed(task.samples) for task in tasks if not task.apart},
+        suites=suites,
+        repeats={(entry.model, entry.label): repeat if entry.repeat is None else entry.repeat for entry in entries},
+        look=look or Look(),
+    )
+
+
+def _note_disagreement(entry: _Entry, digest: int, found: Example, decision: Decision, said: _Said) -> None:
+    theirs, excerpt = said
+    if decision != theirs:
+        entry.note(digest, replace(found, expected=excerpt))
+
+
+def _bad_call(score: Score) -> CallVerdict | None:
+    return next((call for call in score.calls if call.verdict not in _GOOD_ARGUMENTS), None)
+
+
+def _sent_s(record: Record) -> float | None:
+    """Seconds since the epoch at which the record's first request was sent; None when no clock says so."""
+    for turn in record.turns:
+        for attempt in turn.attempts:
+            if attempt.timing is not None:
+                try:
+                    sent = datetime.fromisoformat(attempt.timing.sent_at)
+                except ValueError:
+                    return None
+                return (sent if sent.tzinfo is not None else sent.replace(tzinfo=UTC)).timestamp()
+    return None

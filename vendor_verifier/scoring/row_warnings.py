@@ -1,0 +1,66 @@
+"""Says when an evaluation read no call in any answer of a vendor, and which option reads what is there instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from vendor_verifier.metrics.lateness import MOST_SPOILT
+from vendor_verifier.scoring.observation import Facts
+from vendor_verifier.scoring.observation_table import Columns
+from vendor_verifier.suites.base import Suite
+from vendor_verifier.suites.tool_calls.suite import CALLS_ONLY_IN_TEXT, CALLS_ONLY_NATIVE, CallSuite
+from vendor_verifier.values.score import Distribution, VendorScore
+
+
+def stall_warnings(model: str, vendor: VendorScore) -> Iterator[str]:
+    """One sentence for a vendor that lost rows to our lateness, and one for what is not measurable for it."""
+    spoilt = {name: found for name, found in vendor.distributions.items() if found.stalled}
+    if not spoilt:
+        return
+    who = f"{model}: {vendor.label}"
+    told = ", ".join(f"{name} {found.stalled}" for name, found in spoilt.items())
+    yield f"{who}: our own process was late while answers came in; rows left out of the times it would spoil: {told}"
+    lost = _lost(spoilt)
+    if lost:
+        yield (
+            f"{who}: not measurable because of us: {', '.join(lost)}; more than {MOST_SPOILT:.0%} of the rows are left "
+            "out, and the rest would flatter; send again from a machine that is less busy, or with fewer requests at a "
+            "time"
+        )
+
+
+def _lost(spoilt: Mapping[str, Distribution]) -> list[str]:
+    return [name for name, found in spoilt.items() if not found.n]
+
+
+# Fewer answers without a call, and without one elsewhere, are as likely a model that missed them.
+_TELLING = 3
+_ELSEWHERE = {
+    CALLS_ONLY_IN_TEXT: ("hold calls in their text; if the question asks for calls there, read them with", "text"),
+    CALLS_ONLY_NATIVE: ("make native calls; read them with", "native"),
+}
+
+
+def unread_calls(columns: Mapping[tuple[str, str], Columns], suites: Iterable[Suite]) -> Iterator[str]:
+    """One sentence for each vendor and evaluation of tool calls whose answers held no call that was read."""
+    reading = [suite for suite in suites if isinstance(suite, CallSuite)]
+    for (model, label), own in columns.items():
+        for suite in reading:
+            answers = [row for row in own.of_suite(suite.name) if row.succeeded]
+            if words := _words(suite, answers):
+                yield f"{model}: {label}: {words}"
+
+
+def _words(suite: CallSuite, answers: Sequence[Facts]) -> str | None:
+    wanting = [row for row in answers if row.decision == "not_called" and any(value == 0 for _, value in row.scores)]
+    if not wanting or any(row.decision == "called" for row in answers):
+        return None
+    nothing = f"{suite.name} read no call in any of {len(answers)} answers"
+    for anomaly, (found, other) in _ELSEWHERE.items():
+        if holding := sum(anomaly in row.anomalies for row in wanting):
+            option = f"--answer-format {other} (suites.{suite.name}.answer_format: {other})"
+            return f"{nothing}: {holding} of them {found} {option}"
+    if len(wanting) < _TELLING:
+        return None
+    places = "neither natively nor in their texts"
+    return f"{nothing}: there is none, {places}; `explain RUN --vendor LABEL` shows what was asked and answered"

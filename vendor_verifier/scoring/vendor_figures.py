@@ -1,0 +1,141 @@
+"""One vendor's result in an evaluation whose score is a mean over samples; it compares no vendors."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from vendor_verifier.metrics.distribution import distribution
+from vendor_verifier.metrics.lateness import too_many_spoilt
+from vendor_verifier.scoring.irf import irf, ranks
+from vendor_verifier.scoring.observation import Facts
+from vendor_verifier.scoring.observation_table import Columns
+from vendor_verifier.values.score import Distribution, ModelScore, RegionScore, SuiteScore, VendorScore
+
+
+def regions_of(columns: Columns) -> tuple[RegionScore, ...]:
+    """By name, those that named none last; empty where nobody named any."""
+    found: dict[str | None, list[tuple[Facts, int]]] = {}
+    for _, facts, place in columns.rows.entries():
+        found.setdefault(facts.region, []).append((facts, place))
+    if not any(found):
+        return ()
+    names = sorted(found, key=lambda name: (name is None, name or ""))
+    return tuple(_region(columns, name, found[name]) for name in names)
+
+
+def _region(columns: Columns, name: str | None, rows: Iterable[tuple[Facts, int]]) -> RegionScore:
+    charged = [(facts, place) for facts, place in rows if facts.charged]
+    succeeded = sum(facts.succeeded for facts, _ in charged)
+    return RegionScore(
+        region=name,
+        asked=len(charged),
+        succeeded=succeeded,
+        success_rate=succeeded / len(charged) if charged else None,
+        ttft_ms=_times(columns, "ttft_ms", charged),
+        e2e_ms=_times(columns, "e2e_ms", charged),
+    )
+
+
+def _times(columns: Columns, metric: str, rows: Sequence[tuple[Facts, int]]) -> Distribution:
+    """A worker may have been late alone, so every region is judged by its own rows."""
+    spoilt = sum(metric in facts.spoilt for facts, _ in rows)
+    values = columns.rows.values_of(metric, [place for _, place in rows])
+    return replace(distribution(() if too_many_spoilt(spoilt, len(values)) else values), stalled=spoilt)
+
+
+def standings(
+    scores: Mapping[str, Sequence[VendorScore]], baselines: Mapping[str, str], rank_metrics: Sequence[str], k: int
+) -> tuple[ModelScore, ...]:
+    """Model → its vendors, as models in the same order whose vendors have ranks and IRF and stand best IRF first.
+
+    ``baselines``: model → label. A vendor without any of ``rank_metrics`` has no IRF and stands last.
+    """
+    figures = {
+        (model, score.label): {name: score.metrics.get(name) for name in rank_metrics}
+        for model, vendors in scores.items()
+        for score in vendors
+    }
+    overall = irf(figures, k)
+    return tuple(
+        ModelScore(model, baselines.get(model), _ranked(model, vendors, figures, overall, k))
+        for model, vendors in scores.items()
+    )
+
+
+def _ranked(
+    model: str,
+    vendors: Sequence[VendorScore],
+    figures: Mapping[tuple[str, str], Mapping[str, float | None]],
+    overall: Mapping[tuple[str, str], float],
+    k: int,
+) -> tuple[VendorScore, ...]:
+    rivals = {score.label: figures[model, score.label] for score in vendors}
+    rank_of, irf_of = ranks(rivals), irf(rivals, k)
+    ranked = [
+        replace(
+            score,
+            irf=irf_of[score.label] if rank_of[score.label] else None,
+            irf_metrics=len(rank_of[score.label]),
+            irf_global=overall[model, score.label] if rank_of[score.label] else None,
+            ranks=rank_of[score.label],
+        )
+        for score in vendors
+    ]
+    return tuple(sorted(ranked, key=lambda score: -1.0 if score.irf is None else score.irf, reverse=True))
+
+
+Means = Mapping[str, float | None]
+
+
+def suite_score(planned: int, rows: Iterable[Facts], lost: int) -> SuiteScore:
+    """Means over the charged ``rows``; each of the ``lost`` planned records without a row counts 0 in every mean.
+
+    A value is ``None`` in a record it does not apply to (no parameters expected); such records leave that mean alone.
+    """
+    charged = [row for row in rows if row.charged]
+    return SuiteScore(
+        planned=planned,
+        judged=len(charged),
+        values=_means(charged, lost),
+        measured=_measured(charged),
+        groups={
+            group: by_name
+            for group, by_name in (
+                ("category", _by(charged, lambda row: row.category)),
+                ("difficulty", _by(charged, lambda row: row.difficulty)),
+            )
+            if by_name
+        },
+        problems=dict(Counter(row.problem for row in charged if row.problem).most_common(20)),
+    )
+
+
+def _means(rows: Sequence[Facts], lost: int = 0) -> Means:
+    sums: dict[str, float] = {}
+    counts: dict[str, int] = {}
+    for row in rows:
+        for name, value in row.scores:
+            sums.setdefault(name, 0.0)
+            counts.setdefault(name, 0)
+            if value is not None:
+                sums[name] += value
+                counts[name] += 1
+    return {name: sums[name] / (counts[name] + lost) if counts[name] else None for name in sums}
+
+
+def _measured(rows: Sequence[Facts]) -> dict[str, int]:
+    counts: Counter[str] = Counter()
+    for row in rows:
+        counts.update({name: int(value is not None) for name, value in row.scores})
+    return dict(counts)
+
+
+def _by(rows: Sequence[Facts], group_of: Callable[[Facts], str | None]) -> dict[str, Means]:
+    groups: dict[str, list[Facts]] = {}
+    for row in rows:
+        name = group_of(row)
+        if name is not None:
+            groups.setdefault(name, []).append(row)
+    return {name: _means(groups[name]) for name in sorted(groups)}

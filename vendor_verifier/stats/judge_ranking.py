@@ -1,0 +1,134 @@
+"""One model's vendors → everything that can be said about their order; it wires parts and computes little."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from vendor_verifier.metrics.base import Direction
+from vendor_verifier.scoring.irf import DIRECTIONS, RANK_METRICS, K
+from vendor_verifier.stats.bootstrap import RESAMPLES, Panel, Resampled, bootstrap, build_panel, choose_blocks
+from vendor_verifier.stats.intervals import estimates_of
+from vendor_verifier.stats.overlap import overlaps_of
+from vendor_verifier.stats.rank_uncertainty import (
+    Cut,
+    Simultaneous,
+    differing_pairs,
+    irf_intervals,
+    leader_changes,
+    leaders,
+    pareto_front,
+    rank_intervals,
+    simultaneous_differences,
+    tie_groups,
+)
+from vendor_verifier.stats.ratio_table import Trials
+from vendor_verifier.values.judgement import Blocks, RankingJudgement
+from vendor_verifier.values.score import BaselineF1, Undecided
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def judge_ranking(
+    trials: Sequence[Trials],
+    samples: Sequence[str],
+    rng: np.random.Generator,
+    *,
+    baseline: str | None = None,
+    metrics: Sequence[str] = RANK_METRICS,
+    directions: Mapping[str, Direction] | None = None,
+    baseline_f1: BaselineF1 = "fixed",
+    undecided: Undecided = "missed",
+    k: int = K,
+    resamples: int = RESAMPLES,
+    blocks: tuple[Blocks, Sequence[int]] | None = None,
+) -> RankingJudgement:
+    """Judge the order of the vendors of one model.
+
+    ``samples`` stand in sending order. Differences, rank intervals and tie groups always compare the baseline's
+    self-F1, and times over what was sent while both vendors were being asked; ``baseline_f1`` concerns IRF, leaders and
+    the Pareto front only, so that IRF is as published. Vendors without anything measured are judged on nothing and lead
+    nobody.
+
+    Raises:
+        ValueError: no samples, or labels or samples that are not unique.
+    """
+    panel = build_panel(trials, samples, baseline=baseline, metrics=metrics, undecided=undecided)
+    chosen = choose_blocks(panel) if blocks is None else blocks
+    # The same draws for what is cut: a sample counts as often there as anywhere.
+    same_draws = deepcopy(rng)
+    resampled = bootstrap(panel, rng, resamples=resamples, blocks=chosen)
+    ranked = panel
+    irf_resampled = resampled
+    if baseline is not None and baseline_f1 == "fixed" and "f1" in metrics:
+        ranked = build_panel(
+            trials, samples, baseline=baseline, metrics=metrics, undecided=undecided, baseline_f1="fixed"
+        )
+        irf_resampled = _with_fixed_f1(resampled, ranked, baseline)
+    overlaps = overlaps_of(trials, panel)
+    cut = None if overlaps.panel is None else bootstrap(overlaps.panel, same_draws, resamples=resamples, blocks=chosen)
+    differences = simultaneous_differences(resampled, cut=Cut(overlaps, cut, chosen[1]))
+    measured = _measured(panel)
+    figures = {label: {metric: ranked.value(label, metric) for metric in metrics} for label in ranked.labels}
+    rows, gaps = irf_intervals(irf_resampled, len(samples), k, directions)
+    return RankingJudgement(
+        labels=panel.labels,
+        metrics=panel.metrics,
+        resamples=resamples,
+        blocks=resampled.blocks,
+        estimates=estimates_of(panel, resampled),
+        per_metric=rank_intervals(differences.per_metric, measured, directions),
+        joint=rank_intervals(differences.joint, measured, directions),
+        differences=differences.joint,
+        tie_groups=_tie_groups(panel, measured, differences, directions),
+        irf=rows,
+        irf_gaps=gaps,
+        not_distinguishable=_not_distinguishable(panel, differences),
+        leaders=leaders(figures, k, directions),
+        leader_changes=leader_changes(figures, k, directions),
+        pareto=pareto_front(figures, directions),
+        overlaps=overlaps.told,
+    )
+
+
+def _with_fixed_f1(resampled: Resampled, ranked: Panel, baseline: str) -> Resampled:
+    """The same resamples with the baseline's F1 as published: 1.0 whatever was drawn, if it decided anything."""
+    value = ranked.value(baseline, "f1")
+    row, column = ranked.labels.index(baseline), ranked.metrics.index("f1")
+    point, draws = resampled.point.copy(), resampled.draws.copy()
+    point[row, column] = draws[:, row, column] = float("nan") if value is None else value
+    return Resampled(resampled.labels, resampled.metrics, point, draws, resampled.blocks)
+
+
+def _measured(panel: Panel) -> dict[str, list[str]]:
+    return {metric: [label for label in panel.labels if (label, metric) in panel.cells] for metric in panel.metrics}
+
+
+def _tie_groups(
+    panel: Panel,
+    measured: Mapping[str, Sequence[str]],
+    differences: Simultaneous,
+    directions: Mapping[str, Direction] | None,
+) -> dict[str, tuple[tuple[str, ...], ...]]:
+    known = {**DIRECTIONS, **(directions or {})}
+    groups = {}
+    for metric, labels in measured.items():
+        best_first = sorted(
+            labels, key=lambda label: panel.value(label, metric) or 0.0, reverse=known.get(metric, "higher") == "higher"
+        )
+        groups[metric] = tie_groups(best_first, differing_pairs(differences.per_metric, metric))
+    return groups
+
+
+def _not_distinguishable(panel: Panel, differences: Simultaneous) -> frozenset[tuple[str, str]]:
+    """Pairs in the order of labels, measured on a common metric, of which no metric says that they differ."""
+    differing = differing_pairs(differences.joint)
+    return frozenset(
+        (one, other)
+        for one, other in combinations(panel.labels, 2)
+        if frozenset((one, other)) not in differing
+        and any((one, metric) in panel.cells and (other, metric) in panel.cells for metric in panel.metrics)
+    )

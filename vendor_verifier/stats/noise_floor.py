@@ -1,0 +1,153 @@
+"""The baseline against itself, and every vendor against that; it refuses to call F1 < 1 a fault.
+
+Two runs of one model differ wherever it is undecided, so even the same model served perfectly scores below 1:
+self-F1 = 1 − d ÷ 2π for disagreement d and prevalence π. A vendor is judged by Δ = F1 − self-F1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+from vendor_verifier.scoring.trigger_f1 import Run
+from vendor_verifier.stats.bootstrap import Panel, Resampled
+from vendor_verifier.stats.intervals import LEVEL, estimate_of, f1_interval, normal_quantile, separate
+from vendor_verifier.stats.ratio_table import Trials
+from vendor_verifier.values.judgement import Estimate, Gap, NoiseFloor, PairedTest
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_METHOD = "influence values"
+
+
+def noise_floor(panel: Panel, resampled: Resampled, baseline: Trials) -> NoiseFloor:
+    """What the baseline gives against itself; with one run the ceiling and the latency spread are ``None``.
+
+    ``panel`` is built with ``baseline_f1="self"``.
+    """
+    runs = len(baseline.runs)
+    measured = {
+        metric: estimate_of(panel, resampled, baseline.label, metric) if metric in panel.metrics else Estimate(None)
+        for metric in ("f1", "schema_accuracy")
+    }
+    ceiling = measured["f1"] if runs > 1 else Estimate(None)
+    return NoiseFloor(runs, ceiling, measured["schema_accuracy"], latency_spread(baseline))
+
+
+def latency_spread(baseline: Trials, level: float = LEVEL) -> Estimate:
+    """Second run's TTFT ÷ first run's, the geometric mean over samples: exp(mean ± z·sd ÷ √n) of the log ratios."""
+    column = baseline.ratios.get("avg_ttft_ms", {})
+    firsts = {sample: part[0] / part[1] for (sample, number), part in column.items() if number == 0 and part[1]}
+    seconds = {sample: part[0] / part[1] for (sample, number), part in column.items() if number == 1 and part[1]}
+    logs = [
+        math.log(seconds[sample] / first)
+        for sample, first in firsts.items()
+        if first > 0 and seconds.get(sample, 0.0) > 0
+    ]
+    n = len(logs)
+    if n < 2:
+        return Estimate(None, n=n, method="log ratios", level=level)
+    mean = math.fsum(logs) / n
+    half = normal_quantile(level) * math.sqrt(math.fsum((each - mean) ** 2 for each in logs) / (n - 1) / n)
+    return Estimate(math.exp(mean), math.exp(mean - half), math.exp(mean + half), n, "log ratios", level)
+
+
+def gap(
+    panel: Panel, baseline: Trials, vendor: Trials, *, blocks: Sequence[int] | None = None, level: float = LEVEL
+) -> Gap:
+    """Δ = F1 − ceiling of one vendor with its paired interval and the two tests behind it.
+
+    ``panel`` is built with ``baseline_f1="self"``; ``blocks``: block of every sample, for clustered errors. Without a
+    second baseline run there is no ceiling: ``delta`` and ``p_value`` are ``None`` and ``excess`` is empty. Where no
+    sample moves either figure (all right, or all wrong) the interval is that of two separate figures, and a difference
+    has no ``p_value``.
+    """
+    delta, p_value = _delta(panel, baseline.label, vendor.label, blocks, level)
+    first = baseline.runs[0] if baseline.runs else {}
+    second = baseline.runs[1] if len(baseline.runs) > 1 else {}
+    got = vendor.runs[0] if vendor.runs else {}
+    return Gap(vendor.label, delta, p_value, bias_test(first, got), excess_test(first, second, got))
+
+
+def bias_test(expected: Run, got: Run) -> PairedTest:
+    """Is the vendor trigger-happy or shy? Calls where the baseline did not (first) against misses (second).
+
+    Only samples both decided: a failure is not a leaning. Blind to noise that goes both ways; see ``excess_test``.
+    """
+    extra = sum(expected.get(name) == "not_called" and decision == "called" for name, decision in got.items())
+    missed = sum(expected.get(name) == "called" and decision == "not_called" for name, decision in got.items())
+    return mcnemar(extra, missed)
+
+
+def excess_test(expected: Run, again: Run, got: Run) -> PairedTest:
+    """Does the vendor disagree with the baseline's first run more than its second run does?
+
+    first: vendor ≠ run 1 = run 2; second: vendor = run 1 ≠ run 2; over samples that all three decided. The test is
+    exact when vendor and baseline are the same model.
+    """
+    only_vendor = only_baseline = 0
+    for name, decision in got.items():
+        one, two = expected.get(name), again.get(name)
+        if "undecided" in (one, two, decision) or one is None or two is None:
+            continue
+        only_vendor += decision != one and two == one
+        only_baseline += decision == one and two != one
+    return mcnemar(only_vendor, only_baseline)
+
+
+def mcnemar(first: int, second: int) -> PairedTest:
+    """McNemar's test on discordant pairs: under no effect ``first`` is binomial(first + second, ½).
+
+    Mid-p = exact p − P(K = first), and 1 − ½·P where both are equal (Fagerland, Lydersen, Laake, BMC Med. Res. Meth.
+    2013): the exact test is wrong in 2–5 % instead of 5 %, mid-p in 3.8–4.8 %.
+    """
+    from scipy.stats import binom, binomtest
+
+    n = first + second
+    if not n:
+        return PairedTest(0, 0, 1.0, 1.0)
+    exact, point = float(binomtest(first, n, 0.5).pvalue), float(binom.pmf(first, n, 0.5))
+    return PairedTest(first, second, exact, 1.0 - point / 2 if first == second else exact - point)
+
+
+def _delta(
+    panel: Panel, baseline: str, vendor: str, blocks: Sequence[int] | None, level: float
+) -> tuple[Estimate, float | None]:
+    """SE(Δ) = sd(ψ_vendor − ψ_self) ÷ √n, or clustered √(Σ_c (Σ ψ)²) ÷ n (Miller, arXiv 2411.00640)."""
+    own, ceiling = panel.value(vendor, "f1"), panel.value(baseline, "f1")
+    ours, theirs = panel.influence(vendor, "f1"), panel.influence(baseline, "f1")
+    n = len(panel.samples)
+    if own is None or ceiling is None or ours is None or theirs is None:
+        return Estimate(None, n=n, method=_METHOD, level=level), None
+    error = _standard_error(ours - theirs, blocks)
+    if error <= 1e-12:
+        apart = separate(_closed(panel, vendor, level), _closed(panel, baseline, level))
+        return replace(apart, n=n), 1.0 if own == ceiling else None
+    half = normal_quantile(level) * error
+    p_value = 2 * NormalDist().cdf(-abs(own - ceiling) / error)
+    return Estimate(own - ceiling, own - ceiling - half, own - ceiling + half, n, _METHOD, level), p_value
+
+
+def _standard_error(influence: NDArray[np.float64], blocks: Sequence[int] | None) -> float:
+    import numpy as np
+
+    n = influence.size
+    if n < 2:
+        return 0.0
+    if blocks is None:
+        return float(np.std(influence, ddof=1) / math.sqrt(n))
+    sums = np.bincount(np.asarray(blocks), weights=influence)
+    return float(math.sqrt(float(np.square(sums).sum()))) / n
+
+
+def _closed(panel: Panel, label: str, level: float) -> Estimate:
+    """F1 by its own counts, averaged over pairs of runs."""
+    parts = panel.cells[label, "f1"]
+    both = sum(float(part.numerators.sum()) for part in parts) / 2 / len(parts)
+    either = sum(float(part.denominators.sum()) for part in parts) / len(parts) - both
+    return f1_interval(both, either - both, 0.0, level)

@@ -1,0 +1,133 @@
+"""Times of two vendors are compared over rows that were sent while both were being asked; answers are not concerned.
+
+Every vendor is asked at its own pace, so a fast one is through while a slow one is still asked, perhaps at another hour
+with another load. A vendor is being asked from its first sample sent to its last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import permutations
+from typing import TYPE_CHECKING
+
+from vendor_verifier.metrics import METRICS
+from vendor_verifier.stats.bootstrap import Component, Panel, Resampled
+from vendor_verifier.stats.ratio_table import MEANS, RatioColumn, Trials
+from vendor_verifier.values.judgement import Overlap
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_TIMED = frozenset(metric.name for metric in METRICS if metric.unit in ("ms", "tokens/s"))
+# Everything that is a time or a speed, under the names that figures go by.
+TIMES = _TIMED | {name for name, column in MEANS.items() if column in _TIMED}
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One vendor's figure over what is left of it beside another: resamples, value and blocks that hold anything."""
+
+    draws: NDArray[np.float64]
+    value: float
+    blocks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Overlaps:
+    """``told`` counts what is left of every pair that something was cut from; ``panel`` holds the times that are left.
+
+    Its labels are the keys of ``rows`` in words: a vendor and the one that it is held against.
+    """
+
+    told: tuple[Overlap, ...] = ()
+    panel: Panel | None = None
+    rows: Mapping[Pair, str] = field(default_factory=dict)
+
+    def concerns(self, metric: str, label: str, rival: str) -> bool:
+        """Whether this comparison must do with less than all rows of the vendor."""
+        return metric in TIMES and (label, rival) in self.rows
+
+    def side(self, resampled: Resampled, ids: Sequence[int], metric: str, pair: Pair) -> Side | None:
+        """The vendor ``pair[0]`` beside ``pair[1]``; None where nothing is left. ``resampled`` is of ``panel``."""
+        import numpy as np
+
+        name = self.rows[pair]
+        if self.panel is None or (name, metric) not in self.panel.cells:
+            return None
+        row, column = resampled.labels.index(name), resampled.metrics.index(metric)
+        holding = np.any([part.denominators != 0 for part in self.panel.cells[name, metric]], axis=0)
+        blocks = int(np.unique(np.asarray(ids)[holding]).size)
+        return Side(resampled.draws[:, row, column], float(resampled.point[row, column]), blocks)
+
+
+def overlaps_of(trials: Sequence[Trials], panel: Panel) -> Overlaps:
+    """What is left of the times in ``panel`` for every two vendors; nothing where all count, or nobody knows when."""
+    times = [metric for metric in panel.metrics if metric in TIMES]
+    asked = {each.label: _asked(each.sent) for each in trials if each.sent}
+    cells: dict[tuple[str, str], tuple[Component, ...]] = {}
+    rows: dict[Pair, str] = {}
+    left: dict[Pair, tuple[int, int]] = {}
+    for one, other in permutations([each for each in trials if each.label in asked], 2):
+        window = _common(asked[one.label], asked[other.label])
+        pair = (one.label, other.label)
+        moments = list(one.sent.numerators) if one.sent is not None else []
+        left[pair] = sum(window[0] <= moment <= window[1] for moment in moments), len(moments)
+        if left[pair][0] < left[pair][1]:
+            rows[pair] = name = f"{one.label}\n{other.label}"
+            for metric in times:
+                part = _within(one, metric, panel, window)
+                if part is not None:
+                    cells[name, metric] = (part,)
+    told = tuple(
+        Overlap(first, second, *left[first, second], *left[second, first])
+        for first, second in left
+        if panel.labels.index(first) < panel.labels.index(second) and {(first, second), (second, first)} & rows.keys()
+    )
+    return Overlaps(told, Panel(panel.samples, tuple(rows.values()), tuple(times), cells) if cells else None, rows)
+
+
+def common_times(one: Trials, other: Trials, panel: Panel, metric: str) -> Panel:
+    """One of ``TIMES`` of two vendors over what was sent while both were being asked, by the samples that are left."""
+    import numpy as np
+
+    window = (-np.inf, np.inf) if not one.sent or not other.sent else _common(_asked(one.sent), _asked(other.sent))
+    parts = {each.label: _within(each, metric, panel, window) for each in (one, other)}
+    known = {label: part for label, part in parts.items() if part is not None}
+    left = np.any([part.denominators != 0 for part in known.values()] or [[False] * len(panel.samples)], axis=0)
+    cells = {
+        (label, metric): (Component(part.numerators[left], part.denominators[left]),) for label, part in known.items()
+    }
+    samples = tuple(sample for sample, is_left in zip(panel.samples, left, strict=True) if is_left)
+    return Panel(samples, (one.label, other.label), (metric,), cells)
+
+
+def _asked(sent: RatioColumn | None) -> tuple[float, float]:
+    moments = sent.numerators if sent is not None else ()
+    return min(moments), max(moments)
+
+
+def _common(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
+    return max(one[0], other[0]), min(one[1], other[1])
+
+
+def _within(trials: Trials, metric: str, panel: Panel, window: tuple[float, float]) -> Component | None:
+    """The metric over the units that were sent in ``window``; None when none of them measured it."""
+    import numpy as np
+
+    column = trials.ratios.get(metric, {})
+    places = {name: place for place, name in enumerate(panel.samples)}
+    at = np.array([places.get(sample, -1) for sample, _ in column], dtype=np.int64)
+    # Of a unit whose moment is not known nothing is known against it.
+    kept = at >= 0
+    if isinstance(column, RatioColumn) and trials.sent is not None:
+        moments = np.array(column.aligned(trials.sent))
+        kept &= ~(moments < window[0]) & ~(moments > window[1])
+    if not kept.any():
+        return None
+    sums = np.zeros((2, len(panel.samples)))
+    np.add.at(sums.T, at[kept], np.array([part for _, part in column.items()], dtype=np.float64).reshape(-1, 2)[kept])
+    return Component(sums[0], sums[1])

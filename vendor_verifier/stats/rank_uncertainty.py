@@ -1,0 +1,316 @@
+"""Which vendors differ, with all comparisons counted: max-|t| intervals, rank intervals, tie groups.
+
+A vendor's rank is an interval, 1 + #significantly better … V − #significantly worse (Mogstad, Romano, Shaikh, Wilhelm,
+Review of Economic Studies 2024). Ranks are not merged: "not different" is not transitive, so a vendor may stand in two
+tie groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from vendor_verifier.metrics.base import Direction
+from vendor_verifier.scoring.irf import DIRECTIONS, K, irf
+from vendor_verifier.stats.bootstrap import Resampled, spread
+from vendor_verifier.stats.overlap import Overlaps, Side
+from vendor_verifier.values.judgement import Difference, Estimate, IrfInterval, LeaderChange, RankInterval
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+def irf_draws(
+    values: NDArray[np.float64], metrics: tuple[str, ...], k: int = K, directions: Mapping[str, Direction] | None = None
+) -> NDArray[np.float64]:
+    """IRF of every row of ``values`` (rows, vendors, metrics): shape (rows, vendors), as ``ranking.irf`` computes it.
+
+    Average rank = 1 + #better + #equal others ÷ 2, exact ties on unrounded values; NaN is not ranked and adds nothing.
+    """
+    import numpy as np
+
+    known = {**DIRECTIONS, **(directions or {})}
+    total = np.zeros(values.shape[:2])
+    for column, metric in enumerate(metrics):
+        figures = values[:, :, column] * (1.0 if known.get(metric, "higher") == "higher" else -1.0)
+        measured = np.isfinite(figures)
+        for vendor in range(figures.shape[1]):
+            own = figures[:, vendor, None]
+            rank = 0.5 + (figures > own).sum(axis=1) + 0.5 * (figures == own).sum(axis=1)
+            total[:, vendor] += np.where(measured[:, vendor], 1.0 / (rank + k), 0.0)
+    return total
+
+
+def irf_intervals(
+    resampled: Resampled, n: int, k: int = K, directions: Mapping[str, Direction] | None = None
+) -> tuple[tuple[IrfInterval, ...], dict[str, Estimate]]:
+    """Per measured vendor, best first, its IRF with interval; and per other vendor the leader's IRF minus its own.
+
+    ``p_first`` shares a tie for the lead. ``n`` is the number of samples. Where a gap's interval covers 0 the order of
+    the two is not established.
+    """
+    import numpy as np
+
+    point = irf_draws(resampled.point[None], resampled.metrics, k, directions)[0]
+    draws = irf_draws(resampled.draws, resampled.metrics, k, directions)
+    leads = np.isclose(draws, draws.max(axis=1, keepdims=True), rtol=0, atol=1e-12)
+    p_first = (leads / leads.sum(axis=1, keepdims=True)).mean(axis=0)
+    places, drawn = _places(point[None])[0], _places(draws)
+    ranked = np.isfinite(resampled.point).any(axis=1)
+    order = sorted(np.flatnonzero(ranked).tolist(), key=lambda row: -point[row])
+    rows = tuple(
+        IrfInterval(
+            resampled.labels[row],
+            spread(float(point[row]), draws[:, row], n),
+            float(p_first[row]),
+            spread(float(places[row]), drawn[:, row], n),
+        )
+        for row in order
+    )
+    lead = order[0] if order else 0
+    gaps = {
+        resampled.labels[row]: spread(float(point[lead] - point[row]), draws[:, lead] - draws[:, row], n)
+        for row in order[1:]
+    }
+    return rows, gaps
+
+
+def _places(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """1 + how many score more, by row."""
+    import numpy as np
+
+    columns = [(scores > scores[:, row, None] + 1e-12).sum(axis=1) + 1.0 for row in range(scores.shape[1])]
+    return np.stack(columns, axis=1)
+
+
+# Where the resamples of a difference do not vary at all, as when one vendor bills exactly 7 tokens more.
+_EXACT = 1e-9
+# Below this a difference without any variation could be chance (a sign test gives 2 · 2⁻¹²), so nothing is compared.
+LEAST_BLOCKS = 12
+# A pair that could not be computed in more of the resamples is not compared.
+_MAX_UNMEASURED = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    metric: str
+    first: int
+    second: int
+    value: float
+    error: float
+    blocks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Pairs of which not every row was sent while both vendors were asked.
+
+    ``resampled`` is of what is left, by the same draws; ``ids`` are the samples' blocks.
+    """
+
+    overlaps: Overlaps
+    resampled: Resampled | None
+    ids: Sequence[int]
+
+    def side(self, whole: Resampled, metric: str, label: str, rival: str) -> Side | None:
+        """What is known of ``label`` when its ``metric`` is held against ``rival``'s; None when nothing is."""
+        if self.overlaps.concerns(metric, label, rival):
+            if self.resampled is None:
+                return None
+            return self.overlaps.side(self.resampled, self.ids, metric, (label, rival))
+        row, column = whole.labels.index(label), whole.metrics.index(metric)
+        return Side(whole.draws[:, row, column], float(whole.point[row, column]), whole.blocks.count)
+
+
+@dataclass(frozen=True, slots=True)
+class Simultaneous:
+    """Every pairwise difference; ``joint`` corrected over all metrics, ``per_metric`` within each metric."""
+
+    joint: tuple[Difference, ...]
+    per_metric: tuple[Difference, ...]
+
+
+def simultaneous_differences(resampled: Resampled, level: float = 0.95, cut: Cut | None = None) -> Simultaneous:
+    """Intervals for all pairs that hold together with confidence ``level``.
+
+    d ± q·SE(d), SE from the resamples, q the ``level`` quantile of max |d* − d| ÷ SE(d) over all pairs of a metric
+    (``per_metric``) or of all metrics (``joint``), widened as Student's t widens a normal where blocks are few: the
+    resamples know SE no better than so many blocks do. Differences stand in the order of labels, first − second. With
+    fewer than ``LEAST_BLOCKS`` blocks there are none; nor of a pair of which ``cut`` leaves fewer.
+    """
+    import numpy as np
+
+    if resampled.blocks.count < LEAST_BLOCKS:
+        return Simultaneous((), ())
+
+    joint_t = np.zeros(resampled.draws.shape[0])
+    pairs: list[_Pair] = []
+    critical: dict[str, float] = {}
+    for metric in resampled.metrics:
+        found, largest = _pairs(resampled, metric, cut or Cut(Overlaps(), None, ()))
+        pairs += found
+        critical[metric] = _quantile(largest, level)
+        joint_t = np.maximum(joint_t, largest)
+    over_all = _quantile(joint_t, level)
+    return Simultaneous(
+        joint=tuple(_difference(resampled.labels, pair, over_all) for pair in pairs),
+        per_metric=tuple(_difference(resampled.labels, pair, critical[pair.metric]) for pair in pairs),
+    )
+
+
+def rank_intervals(
+    differences: Sequence[Difference],
+    measured: Mapping[str, Sequence[str]],
+    directions: Mapping[str, Direction] | None = None,
+) -> tuple[RankInterval, ...]:
+    """Rank interval of every vendor on every metric; ``measured``: metric → the labels that have it."""
+    found = []
+    for metric, labels in measured.items():
+        better = dict.fromkeys(labels, 0)
+        worse = dict.fromkeys(labels, 0)
+        for winner, loser in _decided(differences, metric, directions):
+            better[loser] += 1
+            worse[winner] += 1
+        found += [RankInterval(label, metric, 1 + better[label], len(labels) - worse[label]) for label in labels]
+    return tuple(found)
+
+
+def tie_groups(ordered: Sequence[str], differing: frozenset[frozenset[str]]) -> tuple[tuple[str, ...], ...]:
+    """The longest runs of ``ordered`` (best first) in which no pair differs, in order; every vendor is in at least one.
+
+    The letters of a compact letter display (Piepho, J. Comput. Graph. Stat. 2004) for vendors in a row.
+    """
+    groups: list[tuple[str, ...]] = []
+    reached = 0
+    for start in range(len(ordered)):
+        end = start + 1
+        while end < len(ordered) and all(
+            frozenset((ordered[end], name)) not in differing for name in ordered[start:end]
+        ):
+            end += 1
+        if end > reached:
+            groups.append(tuple(ordered[start:end]))
+            reached = end
+    return tuple(groups)
+
+
+def differing_pairs(differences: Sequence[Difference], metric: str | None = None) -> frozenset[frozenset[str]]:
+    """Pairs with a difference, on ``metric`` or on any."""
+    return frozenset(
+        frozenset((each.first, each.second)) for each in differences if each.differs and metric in (None, each.metric)
+    )
+
+
+def _pairs(resampled: Resampled, metric: str, cut: Cut) -> tuple[list[_Pair], NDArray[np.float64]]:
+    """The comparable pairs of one metric, and per resample the largest |d* − d| ÷ SE among them."""
+    import numpy as np
+
+    largest = np.zeros(resampled.draws.shape[0])
+    pairs = []
+    for first, second in combinations(range(len(resampled.labels)), 2):
+        one, other = resampled.labels[first], resampled.labels[second]
+        ours, theirs = cut.side(resampled, metric, one, other), cut.side(resampled, metric, other, one)
+        if ours is None or theirs is None or min(ours.blocks, theirs.blocks) < LEAST_BLOCKS:
+            continue
+        value = ours.value - theirs.value
+        shifts = ours.draws - theirs.draws - value
+        unmeasured = np.isnan(shifts)
+        if not np.isfinite(value) or unmeasured.mean() > _MAX_UNMEASURED:
+            continue
+        error = float(np.std(shifts[~unmeasured], ddof=1))
+        scale = max(abs(ours.value), abs(theirs.value))
+        if error <= _EXACT * scale:
+            error = 0.0
+            value = 0.0 if abs(value) <= _EXACT * scale else value
+        else:
+            largest = np.fmax(largest, np.abs(shifts) / error)
+        pairs.append(_Pair(metric, first, second, value, error, min(ours.blocks, theirs.blocks)))
+    return pairs, largest
+
+
+def _difference(labels: Sequence[str], pair: _Pair, quantile: float) -> Difference:
+    reach = _critical(quantile, pair.blocks) * pair.error
+    first, second = labels[pair.first], labels[pair.second]
+    return Difference(pair.metric, first, second, pair.value, pair.value - reach, pair.value + reach)
+
+
+def _decided(
+    differences: Sequence[Difference], metric: str, directions: Mapping[str, Direction] | None
+) -> Iterator[tuple[str, str]]:
+    """(better, worse) for every pair that differs on ``metric``."""
+    upwards = {**DIRECTIONS, **(directions or {})}.get(metric, "higher") == "higher"
+    for each in differences:
+        if each.metric == metric and each.differs:
+            yield (each.first, each.second) if (each.low > 0) == upwards else (each.second, each.first)
+
+
+def _quantile(values: NDArray[np.float64], level: float) -> float:
+    import numpy as np
+
+    return float(np.quantile(values, level, method="higher"))
+
+
+def _critical(q: float, blocks: int) -> float:
+    """The value of Student's t with blocks − 1 degrees that has the normal tail of ``q``."""
+    from scipy.special import ndtr, stdtrit
+
+    return max(q, -float(stdtrit(blocks - 1, ndtr(-q)))) if q > 0 else q
+
+
+Figures = Mapping[str, Mapping[str, float | None]]
+
+
+def leaders(figures: Figures, k: int = K, directions: Mapping[str, Direction] | None = None) -> tuple[str, ...]:
+    """The vendors with the highest IRF, in the order given; nobody when nothing was measured."""
+    scores = irf(figures, k, directions)
+    best = max(scores.values(), default=0.0)
+    return tuple(label for label, score in scores.items() if best > 0 and score >= best - 1e-12)
+
+
+def leader_changes(
+    figures: Figures, k: int = K, directions: Mapping[str, Direction] | None = None
+) -> tuple[LeaderChange, ...]:
+    """Who leads when one metric, or one vendor that does not lead, is dropped; only the drops that change the lead."""
+    lead = leaders(figures, k, directions)
+    changes = []
+    for metric in dict.fromkeys(name for values in figures.values() for name in values):
+        rest = {label: {n: v for n, v in values.items() if n != metric} for label, values in figures.items()}
+        changes.append(LeaderChange("metric", metric, leaders(rest, k, directions)))
+    for dropped in figures:
+        if dropped not in lead:
+            others = {label: values for label, values in figures.items() if label != dropped}
+            changes.append(LeaderChange("vendor", dropped, leaders(others, k, directions)))
+    return tuple(change for change in changes if change.leaders and set(change.leaders) != set(lead))
+
+
+def pareto_front(figures: Figures, directions: Mapping[str, Direction] | None = None) -> tuple[str, ...]:
+    """Vendors that no other is at least as good as everywhere and better than somewhere, in the order given.
+
+    Only a vendor that was measured on everything the other was can dominate it; a vendor without any figure is left
+    out.
+    """
+    known = {**DIRECTIONS, **(directions or {})}
+    signed = {
+        label: {
+            name: value if known.get(name, "higher") == "higher" else -value
+            for name, value in values.items()
+            if value is not None
+        }
+        for label, values in figures.items()
+    }
+    return tuple(
+        label
+        for label, own in signed.items()
+        if own and not any(_dominates(other, own) for name, other in signed.items() if name != label)
+    )
+
+
+def _dominates(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
+    return (
+        one.keys() >= other.keys()
+        and all(one[name] >= other[name] for name in other)
+        and any(one[name] > other[name] for name in other)
+    )

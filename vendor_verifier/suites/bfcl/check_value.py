@@ -1,0 +1,241 @@
+"""Whether a value of the right type is one of the accepted ones; it converts nothing and judges no types.
+
+Texts are folded, but only where the leaderboard folds them: a text itself, the members of a list, the values of an
+object, never anything deeper. Numbers are equal or not, without tolerance. A text where the row should have a list of
+options is read as its characters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from vendor_verifier.suites.bfcl.verdict import Language, Verdict, fold, folded, invalid, uncheckable
+
+PYTHON_TYPES: Mapping[str, type] = MappingProxyType(
+    {
+        "string": str, "integer": int, "float": float, "boolean": bool, "array": list, "tuple": list, "dict": dict,
+        "any": str,
+    }
+)  # fmt: skip
+JAVA_TYPES: Mapping[str, type] = MappingProxyType(
+    {
+        "byte": int, "short": int, "integer": int, "long": int, "float": float, "double": float, "boolean": bool,
+        "char": str, "String": str, "any": str, "Array": list, "ArrayList": list, "Queue": list, "Stack": list,
+        "Set": set, "HashMap": dict, "Hashtable": dict,
+    }
+)  # fmt: skip
+JAVASCRIPT_TYPES: Mapping[str, type] = MappingProxyType(
+    {
+        "String": str, "any": str, "integer": int, "Bigint": int, "float": float, "Boolean": bool, "dict": dict,
+        "array": list,
+    }
+)  # fmt: skip
+_TYPES: Mapping[Language, Mapping[str, type]] = MappingProxyType(
+    {"python": PYTHON_TYPES, "java": JAVA_TYPES, "javascript": JAVASCRIPT_TYPES}
+)
+_WITH_ELEMENTS: Mapping[Language, frozenset[str]] = MappingProxyType(
+    {
+        "python": frozenset({"array", "tuple"}),
+        "java": frozenset({"Array", "ArrayList"}),
+        "javascript": frozenset({"array"}),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """A parameter's type: the document's word, the Python type it means, and both for the elements if any."""
+
+    name: str
+    outer: type
+    element_name: str | None = None
+    element: type | None = None
+
+
+def named_type(parameter: str, details: object, language: Language) -> tuple[str, type]:
+    """What ``type`` in the document means.
+
+    Raises:
+        DataError: no type, or a name this language does not have.
+    """
+    name = details.get("type") if isinstance(details, dict) else None
+    known = _TYPES[language].get(name) if isinstance(name, str) else None
+    if known is None:
+        raise uncheckable(f"parameter {parameter!r} is of type {name!r}; {language} rows know {_names(language)}")
+    assert isinstance(name, str)
+    return name, known
+
+
+def expected_type(parameter: str, details: Mapping[str, Any], language: Language) -> Expected:
+    """The whole type, elements of lists included.
+
+    Raises:
+        DataError: as :func:`named_type`, also for the elements.
+    """
+    name, outer = named_type(parameter, details, language)
+    if name not in _WITH_ELEMENTS[language]:
+        return Expected(name, outer)
+    return Expected(name, outer, *named_type(f"{parameter}[]", details.get("items"), language))
+
+
+def _names(language: Language) -> str:
+    return ", ".join(_TYPES[language])
+
+
+def written_type(options: object) -> type | None:
+    """The type the answer was written in: that of its first option that is not ``""``."""
+    if not isinstance(options, (list, str)):
+        raise uncheckable(f"the answer {options!r:.80} is not a list of accepted values")
+    return next((type(option) for option in options if option != ""), None)
+
+
+def check_type(parameter: str, value: object, options: Any, expected: Expected) -> tuple[Verdict | None, bool]:
+    """(what is wrong with the type or None, whether the value must be compared literally)."""
+    written = written_type(options)
+    variable = written is not None and written is not expected.outer
+    if type(value) is expected.outer:
+        if expected.element is None or _some_option_fits(value, options, expected.element):
+            return None, variable
+        if written is not expected.outer:
+            return invalid("type_error:simple", _wrong(parameter, value, expected.name)), False
+        wanted = f"{expected.name} of {expected.element_name}"
+        return invalid("type_error:nested", _wrong(parameter, value, wanted)), False
+    if written is not None and type(value) is written:
+        return None, True
+    return invalid("type_error:simple", _wrong(parameter, value, expected.name)), False
+
+
+def _some_option_fits(value: Any, options: Any, element: type) -> bool:
+    """An option that is no list fits anything; one that is a list lends its own first type to the elements."""
+    for option in options:
+        if type(option) is not list:
+            return True
+        written = written_type(option)
+        if all(type(item) is element or (written is not None and type(item) is written) for item in value):
+            return True
+    return False
+
+
+def _wrong(parameter: str, value: object, wanted: str) -> str:
+    kind = "null" if value is None else type(value).__name__
+    return f"parameter {parameter!r} must be of type {wanted}, got {kind}: {value!r:.200}"
+
+
+def check_value(parameter: str, value: Any, options: Any, expected: Expected, *, literally: bool) -> Verdict | None:
+    """What is wrong with ``value``, or None. ``literally``: the answer is written as another type; nothing is folded.
+
+    Raises:
+        DataError: an option that this type cannot be compared with.
+    """
+    if literally:
+        return _check_plain(parameter, value, options)
+    if expected.outer is dict:
+        return _check_object(parameter, value, options)
+    if expected.outer is list:
+        if expected.element is dict:
+            return _check_objects(parameter, value, options)
+        return _check_list(parameter, value, options)
+    if expected.outer is str:
+        return _check_text(parameter, value, options)
+    return _check_plain(parameter, value, options)
+
+
+def _check_plain(parameter: str, value: Any, options: Any) -> Verdict | None:
+    if not isinstance(options, list) and not isinstance(value, str):
+        raise uncheckable(f"the answer {options!r:.80} of {parameter!r} is not a list of accepted values")
+    return None if value in options else invalid("value_error:others", _not_among(parameter, value, options))
+
+
+def _check_text(parameter: str, value: str, options: Any) -> Verdict | None:
+    if fold(value) in [fold(option) for option in options if type(option) is str]:
+        return None
+    return invalid("value_error:string", _not_among(parameter, value, options))
+
+
+def _check_list(parameter: str, value: list[Any], options: Any) -> Verdict | None:
+    mine = [folded(item) for item in value]
+    if mine in [_folded_items(option) for option in options]:
+        return None
+    return invalid("value_error:list/tuple", _not_among(parameter, value, options))
+
+
+def _check_objects(parameter: str, value: list[Any], options: Any) -> Verdict | None:
+    """A list of objects: one option must fit member by member, in order. The last option's failure is the verdict."""
+    verdict = invalid("list_dict_checker:unclear", f"parameter {parameter!r} has no accepted values")
+    for option in options:
+        if not isinstance(option, (list, str, dict)):
+            raise uncheckable(f"{option!r:.80} is accepted for {parameter!r}, where a list of objects is meant")
+        if len(value) != len(option):
+            verdict = invalid(
+                "value_error:list_dict_count",
+                f"{parameter!r} must have {len(option)} members: {value!r:.200}",
+            )
+            continue
+        found = _first_wrong_member(parameter, value, option)
+        if found is None:
+            return None
+        verdict = found
+    return verdict
+
+
+def _first_wrong_member(parameter: str, value: list[Any], option: Any) -> Verdict | None:
+    if isinstance(option, dict) and option:
+        raise uncheckable(f"{option!r:.80} is accepted for {parameter!r}, where a list of objects is meant")
+    for member, accepted in zip(value, option, strict=True):
+        if not isinstance(member, dict):
+            # Upstream has no verdict here, it fails itself: its type check does not look inside this list.
+            return invalid("type_error:nested", f"a member of {parameter!r} is no object: {member!r:.200}")
+        found = _check_object(parameter, member, [accepted])
+        if found is not None:
+            return found
+    return None
+
+
+def _check_object(parameter: str, value: dict[str, Any], options: Any) -> Verdict | None:
+    """An object: one option must fit. The last option's failure is the verdict."""
+    verdict = invalid("dict_checker:unclear", f"parameter {parameter!r} has no accepted object")
+    for option in options:
+        if option == "":
+            continue
+        if not isinstance(option, dict):
+            raise uncheckable(f"{option!r:.80} is accepted for {parameter!r}, where an object is meant")
+        wrong = _missing_key(value, option) or _wrong_entry(value, option)
+        if wrong is None:
+            return None
+        verdict = wrong
+    return verdict
+
+
+def _wrong_entry(value: dict[str, Any], option: dict[str, Any]) -> Verdict | None:
+    for key, entry in value.items():
+        if key not in option:
+            return invalid("value_error:dict_key", f"unexpected key {key!r}")
+        if folded(entry) not in _folded_items(option[key]):
+            return invalid("value_error:dict_value", _not_among(key, entry, option[key]))
+    return None
+
+
+def _missing_key(value: dict[str, Any], option: dict[str, Any]) -> Verdict | None:
+    for key, accepted in option.items():
+        if key in value:
+            continue
+        if not isinstance(accepted, (list, str, dict)):
+            raise uncheckable(f"{accepted!r:.80} is accepted for key {key!r}, where a list of values is meant")
+        if "" not in accepted:
+            return invalid("value_error:dict_key", f"missing key {key!r}")
+    return None
+
+
+def _folded_items(option: Any) -> list[object]:
+    if isinstance(option, (list, str)):
+        return [folded(item) for item in option]
+    if option == {}:
+        return []
+    raise uncheckable(f"{option!r:.80} is accepted where a list is meant")
+
+
+def _not_among(parameter: str, value: object, options: object) -> str:
+    return f"{value!r:.200} is no accepted value of {parameter!r}: {options!r:.200}"

@@ -1,0 +1,152 @@
+"""The transport that costs little: one protocol object a connection, time stamped in the byte callback, no pool to wait
+for. Same promises as :class:`vendor_verifier.transport.httpx_client.Transport`: no redirect, no cookie, no retry,
+nothing raised on a vendor's behaviour.
+
+What it does not do itself it gives to that one: origins behind a proxy (``HTTP_PROXY`` and the like), and addresses
+or headers out of the ordinary. TLS is verified by the same settings.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import ssl
+from collections.abc import Iterable
+from contextlib import AbstractAsyncContextManager
+from importlib import import_module
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from vendor_verifier.transport import policy
+from vendor_verifier.transport.base import Client
+from vendor_verifier.transport.connection import RequestHead, Unusual, request_head
+from vendor_verifier.transport.connection_pool import KeptConnections
+from vendor_verifier.transport.exchange import ExchangeUnderWay
+from vendor_verifier.transport.proxies import proxy_for
+from vendor_verifier.values.plan import ClientName, Limits, TransportName
+from vendor_verifier.values.record import Exchange
+from vendor_verifier.values.request import HttpRequest
+from vendor_verifier.wire.progress import ProgressMeter
+
+if TYPE_CHECKING:
+    from vendor_verifier.transport.httpx_client import Transport
+
+
+_DEFAULT_HEADERS = {"accept": "*/*", "connection": "keep-alive", **policy.DEFAULT_HEADERS}
+_HEADS_KEPT = 256
+
+
+class FastTransport:
+    """Sends requests. One instance serves a whole run; use as an async context manager."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._kept = KeptConnections()
+        self._heads: dict[tuple[object, ...], RequestHead | None] = {}
+        self._plain: Transport | None = None
+        self._context = functools.cache(_tls_context)
+
+    async def __aenter__(self) -> FastTransport:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._kept.close()
+        if self._plain is not None:
+            await self._plain.__aexit__(kind, error, trace)
+        # Aborted connections close in the next round of the loop.
+        await asyncio.sleep(0)
+
+    async def exchange(
+        self,
+        request: HttpRequest,
+        meter: ProgressMeter,
+        scheduled_at_ns: int,
+        *,
+        wire: str | None = None,
+        total_s: float | None = None,
+        listener: policy.Listener | None = None,
+        fresh: bool = False,
+    ) -> Exchange:
+        """As :meth:`vendor_verifier.transport.httpx_client.Transport.exchange`."""
+        head = self._head(request)
+        if head is None:
+            other = await self._other()
+            return await other.exchange(
+                request, meter, scheduled_at_ns, wire=wire, total_s=total_s, listener=listener, fresh=fresh
+            )
+        attempt = ExchangeUnderWay(self._limits, total_s or self._limits.total_s, meter, scheduled_at_ns, listener)
+        kept = None if fresh else self._kept.take(head.origin)
+        attempt.connection_reused = kept is not None
+        connection = kept or await attempt.connect(head.origin, self._context)
+        if connection is not None:
+            await attempt.talk(connection, head.with_body(request.body))
+            if kept is not None:
+                self._kept.learn(head.origin, was_open=not attempt.is_lost)
+            if connection.reusable:
+                self._kept.put(head.origin, connection)
+        return attempt.exchange()
+
+    def _head(self, request: HttpRequest) -> RequestHead | None:
+        """The request's head, or None when the plain transport is to send it."""
+        key = (request.url, *request.headers.items())
+        if key not in self._heads:
+            if len(self._heads) >= _HEADS_KEPT:
+                self._heads.clear()
+            try:
+                head = request_head(request.url, request.headers, _DEFAULT_HEADERS)
+            except (Unusual, ValueError):
+                head = None
+            if head is not None and proxy_for(request.url) is not None:
+                head = None
+            if head is not None and head.origin.scheme == "https":
+                # TLS settings are read before the first handshake is timed; that tells what is wrong with them.
+                with contextlib.suppress(OSError):
+                    self._context()
+            self._heads[key] = head
+        return self._heads[key]
+
+    async def _other(self) -> Transport:
+        if self._plain is None:
+            # Slow to load, and hardly ever needed.
+            from vendor_verifier.transport.httpx_client import Transport
+
+            self._plain = Transport(self._limits)
+            await self._plain.__aenter__()
+        return self._plain
+
+
+def _tls_context() -> ssl.SSLContext:
+    # Slow to load: a run that speaks plain http does not wait for it.
+    from vendor_verifier.transport.httpx_client import tls_context
+
+    return tls_context()
+
+
+# What the first retry and the first host name load: amid a run that makes every answer under way late.
+_LOADED_AT_FIRST_USE = ("tenacity", "encodings.idna")
+
+
+def open_client(
+    name: ClientName, limits: Limits, wires: Iterable[str], transport: TransportName = "fast"
+) -> AbstractAsyncContextManager[Client]:
+    """The client of a run. ``wires`` are the names of the protocols it will speak; an SDK lies on ``transport``, too.
+
+    Raises:
+        UsageError: on entering, when a protocol has no official SDK or it is not installed.
+    """
+    for module in _LOADED_AT_FIRST_USE:
+        import_module(module)
+    network: AbstractAsyncContextManager[Client] = FastTransport(limits)
+    # Each library is loaded by those who ask for it.
+    if transport == "httpx2":
+        from vendor_verifier.transport.httpx_client import Transport
+
+        network = Transport(limits)
+    if name == "sdk":
+        from vendor_verifier.transport.sdk_client import SdkTransport
+
+        network = SdkTransport(network, wires)
+    return network

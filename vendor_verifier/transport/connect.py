@@ -1,0 +1,139 @@
+"""Opens connections and says how long name, TCP and TLS took; it sends nothing over them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import ssl
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar, cast
+
+from aiohappyeyeballs import start_connection
+
+from vendor_verifier.errors import UsageError
+from vendor_verifier.transport.connection import Origin
+
+# Files of the run, the event loop, idle connections that are being replaced, name look-ups.
+_RESERVE = 96
+# Where there is no limit, and where the system knows no such limits but has others of its own.
+_UNLIMITED, _UNKNOWN = 1_000_000, 400
+
+
+def most_connections() -> int:
+    """How many connections this process can have at once, at the most."""
+    try:
+        import resource
+    except ImportError:
+        return _UNKNOWN
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    return _UNLIMITED if hard == resource.RLIM_INFINITY else max(1, hard - _RESERVE)
+
+
+def ensure_descriptors(connections: int) -> None:
+    """Raise this process's own soft limit if it has to be and may be.
+
+    Raises:
+        UsageError: the hard limit is too low for ``connections``.
+    """
+    try:
+        import resource
+    except ImportError:  # a system without such limits
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = connections + _RESERVE
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return
+    if hard == resource.RLIM_INFINITY or hard >= needed:
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+            return
+    raise UsageError(
+        f"{connections} requests at a time may need {needed} open files, and this system allows {soft} "
+        f"(hard limit {hard}); raise it (`ulimit -n {needed}`), or lower --request-concurrency or `concurrency:`"
+    )
+
+
+# RFC 8305, "connection attempt delay".
+_NEXT_ADDRESS_S = 0.25
+
+AnyProtocol = TypeVar("AnyProtocol", bound=asyncio.Protocol)
+_Address = tuple[socket.AddressFamily, socket.SocketKind, int, str, tuple[object, ...]]
+
+
+class TlsFailed(OSError):
+    """The connection stood, the handshake did not; the cause says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dialled(Generic[AnyProtocol]):
+    """An open connection; ``tls_ns`` is None without TLS, ``dns_ns`` where the address was stated instead of a name."""
+
+    protocol: AnyProtocol
+    dns_ns: int | None
+    tcp_ns: int
+    tls_ns: int | None
+
+
+async def dial(
+    origin: Origin, make: Callable[[], AnyProtocol], context: Callable[[], ssl.SSLContext]
+) -> Dialled[AnyProtocol]:
+    """Connect to ``origin`` and hand the connection to a protocol from ``make``.
+
+    ``context`` is asked for the TLS settings only when they are needed.
+
+    Raises:
+        TlsFailed: the handshake failed.
+        OSError: no address (``socket.gaierror``), or none that answers.
+    """
+    loop = asyncio.get_running_loop()
+    began_ns = time.perf_counter_ns()
+    addresses = _stated(origin)
+    is_name = addresses is None
+    if addresses is None:
+        addresses = await _looked_up(origin)
+    named_ns = time.perf_counter_ns()
+    dns_ns = named_ns - began_ns if is_name else None
+    connected = await _first_to_answer(addresses)
+    connected_ns = time.perf_counter_ns()
+    try:
+        if origin.scheme != "https":
+            _, protocol = await loop.create_connection(make, sock=connected)
+            return Dialled(protocol, dns_ns, connected_ns - named_ns, None)
+        try:
+            _, protocol = await loop.create_connection(make, sock=connected, ssl=context(), server_hostname=origin.host)
+        except (OSError, EOFError) as error:
+            raise TlsFailed(str(error) or "the server hung up in the TLS handshake") from error
+    except BaseException:
+        connected.close()
+        raise
+    return Dialled(protocol, dns_ns, connected_ns - named_ns, time.perf_counter_ns() - connected_ns)
+
+
+async def _looked_up(origin: Origin) -> Sequence[_Address]:
+    loop = asyncio.get_running_loop()
+    try:
+        return await loop.getaddrinfo(origin.host, origin.port, type=socket.SOCK_STREAM)
+    except UnicodeError as error:
+        # A label that is empty or too long: nobody is even asked.
+        raise socket.gaierror(socket.EAI_NONAME, "no host can have this name") from error
+
+
+def _stated(origin: Origin) -> Sequence[_Address] | None:
+    """The address where it is stated in figures; None for a name, which somebody has to be asked about."""
+    try:
+        found = socket.getaddrinfo(origin.host, origin.port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+    except (socket.gaierror, UnicodeError):
+        return None
+    return cast("Sequence[_Address]", found)
+
+
+async def _first_to_answer(addresses: Sequence[_Address]) -> socket.socket:
+    """A connection to the first address that answers; families in turns, the next one when one fails or takes long."""
+    try:
+        return await start_connection(addresses, happy_eyeballs_delay=_NEXT_ADDRESS_S, interleave=1)
+    except RuntimeError as error:
+        # What uvloop raises where others raise OSError.
+        raise OSError(str(error)) from error

@@ -1,0 +1,379 @@
+"""The only sockets and the only clock that vendor traffic sees: sends one request, keeps every byte with its moment.
+
+It reads nothing but progress (for the time limits), follows no redirect, keeps no cookie, retries nothing and raises
+nothing on a vendor's behaviour: whatever stops an exchange is a :class:`Failure` in it.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import time
+import zlib
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from dataclasses import replace
+from datetime import UTC, datetime
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from types import TracebackType
+from typing import Any
+from urllib.parse import urlsplit
+
+import anyio
+import httpx2
+
+from vendor_verifier.transport import policy
+from vendor_verifier.transport.connection_pool import Closings
+from vendor_verifier.transport.httpx_surplus import WatchedStream
+from vendor_verifier.transport.policy import HTTP_LOGGERS, Slices, silence
+from vendor_verifier.transport.proxies import Proxy, proxy_for
+from vendor_verifier.transport.unpacking import unpacked, unpacker_of
+from vendor_verifier.values.plan import Limits
+from vendor_verifier.values.record import Exchange, Failure, FailureKind, Phase
+from vendor_verifier.values.request import HttpRequest
+from vendor_verifier.wire.progress import ProgressMeter
+from vendor_verifier.wire.sse import in_small_pieces
+
+_PROXY_WANTS_A_PASSWORD = 407
+
+
+class Transport:
+    """Sends requests. One instance serves a whole run; use as an async context manager."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        silence(*HTTP_LOGGERS)
+        self._context = tls_context()
+        self._closings = Closings()
+        # What connecting to a host took last.
+        self._round_trips_ns: dict[str, int] = {}
+        self._clients: dict[tuple[str | None, bool], httpx2.AsyncClient] = {(None, True): self._open(None, keeps=True)}
+
+    def _client(self, proxy: Proxy | None, *, keeps: bool) -> httpx2.AsyncClient:
+        """The client whose connections go through ``proxy``, or straight; one that ``keeps`` none opens a new one."""
+        key = (None if proxy is None else proxy.url, keeps)
+        if key not in self._clients:
+            self._clients[key] = self._open(key[0], keeps=keeps)
+        return self._clients[key]
+
+    def _open(self, proxy: str | None, *, keeps: bool) -> httpx2.AsyncClient:
+        return httpx2.AsyncClient(
+            # There is one reader of the environment's proxies, and it is not the library.
+            trust_env=False,
+            proxy=proxy,
+            headers=policy.DEFAULT_HEADERS,
+            # Read once: a second time would hold up every answer under way.
+            verify=self._context,
+            follow_redirects=False,
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+            # The pool must never make a request wait: pacing is decided elsewhere and is not latency.
+            limits=httpx2.Limits(
+                max_connections=None, max_keepalive_connections=None if keeps else 0, keepalive_expiry=30.0
+            ),
+            timeout=httpx2.Timeout(None, connect=self._limits.connect_s),
+        )
+
+    async def __aenter__(self) -> Transport:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for client in self._clients.values():
+            await client.aclose()
+
+    async def exchange(
+        self,
+        request: HttpRequest,
+        meter: ProgressMeter,
+        scheduled_at_ns: int,
+        *,
+        wire: str | None = None,  # noqa: ARG002 the client that sends through an SDK needs it
+        total_s: float | None = None,
+        listener: policy.Listener | None = None,
+        fresh: bool = False,
+    ) -> Exchange:
+        """Send ``request`` and collect the answer.
+
+        ``scheduled_at_ns`` is when it was due (``perf_counter_ns``); ``total_s`` replaces the run's limit for the whole
+        attempt. ``fresh``: over a connection of its own, never over one that was kept.
+        """
+        limits = self._limits if total_s is None else replace(self._limits, total_s=total_s)
+        attempt = _Attempt(limits, meter, scheduled_at_ns, listener)
+        host = _host_of(request)
+        may_reuse = not fresh and self._closings.is_worth_keeping(host)
+        try:
+            attempt.proxy = proxy_for(request.url)
+            await attempt.run(self._client(attempt.proxy, keeps=may_reuse), request)
+        except (httpx2.LocalProtocolError, httpx2.UnsupportedProtocol):
+            # Its message quotes the header, which may be the key.
+            attempt.failure = Failure("harness", "send", "the address or a header of the request is not valid HTTP")
+        except zlib.error as error:
+            attempt.failure = Failure("bad_payload", "stream", str(error)[:500], attempt.status)
+        except (httpx2.HTTPError, OSError) as error:
+            attempt.failure = _transport_failure(error, attempt)
+            attempt.lost = attempt.was_given_up(self._round_trips_ns.get(host, 0))
+        except (httpx2.InvalidURL, ValueError) as error:
+            attempt.failure = Failure("harness", "send", f"the request cannot be sent: {error}")
+        if attempt.not_let_through():
+            if attempt.to_socks is not None:
+                # The library forgets the connection to a SOCKS proxy that refused.
+                await attempt.to_socks.aclose()
+        elif attempt.tcp_ns is not None:
+            self._round_trips_ns[host] = attempt.tcp_ns
+        elif attempt.was_kept:
+            self._closings.learn(host, was_open=not attempt.lost)
+        return attempt.exchange()
+
+
+def _host_of(request: HttpRequest) -> str:
+    try:
+        return urlsplit(request.url).netloc
+    except ValueError:
+        # No address at all: nothing will be sent, which is said where it is tried.
+        return ""
+
+
+class _Attempt:
+    """One exchange under way: the marks set so far, and the one deadline that applies now."""
+
+    def __init__(
+        self, limits: Limits, meter: ProgressMeter, scheduled_at_ns: int, listener: policy.Listener | None = None
+    ) -> None:
+        self.status: int | None = None
+        self.headers: Mapping[str, str] = {}
+        self.chunks: list[tuple[int, bytes]] = []
+        self.failure: Failure | None = None
+        self.connecting = True
+        self.lost = False
+        self.tcp_ns: int | None = None
+        self._has_surplus = False
+        # Whether what happens is the vendor's: not before a proxy in between has let us through.
+        self.is_through = False
+        self.proxy: Proxy | None = None
+        self.to_socks: Any = None
+        self._limits = limits
+        self._meter = meter
+        self._listener = listener
+        self._scheduled_at_ns = scheduled_at_ns
+        self._created_ns = self._zero_ns = time.perf_counter_ns()
+        self._sent_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self._is_plain_http = False
+        self._connect_started_ns: int | None = None
+        self._connect_ns: int | None = None
+        self._tls_started_ns: int | None = None
+        self._tls_ns: int | None = None
+        self._headers_ns: int | None = None
+        self._end_ns = 0
+        self._total_deadline = anyio.current_time() + limits.total_s
+        self._scope = anyio.CancelScope(deadline=self._total_deadline)
+        self._deadline_kind: FailureKind = "timeout_total"
+
+    async def run(self, client: httpx2.AsyncClient, request: HttpRequest) -> None:
+        self._is_plain_http = request.url.startswith("http://")
+        built = client.build_request(
+            request.method,
+            request.url,
+            headers=dict(request.headers),
+            content=request.body or None,
+            extensions={"trace": self._trace},
+        )
+        with self._scope:
+            response = await client.send(built, stream=True)
+            self._headers_ns = self._now()
+            self.status = response.status_code
+            if self.proxy is not None and self.status == _PROXY_WANTS_A_PASSWORD:
+                # Only proxies say so: nobody else has heard the question.
+                self.failure, self.status = self.barred("407 Proxy Authentication Required"), None
+                await response.aclose()
+                return
+            self.headers = {name.lower(): value for name, value in response.headers.items()}
+            if self._listener is not None:
+                self._listener.headers(self.status, self.headers)
+            try:
+                await self._read(response)
+            finally:
+                self._end_ns = self._now()
+                with anyio.CancelScope(shield=True):
+                    await response.aclose()
+        if self._scope.cancelled_caught:
+            self.failure = self._timeout()
+
+    @property
+    def was_kept(self) -> bool:
+        """Whether the request went over a connection that had served before."""
+        return not self.connecting and self._connect_ns is None
+
+    def was_given_up(self, round_trip_ns: int) -> bool:
+        """Whether a kept connection ended at once and without an answer: the request may have met nobody.
+
+        The library does not tell half a status line from none; both ways the next sending is over a new connection.
+        """
+        is_unheard = self.failure is not None and self.failure.kind == "connection_reset"
+        return is_unheard and self.was_kept and self._now() <= policy.moment_ns(round_trip_ns)
+
+    async def _read(self, response: httpx2.Response) -> None:
+        is_success = 200 <= response.status_code < 300
+        if "text/event-stream" not in self.headers.get("content-type", "").lower():
+            self._meter.expect_body()
+        cap = policy.MAX_ANSWER_BYTES if is_success else policy.MAX_ERROR_BYTES
+        received = 0
+        response.stream = watched = WatchedStream(response)
+        async with aclosing(self._pieces(response)) as pieces:
+            async for at_ns, chunk in pieces:
+                self.chunks.append((at_ns, chunk))
+                if self._listener is not None:
+                    self._listener.chunk(chunk)
+                received += len(chunk)
+                if received > cap or len(self.chunks) > policy.MAX_CHUNKS:
+                    self._over_cap(received - cap, is_success=is_success)
+                    return
+                if self._meter.feed(chunk) and self._meter.has_token:
+                    self._limit("timeout_idle", self._limits.idle_s)
+                elif self._meter.is_flooded:
+                    self.failure = policy.flooded(self.status)
+                    return
+        self._has_surplus = watched.has_surplus
+
+    async def _pieces(self, response: httpx2.Response) -> AsyncGenerator[tuple[int, bytes], None]:
+        """The body in small pieces, each stamped when it arrived; the loop has its turn between them."""
+        unpacker = unpacker_of(self.headers)
+        slices = Slices()
+        async for raw in response.aiter_raw():
+            arrived = [(self._now(), raw)]
+            for at_ns, piece in in_small_pieces(arrived):
+                for plain in (piece,) if unpacker is None else unpacked(unpacker, piece):
+                    yield at_ns, plain
+                    await slices.rest_if_over()
+
+    def _over_cap(self, excess: int, *, is_success: bool) -> None:
+        """Keep what fits. Of a refusal that is enough; an answer without its end is none."""
+        if excess > 0:
+            at_ns, chunk = self.chunks[-1]
+            self.chunks[-1] = (at_ns, chunk[:-excess])
+        if is_success:
+            assert self.status is not None
+            self.failure = policy.over_cap(self.status)
+
+    def exchange(self) -> Exchange:
+        return Exchange(
+            sent_at=self._sent_at,
+            end_ns=self._end_ns or self._now(),
+            status=self.status,
+            headers=self.headers,
+            chunks=self.chunks,
+            headers_ns=self._headers_ns,
+            scheduled_ns=self._scheduled_at_ns - self._zero_ns,
+            connect_ns=self._connect_ns,
+            tls_ns=self._tls_ns,
+            connection_reused=None if self.connecting else self.was_kept,
+            failure=self.failure,
+            lost=self.lost,
+            has_surplus=self._has_surplus,
+        )
+
+    async def _trace(self, name: str, info: Mapping[str, Any]) -> None:
+        now_ns = time.perf_counter_ns()
+        if name.endswith(".connect_tcp.started"):
+            self._connect_started_ns = now_ns
+        elif name.endswith(".connect_tcp.complete") and self._connect_started_ns is not None:
+            self.tcp_ns = now_ns - self._connect_started_ns
+            self.to_socks = info["return_value"] if name.startswith("socks.") else None
+        elif name.endswith(".start_tls.started"):
+            self._tls_started_ns = now_ns
+            # Through a proxy only the handshake with the vendor has another name than one with the proxy itself.
+            self.is_through = self.is_through or not name.startswith("connection.")
+        elif name.endswith(".start_tls.complete") and self._tls_started_ns is not None:
+            self._tls_ns = now_ns - self._tls_started_ns
+        elif name.endswith("send_request_headers.started"):
+            self.connecting = False
+            self.is_through = self.is_through or self._is_plain_http
+            self._zero_ns = now_ns
+            self._limit("timeout_first_token", self._limits.first_token_s)
+            if self._connect_started_ns is not None:
+                self._connect_ns = now_ns - self._connect_started_ns
+
+    def _now(self) -> int:
+        return time.perf_counter_ns() - self._zero_ns
+
+    def _limit(self, kind: FailureKind, seconds: float) -> None:
+        phase_deadline = anyio.current_time() + seconds
+        self._deadline_kind = kind if phase_deadline < self._total_deadline else "timeout_total"
+        self._scope.deadline = min(phase_deadline, self._total_deadline)
+
+    def not_let_through(self) -> bool:
+        """Whether a proxy stood between us and the vendor to the last."""
+        return self.proxy is not None and not self.is_through
+
+    def barred(self, words: str) -> Failure:
+        """The proxy's failure, which is nobody's: the vendor has not heard of the question."""
+        assert self.proxy is not None
+        return Failure("proxy", "connect", f"{self.proxy.words} does not let us through: {words}")
+
+    def _timeout(self) -> Failure:
+        if self.not_let_through():
+            return self.barred("it did not let us through in time")
+        return policy.timeout_failure(
+            self._deadline_kind, self._limits, self._limits.total_s, self._phase(), self.status
+        )
+
+    def _phase(self) -> Phase:
+        if self.connecting:
+            return "connect"
+        if self._headers_ns is None:
+            return "headers"
+        return "stream" if self._meter.has_token else "first_token"
+
+
+def tls_context() -> ssl.SSLContext:
+    """How every transport verifies servers."""
+    context = httpx2.create_ssl_context()
+    context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+def _transport_failure(error: Exception, attempt: _Attempt) -> Failure:
+    """Name what broke. The reason sits at the bottom of the exception's causes, not in its class."""
+    causes = _causes(error)
+    if isinstance(error, httpx2.ProxyError) or attempt.not_let_through():
+        return attempt.barred(_words(error, causes))
+    kind, phase = _classify(error, causes, attempt)
+    return Failure(kind, phase, policy.advised(kind, _words(error, causes)), attempt.status)
+
+
+def _words(error: Exception, causes: list[BaseException]) -> str:
+    return next((str(cause) for cause in reversed(causes) if str(cause)), type(error).__name__)[:500]
+
+
+def _classify(error: Exception, causes: list[BaseException], attempt: _Attempt) -> tuple[FailureKind, Phase]:
+    if attempt.status is not None:
+        return "truncated", "stream"
+    if isinstance(error, httpx2.TimeoutException):
+        return "timeout_connect", "connect"
+    if any(isinstance(cause, socket.gaierror) for cause in causes):
+        return "dns", "dns"
+    if any(isinstance(cause, ssl.SSLError) for cause in causes):
+        return "tls", "tls"
+    if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
+        return "connect_refused", "connect"
+    if attempt.connecting:
+        return "connect", "connect"
+    if isinstance(error, httpx2.RemoteProtocolError) and "disconnected" not in str(error):
+        return "protocol", "headers"
+    return "connection_reset", "headers"
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    """The error and everything below it, exception groups included, outermost first."""
+    found: list[BaseException] = []
+    queue: list[BaseException] = [error]
+    while queue and len(found) < 20:
+        current = queue.pop(0)
+        found.append(current)
+        below = current.__cause__ or current.__context__
+        queue += [below] if below is not None else []
+        queue += list(current.exceptions) if isinstance(current, BaseExceptionGroup) else []
+    return found

@@ -1,0 +1,144 @@
+"""The terms on which every transport carries a request: its own headers, how much of an answer is kept, how a limit
+that was met is worded. It opens nothing and knows no HTTP library.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Mapping
+from typing import Protocol
+
+from vendor_verifier import __version__
+from vendor_verifier.values.plan import Limits
+from vendor_verifier.values.record import Failure, FailureKind, Phase
+from vendor_verifier.wire.base import Result, Steps
+from vendor_verifier.wire.progress import MAX_EVENTS_WITHOUT_TOKEN
+
+HTTP_LOGGERS = ("httpx2", "httpcore2")
+
+
+def silence(*names: str) -> None:
+    """Nothing below a disaster is logged under these names from now on, whatever the program around us has set."""
+    for name in names:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+# As late as a time stamp may be for it. The work behind most awaits is shorter, and goes on without a pause.
+_SLICE_NS = 250_000
+
+
+class Slices:
+    """The slices of one piece of work. The first begins when this is made."""
+
+    def __init__(self) -> None:
+        self._over_ns = time.perf_counter_ns() + _SLICE_NS
+
+    async def rest_if_over(self) -> None:
+        """Let everything else have its turn once the slice is used up, and begin the next."""
+        if time.perf_counter_ns() >= self._over_ns:
+            await asyncio.sleep(0)
+            self._over_ns = time.perf_counter_ns() + _SLICE_NS
+
+
+async def in_slices(steps: Steps[Result]) -> Result:
+    """What ``steps`` return; everything else has its turn whenever a slice is used up."""
+    slices = Slices()
+    while True:
+        try:
+            next(steps)
+        except StopIteration as over:
+            result: Result = over.value
+            return result
+        await slices.rest_if_over()
+
+
+MAX_ANSWER_BYTES = 32 * 1024 * 1024
+MAX_ERROR_BYTES = 64 * 1024
+# Every chunk is kept with its moment, so an answer of single bytes costs far more memory than its size.
+MAX_CHUNKS = 500_000
+# A connection that the server gave up while a request was on its way to it ends no later than this after the sending.
+_MOMENT_NS = 10**9
+DEFAULT_HEADERS: Mapping[str, str] = {
+    # No compression: a compressing proxy holds tokens back until its block is full.
+    "accept-encoding": "identity",
+    "user-agent": f"agent-vendor-verifier/{__version__}",
+}
+
+
+class Listener(Protocol):
+    """Hears of an answer while it arrives; it must not wait, it would be timed."""
+
+    def headers(self, status: int, headers: Mapping[str, str]) -> None: ...
+
+    def chunk(self, chunk: bytes) -> None: ...
+
+
+def timeout_failure(kind: FailureKind, limits: Limits, total_s: float, phase: Phase, status: int | None) -> Failure:
+    """The limit that was met, in words."""
+    seconds = {"timeout_first_token": limits.first_token_s, "timeout_idle": limits.idle_s}.get(kind, total_s)
+    words = {
+        "timeout_first_token": f"no token within {seconds:g} s",
+        "timeout_idle": f"no data for {seconds:g} s in the middle of the answer",
+    }.get(kind, f"not finished within {seconds:g} s")
+    return Failure(kind, phase, words, status)
+
+
+def moment_ns(round_trip_ns: int) -> int:
+    """How soon after sending a kept connection must end for its end to have crossed the request on the way."""
+    return max(_MOMENT_NS, 2 * round_trip_ns)
+
+
+def over_cap(status: int) -> Failure:
+    """An answer that is larger than what is kept of one."""
+    words = f"the answer is larger than {MAX_ANSWER_BYTES} bytes or {MAX_CHUNKS} pieces"
+    return Failure("limit_exceeded", "stream", words, status)
+
+
+def flooded(status: int | None) -> Failure:
+    """A stream that goes on and on and says nothing."""
+    words = f"more than {MAX_EVENTS_WITHOUT_TOKEN} events, or three times as many lines, without a token"
+    return Failure("limit_exceeded", "first_token", words, status)
+
+
+def advised(kind: FailureKind, words: str) -> str:
+    """What went wrong, with the way to mend it where the user has one."""
+    if kind != "tls":
+        return words
+    return f"{words[:300]}; check the address, or trust the host's authority by SSL_CERT_FILE=<file.pem>"
+
+
+# A millisecond or two of reading.
+MOST = 8
+
+
+class Turns:
+    """One a run; used from one event loop."""
+
+    def __init__(self) -> None:
+        self._taken = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    async def take(self) -> None:
+        """Return when it is the caller's turn to be busy."""
+        if not self._taken:
+            # What is called soon is called after the loop has looked for arrived bytes.
+            asyncio.get_running_loop().call_soon(self._next_round)
+        if self._taken < MOST:
+            self._taken += 1
+            return
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        await turn
+
+    def _next_round(self) -> None:
+        self._taken = 0
+        while self._waiting and self._taken < MOST:
+            turn = self._waiting.popleft()
+            if not turn.cancelled():
+                turn.set_result(None)
+                self._taken += 1
+        if self._taken:
+            asyncio.get_running_loop().call_soon(self._next_round)

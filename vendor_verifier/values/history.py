@@ -1,0 +1,176 @@
+"""What a history of runs says: nightly figures, changes of level and a verdict as plain values; nothing is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from vendor_verifier.values.judgement import Estimate, Finding, GateVerdict, ServedNames
+
+TrendVerdict = Literal["no_verdict", "steady", "warning", "regression", "improvement"]
+Scale = Literal["ratio", "difference"]
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryEntry:
+    """One vendor of one stored run. ``figures``: metric → (value, how many records it was taken over)."""
+
+    model: str
+    label: str
+    vendor: str
+    model_id: str
+    is_baseline: bool
+    planned: int
+    succeeded: int
+    figures: Mapping[str, tuple[float, int]] = field(default_factory=dict)
+    served: ServedNames = field(default_factory=ServedNames)
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryRun:
+    """One scored run as the history keeps it.
+
+    ``at`` is UTC, ISO 8601, when it began. ``question`` is a digest of what was asked (samples, suites, repetitions):
+    only runs that share it belong in one series. ``folder`` is where it lay when it was added.
+    """
+
+    run: str
+    at: str
+    folder: str
+    question: str
+    complete: bool
+    version: str
+    entries: tuple[HistoryEntry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Night:
+    """One run's figure in a series. ``relative`` is the value with the others' common shift of that run taken out."""
+
+    run: str
+    at: str
+    value: float
+    n: int
+    relative: float
+
+
+@dataclass(frozen=True, slots=True)
+class LevelChange:
+    """From ``position`` (index into the series) on the level is another one.
+
+    ``effect`` is the Hodges–Lehmann shift after − before, of the relative series: a share of the old level on the
+    ``ratio`` scale (+0.15 = 15 % more), the plain difference on the other. ``raw_effect`` is the same before the
+    others' shift is taken out. ``worse`` says whether it goes the wrong way for this metric.
+    """
+
+    position: int
+    run: str
+    effect: float
+    raw_effect: float
+    p_value: float
+    worse: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """The judgement of one vendor on one metric over its history.
+
+    ``regression``: the level got worse within the last runs and has not come back. ``warning``: the newest run alone
+    is far off. ``no_verdict``: fewer runs than a verdict needs. ``z`` is the newest run's robust z, positive = worse.
+    """
+
+    model: str
+    label: str
+    metric: str
+    scale: Scale
+    verdict: TrendVerdict
+    reason: str
+    nights: tuple[Night, ...] = ()
+    changes: tuple[LevelChange, ...] = ()
+    z: float | None = None
+
+
+CheckStatus = Literal["passed", "failed", "incomplete", "interrupted", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """``gates`` with the model each was judged for; ``unfinished`` vendors and ``notices`` in sentences; ``leaders``:
+    model → the label that ranks first; ``identity``: by model, who answers under other names than in the last run,
+    which fails nothing. ``error`` is why nothing could be checked."""
+
+    status: CheckStatus
+    exit_code: int
+    run: str | None = None
+    folder: str | None = None
+    gates: tuple[tuple[str, GateVerdict], ...] = ()
+    trends: tuple[Trend, ...] = ()
+    unfinished: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+    leaders: Mapping[str, str] = field(default_factory=dict)
+    identity: tuple[tuple[str, Finding], ...] = ()
+    error: str | None = None
+
+
+ChangeVerdict = Literal["improved", "same", "worse", "undecided"]
+
+
+@dataclass(frozen=True, slots=True)
+class MetricChange:
+    """One figure of one vendor, before and after, over the ``effect.n`` samples that both runs measured.
+
+    ``effect`` is the paired change with its interval: a share of ``before`` on the ``ratio`` scale (+0.15 = 15 % more),
+    after − before on the other. ``shared`` is the other vendors' own change, already taken out of ``effect``.
+    """
+
+    model: str
+    label: str
+    metric: str
+    scale: Scale
+    before: float
+    after: float
+    effect: Estimate
+    verdict: ChangeVerdict
+    shared: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Flip:
+    """One sample that ended otherwise: ``what`` is ``success``, ``called``, ``schema`` or a suite's name."""
+
+    model: str
+    label: str
+    what: str
+    sample: str
+    repetition: int
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class SettingChange:
+    """Something of the question that is not the same; ``None`` where one run has no such thing."""
+
+    where: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunComparison:
+    """Everything that can be said about two runs.
+
+    ``flip_counts``: ``model / label / what`` → how many samples. ``identity``: by model, whose answers bear other
+    names.
+    """
+
+    before: str
+    after: str
+    common_samples: int
+    settings: tuple[SettingChange, ...] = ()
+    changes: tuple[MetricChange, ...] = ()
+    flips: tuple[Flip, ...] = ()
+    flip_counts: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    identity: tuple[tuple[str, Finding], ...] = ()

@@ -1,0 +1,348 @@
+"""Puts one answer together from the events a reader heard, and says whether it is whole; pure, no clock of its own.
+
+An answer is whole when the model gave a finish reason or the protocol its end marker. Neither means the stream was cut,
+whatever the HTTP layer thought of it: such an answer is ``truncated``, never a success.
+
+Every text that leaves here can be written as UTF-8: lone surrogates become U+FFFD with the anomaly ``lone_surrogate``.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from operator import sub
+
+from vendor_verifier.values.event import (
+    Anomaly,
+    Fault,
+    Finish,
+    Identity,
+    Lost,
+    Parsed,
+    ReasoningDelta,
+    StreamEnd,
+    StreamEvent,
+    TextDelta,
+    ToolCall,
+    ToolCallDelta,
+    Usage,
+)
+from vendor_verifier.values.record import Response
+from vendor_verifier.wire.base import Steps, at_once
+from vendor_verifier.wire.payload import replacements, writable_in_steps
+from vendor_verifier.wire.reader_support import ToolCallAccumulator
+
+_LEAKS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("kimi", re.compile(r"<\|tool_calls?_(?:section_)?(?:begin|end)\|>|<\|tool_call_argument_begin\|>")),
+    ("hermes", re.compile(r"</?tool_call>")),
+    ("deepseek", re.compile(r"<[|｜]tool[▁_]calls?[▁_](?:begin|end)[|｜]>|<[|｜]DSML[|｜]")),
+    ("glm", re.compile(r"</?arg_(?:key|value)>")),
+    ("minimax", re.compile(r"</?minimax:tool_call>|<invoke name=")),
+    ("llama", re.compile(r"<\|python_tag\|>|<function=[\w.-]+>")),
+    ("mistral", re.compile(r"\[TOOL_CALLS\]")),
+    ("harmony", re.compile(r"<\|(?:channel|message|call|constrain)\|>")),
+    ("seed", re.compile(r"</?seed:tool_call>")),
+    ("thinking", re.compile(r"</?think>")),
+)
+
+
+def markup_sought(text: str) -> Iterator[str | None]:
+    """Look for one family of markup in ``text`` after the other: the family where it is found, else None."""
+    if "<" in text or "[" in text:
+        for family, pattern in _LEAKS:
+            yield family if pattern.search(text) else None
+
+
+# More characters than one decoding step yields: arriving all at one moment, they were held back.
+BUFFERED_CHARACTERS = 40
+# Far more than the longest answer of any model; who reads stops there.
+MAX_CHARACTERS = 1024 * 1024
+_GAPS_A_STEP = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class TokenMoments:
+    """When tokens arrived (ns on the exchange's clock); all None and empty for an answer without tokens."""
+
+    first_event_ns: int | None = None
+    first_token_ns: int | None = None
+    first_answer_ns: int | None = None
+    last_token_ns: int | None = None
+    gaps_ns: tuple[int, ...] = ()
+    first_chunk_share: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """An answer put together. ``fault`` is an error reported inside it; ``ended``: the end marker was seen; ``lost``
+    says why a piece before the end could not be read.
+    """
+
+    response: Response
+    fault: Fault | None = None
+    ended: bool = False
+    moments: TokenMoments = TokenMoments()
+    lost: str | None = None
+
+    @property
+    def empty(self) -> bool:
+        """Not one token of text, reasoning or tool call."""
+        response = self.response
+        return not (response.text or response.reasoning or response.tool_calls)
+
+    @property
+    def complete(self) -> bool:
+        """The model finished or the protocol ended; anything else was cut."""
+        return self.ended or self.response.finish_reason is not None
+
+
+class Assembler:
+    """Takes events with the moment each arrived; :meth:`collected` gives the answer so far."""
+
+    def __init__(self) -> None:
+        self.characters = 0
+        self._text: list[str] = []
+        self._reasoning: list[str] = []
+        self._calls = ToolCallAccumulator()
+        self._legacy_calls = ToolCallAccumulator()
+        self._usage: Usage | None = None
+        self._finish: Finish | None = None
+        self._identity = Identity()
+        self._fault: Fault | None = None
+        self._ended = False
+        self._lost: str | None = None
+        self._anomalies: dict[str, None] = {}
+        self._first_event_ns: int | None = None
+        self._first_answer_ns: int | None = None
+        self._token_moments: list[int] = []
+        self._token_sizes: list[int] = []
+
+    @property
+    def has_token(self) -> bool:
+        """A first non-empty delta has been heard."""
+        return bool(self._token_moments)
+
+    def add(self, event: StreamEvent, at_ns: int = 0) -> None:
+        """Take one event heard at ``at_ns``."""
+        if self._first_event_ns is None:
+            self._first_event_ns = at_ns
+        size = self._take(event)
+        if size:
+            self.characters += size
+            self._token_moments.append(at_ns)
+            self._token_sizes.append(size)
+            if self._first_answer_ns is None and type(event) is not ReasoningDelta:
+                self._first_answer_ns = at_ns
+
+    def add_row(self, joined: StreamEvent, moments: Sequence[int], sizes: Sequence[int]) -> None:
+        """Take deltas of one kind in a row, joined to one: when each was heard, and how many characters it has."""
+        if 0 in sizes:
+            heard = [(at_ns, size) for at_ns, size in zip(moments, sizes, strict=True) if size]
+            moments, sizes = [at_ns for at_ns, _ in heard], [size for _, size in heard]
+        if not sizes:
+            return
+        self.add(joined, moments[0])
+        self.characters += sum(sizes) - self._token_sizes[-1]
+        self._token_sizes[-1:] = sizes
+        self._token_moments += moments[1:]
+
+    def _take(self, event: StreamEvent) -> int:
+        """The characters that the event adds to the answer: it is a token if there are any."""
+        match event:
+            case TextDelta(text):
+                self._text.append(text)
+                return len(text)
+            case ToolCallDelta(is_legacy=True):
+                self._legacy_calls.add(event)
+                # Beside calls it is a copy, and a copy is no token.
+                return 0 if self._calls else characters_of(event)
+            case ToolCallDelta():
+                self._calls.add(event)
+                return characters_of(event)
+            case ReasoningDelta(text):
+                self._reasoning.append(text)
+                return len(text)
+            case _:
+                self._take_aside(event)
+        return 0
+
+    def _take_aside(self, event: StreamEvent) -> None:
+        """Take an event that adds no characters."""
+        match event:
+            case Parsed():
+                self._take_parsed(event)
+            case Usage():
+                self._usage = _merge_usage(self._usage, event)
+            case Finish():
+                self._take_finish(event)
+            case Identity():
+                if event.model and self._identity.model and event.model != self._identity.model:
+                    self._anomalies["model_changed"] = None
+                self._identity = _merge_identity(self._identity, event)
+            case Fault():
+                self._fault = self._fault or event
+            case StreamEnd():
+                self._ended = True
+            case Lost(why):
+                self._anomalies["bad_event"] = None
+                if not self._is_over:
+                    self._lost = self._lost or why
+            case Anomaly(name):
+                self._anomalies[name] = None
+
+    def collected(self, *, streamed: bool = True) -> Collected:
+        """The answer so far. ``streamed`` False: no token moments, as they would be the body's."""
+        return at_once(self.collecting(streamed=streamed))
+
+    def collecting(self, *, streamed: bool = True) -> Steps[Collected]:
+        """As :meth:`collected`, in steps."""
+        text, calls = "".join(self._text), self._calls.calls() or self._legacy_calls.calls()
+        yield
+        leaks = yield from self._leaks(text)
+        noticed = tuple(self._noticed(calls, leaks=leaks, streamed=streamed))
+        told = Response(
+            text=text,
+            reasoning="".join(self._reasoning),
+            tool_calls=calls,
+            finish_reason=self._finish.reason if self._finish else None,
+            finish_raw=self._finish.raw if self._finish else None,
+            usage=self._usage,
+            served_model=self._identity.model,
+            served_provider=self._identity.provider,
+            native_finish_reason=self._identity.native_finish_reason,
+            fingerprint=self._identity.fingerprint,
+            request_id=self._identity.response_id,
+            streamed=streamed,
+            anomalies=tuple(dict.fromkeys([*self._anomalies, *noticed])),
+        )
+        yield
+        response = yield from writable_in_steps(told)
+        if response is not told and replacements(response) > replacements(told):
+            response = replace(response, anomalies=(*told.anomalies, "lone_surrogate"))
+        yield
+        moments = (yield from self._moments()) if streamed else TokenMoments()
+        return Collected(response, self._fault, self._ended, moments, self._lost)
+
+    @property
+    def _is_over(self) -> bool:
+        return self._ended or self._finish is not None
+
+    def _leaks(self, text: str) -> Steps[bool]:
+        """Whether markup stands in the text of an answer that is whole."""
+        if self._is_over:
+            for is_found in markup_sought(text):
+                if is_found:
+                    return True
+                yield
+        return False
+
+    def _noticed(self, calls: Sequence[ToolCall], *, leaks: bool, streamed: bool) -> Iterator[str]:
+        """Anomalies that only the whole answer shows."""
+        for call in calls:
+            yield from call.anomalies
+        if self._legacy_calls:
+            yield from _of_the_old_field(self._calls.calls(), self._legacy_calls.calls())
+        yield from _of_ids(calls)
+        if leaks:
+            yield "markup_in_text"
+        if self._ended and self._finish is None and self._fault is None:
+            yield "no_finish_reason"
+        if self._usage is not None and self._usage.output == 0 and self._token_moments:
+            yield "usage_zero"
+        moments = self._token_moments
+        if streamed and moments[-1:] == moments[:1] and sum(self._token_sizes) >= BUFFERED_CHARACTERS:
+            yield "buffered"
+
+    def _take_parsed(self, parsed: Parsed) -> None:
+        self._text = [parsed.text]
+        self._reasoning = [parsed.reasoning]
+        self._calls, self._legacy_calls = ToolCallAccumulator(), ToolCallAccumulator()
+        for delta in parsed.tool_calls:
+            self._calls.add(delta)
+
+    def _take_finish(self, finish: Finish) -> None:
+        if self._finish is not None and self._finish != finish:
+            self._anomalies["finish_changed"] = None
+        self._finish = finish
+
+    def _moments(self) -> Steps[TokenMoments]:
+        moments = self._token_moments
+        if not moments:
+            return TokenMoments(first_event_ns=self._first_event_ns)
+        gaps: list[int] = []
+        for start in range(0, len(moments) - 1, _GAPS_A_STEP):
+            some = moments[start : start + _GAPS_A_STEP + 1]
+            gaps += map(sub, some[1:], some)
+            yield
+        return TokenMoments(
+            first_event_ns=self._first_event_ns,
+            first_token_ns=moments[0],
+            first_answer_ns=self._first_answer_ns,
+            last_token_ns=moments[-1],
+            gaps_ns=tuple(gaps),
+            first_chunk_share=sum(self._token_sizes[: bisect_right(moments, moments[0])]) / sum(self._token_sizes),
+        )
+
+
+def collect(events: Iterable[StreamEvent], *, streamed: bool = False) -> Collected:
+    """Put together an answer whose timing does not matter (a whole body, a recording without stamps)."""
+    assembler = Assembler()
+    for event in events:
+        assembler.add(event)
+    return assembler.collected(streamed=streamed)
+
+
+def characters_of(event: StreamEvent) -> int:
+    """The characters an event adds to the answer: it is a token if there are any."""
+    match event:
+        case TextDelta(text) | ReasoningDelta(text):
+            return len(text)
+        case ToolCallDelta(name=name, arguments=arguments):
+            size = len(arguments) if isinstance(arguments, str) else 0 if arguments is None else len(str(arguments))
+            return size + len(name or "")
+    return 0
+
+
+def _of_the_old_field(calls: Sequence[ToolCall], legacy: Sequence[ToolCall]) -> Iterator[str]:
+    """Anomalies of a call in ``function_call``: an SDK hands it to its users beside ``calls``, and they read those."""
+    if not calls:
+        yield "legacy_function_call"
+        return
+    yield "call_in_both_fields"
+    told = {(call.name, call.arguments) for call in calls}
+    if any((copy.name, copy.arguments) not in told for copy in legacy):
+        yield "retold_differently"
+
+
+def _of_ids(calls: Sequence[ToolCall]) -> Iterator[str]:
+    """Anomalies of ids that do not say to which call a tool's answer belongs."""
+    ids = [call.id for call in calls if call.id]
+    if len(set(ids)) < len(ids):
+        yield "id_reused"
+
+
+def _merge_usage(known: Usage | None, news: Usage) -> Usage:
+    """Cumulative reports: the last number wins, but a later zero never erases an earlier positive one."""
+    if known is None:
+        return news
+    return Usage(
+        input=news.input or (known.input if known.input is not None else news.input),
+        output=news.output or (known.output if known.output is not None else news.output),
+        cached=news.cached or (known.cached if known.cached is not None else news.cached),
+        reasoning=news.reasoning or (known.reasoning if known.reasoning is not None else news.reasoning),
+        cost_usd=news.cost_usd or (known.cost_usd if known.cost_usd is not None else news.cost_usd),
+    )
+
+
+def _merge_identity(known: Identity, news: Identity) -> Identity:
+    if known == Identity():
+        return news
+    return Identity(
+        model=news.model or known.model,
+        provider=news.provider or known.provider,
+        fingerprint=news.fingerprint or known.fingerprint,
+        response_id=known.response_id or news.response_id,
+        native_finish_reason=news.native_finish_reason or known.native_finish_reason,
+    )

@@ -1,0 +1,240 @@
+"""What an HTTP status other than 200 means for a run, and how long the vendor asks us to wait; pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from vendor_verifier.values.event import Fault
+from vendor_verifier.values.record import Failure, FailureKind
+from vendor_verifier.wire.payload import PayloadError, as_count, as_dict, as_text, parse_json, well_formed
+from vendor_verifier.wire.sse import SseDecoder
+
+MAX_MESSAGE = 2_000
+
+# Words and numbers in error bodies → the HTTP status they stand for.
+_STATUS_OF_CODE: Mapping[str, int] = {
+    "rate_limit_exceeded": 429,
+    "rate_limit_error": 429,
+    "too_many_requests": 429,
+    "resource_exhausted": 429,
+    "insufficient_quota": 402,
+    "insufficient_balance": 402,
+    "billing_error": 402,
+    "invalid_api_key": 401,
+    "authentication_error": 401,
+    "unauthenticated": 401,
+    "permission_error": 403,
+    "permission_denied": 403,
+    "invalid_request_error": 400,
+    "invalid_argument": 400,
+    "badrequesterror": 400,
+    "not_found_error": 404,
+    "not_found": 404,
+    "model_not_found": 404,
+    "request_too_large": 413,
+    "overloaded_error": 529,
+    "overloaded": 529,
+    "unavailable": 503,
+    "timeout_error": 504,
+    "deadline_exceeded": 504,
+    "server_error": 500,
+    "internal_server_error": 500,
+    "api_error": 500,
+    "internal": 500,
+}
+# MiniMax answers 200 with base_resp.status_code; 0 is success.
+_STATUS_OF_BASE_RESP: Mapping[int, int] = {
+    1000: 500, 1001: 504, 1002: 429, 1004: 401, 1008: 402, 1013: 500, 1024: 500, 1026: 403, 1027: 403, 1033: 500,
+    1039: 429, 2013: 400, 2049: 401,
+}  # fmt: skip
+
+
+def read_fault(body: Mapping[str, Any], *, named_error: bool = False) -> Fault | None:
+    """The error an object carries, if it carries one.
+
+    Shapes: ``{"error": {…}}`` or ``{"error": "text"}``; ``{"object": "error", "message": …}`` (vLLM);
+    ``{"type": "error", …}`` and any payload of an ``event: error`` (``named_error``); ``{"base_resp": {…}}`` (MiniMax).
+    """
+    error = body.get("error")
+    if isinstance(error, dict) and error:
+        return _fault(error)
+    if isinstance(error, str) and error:
+        return _named(error, status=status_of(error))
+    if error:
+        return _named(f"error: {str(error)[:500]}", status=status_of(error))
+    if body.get("object") == "error" or body.get("type") == "error" or named_error:
+        return _fault(body)
+    base = as_dict(body.get("base_resp"))
+    code = as_count(base.get("status_code"))
+    if code:
+        message = as_text(base.get("status_msg")) or "base_resp error"
+        return _named(message, code=str(code), status=_STATUS_OF_BASE_RESP.get(code, 500))
+    return None
+
+
+def _named(message: str, code: str | None = None, status: int | None = None) -> Fault:
+    return Fault(well_formed(message[:MAX_MESSAGE]), code=well_formed(code[:100]) if code else code, status=status)
+
+
+def _fault(error: Mapping[str, Any]) -> Fault:
+    words = [error.get(key) for key in ("code", "type", "status")]
+    status = next((found for found in map(status_of, words) if found is not None), None)
+    code = next((str(word) for word in words if isinstance(word, (str, int)) and word not in ("", "error")), None)
+    message = as_text(error.get("message")) or as_text(error.get("detail")) or str(dict(error))[:500]
+    return _named(message, code=code, status=status)
+
+
+def status_of(code: object) -> int | None:
+    """The HTTP status a vendor's error code stands for, or None."""
+    if isinstance(code, str):
+        word = code.strip().lower()
+        if word.isdigit() and len(word) == 3:
+            code = int(word)
+        else:
+            return _STATUS_OF_CODE.get(word)
+    if isinstance(code, int) and not isinstance(code, bool) and 400 <= code <= 599:
+        return code
+    return None
+
+
+__all__ = ["MAX_MESSAGE", "http_failure", "kind_of_status", "request_id_of", "retry_after_s"]
+
+_KIND_OF_STATUS: Mapping[int, FailureKind] = {
+    400: "bad_request",
+    401: "auth",
+    402: "no_credit",
+    403: "auth",
+    404: "not_found",
+    408: "request_timeout",
+    409: "conflict",
+    413: "too_large",
+    422: "unprocessable",
+    429: "rate_limited",
+    503: "overloaded",
+    529: "overloaded",
+}
+_MODERATION = re.compile(r"moderat|flagged|guardrail|content.?policy|sensitive|safety", re.IGNORECASE)
+# A question longer than the model takes; vendors say so under several statuses.
+_TOO_LONG = re.compile(
+    r"context.{0,20}(length|window|limit|exceed)|(length|window|exceed).{0,20}context|maximum.{0,20}tokens"
+    r"|(prompt|input) is too long|too many (input )?tokens",
+    re.IGNORECASE,
+)
+# What vendors, and the clouds and gateways before them, call the number of a request; the first that is there counts.
+_REQUEST_IDS = ("x-request-id", "request-id", "x-amzn-requestid", "apim-request-id", "x-ms-request-id")
+_MAX_REQUEST_ID = 200
+_DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_RESET = "x-ratelimit-reset-"
+_REMAINING = "x-ratelimit-remaining-"
+_SECONDS_PER = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+def kind_of_status(status: int, message: str = "") -> FailureKind:
+    """The failure kind of a status; a 403 that speaks of moderation is about the prompt, not the key, and a 400 or 422
+    that speaks of the context's length about the question's size."""
+    if status == 403 and _MODERATION.search(message):
+        return "moderation"
+    if status in (400, 422) and _TOO_LONG.search(message):
+        return "too_large"
+    if status in _KIND_OF_STATUS:
+        return _KIND_OF_STATUS[status]
+    if 300 <= status < 400:
+        return "redirect"
+    return "http_5xx" if status >= 500 else "http_4xx"
+
+
+def http_failure(status: int, headers: Mapping[str, str], body: bytes, received_at: datetime) -> Failure:
+    """Classify a non-2xx answer. ``headers`` have lower-case names; ``received_at`` is aware UTC."""
+    message, code = _body_message(body)
+    if 300 <= status < 400:
+        message = f"redirect to {headers.get('location', '(no location)')} not followed"
+    return Failure(
+        kind=kind_of_status(status, message),
+        phase="headers",
+        message=message[:MAX_MESSAGE],
+        status=status,
+        code=code,
+        retry_after_s=retry_after_s(headers, received_at),
+    )
+
+
+def _body_message(body: bytes) -> tuple[str, str | None]:
+    text = body.decode(errors="replace").strip()
+    for candidate in (text, *_event_data(body)):
+        try:
+            parsed = parse_json(candidate)
+        except PayloadError:
+            continue
+        fault = read_fault(parsed, named_error=True) if isinstance(parsed, dict) else None
+        return (fault.message, fault.code) if fault else (candidate, None)
+    return text or "(empty body)", None
+
+
+def _event_data(body: bytes) -> Iterator[str]:
+    """The events of a body that is a stream: some hosts wrap a refusal like the answer they were asked for."""
+    decoder = SseDecoder()
+    yield from (event.data for events in (decoder.feed(body), decoder.close()) for event in events)
+
+
+def request_id_of(headers: Mapping[str, str]) -> str | None:
+    """The number by which a vendor's support finds the request, None where no header tells it."""
+    told = (headers.get(name) for name in _REQUEST_IDS)
+    return next((one[:_MAX_REQUEST_ID] for one in told if one), None)
+
+
+def retry_after_s(headers: Mapping[str, str], received_at: datetime) -> float | None:
+    """Seconds the vendor asks to wait, or None when it says nothing usable (negative and garbage count as nothing).
+
+    In this order: ``retry-after-ms``; ``retry-after`` in seconds or as a date, the date measured against the server's
+    own ``date`` header so that clock skew cancels; the largest ``x-ratelimit-reset-*`` duration (``1s``, ``6m0s``) of a
+    budget that is not known to have anything left.
+    """
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    stated = headers.get("retry-after")
+    if stated is not None:
+        seconds = _number(stated)
+        if seconds is None:
+            seconds = _until_date(stated, headers.get("date"), received_at)
+        if seconds is not None:
+            return seconds
+    resets = [
+        _duration_s(value)
+        for name, value in headers.items()
+        if name.startswith(_RESET) and not _number(headers.get(_REMAINING + name.removeprefix(_RESET)))
+    ]
+    return max((reset for reset in resets if reset is not None), default=None)
+
+
+def _number(text: str | None) -> float | None:
+    if text is None or not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text.strip()):
+        return None
+    return float(text)
+
+
+def _until_date(stated: str, server_date: str | None, received_at: datetime) -> float | None:
+    target = _date(stated)
+    if target is None:
+        return None
+    now = (_date(server_date) if server_date else None) or received_at
+    return max(0.0, (target - now).total_seconds())
+
+
+def _date(text: str) -> datetime | None:
+    try:
+        date = parsedate_to_datetime(text)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return date if date.tzinfo is not None else date.replace(tzinfo=UTC)
+
+
+def _duration_s(text: str) -> float | None:
+    parts = _DURATION_PART.findall(text)
+    if not parts or "".join(number + unit for number, unit in parts) != text.strip():
+        return None
+    return sum(float(number) * _SECONDS_PER[unit] for number, unit in parts)

@@ -1,0 +1,402 @@
+"""Reads a whole chat-completions stream in one pass once it has ended; it gives up on anything out of the ordinary.
+
+What it hears is what the general reader hears, moments included, at a tenth of the cost: no event object a chunk, and
+chunks that differ from the one before in nothing but a text are not even parsed again. Comments, named events, carriage
+returns, unknown fields, errors, an unterminated end: all of these are refused, and the general reader has the whole
+answer.
+
+Theory of the envelope: in a chunk that was parsed and holds ``"content":"X"`` once, everything before and after X is
+its envelope, if there is no backslash in it. Another chunk in the same envelope with the inside of any JSON string in
+X's place is the same JSON with another text (RFC 8259, section 7). Chunks of one envelope mostly stand in a row, and a
+row's texts are checked and decoded together. The same holds of reasoning, and of the arguments of a call whose id and
+name were told before.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate, repeat, takewhile
+from operator import sub
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from vendor_verifier.values.event import (
+    Finish,
+    FinishReason,
+    Identity,
+    ReasoningDelta,
+    StreamEnd,
+    StreamEvent,
+    TextDelta,
+    ToolCallDelta,
+    Usage,
+)
+from vendor_verifier.wire.assembler import MAX_CHARACTERS, Assembler
+from vendor_verifier.wire.base import Steps
+from vendor_verifier.wire.reader_support import chat_usage
+from vendor_verifier.wire.sse import in_small_pieces
+
+FINISH_REASONS: Mapping[str, FinishReason] = {
+    "tool_calls": "tool_calls",
+    "tool_call": "tool_calls",
+    "tool_use": "tool_calls",
+    "function_call": "tool_calls",
+    "stop": "stop",
+    "eos": "stop",
+    "eos_token": "stop",
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "length": "length",
+    "max_tokens": "length",
+    "model_length": "length",
+    "content_filter": "content_filter",
+    "sensitive": "content_filter",
+    "error": "error",
+    "abort": "error",
+    "network_error": "error",
+    "insufficient_system_resource": "error",
+}
+
+
+class _Function(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    name: str | None = None
+    arguments: str | None = None
+
+
+class _Call(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    index: int | None = None
+    id: str | None = None
+    type: str | None = None
+    function: _Function | None = None
+
+
+class _Delta(msgspec.Struct, forbid_unknown_fields=True):
+    role: str | None = None
+    content: str | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+    refusal: None = None
+    tool_calls: list[_Call] | None = None
+    function_call: None = None
+
+
+class _Choice(msgspec.Struct, forbid_unknown_fields=True):
+    delta: _Delta
+    index: int | None = None
+    finish_reason: str | None = None
+    native_finish_reason: None = None
+    logprobs: None = None
+    stop_reason: None = None
+
+
+class _InputDetails(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    cached_tokens: int | None = None
+    audio_tokens: int | None = None
+
+
+class _OutputDetails(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    reasoning_tokens: int | None = None
+    audio_tokens: int | None = None
+    accepted_prediction_tokens: int | None = None
+    rejected_prediction_tokens: int | None = None
+
+
+class ChatUsage(msgspec.Struct, forbid_unknown_fields=True):
+    """The fields of usage that :func:`vendor_verifier.wire.reader_support.chat_usage` reads, and their companions."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    total_tokens: int | None = None
+    prompt_tokens_details: _InputDetails | None = None
+    completion_tokens_details: _OutputDetails | None = None
+    prompt_cache_hit_tokens: int | None = None
+    prompt_cache_miss_tokens: int | None = None
+    cached_tokens: int | None = None
+    cost: float | None = None
+
+
+class ChatChunk(msgspec.Struct, forbid_unknown_fields=True):
+    """One chunk."""
+
+    object: Literal["chat.completion.chunk"]
+    choices: list[_Choice]
+    id: str | None = None
+    model: str | None = None
+    provider: str | None = None
+    system_fingerprint: str | None = None
+    created: int | None = None
+    service_tier: str | None = None
+    usage: ChatUsage | None = None
+
+    @property
+    def identity(self) -> tuple[str | None, str | None, str | None, str | None]:
+        """Model, provider, fingerprint and id, as :class:`vendor_verifier.values.event.Identity` takes them."""
+        return (self.model or None, self.provider or None, self.system_fingerprint or None, self.id or None)
+
+    @property
+    def choice(self) -> _Choice | None:
+        """The choice we asked for."""
+        for one in self.choices:
+            if one.index is None or one.index <= 0:
+                return one
+        return None
+
+
+_decode = msgspec.json.Decoder(ChatChunk).decode
+
+
+def ordinary_chunk(data: str | bytes) -> ChatChunk | None:
+    """The chunk in ``data`` if it is an ordinary one."""
+    try:
+        chunk = _decode(data)
+    except (msgspec.MsgspecError, UnicodeError):
+        return None
+    # Without a count there may have been nothing at all between the braces, which is not usage.
+    return None if chunk.usage is not None and chunk.usage.prompt_tokens is None else chunk
+
+
+def usage_of(usage: ChatUsage) -> Usage:
+    """The token counts of a chunk's usage."""
+    return chat_usage(msgspec.to_builtins(usage))
+
+
+def deltas(choice: _Choice) -> list[StreamEvent]:
+    """What a choice adds to the answer, in the order in which the lenient reader says it."""
+    delta = choice.delta
+    found: list[StreamEvent] = []
+    reasoning = delta.reasoning_content or delta.reasoning
+    if reasoning:
+        found.append(ReasoningDelta(reasoning))
+    if delta.content:
+        found.append(TextDelta(delta.content))
+    for call in delta.tool_calls or ():
+        function = call.function
+        name, arguments = (None, None) if function is None else (function.name or None, function.arguments)
+        found.append(ToolCallDelta(call.index, call.id if name else call.id or None, name, arguments))
+    return found
+
+
+_START = b"data: "
+_END = b"\n\n"
+_BETWEEN = _END + _START
+_DONE = b"[DONE]"
+# Events looked at together, so that chunks of two kinds in turns are not all looked at for each of them.
+_BLOCK = 64
+# Read without a pause: a millisecond or two.
+_BLOCK_BYTES = 32 * 1024
+_LONG_EVENT = 2 * _BLOCK_BYTES
+_Chunks: TypeAlias = list[tuple[int, bytes]]
+# The inside of a JSON string, and of several with a line feed between two.
+_INSIDE = re.compile(rb'[^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*')
+_INSIDES = re.compile(rb'[^"\\\x00-\x1f]*(?:(?:\\.|\n)[^"\\\x00-\x1f]*)*')
+
+_strings = msgspec.json.Decoder(list[str]).decode
+
+
+def read_chat_stream(chunks: Sequence[tuple[int, bytes]], assembler: Assembler) -> Steps[bool]:
+    """Put the stream in ``chunks`` together in ``assembler``, which must be fresh; False: it is not an ordinary one.
+
+    A step is a block of whole events. After False ``assembler`` is half filled and worth nothing.
+    """
+    if not chunks:
+        return False
+    folding = _Folding(assembler)
+    try:
+        for block in _blocks(chunks):
+            whole = block[0][1] if len(block) == 1 else b"".join([chunk for _, chunk in block])
+            if not (whole.startswith(_START) and whole.endswith(_END)) or b"\r" in whole:
+                return False
+            if assembler.characters > MAX_CHARACTERS:
+                return False
+            events = whole[len(_START) : -len(_END)].split(_BETWEEN)
+            folding.take(events, _moments(block, events))
+            yield
+    except _Unusual:
+        return False
+    return True
+
+
+def _blocks(chunks: Sequence[tuple[int, bytes]]) -> Iterator[_Chunks]:
+    """The chunks of about so many bytes at a time, cut between two events; what is left comes last.
+
+    Raises:
+        _Unusual: an event is too long to be read at one go with others.
+    """
+    held: _Chunks = []
+    size, wanted = 0, _BLOCK_BYTES
+    for at_ns, chunk in in_small_pieces(chunks):
+        held.append((at_ns, chunk))
+        size += len(chunk)
+        if size >= wanted:
+            cut = b"".join([chunk for _, chunk in held]).rfind(_BETWEEN) + len(_END)
+            if cut >= len(_END):
+                block, held = _parted(held, cut)
+                size -= cut
+                yield block
+            elif size > _LONG_EVENT:
+                raise _Unusual
+            # A long event is not sought through again for each piece of it.
+            wanted = max(_BLOCK_BYTES, 2 * size)
+    if held:
+        yield held
+
+
+def _parted(chunks: _Chunks, cut: int) -> tuple[_Chunks, _Chunks]:
+    """The first ``cut`` bytes of ``chunks``, and what follows them."""
+    for place, (at_ns, chunk) in enumerate(chunks):
+        if len(chunk) >= cut:
+            rest = [(at_ns, chunk[cut:])] if len(chunk) > cut else []
+            return [*chunks[:place], (at_ns, chunk[:cut])], [*rest, *chunks[place + 1 :]]
+        cut -= len(chunk)
+    return chunks, []
+
+
+def _moments(chunks: Sequence[tuple[int, bytes]], events: Sequence[bytes]) -> Sequence[int]:
+    """When the last byte of each event arrived."""
+    if len(chunks) == 1:
+        return [chunks[0][0]] * len(events)
+    arrived = list(accumulate(len(chunk) for _, chunk in chunks))
+    ends = accumulate(len(event) + len(_BETWEEN) for event in events)
+    return [chunks[bisect_left(arrived, end)][0] for end in ends]
+
+
+class _Unusual(Exception):
+    """Not an ordinary stream."""
+
+
+class _Envelope:
+    """What stands around the text of chunks that bring nothing but text, and what to make of the text."""
+
+    __slots__ = ("after", "before", "event")
+
+    def __init__(self, before: bytes, after: bytes, event: Callable[[str], StreamEvent]) -> None:
+        self.before = before
+        self.after = after
+        self.event = event
+
+
+class _Folding:
+    """Adds a stream's events to an assembler, the texts of a row at once."""
+
+    def __init__(self, assembler: Assembler) -> None:
+        self._events: Sequence[bytes] = ()
+        self._moments: Sequence[int] = ()
+        self._assembler = assembler
+        self._known: tuple[str | None, ...] = (None, None, None, None)
+
+    def take(self, events: Sequence[bytes], moments: Sequence[int]) -> None:
+        """Add the next events in their order, each with its moment.
+
+        Raises:
+            _Unusual: one of them is not ordinary.
+        """
+        self._events, self._moments = events, moments
+        place = 0
+        while place < len(self._events):
+            envelope = self._event(self._events[place], self._moments[place])
+            place += 1
+            if envelope is not None:
+                place += self._row(place, envelope)
+
+    def _row(self, place: int, envelope: _Envelope) -> int:
+        """Take the events from ``place`` on that stand in ``envelope``; how many they are."""
+        texts = _insides(self._texts(place, envelope))
+        if texts:
+            said = _decoded(texts)
+            moments = self._moments[place : place + len(texts)]
+            self._assembler.add_row(envelope.event("".join(said)), moments, list(map(len, said)))
+        return len(texts)
+
+    def _texts(self, place: int, envelope: _Envelope) -> list[bytes]:
+        """What stands in ``envelope`` in the events from ``place`` on, up to the first that has another."""
+        before, after = envelope.before, envelope.after
+        is_around = (len(before) + len(after)).__eq__
+        found: list[bytes] = []
+        while True:
+            events = self._events[place : place + _BLOCK]
+            texts = list(map(bytes.removesuffix, map(bytes.removeprefix, events, repeat(before)), repeat(after)))
+            # Only an event that has both is shorter by both without them.
+            count = len(list(takewhile(is_around, map(sub, map(len, events), map(len, texts)))))
+            found += texts[:count]
+            if count < _BLOCK:
+                return found
+            place += _BLOCK
+
+    def _event(self, data: bytes, at_ns: int) -> _Envelope | None:
+        """Take one event apart; its envelope, if it is a text chunk that has one."""
+        add = self._assembler.add
+        if data == _DONE:
+            add(StreamEnd(), at_ns)
+            return None
+        chunk = None if b"\n" in data else ordinary_chunk(data)
+        if chunk is None:
+            raise _Unusual
+        told = chunk.identity
+        if told != self._known and any(told):
+            self._known = told
+            add(Identity(*told), at_ns)
+        choice = chunk.choice
+        heard = [] if choice is None else deltas(choice)
+        for one in heard:
+            add(one, at_ns)
+        if chunk.usage is not None:
+            add(usage_of(chunk.usage), at_ns)
+        raw = None if choice is None else choice.finish_reason
+        if raw:
+            add(Finish(FINISH_REASONS.get(raw.lower(), "unknown"), raw), at_ns)
+            return None
+        return _envelope(data, chunk, heard)
+
+
+def _insides(texts: list[bytes]) -> list[bytes]:
+    """Those at the beginning of ``texts`` that are the insides of JSON strings."""
+    lines = b"\n".join(texts)
+    if lines.count(b"\n") < len(texts) and _INSIDES.fullmatch(lines):
+        return texts
+    return list(takewhile(_INSIDE.fullmatch, texts))
+
+
+def _decoded(texts: Sequence[bytes]) -> list[str]:
+    """What the insides of strings say.
+
+    Raises:
+        _Unusual: one of them is no text; whole only in sum, a character is a host's fault that must be seen.
+    """
+    try:
+        return _strings(b'["' + b'","'.join(texts) + b'"]')
+    except (msgspec.MsgspecError, UnicodeError):
+        raise _Unusual from None
+
+
+def _envelope(data: bytes, chunk: ChatChunk, heard: Sequence[StreamEvent]) -> _Envelope | None:
+    """What stands around the text of a chunk that brings nothing else."""
+    if len(heard) != 1 or len(chunk.choices) != 1 or chunk.usage is not None:
+        return None
+    delta = chunk.choices[0].delta
+    if delta.reasoning and delta.reasoning_content:
+        # Where one of them is empty the other is heard.
+        return None
+    for name, text, event in _places(heard[0]):
+        before, key, rest = data.partition(b'"%b":"' % name)
+        inside = _INSIDE.match(rest)
+        if not key or inside is None or data.count(b'"%b"' % name) != 1:
+            continue
+        after = rest[inside.end() :]
+        if b"\\" not in before and b"\\" not in after and _decoded([inside.group()]) == [text]:
+            return _Envelope(before + key, after, event)
+    return None
+
+
+def _places(said: StreamEvent) -> Iterator[tuple[bytes, str, Callable[[str], StreamEvent]]]:
+    """Keys whose value the one thing a chunk said may be, that value, and what to make of another in its place."""
+    match said:
+        case TextDelta(text):
+            yield b"content", text, TextDelta
+        case ReasoningDelta(text):
+            yield b"reasoning_content", text, ReasoningDelta
+            yield b"reasoning", text, ReasoningDelta
+        case ToolCallDelta(int(index), None, None, str(text)):
+            yield b"arguments", text, lambda more: ToolCallDelta(index, None, None, more)

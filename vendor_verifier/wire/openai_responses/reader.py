@@ -1,0 +1,302 @@
+"""Reads OpenAI Responses answers, streamed or whole; it does not decide whether they are complete.
+
+Theory of operation: the same text and the same arguments are told up to four times (deltas, ``.done``, ``item.done``
+and the final response), and hosts leave out any of them (llama.cpp has no ``.done`` for arguments, some gateways
+send nothing but the final response). So for every piece of output the reader remembers what it has heard, and each
+later telling only adds what is missing. A later telling that contradicts an earlier one is an anomaly.
+
+A text is found by item and part; a host may omit or
+change either, so a whole text at an unknown place that was just heard is not taken twice. There is no ``[DONE]``: a
+completed or incomplete response is the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from vendor_verifier.values.event import (
+    Anomaly,
+    Fault,
+    Finish,
+    FinishReason,
+    Identity,
+    ReasoningDelta,
+    SseEvent,
+    StreamEnd,
+    StreamEvent,
+    TextDelta,
+    ToolCallDelta,
+)
+from vendor_verifier.wire.errors import read_fault
+from vendor_verifier.wire.payload import as_dict, as_list, as_text, as_whole, as_word
+from vendor_verifier.wire.reader_support import END_MARKER, Introductions, body_object, event_object, responses_usage
+
+
+class Retold:
+    """One text heard in pieces. ``add`` a piece; ask what a whole retelling adds with ``missing``."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._size = 0
+
+    def __bool__(self) -> bool:
+        return self._size > 0
+
+    def add(self, piece: str) -> None:
+        self._pieces.append(piece)
+        self._size += len(piece)
+
+    def missing(self, whole: str) -> str | None:
+        """What ``whole`` adds to what was heard; ``None`` if it contradicts it. An empty retelling adds nothing."""
+        if not whole:
+            return ""
+        if len(whole) < self._size:
+            return None
+        known = "".join(self._pieces)
+        self._pieces = [known]
+        return whole[len(known) :] if whole.startswith(known) else None
+
+
+def ends_with(pieces: list[str], words: str) -> bool:
+    """Whether ``pieces`` run together end with ``words``."""
+    tail: list[str] = []
+    wanted = len(words)
+    for piece in reversed(pieces):
+        if wanted <= 0:
+            break
+        tail.append(piece[-wanted:])
+        wanted -= len(piece)
+    return "".join(reversed(tail)).endswith(words)
+
+
+@dataclass(slots=True)
+class ToldCall:
+    """A call under way, its number among the calls and what of it has been heard."""
+
+    index: int
+    heard: Retold = field(default_factory=Retold)
+    has_name: bool = False
+
+
+class ToldCalls:
+    """The calls of one answer, in order; :meth:`item` and :meth:`arguments` say only what is new."""
+
+    def __init__(self) -> None:
+        self.calls: list[ToldCall] = []
+        self._by_key: dict[tuple[str, object], ToldCall] = {}
+
+    def item(
+        self, item: dict[str, Any], output_index: object, *, is_new: bool, fallback: ToldCall | None = None
+    ) -> Iterator[StreamEvent]:
+        """A whole ``function_call`` item; ``fallback`` is the call it is if nothing in it says which."""
+        call_id, item_id = as_word(item.get("call_id")), as_word(item.get("id"))
+        known = self._by_key.get(("call", call_id)) if call_id else None
+        if known is None and not (is_new and call_id):
+            known = self._by_key.get(("item", item_id)) or (None if is_new else self._at(output_index))
+        known = known or fallback
+        call = known or self._begin()
+        for key in (("call", call_id), ("item", item_id), ("output", as_whole(output_index))):
+            if key[1] is not None:
+                self._by_key[key] = call
+        name = None if call.has_name else as_word(item.get("name"))
+        told_id = call_id or item_id or as_text(item.get("call_id"))
+        arguments = item.get("arguments")
+        if isinstance(arguments, dict):
+            yield ToolCallDelta(call.index, told_id, name, None if call.heard else arguments)
+            call.heard.add("{}")
+        else:
+            missing = call.heard.missing(as_text(arguments) or "")
+            if missing is None:
+                yield Anomaly("retold_differently")
+            elif missing or known is None or name:
+                yield ToolCallDelta(call.index, told_id, name, missing)
+                call.heard.add(missing)
+        call.has_name = call.has_name or name is not None
+
+    def arguments(self, name: str, payload: dict[str, Any]) -> Iterator[StreamEvent]:
+        """A ``function_call_arguments`` event, a piece or the whole."""
+        item_id = as_text(payload.get("item_id"))
+        call = self._by_key.get(("item", item_id)) if item_id else None
+        call = call or self._at(payload.get("output_index"))
+        if call is None:
+            call = self.calls[-1] if self.calls else self._begin()
+            if item_id:
+                self._by_key["item", item_id] = call
+                yield Anomaly("arguments_without_item")
+        if name.endswith(".delta"):
+            words = as_text(payload.get("delta"))
+        else:
+            words = call.heard.missing(as_text(payload.get("arguments")) or "")
+            if words is None:
+                yield Anomaly("retold_differently")
+        if words:
+            call.heard.add(words)
+            yield ToolCallDelta(call.index, arguments=words)
+
+    def _begin(self) -> ToldCall:
+        call = ToldCall(len(self.calls))
+        self.calls.append(call)
+        return call
+
+    def _at(self, output_index: object) -> ToldCall | None:
+        number = as_whole(output_index)
+        return None if number is None else self._by_key.get(("output", number))
+
+
+_TEXT_KINDS = {"output_text": "text", "refusal": "text", "text": "text"}
+_REASONING_KINDS = {
+    "reasoning_text": "reasoning",
+    "reasoning": "reasoning",
+    "reasoning_summary_text": "summary",
+    "reasoning_summary": "summary",
+    "summary_text": "summary",
+}
+_KINDS = {**_TEXT_KINDS, **_REASONING_KINDS}
+_INCOMPLETE: dict[str, FinishReason] = {"max_output_tokens": "length", "content_filter": "content_filter"}
+
+
+class ResponsesReader:
+    """Reads one answer."""
+
+    def __init__(self) -> None:
+        self._calls = ToldCalls()
+        self._places: dict[tuple[str, object], int] = {}
+        self._texts: dict[tuple[str, int, int], Retold] = {}
+        self._heard: dict[str, list[str]] = {}
+        self._introductions = Introductions()
+
+    def read(self, event: SseEvent) -> Iterator[StreamEvent]:
+        data = event.data.strip()
+        if data == END_MARKER:
+            yield StreamEnd()
+        elif data:
+            payload = event_object(data, event.name)
+            if isinstance(payload, dict):
+                yield from self._event(as_text(payload.get("type")) or event.name, payload)
+            else:
+                yield payload
+
+    def read_body(self, body: object) -> Iterator[StreamEvent]:
+        answer = body_object(body)
+        if isinstance(answer, Fault):
+            yield answer
+        elif not isinstance(answer.get("output"), list):
+            yield Fault(as_text(answer.get("message")) or "the answer has no output", code="no_choices")
+        else:
+            yield from self._final(answer, as_text(answer.get("status")) or "completed")
+
+    def _event(self, kind: str, payload: dict[str, Any]) -> Iterator[StreamEvent]:
+        name = kind.removeprefix("response.")
+        if name in ("completed", "incomplete", "failed", "cancelled"):
+            response = as_dict(payload.get("response"))
+            yield from self._final(response, as_text(response.get("status")) or name)
+        elif name in ("created", "in_progress", "queued"):
+            yield from self._identify(as_dict(payload.get("response")))
+        elif name in ("output_item.added", "output_item.done"):
+            item = as_dict(payload.get("item"))
+            yield from self._item(item, payload.get("output_index"), is_new=name == "output_item.added")
+        elif name.startswith("function_call_arguments."):
+            yield from self._calls.arguments(name, payload)
+        elif name == "error":
+            yield Fault(as_text(payload.get("message")) or "error", code=as_text(payload.get("code")))
+        else:
+            yield from self._text_event(name, payload)
+
+    def _text_event(self, name: str, payload: dict[str, Any]) -> Iterator[StreamEvent]:
+        stem, _, telling = name.rpartition(".")
+        part = as_whole(payload.get("content_index")) or as_whole(payload.get("summary_index")) or 0
+        place = self._place(payload.get("item_id"), payload.get("output_index")), part
+        if stem in ("content_part", "reasoning_summary_part") and telling == "done":
+            yield from self._whole_part(place, payload.get("part"))
+        elif telling == "done":
+            yield from self._whole_text(_KINDS.get(stem), place, _words(payload))
+        elif telling == "delta":
+            kind, words = _KINDS.get(stem), as_text(payload.get("delta"))
+            if kind and words:
+                yield self._say(kind, place, words)
+
+    def _whole_part(self, place: tuple[int, int], part: object) -> Iterator[StreamEvent]:
+        fields = as_dict(part)
+        yield from self._whole_text(_KINDS.get(as_text(fields.get("type")) or ""), place, _words(fields))
+
+    def _whole_text(self, kind: str | None, place: tuple[int, int], words: str | None) -> Iterator[StreamEvent]:
+        if kind is None or not words:
+            return
+        heard = self._texts.get((kind, *place))
+        if heard is None and ends_with(self._heard.get(kind, []), words):
+            return
+        missing = words if heard is None else heard.missing(words)
+        if missing is None:
+            yield Anomaly("retold_differently")
+        elif missing:
+            yield self._say(kind, place, missing)
+
+    def _say(self, kind: str, place: tuple[int, int], words: str) -> StreamEvent:
+        self._texts.setdefault((kind, *place), Retold()).add(words)
+        self._heard.setdefault(kind, []).append(words)
+        return TextDelta(words) if kind == "text" else ReasoningDelta(words)
+
+    def _place(self, item_id: object, output_index: object) -> int:
+        """One number for an item however it is addressed; 0 when it is not."""
+        keys = [("item", as_text(item_id) or None), ("output", as_whole(output_index))]
+        keys = [key for key in keys if key[1] is not None]
+        if not keys:
+            return 0
+        place = next((self._places[key] for key in keys if key in self._places), len(self._places) + 1)
+        for key in keys:
+            self._places.setdefault(key, place)
+        return place
+
+    def _item(self, item: dict[str, Any], output_index: object, *, is_new: bool) -> Iterator[StreamEvent]:
+        kind = item.get("type")
+        if kind == "function_call":
+            yield from self._calls.item(item, output_index, is_new=is_new)
+        elif kind in ("message", "reasoning"):
+            for field_name in ("summary", "content"):
+                for position, part in enumerate(as_list(item.get(field_name))):
+                    yield from self._whole_part((self._place(item.get("id"), output_index), position), part)
+        elif is_new:
+            yield Anomaly("unknown_output_item")
+
+    def _final(self, response: dict[str, Any], status: str) -> Iterator[StreamEvent]:
+        yield from self._identify(response)
+        yield from self._unheard(as_list(response.get("output")))
+        usage = as_dict(response.get("usage"))
+        if usage:
+            yield responses_usage(usage)
+        if status in ("failed", "cancelled"):
+            yield read_fault({"error": response.get("error")}) or Fault(f"the response ended as {status}", code=status)
+            return
+        if status == "incomplete":
+            raw = as_text(as_dict(response.get("incomplete_details")).get("reason")) or status
+            yield Finish(_INCOMPLETE.get(raw, "unknown"), raw)
+        elif status == "completed":
+            yield Finish("tool_calls" if self._calls.calls else "stop", status)
+        else:
+            yield Finish("unknown", status)
+        yield StreamEnd()
+
+    def _unheard(self, output: list[Any]) -> Iterator[StreamEvent]:
+        """What of the final response the stream did not tell. Ids may have changed on the way: then order decides."""
+        heard = frozenset(self._heard)
+        earlier = iter(tuple(self._calls.calls))
+        for position, item in enumerate(map(as_dict, output)):
+            kind = item.get("type")
+            if kind == "function_call":
+                yield from self._calls.item(item, position, is_new=False, fallback=next(earlier, None))
+            elif not (heard & ({"text"} if kind == "message" else {"reasoning", "summary"})):
+                yield from self._item(item, position, is_new=False)
+
+    def _identify(self, response: dict[str, Any]) -> Iterator[StreamEvent]:
+        identity = Identity(
+            model=as_word(response.get("model")),
+            provider=as_word(response.get("provider")),
+            response_id=as_word(response.get("id")),
+        )
+        yield from self._introductions.news(identity)
+
+
+def _words(fields: dict[str, Any]) -> str | None:
+    return as_text(fields.get("text")) or as_text(fields.get("refusal"))

@@ -1,0 +1,215 @@
+"""Reads the tools, the tool choice and the parameters of a chat-completions turn for other protocols; sends nothing.
+
+A parameter a protocol has no word for is one of three things: neutral (its value asks for nothing), harmless (it does
+not change what a model answers, only how the request is filed; noted as dropped), or part of the question, which
+makes the turn untranslatable.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import msgspec
+
+from vendor_verifier.values.bounded_cache import Kept
+from vendor_verifier.values.request import Turn
+from vendor_verifier.wire.base import Notes
+from vendor_verifier.wire.history import PastCall, Said, past_calls, read_messages
+from vendor_verifier.wire.payload import as_dict, as_list, as_text
+
+# Values that ask for nothing beyond what every protocol does anyway.
+_NEUTRAL: Mapping[str, tuple[object, ...]] = {
+    "n": (1,),
+    "best_of": (1,),
+    "logprobs": (False,),
+    "top_logprobs": (0,),
+    "presence_penalty": (0,),
+    "frequency_penalty": (0,),
+    "repetition_penalty": (1,),
+    "logit_bias": ({},),
+    "modalities": (["text"],),
+    "response_format": ({"type": "text"},),
+    "parallel_tool_calls": (True,),
+}
+_HARMLESS = frozenset({
+    "metadata", "model", "prompt_cache_key", "prompt_cache_retention", "provider", "safety_identifier", "seed",
+    "service_tier", "store", "stream", "stream_options", "user",
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredTool:
+    """A function the model may call; ``parameters`` is its schema as declared, ``None`` when it declares none.
+
+    ``strict`` is ``None`` where the tool does not say.
+    """
+
+    name: str
+    description: str | None = None
+    parameters: object = None
+    strict: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolChoice:
+    """May, must or must not call. ``names`` (declared names) limits which tools; empty means any."""
+
+    mode: Literal["auto", "required", "none"]
+    names: tuple[str, ...] = ()
+
+
+def read_tools(tools: Iterable[object], notes: Notes) -> list[DeclaredTool]:
+    """The declared functions; of a name declared twice the first counts, as it does in validation."""
+    found: dict[str, DeclaredTool] = {}
+    for item in tools:
+        tool = dict(item) if isinstance(item, Mapping) else {}
+        kind = tool.get("type", "function")
+        function = as_dict(tool.get("function")) or tool
+        name = as_text(function.get("name"))
+        if kind != "function" or not name:
+            notes.cannot(f"tool of type {kind}" if kind != "function" else "tool without a name")
+        elif name in found:
+            notes.rewrote("dropped:repeated_tool")
+        else:
+            description = as_text(function.get("description")) or None
+            strict = function.get("strict")
+            strict = strict if isinstance(strict, bool) else None
+            found[name] = DeclaredTool(name, description, function.get("parameters"), strict)
+    return list(found.values())
+
+
+def read_tool_choice(value: object, tools: Collection[DeclaredTool], notes: Notes) -> ToolChoice | None:
+    """The tool choice, ``None`` where the turn leaves it to the default or has no tools to choose from."""
+    choice = _tool_choice(value, notes)
+    if choice is None:
+        return None
+    if not tools:
+        if choice.mode == "required":
+            notes.cannot("tool_choice without tools")
+        return None
+    if set(choice.names) - {tool.name for tool in tools}:
+        notes.cannot("tool_choice of an undeclared tool")
+    return choice
+
+
+def _tool_choice(value: object, notes: Notes) -> ToolChoice | None:
+    fields = dict(value) if isinstance(value, Mapping) else {}
+    name = as_text(as_dict(fields.get("function")).get("name")) or as_text(fields.get("name"))
+    if value is None:
+        return None
+    if value in ("auto", "none"):
+        return ToolChoice("auto" if value == "auto" else "none")
+    if value in ("required", "any"):
+        return ToolChoice("required")
+    if fields.get("type") == "function" and name:
+        return ToolChoice("required", (name,))
+    if fields.get("type") == "allowed_tools":
+        allowed = as_dict(fields.get("allowed_tools")) or fields
+        items = [as_dict(item) for item in as_list(allowed.get("tools"))]
+        names = [as_text(as_dict(item.get("function")).get("name")) or as_text(item.get("name")) for item in items]
+        if names and all(names):
+            mode: Literal["auto", "required"] = "required" if allowed.get("mode") == "required" else "auto"
+            return ToolChoice(mode, tuple(name for name in names if name))
+    notes.cannot("tool_choice")
+    return None
+
+
+def sent_names(names: Iterable[str], illegal: re.Pattern[str], longest: int) -> dict[str, str]:
+    """Names as they are → as they are sent: characters that match ``illegal`` become ``_``, length at most
+    ``longest``, and different names stay different. Names that are legal already are never changed."""
+    ordered = list(dict.fromkeys(names))
+    narrowed = {name: illegal.sub("_", name)[:longest] or "_" for name in ordered}
+    taken = {name for name in ordered if narrowed[name] == name}
+    for name in ordered:
+        if narrowed[name] == name:
+            continue
+        stem, candidate, count = narrowed[name], narrowed[name], 1
+        while candidate in taken:
+            count += 1
+            ending = f"_{count}"
+            candidate = stem[: longest - len(ending)] + ending
+        taken.add(candidate)
+        narrowed[name] = candidate
+    return narrowed
+
+
+def names_back(sent: Mapping[str, str]) -> dict[str, str]:
+    """For :class:`HttpRequest`: sent → declared, where they differ."""
+    return {there: here for here, there in sent.items() if here != there}
+
+
+def output_budget(parameters: Mapping[str, Any]) -> Any:
+    """``max_completion_tokens`` or its older name, whatever it holds; ``None`` when the turn sets no budget."""
+    newer = parameters.get("max_completion_tokens")
+    return newer if newer is not None else parameters.get("max_tokens")
+
+
+def stop_list(value: object) -> list[str]:
+    """``stop`` as a list, whether it was a string, a list or absent."""
+    return [value] if isinstance(value, str) else [item for item in as_list(value) if isinstance(item, str)]
+
+
+def note_leftovers(parameters: Mapping[str, Any], known: Collection[str], notes: Notes) -> None:
+    """Put down every parameter that the wire does not carry and that is not neutral."""
+    for name, value in parameters.items():
+        if name in known or value is None or value in _NEUTRAL.get(name, ()):
+            continue
+        if name in _HARMLESS:
+            notes.rewrote(f"dropped:{name}")
+        else:
+            notes.cannot("n>1" if name == "n" and value != 0 else name)
+
+
+@dataclass(frozen=True, slots=True)
+class PlainTurn:
+    """``names`` leads from every tool name, declared or called in the history, to the one that is sent."""
+
+    tools: list[DeclaredTool]
+    history: list[Said]
+    names: dict[str, str]
+
+    @property
+    def calls(self) -> list[PastCall]:
+        """The calls of the history, in order."""
+        return past_calls(self.history)
+
+
+def plain_turn(turn: Turn, notes: Notes, illegal: re.Pattern[str], longest: int) -> PlainTurn:
+    """The turn in plain terms; of tool names what matches ``illegal`` or exceeds ``longest`` is narrowed."""
+    tools = read_tools(turn.tools, notes)
+    history = read_messages(turn.messages, notes)
+    declared = [tool.name for tool in tools]
+    called = [call.name for call in past_calls(history)]
+    return PlainTurn(tools, history, sent_names([*declared, *called], illegal, longest))
+
+
+Tools = tuple[Mapping[str, Any], ...]
+
+
+# Declarations as JSON, bytes; as objects they take five times as much.
+MOST_TOOLS_BYTES = 4 * 2**20
+
+
+class ToolSets:
+    """The sets met lately. Nobody may change what was given to it or came from it."""
+
+    def __init__(self) -> None:
+        self._known: Kept[bytes, Tools] = Kept(MOST_TOOLS_BYTES)
+
+    def shared(self, turn: Turn) -> Turn:
+        """The same turn, its tools those of the first turn that declared the same."""
+        if not turn.tools:
+            return turn
+        try:
+            written = msgspec.json.encode(turn.tools)
+        except (msgspec.MsgspecError, UnicodeError, OverflowError, TypeError, RecursionError):
+            return turn
+        known = self._known.get(written)
+        if known is None:
+            self._known.keep(written, turn.tools, len(written))
+            return turn
+        # As dataclasses.replace would have it, at a fifth of its cost: every sample of a data set comes here.
+        return Turn(turn.messages, known, turn.parameters, turn.stream, turn.thinking, turn.fixed)
