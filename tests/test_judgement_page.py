@@ -14,9 +14,8 @@ from vendor_verifier.values.judgement import Cause, GateOutcome
 
 PAGE = (Path(__file__).parents[1] / "docs" / "judgement.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-PARTS = ("behaviour", "billing", "caching", "identity", "identity_since")
-COMPARE = Path(vendor_verifier.__file__).parent / "compare"
-SOURCE = "\n".join((COMPARE / f"{name}.py").read_text(encoding="utf-8") for name in PARTS)
+AUDIT = Path(vendor_verifier.__file__).parent / "audit"
+SOURCE = "\n".join(file.read_text(encoding="utf-8") for file in sorted(AUDIT.glob("*.py")))
 
 
 @pytest.mark.parametrize("code", BLOCKS)
