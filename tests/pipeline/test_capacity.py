@@ -228,3 +228,20 @@ def test_mistakes_are_told_before_anything_is_sent(
     said = capsys.readouterr()
     assert words in " ".join((said.out + said.err).split())
     assert not (place.folder / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("stated", "words"), [("ftp://127.0.0.1:1", "unknown kind"), ("http://127.0.0.1:x", "no proxy's address")]
+)
+def test_a_proxy_that_cannot_be_spoken_to_is_refused_before_anything_is_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, stated: str, words: str
+) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HTTPS_PROXY", stated)
+    monkeypatch.setenv("simulated", "a-key-of-the-test")
+    config = Place(tmp_path, "https://vendor.invalid").config("v")
+    assert run_app(["capacity", "--config-file-path", str(config), "-n", "2", "-o", str(tmp_path / "out"), "-q"]) == 2
+    assert "HTTPS_PROXY" in (said := capsys.readouterr().err)
+    assert words in said
+    assert not (tmp_path / "out").exists()

@@ -64,7 +64,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
 
 _HELP = "Verify that the vendors of an LLM serve the model they sell. Default: run."
 
-_COMMANDS = {
+COMMANDS = {
     "run": ("vendor_verifier.cli.run:run_command", "Ask every vendor, score the answers, rank (the default)."),
     "demo": ("vendor_verifier.cli.run:demo_command", "The same on simulated vendors: no key, no network."),
     "bfcl": ("vendor_verifier.cli.bfcl:bfcl_command", "Run a BFCL evaluation job file."),
@@ -113,7 +113,7 @@ _COMMANDS = {
 }
 
 
-COMMAND_NAMES = tuple(_COMMANDS)
+COMMAND_NAMES = tuple(COMMANDS)
 
 
 def build_app() -> App:
@@ -136,7 +136,7 @@ def build_app() -> App:
         suppress_keyboard_interrupt=False,
     )
     app.default(run_command)
-    for name, (target, words) in _COMMANDS.items():
+    for name, (target, words) in COMMANDS.items():
         app.command(target, name=name, help=words, help_epilogue=_epilogue(name))
     return app
 
@@ -218,10 +218,6 @@ def _refuse_unknown_command(arguments: Sequence[str]) -> None:
         raise UsageError(f"{word[:40]}: no such command; {hint}")
 
 
-if __name__ == "__main__":
-    main()
-
-
 def completion_command(
     shell: Annotated[Literal["bash", "zsh", "fish"], Parameter(help="Your shell.")],
     /,
@@ -231,6 +227,9 @@ def completion_command(
     bash: ~/.local/share/bash-completion/completions/agent-vendor-verifier; zsh: a file _agent-vendor-verifier in a
     folder of $fpath; fish: ~/.config/fish/completions/agent-vendor-verifier.fish.
     """
-
     sys.stdout.write(build_app().generate_completion(shell=shell).rstrip() + "\n")
     return EXIT_OK
+
+
+if __name__ == "__main__":
+    main()

@@ -43,6 +43,7 @@ from vendor_verifier.run.journal import Journal
 from vendor_verifier.run.local_run import ensure_signals
 from vendor_verifier.store import RunFolder
 from vendor_verifier.transport.connect import ensure_descriptors
+from vendor_verifier.transport.proxies import require_proxies
 from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.values.record import Record
 
@@ -92,9 +93,9 @@ def measure_capacity(
     ``on_point`` is told of every level when it is judged, ``on_record`` of every counted answer as it comes.
 
     Raises:
-        UsageError: signals cannot be handled here, what contradicts itself, a limit that cannot be meant, a budget
-            that does not even cover the unloaded level, or more requests in flight than this machine has open
-            files for.
+        UsageError: signals cannot be handled here, a proxy that cannot be spoken to, what contradicts itself, a limit
+            that cannot be meant, a budget that does not even cover the unloaded level, or more requests in flight than
+            this machine has open files for.
         RunFolderError: the folder holds something already.
         StorageError: the disk refused a write; every record written before stays.
     """
@@ -102,6 +103,7 @@ def measure_capacity(
     if problems:
         raise ProblemsError(problems)
     ensure_signals()
+    require_proxies(entry.endpoint.base_url for entry in prepared.plan.entries)
     thresholds = read_limits(request.limits, request.kind)
     if request.kind == "concurrency":
         ensure_descriptors(int(request.highest))

@@ -1,18 +1,21 @@
-"""Every word the page says itself, in English and Chinese; texts of vendors and data sets are not translated."""
+"""The texts of the HTML pages in English and Chinese, read from ``catalogue.toml`` when the first is asked for.
+
+What vendors and data sets wrote is not translated.
+"""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
 from typing import Literal, get_args
 
-from vendor_verifier.reports.words.en import ENGLISH
-from vendor_verifier.reports.words.zh import CHINESE
+from vendor_verifier.reports.number_format import SPEED_METRICS
 
 Language = Literal["en", "zh"]
 LANGUAGES: tuple[str, ...] = get_args(Language)
 HTML_LANG: Mapping[str, str] = {"en": "en", "zh": "zh-Hans"}
-
-_CATALOGUE: Mapping[Language, Mapping[str, str]] = {"en": ENGLISH, "zh": CHINESE}
 
 
 class Texts:
@@ -20,7 +23,7 @@ class Texts:
 
     def __init__(self, language: Language) -> None:
         self.language = language
-        self._texts = _CATALOGUE[language]
+        self._texts = catalogue()[language]
 
     def __call__(self, name: str, /, **values: object) -> str:
         """The text of that name with ``values`` filled in; plain text, not yet escaped."""
@@ -33,3 +36,12 @@ class Texts:
         if len(names) < 2:
             return "".join(names)
         return self("list_and", names=self("comma").join(names[:-1]), last=names[-1])
+
+
+@cache
+def catalogue() -> Mapping[str, Mapping[str, str]]:
+    """Language → name → text; the English titles of ``speed_…`` are those of the metrics."""
+    entries = tomllib.loads(files(__name__).joinpath("catalogue.toml").read_text(encoding="utf-8"))
+    texts = {lang: {name: words[lang] for name, words in entries.items() if lang in words} for lang in LANGUAGES}
+    texts["en"] |= {f"speed_{name}": title for name, title in SPEED_METRICS.items()}
+    return texts
