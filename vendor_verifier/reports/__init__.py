@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ReportFormat:
-    """One file of a run folder: what ``--format`` calls it, what the file is called, and the module that fills it.
+    """One file of a run folder: what ``--format`` calls it, what the file is called, and the function that fills it.
 
     ``by_default`` ones are written beside every run, the others when asked for. ``is_translated`` marks formats that
-    speak more than English. The module, in this package, is loaded when it is needed.
+    speak more than English. ``renderer``, ``module:name`` in this package, is loaded when it is needed.
     """
 
     name: str
     file_name: str
-    module: str
+    renderer: str
     by_default: bool = True
     is_translated: bool = False
 
     @property
     def render(self) -> Callable[..., str]:
         """The function from a report to the file's content; one that is translated also takes the language."""
-        found: Callable[..., str] = late(f"vendor_verifier.reports.{self.module}:render")
+        found: Callable[..., str] = late(f"vendor_verifier.reports.{self.renderer}")
         return found
 
     def text(self, report: Report, language: Language = "en") -> str:
@@ -42,11 +42,11 @@ class ReportFormat:
 
 
 REPORTS: tuple[ReportFormat, ...] = (
-    ReportFormat("json", "scores.json", "scores_json"),
-    ReportFormat("csv", "ranking.csv", "ranking_csv"),
-    ReportFormat("md", "report.md", "markdown"),
-    ReportFormat("html", "report.html", "html.render", is_translated=True),
-    ReportFormat("junit", "junit.xml", "junit", by_default=False),
-    ReportFormat("summary", "summary.md", "step_summary", by_default=False),
-    ReportFormat("openmetrics", "metrics.prom", "openmetrics", by_default=False),
+    ReportFormat("json", "scores.json", "scores_json:render"),
+    ReportFormat("csv", "ranking.csv", "ranking_csv:render"),
+    ReportFormat("md", "report.md", "markdown:render"),
+    ReportFormat("html", "report.html", "html.page:render", is_translated=True),
+    ReportFormat("junit", "junit.xml", "ci:render_junit", by_default=False),
+    ReportFormat("summary", "summary.md", "ci:render_step_summary", by_default=False),
+    ReportFormat("openmetrics", "metrics.prom", "openmetrics:render", by_default=False),
 )

@@ -60,7 +60,7 @@ SUITES: tuple[SuiteKind, ...] = (
     SuiteKind("toolbench", "toolbench:ToolBenchSuite", "datasets/toolbench.jsonl", "resolved"),
     SuiteKind("mcptoolbench", "mcp_toolbench:MCPToolBenchSuite", "datasets/mcp_toolbench.jsonl", "resolved"),
     SuiteKind("tool_correctness", "tool_correctness:ToolCorrectnessSuite", "datasets/tool_correctness.jsonl", "score"),
-    SuiteKind(BFCL, "bfcl.options:bfcl_suite", None, "correct", option_class="bfcl.options:BfclOptions"),
+    SuiteKind(BFCL, "bfcl.job_file:bfcl_suite", None, "correct", option_class="bfcl.job_file:BfclOptions"),
     SuiteKind("contract", "contract.suite:ContractSuite", "contract.suite:contract_samples", "kept", apart=True),
 )
 
