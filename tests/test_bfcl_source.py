@@ -79,6 +79,13 @@ def test_nothing_there_is_said(where: str, words: str) -> None:
         find_data(where)
 
 
+def test_a_name_that_no_data_set_can_have_is_refused_as_such() -> None:
+    """The page's own job file, its placeholders still in it, is no defect of this program."""
+    pytest.importorskip("huggingface_hub")
+    with pytest.raises(UsageError, match="no data set can have this name"):
+        find_data("hf://datasets/<my-namespace>/<my-custom-bfcl-dataset>")
+
+
 def upstream() -> BfclData:
     """The installed bfcl_eval's data, or the test is skipped."""
     if importlib.util.find_spec("bfcl_eval") is None:

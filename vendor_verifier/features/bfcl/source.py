@@ -101,13 +101,15 @@ def local_folder(where: str) -> str:
         raise UsageError(f"{where}: expected hf://datasets/<owner>/<name>, or a local folder: --bfcl-data DIR")
     try:
         from huggingface_hub import snapshot_download
-        from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+        from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
     except ImportError:
         raise UsageError(
             f"{where}: needs {install_line('hf')}; or download it yourself and give the folder: --bfcl-data DIR"
         ) from None
     try:
         return str(snapshot_download(name, repo_type="dataset"))
+    except HFValidationError:
+        raise UsageError(f"{where}: no data set can have this name; put your own owner and name there") from None
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
         words = f"{where}: cannot be downloaded ({type(error).__name__}); download it and give the folder"
         raise UsageError(f"{words}: --bfcl-data DIR") from None
