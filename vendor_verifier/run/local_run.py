@@ -7,8 +7,8 @@ import signal
 import sys
 import threading
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 
 import anyio
@@ -121,7 +121,7 @@ def _ending_signals() -> list[signal.Signals]:
 
 
 async def _watch_signals(interruption: _Interruption, close: Callable[[], None], body: anyio.CancelScope) -> None:
-    with anyio.open_signal_receiver(*_ending_signals()) as signals:
+    with _signals(*_ending_signals()) as signals:
         async for number in signals:
             if interruption.signal_number is not None:
                 body.cancel()
@@ -152,5 +152,23 @@ def ensure_signals() -> None:
 
 
 async def _receive_none() -> None:
-    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM):
+    with _signals(signal.SIGINT, signal.SIGTERM):
         pass
+
+
+@contextmanager
+def _signals(*numbers: signal.Signals) -> Iterator[AsyncIterator[signal.Signals]]:
+    """Those signals as they come. Afterwards they are handled as before.
+
+    The loop alone would leave them as Python starts with them: a SIGTERM after the run, or before the next one, would
+    end this process at once and leave alone what it started.
+    """
+    before = {number: signal.getsignal(number) for number in numbers}
+    try:
+        with anyio.open_signal_receiver(*numbers) as signals:
+            yield signals
+    finally:
+        for number, handler in before.items():
+            # None: set by what is not Python, which cannot be set again from here.
+            if handler is not None:
+                signal.signal(number, handler)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
@@ -38,6 +41,8 @@ def simulate_command(
     from vendor_verifier.features.simulate.server import serve
 
     known = dict(_key_from_stdin()) if answers_from_stdin else {}
+    if answers_from_stdin:
+        threading.Thread(target=_end_with_stdin, daemon=True).start()
     if test_file_path:
         from vendor_verifier.pipeline.rehearse import known_of_files
 
@@ -62,6 +67,14 @@ def _key_from_stdin() -> AnswerKey:
         return read_key(sys.stdin.buffer.readline())
     except (PayloadError, TypeError, ValueError):
         raise UsageError("--answers-from-stdin: expected the one line that a run writes") from None
+
+
+def _end_with_stdin() -> None:
+    """A run keeps our input open as long as it lives, however it ends."""
+    # Of the descriptor itself: a reader of the buffered stream would hold its lock when the program ends.
+    while os.read(sys.stdin.fileno(), 4096):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _announce(addresses: Mapping[str, str]) -> None:
