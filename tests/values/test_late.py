@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import vendor_verifier
-from vendor_verifier.cli.main import _COMMANDS
+from vendor_verifier.cli.main import COMMANDS
 from vendor_verifier.lazy_import import late
 from vendor_verifier.reports import REPORTS
 from vendor_verifier.suites import SUITES
@@ -22,7 +22,7 @@ def test_every_named_thing_is_there() -> None:
         assert kind.options is None or isinstance(kind.options, type)
     assert all(callable(form.render) for form in REPORTS)
     assert all(getattr(vendor_verifier, name) for name in vendor_verifier.__all__)
-    assert all(callable(late(place)) for place, _ in _COMMANDS.values())
+    assert all(callable(late(place)) for place, _ in COMMANDS.values())
 
 
 def test_a_wrong_name_is_an_error() -> None:
