@@ -31,7 +31,7 @@ from vendor_verifier.values.record import Attempt
 MINUTE_S = 60.0
 # How early a request may be because those before it were late, for instance because this machine was busy.
 CATCH_UP_S = 0.01
-# By how much two requests' ways from leave to vendor may differ: a worker's messages, a busy loop, the network.
+# By how much two requests' ways from permit to vendor may differ: a worker's messages, a busy loop, the network.
 WAY_S = 0.2
 _TOKENS_PER_BYTE = 0.25
 # What an answer may need before any has come, where the request sets no limit.

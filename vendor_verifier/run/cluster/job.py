@@ -132,7 +132,7 @@ def pack(number: int, items: Sequence[WorkItem], entries: Sequence[Entry]) -> Bl
         tuple(samples.values()),
         tuple(
             BlockItem(
-                entry_places[(item.line.entry.model, item.line.entry.label)],
+                entry_places[(item.target.entry.model, item.target.entry.label)],
                 item.suite.name,
                 places[(item.suite.name, item.sample.id)],
                 item.repetition,
