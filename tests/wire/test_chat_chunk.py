@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.values.event import SseEvent, StreamEvent
+from vendor_verifier.wire.openai_chat import reader
 from vendor_verifier.wire.openai_chat.fast_reader import ordinary_chunk
 from vendor_verifier.wire.openai_chat.reader import OpenAIChatReader
-from vendor_verifier.wire.openai_chat.request import reader
 from vendor_verifier.wire.sse import SseDecoder
 
 CAPTURES = sorted((Path(__file__).parent / "captures").rglob("*"))

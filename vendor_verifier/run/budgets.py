@@ -1,4 +1,4 @@
-"""How much an account may be sent in a minute: requests and tokens, on a clock that is given. It waits for nothing.
+"""What may be sent: requests and tokens a minute of an account, requests and cost of a run. It waits for nothing.
 
 Requests follow GCRA: they begin at even distances, and one that was late lets the next be early by no more than
 ``CATCH_UP_S``. So no window of 60 s holds more than the budget and one.

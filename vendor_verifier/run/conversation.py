@@ -1,4 +1,7 @@
-"""Plays one sample of one suite against one vendor: turns, attempts, record. It decides neither when nor how often."""
+"""Plays one sample of one suite against one vendor: turns, attempts, record.
+
+When a request may be sent is the limiter's business, how often it is tried again is decided by the retry rules.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +89,7 @@ class _Question:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """Sends turns for one run. ``rng`` only spreads waits."""
+    """Sends the turns of plays, for all plays of one run. ``rng`` only spreads waits."""
 
     client: Client
     limiter: Limiter

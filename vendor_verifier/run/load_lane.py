@@ -1,4 +1,4 @@
-"""What one vendor entry is asked next under a shaped load, and what it was asked so far. It neither waits nor sends.
+"""What a vendor entry is asked next under a shaped load, and the moments at which that is due; neither waits nor sends.
 
 A lane has three stages: warm-up and cool-down, whose answers are thrown away, and between them what counts. Samples
 stand in one random order for all vendors, repetition after repetition. What is thrown away is taken from the end of

@@ -1,4 +1,4 @@
-"""Runs a plan in this process: has every entry asked, writes records, and stops when told to."""
+"""Runs a plan in this process: has every entry asked, emits records, and ends on a signal after a grace period."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The Dask side of the coordinator: reaches the scheduler, vets workers, starts sessions; it keeps no record."""
+"""All that knows Dask: the channel, the lease server's place in the scheduler, a worker's task, and the cluster itself.
+
+In the scheduler's process :class:`LeaseServerPlugin` runs the lease server; on a worker :func:`work` runs one session;
+here :class:`DaskCluster` reaches the scheduler, vets workers and starts sessions. All keep no record.
+"""
 
 from __future__ import annotations
 

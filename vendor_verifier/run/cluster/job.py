@@ -1,4 +1,4 @@
-"""What travels to a worker: the job once, then blocks; no key and no expanded header ever does."""
+"""What travels between coordinator and workers: the job, blocks, messages, reports; no key and no expanded header."""
 
 from __future__ import annotations
 

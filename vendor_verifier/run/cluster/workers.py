@@ -1,4 +1,4 @@
-"""Which workers take part: what each said of itself, and why one may not; it opens no connection."""
+"""Which workers and addresses may take part: what each said of itself, and why one may not; it opens no connection."""
 
 from __future__ import annotations
 
