@@ -13,7 +13,7 @@ from vendor_verifier.metrics import FIGURES, METRICS
 from vendor_verifier.metrics.inter_chunk_latency import ICL
 from vendor_verifier.values.record import FailureKind
 from vendor_verifier.values.score import CallClass
-from vendor_verifier.wire.gemini.request import reader
+from vendor_verifier.wire.gemini import reader
 
 PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
 PACKAGE = "\n".join(path.read_text(encoding="utf-8") for path in Path(vendor_verifier.__file__).parent.rglob("*.py"))
