@@ -45,7 +45,7 @@ REPORTS: tuple[ReportFormat, ...] = (
     ReportFormat("json", "scores.json", "scores_json"),
     ReportFormat("csv", "ranking.csv", "ranking_csv"),
     ReportFormat("md", "report.md", "markdown"),
-    ReportFormat("html", "report.html", "html.render", is_translated=True),
+    ReportFormat("html", "report.html", "html.page", is_translated=True),
     ReportFormat("junit", "junit.xml", "junit", by_default=False),
     ReportFormat("summary", "summary.md", "step_summary", by_default=False),
     ReportFormat("openmetrics", "metrics.prom", "openmetrics", by_default=False),
