@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from vendor_verifier.errors import ClusterError, StorageError
 from vendor_verifier.run.cluster.coordinator import MAX_FRUITLESS_LOSSES, Coordinator, block_size
 from vendor_verifier.run.cluster.job import Block
-from vendor_verifier.run.conversation import Line
-from vendor_verifier.run.work_queue import Agenda, Part
+from vendor_verifier.run.conversation import Target
+from vendor_verifier.run.work_queue import Part, WorkQueue
 from vendor_verifier.store import encode_record
 from vendor_verifier.suites.trigger import TriggerSuite
 from vendor_verifier.values.plan import Entry, Plan
@@ -34,9 +34,9 @@ def samples_of(count: int) -> list[Sample]:
     return [Sample(f"{n:03}-1", Turn(({"role": "user", "content": str(n)},))) for n in range(count)]
 
 
-def work_of(count: int) -> Agenda:
-    lines = [Line(entry, OpenAICompatible(), OpenAIChat()) for entry in ENTRIES]
-    return Agenda(lines, [Part(TriggerSuite(), listed(samples_of(count)))], [1, 1])
+def work_of(count: int) -> WorkQueue:
+    targets = [Target(entry, OpenAICompatible(), OpenAIChat()) for entry in ENTRIES]
+    return WorkQueue(targets, [Part(TriggerSuite(), listed(samples_of(count)))], [1, 1])
 
 
 @dataclass

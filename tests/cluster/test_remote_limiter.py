@@ -1,4 +1,4 @@
-"""Limiters of several sessions over one gate, without a network between: limits and budgets are the gate's alone."""
+"""Limiters of several sessions over one lease server, without a network between: limits and budgets are its alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from costs import PATIENCE_S
 
 from vendor_verifier.run.budgets import Ask
-from vendor_verifier.run.cluster.lease_server import Gate
+from vendor_verifier.run.cluster.lease_server import LeaseServer
 from vendor_verifier.run.cluster.remote_limiter import RemoteLimiter
 from vendor_verifier.values.event import Usage
 from vendor_verifier.values.plan import Entry, Plan
@@ -32,22 +32,22 @@ def plan(**fields: Any) -> Plan:
 
 
 class Wire:
-    """A session's side, joined to ``gate``: what it says arrives at once, and so does what it is told."""
+    """A session's side, joined to ``lease_server``: what it says arrives at once, and so does what it is told."""
 
-    def __init__(self, gate: Gate, whole: Plan, name: str) -> None:
+    def __init__(self, lease_server: LeaseServer, whole: Plan, name: str) -> None:
         self.said: list[str] = []
-        self._gate, self._name = gate, name
+        self._lease_server, self._name = lease_server, name
         self.limiter = RemoteLimiter(whole, self)  # type: ignore[arg-type]
-        assert gate.join(name, name, self.told)
+        assert lease_server.join(name, name, self.told)
 
     def send(self, kind: str, *items: Any) -> None:
         self.said.append(kind)
-        self._gate.hear(self._name, {kind: list(items)})
+        self._lease_server.hear(self._name, {kind: list(items)})
 
     def told(self, kind: str, *items: Any) -> None:
-        if kind == "leave":
+        if kind == "permit":
             self.limiter.answer(list(items))
-        elif kind == "leave_counted":
+        elif kind == "permit_counted":
             self.limiter.answer_counted(list(items))
         elif kind == "closed":
             self.limiter.close()
@@ -58,12 +58,12 @@ def used(tokens: int) -> Attempt:
 
 
 async def test_a_success_costs_one_small_word_and_a_failure_is_told_whole() -> None:
-    """The gate hears how every attempt ended: a row of lost samples is broken by a success on another worker."""
+    """It hears how every attempt ended: a row of lost samples is broken by a success on another worker."""
     whole = plan()
-    gate = Gate(whole)
-    one, two = Wire(gate, whole, "one"), Wire(gate, whole, "two")
+    lease_server = LeaseServer(whole)
+    one, two = Wire(lease_server, whole, "one"), Wire(lease_server, whole, "two")
     entry, ask = whole.entries[0], Ask(10)
-    assert await one.limiter.acquire(entry, ask) == "go"
+    assert await one.limiter.acquire(entry, ask) == "granted"
     one.limiter.release(entry)
     one.limiter.heard(entry, used(5), ask)
     one.limiter.concluded(entry, used(5))
@@ -75,28 +75,28 @@ async def test_a_success_costs_one_small_word_and_a_failure_is_told_whole() -> N
         wire.limiter.concluded(entry, lost)
         if number == 8:
             two.limiter.heard(entry, used(5), ask)
-    assert gate.facts()["stopped"] == {}
+    assert lease_server.facts()["stopped"] == {}
     one.limiter.concluded(entry, lost)
-    assert "no such host" in gate.facts()["stopped"]["a"]
+    assert "no such host" in lease_server.facts()["stopped"]["a"]
 
 
 async def test_tokens_are_counted_over_all_sessions_and_corrected_by_the_right_answer() -> None:
     """Two sessions share 1,000 tokens: the second waits for what the first put by, and gets what it did not use."""
     whole = plan(tokens_per_minute=1000)
-    gate = Gate(whole)
-    one, two = Wire(gate, whole, "one"), Wire(gate, whole, "two")
+    lease_server = LeaseServer(whole)
+    one, two = Wire(lease_server, whole, "one"), Wire(lease_server, whole, "two")
     entry, first, second = whole.entries[0], Ask(0, 900), Ask(0, 800)
-    assert await one.limiter.acquire(entry, first) == "go"
+    assert await one.limiter.acquire(entry, first) == "granted"
     waiting = asyncio.ensure_future(two.limiter.acquire(entry, second))
     await asyncio.sleep(0.02)
     assert not waiting.done()
     one.limiter.release(entry)
     one.limiter.heard(entry, used(1), first)
-    assert await asyncio.wait_for(waiting, PATIENCE_S) == "go"
+    assert await asyncio.wait_for(waiting, PATIENCE_S) == "granted"
     third = asyncio.ensure_future(one.limiter.acquire(entry, Ask(0, 800)))
     await asyncio.sleep(0.02)
     assert not third.done()
-    gate.order({"close": [True]})
+    lease_server.order({"close": [True]})
     assert await asyncio.wait_for(third, PATIENCE_S) == "closed"
 
 
@@ -104,25 +104,25 @@ async def test_a_lease_that_nobody_waits_for_goes_back() -> None:
     """Who was cancelled while waiting leaves no place taken, with tokens counted or without."""
     for fields in ({}, {"tokens_per_minute": 1e9}):
         whole = plan(**fields)
-        gate = Gate(whole)
-        wire = Wire(gate, whole, "one")
+        lease_server = LeaseServer(whole)
+        wire = Wire(lease_server, whole, "one")
         entry = whole.entries[0]
         for _ in range(4):
-            assert await wire.limiter.acquire(entry, Ask(0, 1)) == "go"
+            assert await wire.limiter.acquire(entry, Ask(0, 1)) == "granted"
         waiting = asyncio.ensure_future(wire.limiter.acquire(entry, Ask(0, 1)))
         await asyncio.sleep(0.01)
         waiting.cancel()
         wire.limiter.release(entry)
         await asyncio.sleep(0.01)
-        assert await asyncio.wait_for(wire.limiter.acquire(entry, Ask(0, 1)), PATIENCE_S) == "go"
+        assert await asyncio.wait_for(wire.limiter.acquire(entry, Ask(0, 1)), PATIENCE_S) == "granted"
 
 
 async def test_who_rests_for_a_refused_entry_is_woken_and_its_sibling_is_not() -> None:
-    """Two entries of one account on a worker: the gate's word about one ends only its rest."""
+    """Two entries of one account on a worker: the lease server's word about one ends only its rest."""
     whole = plan()
     refused, sibling = whole.entries[0], replace(whole.entries[0], label="sibling")
     shared = replace(whole, entries=(refused, sibling))
-    one = Wire(Gate(shared), shared, "one")
+    one = Wire(LeaseServer(shared), shared, "one")
     with anyio.fail_after(PATIENCE_S):
         one.limiter.refused([[refused.model, refused.label]])
         await one.limiter.rest(refused, 60)

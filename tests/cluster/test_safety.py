@@ -8,7 +8,7 @@ import pytest
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.run.cluster.job import Hello
-from vendor_verifier.run.cluster.workers import is_loopback, objection, refuse_insecure, scheduler_address, skew
+from vendor_verifier.run.cluster.workers import is_loopback, refuse_insecure, rejection_reason, scheduler_address, skew
 from vendor_verifier.run.executors import check_choice
 from vendor_verifier.values.plan import ExecutorChoice
 
@@ -63,7 +63,7 @@ def test_flags_that_cannot_be_meant_are_refused(choice: ExecutorChoice, words: s
 
 def test_a_worker_with_the_same_versions_and_keys_is_welcome() -> None:
     """Another patch version of Python changes nothing."""
-    assert objection(HELLO, OURS) is None
+    assert rejection_reason(HELLO, OURS) is None
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_a_worker_with_the_same_versions_and_keys_is_welcome() -> None:
 )
 def test_a_worker_that_would_measure_something_else_is_refused(changes: dict[str, object], words: str) -> None:
     """The message names the worker, its machine and what differs."""
-    reason = objection(replace(HELLO, **changes), OURS)
+    reason = rejection_reason(replace(HELLO, **changes), OURS)
     assert reason is not None
     assert "worker w0 on berlin" in reason
     assert words in reason

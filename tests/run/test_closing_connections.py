@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asking import AnyTransport, Ran, agenda_of, ask, entry, plan_of, run, samples
+from asking import AnyTransport, Ran, ask, entry, plan_of, queue_of, run, samples
 from closing_server import ANSWER, ClosingServer
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text
 
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.budgets import Ask, Spending
 from vendor_verifier.run.local_run import run_local
-from vendor_verifier.run.rate_limiter import Leave, LocalLimiter
+from vendor_verifier.run.rate_limiter import LocalLimiter, Permit
 from vendor_verifier.transport import policy
 from vendor_verifier.transport.client import FastTransport
 from vendor_verifier.transport.httpx_client import Transport
@@ -60,7 +60,7 @@ async def test_a_server_that_closes_after_each_answer_fails_nothing(how: dict[st
 async def test_a_kept_connection_over_tls_that_ends_at_once_is_known_as_such(
     kind: type[AnyTransport], politely: bool, server: FaultServer, certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Over TLS as well, whether the server says goodbye or just leaves, the request counts as lost on its way."""
+    """Over TLS as well, whether the server says goodbye or just permits, the request counts as lost on its way."""
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
@@ -195,16 +195,16 @@ async def test_what_is_sent_again_never_exceeds_the_places(server: FaultServer) 
 
 
 async def test_a_budget_of_tokens_hears_of_both_sendings() -> None:
-    """Each sending has its own leave and is settled: nothing of the lost one is held back for the next minute."""
-    leaves: list[int] = []
+    """Each sending has its own permit and is settled: nothing of the lost one is held back for the next minute."""
+    permits: list[int] = []
 
     class Watching(LocalLimiter):
-        async def acquire(self, entry: Entry, ask: Ask) -> Leave:
-            leaves.append(id(ask))
+        async def acquire(self, entry: Entry, ask: Ask) -> Permit:
+            permits.append(id(ask))
             return await super().acquire(entry, ask)
 
         def heard(self, entry: Entry, attempt: Attempt, ask: Ask) -> None:
-            leaves.remove(id(ask))
+            permits.remove(id(ask))
             super().heard(entry, attempt, ask)
 
     with ClosingServer(None, loses_the_second) as server:
@@ -212,9 +212,9 @@ async def test_a_budget_of_tokens_hears_of_both_sendings() -> None:
         plan = plan_of([one], samples(2), limits=LIMITS, retry=NO_RETRY, request_concurrency=1)
         ran = Ran()
         limiter = Watching(plan.entries, 1)
-        await run_local(plan, agenda_of([one], samples(2)), "run", ran.records.extend, Scrubber([]), limiter=limiter)
+        await run_local(plan, queue_of([one], samples(2)), "run", ran.records.extend, Scrubber([]), limiter=limiter)
     assert [attempt.resent for attempt in attempts(ran)] == [False, True]
-    assert leaves == []
+    assert permits == []
     assert server.requests == 3
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from asking import KEY, agenda_of, entry, plan_of, samples
+from asking import KEY, entry, plan_of, queue_of, samples
 from fault_server import DONE, FaultServer, say, stream, text
 
 from vendor_verifier.redaction import Scrubber
@@ -38,7 +38,7 @@ async def test_what_cannot_be_said_is_not_sent(server: FaultServer) -> None:
     mute = entry(server, "a")
     (sample,) = samples(1)
     records: list[Record] = []
-    work = agenda_of([mute], [sample], wires={"a": MuteWire()})
+    work = queue_of([mute], [sample], wires={"a": MuteWire()})
     await run_local(plan_of([mute], (sample,)), work, "run", records.extend, Scrubber())
     (record,) = records
     assert record.final is not None
@@ -82,7 +82,7 @@ async def test_a_plugin_that_raises_is_our_failure_and_takes_no_other_vendor_alo
     good, bad = entry(server, "good"), entry(server, "bad")
     asked = samples(3)
     records: list[Record] = []
-    work = agenda_of([good, bad], asked, wires={"bad": BuggyWire(where)})
+    work = queue_of([good, bad], asked, wires={"bad": BuggyWire(where)})
     await run_local(plan_of([good, bad], asked), work, "run", records.extend, Scrubber([KEY]))
     failures = [r.final.failure for r in records if r.label == "bad" and r.final]
     assert [failure.kind for failure in failures if failure] == ["harness"] * 3

@@ -12,7 +12,7 @@ from pathlib import Path
 import anyio
 import asking
 import pytest
-from asking import QUICK, Ran, agenda_of, entry, plan_of, run, samples
+from asking import QUICK, Ran, entry, plan_of, queue_of, run, samples
 from costs import LONG_S, PATIENCE_S, held_until
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text, whole
 
@@ -62,7 +62,7 @@ async def test_a_full_disk_ends_the_run(server: FaultServer) -> None:
     one = entry(server, "a")
     plan = plan_of([one], samples(100), request_concurrency=2, limits=QUICK)
     with pytest.raises(BaseExceptionGroup) as caught:
-        await run_local(plan, agenda_of([one], samples(100)), "run", emit, Scrubber())
+        await run_local(plan, queue_of([one], samples(100)), "run", emit, Scrubber())
     assert caught.group_contains(StorageError)
     assert len(server.seen) <= 4
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asking import agenda_of, samples
+from asking import queue_of, samples
 
 from vendor_verifier.run.load_lane import Lane, LaneItems, Start, in_lanes
 from vendor_verifier.values.plan import Due, Entry, LoadShape
@@ -16,7 +16,7 @@ def entry(label: str) -> Entry:
 
 def items(count: int) -> LaneItems:
     """One entry's samples in their own order, once each."""
-    return LaneItems(agenda_of([entry("a")], samples(count)), range(count))
+    return LaneItems(queue_of([entry("a")], samples(count)), range(count))
 
 
 def record(start: Start, kind: str | None = None) -> Record:
@@ -47,13 +47,13 @@ def asked(lane: Lane, times: list[float]) -> list[Start | None]:
 
 def test_every_vendor_has_the_same_order_repetition_after_repetition() -> None:
     """Samples stand in one shuffled order for all, and none comes again before all others have been asked."""
-    lanes = in_lanes(agenda_of([entry("a"), entry("b")], samples(20), 2), seed=3)
+    lanes = in_lanes(queue_of([entry("a"), entry("b")], samples(20), 2), seed=3)
     first, second = ([lane[place] for place in range(len(lane))] for lane in lanes)
     order = [item.sample.id for item in first]
     assert order == [item.sample.id for item in second]
     assert order[:20] == order[20:] != sorted(order[:20])
     assert [item.repetition for item in first] == [0] * 20 + [1] * 20
-    assert [item.line.entry.label for item in (first[0], second[0])] == ["a", "b"]
+    assert [item.target.entry.label for item in (first[0], second[0])] == ["a", "b"]
 
 
 def test_warm_up_counts_for_nothing_and_takes_what_is_asked_last() -> None:

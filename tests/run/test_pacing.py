@@ -9,7 +9,7 @@ import pytest
 from costs import LONG_S, PATIENCE_S
 
 from vendor_verifier.run.budgets import CATCH_UP_S, Ask
-from vendor_verifier.run.rate_limiter import DOWN_AFTER, Leave, LocalLimiter
+from vendor_verifier.run.rate_limiter import DOWN_AFTER, LocalLimiter, Permit
 from vendor_verifier.values.event import Usage
 from vendor_verifier.values.plan import Entry
 from vendor_verifier.values.record import Attempt, Failure, Response
@@ -23,7 +23,7 @@ def entry(label: str, account: str | None = None, concurrency: int | None = None
     return Entry("model", label, label, endpoint, "openai", account or label, concurrency=concurrency)
 
 
-async def leave_of(limiter: LocalLimiter, one: Entry, within_s: float = 0.05) -> Leave | None:
+async def permit_of(limiter: LocalLimiter, one: Entry, within_s: float = 0.05) -> Permit | None:
     """What the limiter says within a moment; None when it lets wait."""
     with anyio.move_on_after(within_s):
         return await limiter.acquire(one, Ask(0))
@@ -34,17 +34,17 @@ async def test_places_are_per_account() -> None:
     """A full account lets wait, another goes on, and a place given back is given away again."""
     a, b = entry("a"), entry("b")
     limiter = LocalLimiter([a, b], 2)
-    assert [await leave_of(limiter, a) for _ in range(3)] == ["go", "go", None]
-    assert await leave_of(limiter, b) == "go"
+    assert [await permit_of(limiter, a) for _ in range(3)] == ["granted", "granted", None]
+    assert await permit_of(limiter, b) == "granted"
     limiter.release(a)
-    assert await leave_of(limiter, a) == "go"
+    assert await permit_of(limiter, a) == "granted"
 
 
 async def test_entries_of_one_account_share_places() -> None:
     """Two entries on one origin and key have one account's places, by the smaller promise of the two."""
     a, twin = entry("a", "same", concurrency=3), entry("twin", "same", concurrency=2)
     limiter = LocalLimiter([a, twin], 9)
-    assert [await leave_of(limiter, one) for one in (a, twin, a)] == ["go", "go", None]
+    assert [await permit_of(limiter, one) for one in (a, twin, a)] == ["granted", "granted", None]
 
 
 async def test_a_cancelled_wait_takes_no_place() -> None:
@@ -52,8 +52,8 @@ async def test_a_cancelled_wait_takes_no_place() -> None:
     a = entry("a")
     limiter = LocalLimiter([a], 1)
     limiter.pause(a, 0.1)
-    assert await leave_of(limiter, a, 0.02) is None
-    assert await leave_of(limiter, a, 1) == "go"
+    assert await permit_of(limiter, a, 0.02) is None
+    assert await permit_of(limiter, a, 1) == "granted"
 
 
 async def test_a_pause_holds_back_one_account() -> None:
@@ -63,9 +63,9 @@ async def test_a_pause_holds_back_one_account() -> None:
     started = anyio.current_time()
     limiter.pause(a, 0.1)
     limiter.pause(c, LONG_S)
-    assert await leave_of(limiter, b, PATIENCE_S) == "go"
-    assert await leave_of(limiter, c) is None
-    assert await leave_of(limiter, a, PATIENCE_S) == "go"
+    assert await permit_of(limiter, b, PATIENCE_S) == "granted"
+    assert await permit_of(limiter, c) is None
+    assert await permit_of(limiter, a, PATIENCE_S) == "granted"
     assert anyio.current_time() - started >= 0.1
 
 
@@ -87,7 +87,7 @@ async def test_stop_and_close_wake_all_who_wait() -> None:
     """Nobody sleeps out a pause or a rest when there is nothing to wait for; the reason is the first one given."""
     a, b = entry("a"), entry("b")
     limiter = LocalLimiter([a, b], 2)
-    heard: list[Leave] = []
+    heard: list[Permit] = []
 
     async def ask(one: Entry) -> None:
         heard.append(await limiter.acquire(one, Ask(0)))
@@ -116,18 +116,18 @@ async def test_after_the_end_no_pause_delays_the_refusal() -> None:
     limiter = LocalLimiter([a], 1)
     limiter.close()
     limiter.pause(a, 60)
-    assert await leave_of(limiter, a) == "closed"
-    assert await leave_of(limiter, a) == "closed"
+    assert await permit_of(limiter, a) == "closed"
+    assert await permit_of(limiter, a) == "closed"
 
 
 async def test_requests_per_minute_are_begun_at_even_distances() -> None:
-    """However many places there are, leave is given no faster than the account's rate, after a pause too."""
+    """However many places there are, permits are given no faster than the account's rate, after a pause too."""
     a = replace(entry("a"), requests_per_minute=60 / 0.02)
     limiter = LocalLimiter([a], 50)
     given_at: list[float] = []
 
     async def ask() -> None:
-        assert await limiter.acquire(a, Ask(0)) == "go"
+        assert await limiter.acquire(a, Ask(0)) == "granted"
         given_at.append(anyio.current_time())
 
     async with anyio.create_task_group() as group:
@@ -144,8 +144,8 @@ async def test_entries_of_one_account_share_its_budget_of_tokens() -> None:
     twin = replace(entry("twin", "same"), tokens_per_minute=9000)
     limiter = LocalLimiter([a, twin], 5)
     first = Ask(0, 900)
-    assert await limiter.acquire(a, first) == "go"
-    heard: list[Leave] = []
+    assert await limiter.acquire(a, first) == "granted"
+    heard: list[Permit] = []
 
     async def ask() -> None:
         heard.append(await limiter.acquire(twin, Ask(0, 500)))
@@ -155,19 +155,19 @@ async def test_entries_of_one_account_share_its_budget_of_tokens() -> None:
         await anyio.sleep(0.03)
         assert heard == []
         limiter.heard(a, Attempt(1, response=Response(usage=Usage(0, 1))), first)
-    assert heard == ["go"]
+    assert heard == ["granted"]
 
 
 async def test_who_waits_for_a_budget_is_woken_by_the_end() -> None:
     """Nobody sleeps out a minute when there is nothing to wait for."""
     a, b = (replace(entry(label), requests_per_minute=1, tokens_per_minute=10) for label in "ab")
     limiter = LocalLimiter([a, b], 3)
-    heard: list[Leave] = []
+    heard: list[Permit] = []
 
     async def ask(one: Entry) -> None:
         heard.append(await limiter.acquire(one, Ask(0, 50)))
 
-    assert await limiter.acquire(a, Ask(0, 50)) == await limiter.acquire(b, Ask(0, 50)) == "go"
+    assert await limiter.acquire(a, Ask(0, 50)) == await limiter.acquire(b, Ask(0, 50)) == "granted"
     with anyio.fail_after(PATIENCE_S):
         async with anyio.create_task_group() as group:
             for one in (a, a, b, b):
@@ -185,7 +185,7 @@ async def test_a_refusal_ends_one_entry_and_not_its_sibling() -> None:
     a, twin = entry("a", "same"), entry("twin", "same")
     limiter = LocalLimiter([a, twin], 2)
     limiter.stop(a, "bad key")
-    assert [await leave_of(limiter, one) for one in (a, twin)] == ["stopped", "go"]
+    assert [await permit_of(limiter, one) for one in (a, twin)] == ["stopped", "granted"]
     assert (limiter.stopped, limiter.refused) == ({}, {("model", "a"): "bad key"})
 
 
@@ -195,7 +195,7 @@ async def test_an_account_is_finished_when_all_its_entries_are() -> None:
     limiter = LocalLimiter([a, twin, other], 2)
     limiter.stop(a, "bad key")
     limiter.stop(twin, "no credit")
-    assert [await leave_of(limiter, one) for one in (a, twin, other)] == ["stopped", "stopped", "go"]
+    assert [await permit_of(limiter, one) for one in (a, twin, other)] == ["stopped", "stopped", "granted"]
     assert limiter.stopped == {"same": "no credit"}
     assert limiter.refused == {("model", "a"): "bad key", ("model", "twin"): "no credit"}
 
@@ -206,7 +206,7 @@ async def test_nobody_there_ends_the_whole_account() -> None:
     limiter = LocalLimiter([a, twin], 2)
     for number in range(DOWN_AFTER):
         limiter.concluded((a, twin)[number % 2], Attempt(1, failure=Failure("dns", "connect", "no such host")))
-    assert [await leave_of(limiter, one) for one in (a, twin)] == ["stopped", "stopped"]
+    assert [await permit_of(limiter, one) for one in (a, twin)] == ["stopped", "stopped"]
     assert (list(limiter.stopped), limiter.refused) == (["same"], {})
 
 
@@ -216,9 +216,9 @@ async def test_a_refusal_wakes_who_waits_for_that_entry_only(budget: float | Non
     a, twin = (replace(entry(label, "same"), requests_per_minute=budget) for label in ("a", "twin"))
     limiter = LocalLimiter([a, twin], 9)
     if budget is not None:
-        assert await limiter.acquire(twin, Ask(0)) == "go"
+        assert await limiter.acquire(twin, Ask(0)) == "granted"
     limiter.pause(a, 30)
-    heard: list[tuple[str, Leave | None]] = []
+    heard: list[tuple[str, Permit | None]] = []
 
     async def ask(one: Entry) -> None:
         heard.append((one.label, await limiter.acquire(one, Ask(0))))

@@ -8,12 +8,12 @@ from collections import Counter
 import pytest
 from costs import PATIENCE_S
 
-from vendor_verifier.transport.policy import MOST, Turns
+from vendor_verifier.transport.policy import MOST_PER_ROUND, RoundLimit
 
 pytestmark = pytest.mark.anyio
 
 
-async def rounds_of(tasks: int, turns: Turns) -> list[int]:
+async def rounds_of(tasks: int, turns: RoundLimit) -> list[int]:
     """In which round of the event loop each of so many tasks got its turn, in their order."""
     loop, count, got = asyncio.get_running_loop(), 0, []
 
@@ -33,17 +33,17 @@ async def rounds_of(tasks: int, turns: Turns) -> list[int]:
 
 
 async def test_no_more_than_a_few_are_read_before_the_loop_looks_again() -> None:
-    """Of a hundred that end together at most ``MOST`` go on in one round; all do, first come first served."""
-    got = await rounds_of(100, Turns())
+    """Of a hundred that end together at most ``MOST_PER_ROUND`` go on in one round; all do, first come first served."""
+    got = await rounds_of(100, RoundLimit())
     assert len(got) == 100
-    assert max(Counter(got).values()) <= MOST
+    assert max(Counter(got).values()) <= MOST_PER_ROUND
     assert got == sorted(got)
-    assert max(got) - min(got) < 3 * 100 / MOST
+    assert max(got) - min(got) < 3 * 100 / MOST_PER_ROUND
 
 
 async def test_whoever_ends_alone_does_not_wait() -> None:
     """With nobody else about, a turn is had without giving up control, again and again."""
-    turns = Turns()
+    turns = RoundLimit()
     for _ in range(3):
         with pytest.raises(StopIteration):
             turns.take().send(None)
@@ -52,11 +52,11 @@ async def test_whoever_ends_alone_does_not_wait() -> None:
 
 async def test_a_task_that_was_cancelled_while_waiting_takes_no_turn() -> None:
     """Who left the queue holds up nobody behind it."""
-    turns = Turns()
-    tasks = [asyncio.create_task(turns.take()) for _ in range(5 * MOST)]
+    turns = RoundLimit()
+    tasks = [asyncio.create_task(turns.take()) for _ in range(5 * MOST_PER_ROUND)]
     await asyncio.sleep(0)
-    for task in tasks[MOST : 4 * MOST]:
+    for task in tasks[MOST_PER_ROUND : 4 * MOST_PER_ROUND]:
         task.cancel()
     ended = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), PATIENCE_S)
-    assert sum(isinstance(end, asyncio.CancelledError) for end in ended) == 3 * MOST
-    assert sum(end is None for end in ended) == 2 * MOST
+    assert sum(isinstance(end, asyncio.CancelledError) for end in ended) == 3 * MOST_PER_ROUND
+    assert sum(end is None for end in ended) == 2 * MOST_PER_ROUND

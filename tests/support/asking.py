@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from vendor_verifier.redaction import Scrubber
-from vendor_verifier.run.conversation import Line
+from vendor_verifier.run.conversation import Target
 from vendor_verifier.run.local_run import RunEnd, run_local
-from vendor_verifier.run.work_queue import Agenda, Part
+from vendor_verifier.run.work_queue import Part, WorkQueue
 from vendor_verifier.suites.base import Suite
 from vendor_verifier.suites.trigger import TriggerSuite
 from vendor_verifier.transport.client import FastTransport
@@ -94,17 +94,17 @@ def samples(count: int) -> tuple[Sample, ...]:
     return tuple(Sample(f"{n:03}-1", Turn(({"role": "user", "content": str(n)},))) for n in range(count))
 
 
-def agenda_of(
+def queue_of(
     entries: Iterable[Entry],
     asked: Sequence[Sample],
     repeat: int = 1,
     suite: Suite | None = None,
     wires: Mapping[str, Wire] | None = None,
-) -> Agenda:
+) -> WorkQueue:
     """Everything to be asked of everyone; ``wires`` by label, where they are not the usual one."""
     known = wires or {}
-    lines = [Line(one, Plain(), known.get(one.label) or OpenAIChat()) for one in entries]
-    return Agenda(lines, [Part(suite or TriggerSuite(), listed(asked))], [repeat] * len(lines))
+    targets = [Target(one, Plain(), known.get(one.label) or OpenAIChat()) for one in entries]
+    return WorkQueue(targets, [Part(suite or TriggerSuite(), listed(asked))], [repeat] * len(targets))
 
 
 def plan_of(entries: Sequence[Entry], asked: tuple[Sample, ...], **plan: Any) -> Plan:
@@ -133,6 +133,6 @@ async def run(entries: Sequence[Entry], count: int = 10, into: Ran | None = None
     ran = into or Ran()
     asked = samples(count)
     whole = plan_of(entries, asked, **{"limits": QUICK, "retry": RetryRules(2, max_wait_s=0.02)} | plan)
-    work = agenda_of(entries, asked, whole.repeat)
+    work = queue_of(entries, asked, whole.repeat)
     ran.end = await run_local(whole, work, "run", ran.records.extend, Scrubber([KEY]))
     return ran

@@ -19,9 +19,7 @@ LOADERS: tuple[Loader, ...] = (
         toolbench.recognises_conversations,
         "conversations",
     ),
-    Loader(
-        "openbmb", mcp_toolbench.read_openbmb_row, mcp_toolbench.recognises_openbmb, "query, api_list, relevant APIs"
-    ),
+    Loader("openbmb", toolbench.read_openbmb_row, toolbench.recognises_openbmb, "query, api_list, relevant APIs"),
 )
 
 __all__ = ["LOADERS", "LoadedSamples", "Loader", "read_samples"]

@@ -1,4 +1,4 @@
-"""What a loader gives back and how it complains; it reads no format and opens no file."""
+"""What a loader gives back, how it complains, and JSON lines and arrays as rows; it knows no row and opens no file."""
 
 from __future__ import annotations
 
@@ -14,6 +14,11 @@ from vendor_verifier.values.sample import Sample
 from vendor_verifier.wire.payload import PayloadError, parse_json
 
 MAX_SHOWN = 20
+MAX_LINE_BYTES = 16 * 1024 * 1024
+MAX_ARRAY_BYTES = 256 * 1024 * 1024
+_BOM = b"\xef\xbb\xbf"
+_POSITION = re.compile(r":? line (\d+) column (\d+) \(char (\d+)\)")
+_SURROGATE = re.compile(r"\\ud[89a-f]", re.IGNORECASE)
 Keep = Callable[[Sample], None]
 """Takes the samples of a file one by one, in its order, so that a long file need not be held."""
 
@@ -78,12 +83,6 @@ def kind_of(value: object) -> str:
 def shortened(text: str, limit: int = 60) -> str:
     """``text`` in quotes, cut so that a message stays one line."""
     return repr(text if len(text) <= limit else text[: limit - 1] + "…")
-
-
-MAX_LINE_BYTES = 16 * 1024 * 1024
-_BOM = b"\xef\xbb\xbf"
-_POSITION = re.compile(r":? line \d+ column (\d+) \(char (\d+)\)")
-_SURROGATE = re.compile(r"\\ud[89a-f]", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,11 +157,11 @@ def _explained(reason: str, text: str) -> str:
     found = _POSITION.search(reason)
     if found is None:
         return f"not usable JSON: {reason}"
-    position = int(found[2])
+    position = int(found[3])
     what = _POSITION.sub("", reason)
     read = shortened(text[position : position + 30].strip(), 30) if text[position:].strip() else "the end of the line"
     hint = "; write each object on one line" if text.strip() in ("{", "[", "}", "]", "},") else ""
-    return f"not JSON at column {found[1]}: {what}, read {read}{hint}"
+    return f"not JSON at column {found[2]}: {what}, read {read}{hint}"
 
 
 class _Pairs:
@@ -210,10 +209,6 @@ def half_character(value: object) -> str | None:
     return None
 
 
-MAX_ARRAY_BYTES = 256 * 1024 * 1024
-_JSON_ARRAY_POSITION = re.compile(r":? line (\d+) column (\d+) \(char (\d+)\)")
-
-
 def read_array(content: bytes, file: Path) -> list[Row | Problem]:
     """Every member as a row, or as the problem it has. ``Row.line`` is the member's number, from 1.
 
@@ -233,14 +228,14 @@ def read_array(content: bytes, file: Path) -> list[Row | Problem]:
     try:
         value = parse_json(text)
     except PayloadError as error:
-        raise data_error([_json_array_explained(str(error), text, file)]) from None
+        raise data_error([_unread_array(str(error), text, file)]) from None
     if not isinstance(value, list):
         raise data_error([Problem(f"expected a JSON array, read {kind_of(value)}", file)])
     check_halves = _SURROGATE.search(text) is not None
-    return [_json_array_row(number, item, file, check_halves) for number, item in enumerate(value, 1)]
+    return [_member(number, item, file, check_halves) for number, item in enumerate(value, 1)]
 
 
-def _json_array_row(number: int, item: object, file: Path, check_halves: bool) -> Row | Problem:
+def _member(number: int, item: object, file: Path, check_halves: bool) -> Row | Problem:
     key = f"row {number}"
     if not isinstance(item, dict):
         return Problem(f"expected an object, read {kind_of(item)}", file, None, key)
@@ -251,13 +246,11 @@ def _json_array_row(number: int, item: object, file: Path, check_halves: bool) -
     return Row(number, item)
 
 
-def _json_array_explained(reason: str, text: str, file: Path) -> Problem:
+def _unread_array(reason: str, text: str, file: Path) -> Problem:
     """A parser's words with the line, the column and what stands there."""
-    found = _JSON_ARRAY_POSITION.search(reason)
+    found = _POSITION.search(reason)
     if found is None:
         return Problem(f"not usable JSON: {reason}", file)
     rest = text[int(found[3]) :].strip()
     read = shortened(rest[:30], 30) if rest else "the end of the file"
-    return Problem(
-        f"not JSON at column {found[2]}: {_JSON_ARRAY_POSITION.sub('', reason)}, read {read}", file, int(found[1])
-    )
+    return Problem(f"not JSON at column {found[2]}: {_POSITION.sub('', reason)}, read {read}", file, int(found[1]))

@@ -1,4 +1,4 @@
-"""Rows of any format → samples with identities, and everything wrong with them at once; it knows no format."""
+"""Chat requests → questions, and rows of any format → samples with identities; all problems at once."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Which samples of a data set are asked: filters, a limit, strata; pure, and the same for every suite.
 
-Which samples of a stratum are taken is decided by digests of their ids (:mod:`vendor_verifier.loaders.selection`), so a
+Which samples of a stratum are taken is decided by digests of their ids (:func:`lot`), so a
 row added to the file moves no other sample in the order of its stratum.
 """
 

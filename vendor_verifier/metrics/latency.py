@@ -1,11 +1,22 @@
-"""Time since a record was due by the schedule of an open loop; a closed loop has no schedule, and measures none of it.
+"""Times of a record in ms: connecting, first token, end, and the same by an open loop's schedule.
+
+    connect_ms  = name look-up + TCP + TLS (``dns_ms``, ``tcp_ms``, ``tls_ms``), of what was first on its connection
+    ttft_ms     = (first non-empty text, reasoning or tool-call delta − request sent) ÷ 10⁶
+    ttfat_ms    = (first text or tool-call delta − request sent) ÷ 10⁶; reasoning does not count
+    e2e_ms      = (end of the answer − request sent) ÷ 10⁶
+
+All are the successful attempt's own clock: retries and waits are outside. An answer that came whole has no first token,
+and an opening role is none. Connecting lies before the request was sent, so it is in no latency: who opens a connection
+waits ``connect_ms`` + ``ttft_cold_ms``. ``ttft_cold_ms`` and ``ttft_warm_ms`` are ``ttft_ms`` over the answers whose
+connection was new or had been used before, as the transport recorded it. A transport that cannot tell the parts of
+connecting apart gives the whole alone.
 
     ttft_from_schedule_ms = (first token of the first turn − due) ÷ 10⁶
     e2e_from_schedule_ms  = (end of the last turn − due) ÷ 10⁶
     schedule_lag_ms       = (first attempt sent − due − time to connect) ÷ 10⁶
 
-The first two are what somebody waited who came at that moment: our own queue, failed attempts and pauses between them
-are inside, which they are not in ``ttft_ms`` and ``e2e_ms``. The third is our part of it.
+These need the schedule of an open loop. The first two are what somebody waited who came at that moment: our own queue,
+failed attempts and pauses between them are inside. The third is our part of it.
 """
 
 from __future__ import annotations

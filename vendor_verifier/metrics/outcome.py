@@ -1,4 +1,7 @@
-"""schema_accuracy = valid calls ÷ calls, under two policies and in two units; it judges no argument itself.
+"""success and schema_accuracy: whether a record succeeded, and how many calls fit their schema.
+
+success = 1 if every turn of the record ended in a success, after retries; 0 otherwise, whatever the content.
+schema_accuracy = valid calls ÷ calls, under two policies and in two units.
 
 lenient: (valid + empty_arguments + valid_in_dialect) ÷ (calls − schema_unusable − not_judged). A ``""`` for a tool
 without required arguments means ``{}``, a schema in a dialect means what its users mean, and a schema that cannot judge

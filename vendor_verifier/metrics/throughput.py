@@ -1,7 +1,14 @@
-"""What an attempt's token moments say about decoding: tokens, window, and whether the vendor held the reply back.
+"""How fast an answer was decoded, what a waiting user got of it, and whether the vendor held the reply back.
 
-Nothing is guessed where usage is missing, except inside ``buffered``, which only ever raises a flag and then counts
-four characters as a token.
+    tps      = (output tokens − those of the first moment, by their share of the text) ÷ (last − first token moment)
+    tpot_ms  = (last token − first token) ÷ (output tokens − 1) ÷ 10⁶, as vLLM and genai-bench define it
+    e2e_tps  = output tokens ÷ (last token − request sent): thinking and queueing included
+
+A vendor's tps and e2e_tps are ratios of sums, Σ tokens ÷ Σ seconds, over the requests that measured: a mean of ratios
+would let short replies decide. ``tps`` and ``tpot_ms`` refuse a number when the reply came in one chunk, was buffered,
+was not streamed, or usage is missing (:func:`decoding`): a reply that was ready before it was sent has no time per
+token. Nothing is guessed where usage is missing, except inside :func:`buffered`, which only ever raises a flag and then
+counts four characters as a token.
 """
 
 from __future__ import annotations

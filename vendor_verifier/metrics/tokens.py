@@ -1,6 +1,7 @@
-"""Usage that can be believed: a zero where something was certainly sent or received reads as "not reported".
+"""input_tokens, output_tokens and total_tokens, by usage that can be believed.
 
-Hosts without token counting send zeros; taken at their word they would win every comparison of cost.
+A zero where something was certainly sent or received reads as "not reported": hosts without token counting send zeros,
+and taken at their word they would win every comparison of cost.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from vendor_verifier.run.cluster.workers import is_loopback, scheduler_address
 from vendor_verifier.run.executors import check_choice, choose_executor
 from vendor_verifier.run.local_run import RunEnd
 from vendor_verifier.run.work import Work
-from vendor_verifier.run.work_queue import Agenda
+from vendor_verifier.run.work_queue import WorkQueue
 from vendor_verifier.store import FILE_MODE, NO_LINK, RunFolder, encode_record
 from vendor_verifier.values.plan import ExecutorChoice, Plan
 from vendor_verifier.values.record import Record
@@ -73,7 +73,7 @@ def send(
     choice: ExecutorChoice,
     job: Job,
     plan: Plan,
-    agenda: Agenda,
+    queue: WorkQueue,
     *,
     emit: Callable[[Sequence[Record]], None],
     emit_duplicate: Callable[[Record], None],
@@ -81,7 +81,7 @@ def send(
     costs: Mapping[tuple[str, str], CostOf],
     in_flight: Counter[tuple[str, str]] | None = None,
 ) -> Sent:
-    """Send what is left of ``agenda``.
+    """Send what is left of ``queue``.
 
     ``in_flight`` is kept true by (model, label), where leave is given in this process.
 
@@ -91,7 +91,7 @@ def send(
         ClusterError: the cluster went away; ``executor`` of it says from where it was sent until then.
     """
     executor = choose_executor(choice, CLUSTER_SIDE, plan)
-    work = Work(plan, agenda, job, emit, emit_duplicate, scrubber, costs, has_uvloop(), in_flight)
+    work = Work(plan, queue, job, emit, emit_duplicate, scrubber, costs, has_uvloop(), in_flight)
 
     async def whole() -> RunEnd:
         try:

@@ -35,13 +35,13 @@ from vendor_verifier.redaction import Scrubber, redacted_sample
 from vendor_verifier.run.budgets import CostOf
 from vendor_verifier.run.calibration import Calibration, calibrate
 from vendor_verifier.run.cluster.job import Job
-from vendor_verifier.run.conversation import Line
+from vendor_verifier.run.conversation import Target
 from vendor_verifier.run.event_loop_lag import quiet_collector
 from vendor_verifier.run.executors import processes_of
 from vendor_verifier.run.journal import Journal
 from vendor_verifier.run.local_run import ensure_signals
 from vendor_verifier.run.rate_limiter import LocalLimiter
-from vendor_verifier.run.work_queue import Agenda, Part
+from vendor_verifier.run.work_queue import Part, WorkQueue
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import BFCL, suite_kind
 from vendor_verifier.suites.contract.finding import is_settled
@@ -99,14 +99,14 @@ class Outlook:
     in_flight: Mapping[Name, int] | None = None
 
 
-def outlook_of(plan: Plan, agenda: Agenda, in_flight: Mapping[Name, int] | None) -> Outlook:
-    """Of a plan with an ``agenda`` of the same entries."""
+def outlook_of(plan: Plan, queue: WorkQueue, in_flight: Mapping[Name, int] | None) -> Outlook:
+    """Of a plan with an ``queue`` of the same entries."""
     names = [(entry.model, entry.label) for entry in plan.entries]
     each = due_in(plan)
     by_doing = plan.load.plans_by_doing
     return Outlook(
-        due={name: each if by_doing else agenda.left_of(line) for line, name in enumerate(names)},
-        done={name: agenda.crossed_of(line) for line, name in enumerate(names)},
+        due={name: each if by_doing else queue.left_of(target) for target, name in enumerate(names)},
+        done={name: queue.crossed_of(target) for target, name in enumerate(names)},
         costs=known_costs(plan),
         in_flight=in_flight,
     )
@@ -152,19 +152,19 @@ def run(
     with Journal(folder, scrubber) as journal:
         with with_simulated_vendors(prepared.plan.entries, prepared.plan.seed, prepared.known_answers) as entries:
             plan = replace(prepared.plan, entries=entries)
-            agenda = _agenda(plan, prepared)
-            found = _cross_off(agenda, folder, journal)
+            queue = _queue(plan, prepared)
+            found = _cross_off(queue, folder, journal)
             manifest["warnings"] = list(dict.fromkeys([*manifest["warnings"], *found]))
             folder.write_manifest(manifest)
             costs = costs_of(prepared.plan)
-            manifest |= calibrated(request, prepared.plan, len(agenda))
+            manifest |= calibrated(request, prepared.plan, len(queue))
             resent: Counter[str] = Counter(manifest.get("resent") or {})
             in_flight: Counter[Name] | None = None if request.executor.name == "dask" else Counter()
             noted = _counting(resent, on_record)
-            on_start(outlook_of(prepared.plan, agenda, in_flight))
+            on_start(outlook_of(prepared.plan, queue, in_flight))
             job = job_of(manifest["run"], plan, request, prepared)
             with _keeping_facts(folder, manifest):
-                sent = _send(request.executor, job, plan, agenda, folder, journal, scrubber, costs, noted, in_flight)
+                sent = _send(request.executor, job, plan, queue, folder, journal, scrubber, costs, noted, in_flight)
         end = sent.end
         if end.signal_number is None:
             _fetch_rest_answers(folder, prepared, scrubber)
@@ -233,7 +233,7 @@ def latest_run(runs: Path) -> Path:
     return max(folders, key=lambda path: path.parent.stat().st_ctime).parent
 
 
-def _cross_off(agenda: Agenda, folder: RunFolder, journal: Journal) -> list[str]:
+def _cross_off(queue: WorkQueue, folder: RunFolder, journal: Journal) -> list[str]:
     """Cross off what need not be asked again: what failed or is missing will be. What cannot be read, in words."""
     warnings: list[str] = []
     if journal.repaired_line is not None:
@@ -244,7 +244,7 @@ def _cross_off(agenda: Agenda, folder: RunFolder, journal: Journal) -> list[str]
 
     for record in folder.read_records(bad_line):
         if is_answered(record):
-            agenda.cross_off(record.key)
+            queue.cross_off(record.key)
     return warnings
 
 
@@ -256,9 +256,9 @@ def is_answered(record: Record) -> bool:
     return kind is not None and kind.apart and is_settled(record)
 
 
-def _agenda(plan: Plan, prepared: Prepared) -> Agenda:
-    return Agenda(
-        [_line(entry, prepared) for entry in plan.entries],
+def _queue(plan: Plan, prepared: Prepared) -> WorkQueue:
+    return WorkQueue(
+        [_target(entry, prepared) for entry in plan.entries],
         [
             Part(ready_suite(task.suite, task.options, task.samples), listed(task.samples), task.timeout_s)
             for task in plan.tasks
@@ -267,16 +267,16 @@ def _agenda(plan: Plan, prepared: Prepared) -> Agenda:
     )
 
 
-def _line(entry: Entry, prepared: Prepared) -> Line:
+def _target(entry: Entry, prepared: Prepared) -> Target:
     vendor = prepared.registry.vendor(entry.vendor)
-    return Line(entry, vendor, wire_of(entry, vendor, prepared.wires))
+    return Target(entry, vendor, wire_of(entry, vendor, prepared.wires))
 
 
 def _send(
     choice: ExecutorChoice,
     job: Job,
     plan: Plan,
-    agenda: Agenda,
+    queue: WorkQueue,
     folder: RunFolder,
     journal: Journal,
     scrubber: Scrubber,
@@ -284,7 +284,7 @@ def _send(
     on_record: OnRecord,
     in_flight: Counter[Name] | None,
 ) -> Sent:
-    redact = redactor(agenda.parts) if plan.redact_content else None
+    redact = redactor(queue.parts) if plan.redact_content else None
 
     def emit(records: Sequence[Record]) -> None:
         if redact is not None:
@@ -303,7 +303,7 @@ def _send(
             choice,
             job,
             plan,
-            agenda,
+            queue,
             emit=emit,
             emit_duplicate=emit_duplicate,
             scrubber=scrubber,

@@ -19,7 +19,7 @@ from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.registry import Registry, find_vendors
 from vendor_verifier.run.cluster.job import Bench, Block, ClusterSide, Hello, Job
-from vendor_verifier.run.conversation import Line
+from vendor_verifier.run.conversation import Target
 from vendor_verifier.run.work_queue import WorkItem
 from vendor_verifier.values.plan import Entry, Plan
 
@@ -32,7 +32,7 @@ class RemoteBench:
 
     job: Job
     plan: Plan
-    lines: tuple[Line, ...]
+    targets: tuple[Target, ...]
     scrubber: Scrubber
     region: str | None
 
@@ -42,7 +42,7 @@ class RemoteBench:
         suites = {name: ready_suite(name, self.job.suite_options.get(name, {}), block.samples) for name in names}
         return [
             WorkItem(
-                self.lines[item.entry], suites[item.suite], block.samples[item.sample], item.repetition, item.total_s
+                self.targets[item.entry], suites[item.suite], block.samples[item.sample], item.repetition, item.total_s
             )
             for item in block.items
         ]
@@ -59,16 +59,16 @@ def open_bench(job: Job) -> Bench:
     secrets: set[str] = set()
     entries = tuple(_with_secrets(entry, variables, secrets) for entry in job.plan.entries)
     registry = find_vendors(job.vendor_paths)
-    lines = _lines(job, entries, registry)
+    targets = _targets(job, entries, registry)
     return RemoteBench(
-        job, replace(job.plan, entries=entries), lines, Scrubber(secrets), environment.get(REGION) or None
+        job, replace(job.plan, entries=entries), targets, Scrubber(secrets), environment.get(REGION) or None
     )
 
 
 def open_here(job: Job, scrubber: Scrubber) -> Bench:
     """The job of a worker process on the coordinator's machine, which was given the keys with it."""
     registry = find_vendors(job.vendor_paths)
-    return RemoteBench(job, job.plan, _lines(job, job.plan.entries, registry), scrubber, None)
+    return RemoteBench(job, job.plan, _targets(job, job.plan.entries, registry), scrubber, None)
 
 
 def hello(job: Job, identity: str, name: str) -> Hello:
@@ -95,11 +95,11 @@ def hello(job: Job, identity: str, name: str) -> Hello:
 CLUSTER_SIDE = ClusterSide(open_bench, open_here, hello)
 
 
-def _lines(job: Job, entries: Sequence[Entry], registry: Registry) -> tuple[Line, ...]:
+def _targets(job: Job, entries: Sequence[Entry], registry: Registry) -> tuple[Target, ...]:
     wires = run_wires(entries, job.tokenizer_model)
     vendors = [registry.vendor(entry.vendor) for entry in entries]
     return tuple(
-        Line(entry, vendor, wire_of(entry, vendor, wires)) for entry, vendor in zip(entries, vendors, strict=True)
+        Target(entry, vendor, wire_of(entry, vendor, wires)) for entry, vendor in zip(entries, vendors, strict=True)
     )
 
 

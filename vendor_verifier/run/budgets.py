@@ -1,4 +1,4 @@
-"""How much an account may be sent in a minute: requests and tokens, on a clock that is given. It waits for nothing.
+"""What may be sent: requests and tokens a minute of an account, requests and cost of a run. It waits for nothing.
 
 Requests follow GCRA: they begin at even distances, and one that was late lets the next be early by no more than
 ``CATCH_UP_S``. So no window of 60 s holds more than the budget and one.
@@ -31,7 +31,7 @@ from vendor_verifier.values.record import Attempt
 MINUTE_S = 60.0
 # How early a request may be because those before it were late, for instance because this machine was busy.
 CATCH_UP_S = 0.01
-# By how much two requests' ways from leave to vendor may differ: a worker's messages, a busy loop, the network.
+# By how much two requests' ways from permit to vendor may differ: a worker's messages, a busy loop, the network.
 WAY_S = 0.2
 _TOKENS_PER_BYTE = 0.25
 # What an answer may need before any has come, where the request sets no limit.

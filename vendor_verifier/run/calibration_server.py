@@ -28,7 +28,7 @@ _PIECE = '"delta":{"content":"%d "},"finish_reason":null'
 _FINISH = '"delta":{},"finish_reason":"stop"'
 
 
-class _Line:
+class _Stream:
     """One connection: what was asked and how much of the answer is still to come."""
 
     def __init__(self, connection: socket.socket, offset_s: float) -> None:
@@ -70,39 +70,39 @@ def serve(listener: socket.socket) -> None:
     waiting = selectors.DefaultSelector()
     waiting.register(listener, selectors.EVENT_READ)
     numbers = count()
-    due: list[tuple[float, int, _Line]] = []
+    due: list[tuple[float, int, _Stream]] = []
     while (now_s := time.perf_counter()) < over_s:
         for key, _ in waiting.select(max(0.0, due[0][0] - now_s) if due else 1.0):
             if key.data is None:
                 connection, _address = listener.accept()
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                # Lines speak at moments of their own, as those of many customers do, not all at once.
-                line = _Line(connection, GAP_S * (next(numbers) * 0.618 % 1.0))
-                waiting.register(connection, selectors.EVENT_READ, line)
+                # Streams speak at moments of their own, as those of many customers do, not all at once.
+                stream = _Stream(connection, GAP_S * (next(numbers) * 0.618 % 1.0))
+                waiting.register(connection, selectors.EVENT_READ, stream)
             elif _heard(key.data, waiting):
                 heappush(due, (time.perf_counter() + TTFT_S + key.data.offset_s, next(numbers), key.data))
         while due and due[0][0] <= time.perf_counter():
-            at_s, _, line = heappop(due)
-            if _spoke(line):
-                heappush(due, (at_s + GAP_S, next(numbers), line))
+            at_s, _, stream = heappop(due)
+            if _spoke(stream):
+                heappush(due, (at_s + GAP_S, next(numbers), stream))
 
 
-def _heard(line: _Line, waiting: selectors.BaseSelector) -> bool:
+def _heard(stream: _Stream, waiting: selectors.BaseSelector) -> bool:
     """Whether a request is complete; a client that left is forgotten."""
     try:
-        data = line.connection.recv(65536)
+        data = stream.connection.recv(65536)
     except OSError:
         data = b""
     if not data:
-        waiting.unregister(line.connection)
-        line.connection.close()
+        waiting.unregister(stream.connection)
+        stream.connection.close()
         return False
-    return line.hear(data)
+    return stream.hear(data)
 
 
-def _spoke(line: _Line) -> bool:
+def _spoke(stream: _Stream) -> bool:
     try:
-        return line.speak()
+        return stream.speak()
     except OSError:
         return False
 

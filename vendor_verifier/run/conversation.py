@@ -1,4 +1,7 @@
-"""Plays one sample of one suite against one vendor: turns, attempts, record. It decides neither when nor how often."""
+"""Plays one sample of one suite against one vendor: turns, attempts, record.
+
+When a request may be sent is the limiter's business, how often it is tried again is decided by the retry rules.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from vendor_verifier.run.rate_limiter import Limiter
 from vendor_verifier.run.retry import attempt_until_done, stops_vendor
 from vendor_verifier.suites.base import Play
 from vendor_verifier.transport.base import Client
-from vendor_verifier.transport.policy import Turns, in_slices
+from vendor_verifier.transport.policy import RoundLimit, in_slices
 from vendor_verifier.values.plan import Entry, RetryRules
 from vendor_verifier.values.record import Attempt, Exchange, Failure, Phase, Response, TurnRecord
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
@@ -63,7 +66,7 @@ class RunClosed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Target:
     """Everything needed to talk to one entry."""
 
     entry: Entry
@@ -75,18 +78,18 @@ class Line:
 class _Question:
     """One turn ready to be asked of one entry, as often as it takes."""
 
-    line: Line
+    target: Target
     request: HttpRequest
     turn: Turn
     total_s: float | None
 
     def reader(self) -> Reader:
-        return self.line.wire.reader(self.turn.tools)
+        return self.target.wire.reader(self.turn.tools)
 
 
 @dataclass(frozen=True, slots=True)
-class Driver:
-    """Sends turns for one run. ``rng`` only spreads waits."""
+class Conversation:
+    """Sends the turns of plays, for all plays of one run. ``rng`` only spreads waits."""
 
     client: Client
     limiter: Limiter
@@ -96,25 +99,25 @@ class Driver:
     keys: KeyRing
     clock_ns: Callable[[], int] = time.perf_counter_ns
     lag: LoopLag = field(default_factory=LoopLag)
-    turns: Turns = field(default_factory=Turns)
-    starts: Turns = field(default_factory=Turns)
+    answers: RoundLimit = field(default_factory=RoundLimit)
+    starts: RoundLimit = field(default_factory=RoundLimit)
     barred: dict[str, str] = field(default_factory=dict)
 
     async def play(
-        self, play: Play, line: Line, total_s: float | None = None, due_ns: int | None = None
+        self, play: Play, target: Target, total_s: float | None = None, due_ns: int | None = None
     ) -> tuple[TurnRecord, ...]:
         """Run one play to its end; ``total_s`` is the evaluation's own limit for a whole attempt.
 
         ``due_ns`` is when the play was due by a schedule, on ``clock_ns``: every attempt is timed from it as well.
 
         Raises:
-            RunClosed: the limiter gave no more leave before the play was over.
+            RunClosed: the limiter gave no more permits before the play was over.
         """
         turns: list[TurnRecord] = []
         try:
             turn = next(play)
             while True:
-                record = await self._send(turn, line, total_s, due_ns)
+                record = await self._send(turn, target, total_s, due_ns)
                 turns.append(record)
                 turn = play.send(record.attempts[-1])
         except StopIteration:
@@ -122,8 +125,8 @@ class Driver:
         finally:
             play.close()
 
-    async def _send(self, turn: Turn, line: Line, total_s: float | None, due_ns: int | None) -> TurnRecord:
-        entry = line.entry
+    async def _send(self, turn: Turn, target: Target, total_s: float | None, due_ns: int | None) -> TurnRecord:
+        entry = target.entry
         # A run begins with hundreds at once: building and connecting all of them in one go would make us late. Answers
         # have turns of their own, for one that stops its vendor must be read before the next is asked.
         await self.starts.take()
@@ -134,7 +137,7 @@ class Driver:
             self.limiter.stop(entry, str(error))
             return TurnRecord((Attempt(1, failure=Failure("auth", "plan", str(error))),))
         try:
-            request = line.wire.request(with_parameters(turn, entry), endpoint)
+            request = target.wire.request(with_parameters(turn, entry), endpoint)
         except Exception as error:  # noqa: BLE001 a plugin may raise anything; it must not take the other vendors along
             return TurnRecord((Attempt(1, failure=self._plugin_failure(error, "plan")),))
         if request.untranslatable:
@@ -142,7 +145,7 @@ class Driver:
                 "untranslatable", "plan", "not expressible on this wire: " + ", ".join(request.untranslatable)
             )
             return TurnRecord((Attempt(1, failure=failure),))
-        question = _Question(line, request, turn, total_s)
+        question = _Question(target, request, turn, total_s)
         scheduled_ns = self.clock_ns() if due_ns is None else due_ns
 
         async def once(number: int) -> Attempt:
@@ -161,7 +164,7 @@ class Driver:
         return TurnRecord(_as_asked(attempts), request.rewritten)
 
     async def _fetched(self, entry: Entry) -> Endpoint:
-        """The endpoint with a fresh key; as it is, once there will be no leave to send there, which ends the wait.
+        """The endpoint with a fresh key; as it is, once there will be no permit to send there, which ends the wait.
 
         Raises:
             UsageError: there will be no key.
@@ -196,18 +199,18 @@ class Driver:
 
     async def _sending(self, number: int, question: _Question, scheduled_ns: int, *, fresh: bool) -> Attempt | None:
         """What became of one request; None when its connection was given up under it. ``fresh``: on one of its own."""
-        entry, request = question.line.entry, question.request
+        entry, request = question.target.entry, question.request
         ask = ask_for(request.body, reads_limit=entry.tokens_per_minute is not None)
-        leave = await self.limiter.acquire(entry, ask)
-        if leave == "closed":
+        permit = await self.limiter.acquire(entry, ask)
+        if permit == "closed":
             raise RunClosed
-        if leave == "stopped":
+        if permit == "stopped":
             return Attempt(number, failure=self._unasked(entry))
         watch, began_ns = ClockWatch(), time.perf_counter_ns()
         try:
             meter = ProgressMeter(question.reader())
             exchange = await self.client.exchange(
-                request, meter, scheduled_ns, wire=question.line.wire.name, total_s=question.total_s, fresh=fresh
+                request, meter, scheduled_ns, wire=question.target.wire.name, total_s=question.total_s, fresh=fresh
             )
         except Exception as error:  # noqa: BLE001 as above: the plugin's reader runs inside
             return Attempt(number, failure=self._plugin_failure(error, "stream"))
@@ -218,14 +221,14 @@ class Driver:
             return None
         watch.stop()
         late_ns = self._lateness_ns(exchange, scheduled_ns, began_ns)
-        await self.turns.take()
+        await self.answers.take()
         try:
             timing, response, failure = await in_slices(
                 answer_in_steps(
                     exchange,
                     question.reader(),
                     tool_names=request.tool_names,
-                    classify=question.line.vendor.classify,
+                    classify=question.target.vendor.classify,
                     asked_stream=question.turn.stream,
                 )
             )
@@ -259,7 +262,7 @@ class Driver:
         return self.lag.lateness_ns(sent_ns - (exchange.connect_ns or 0), sent_ns + exchange.end_ns)
 
     def _plugin_failure(self, error: Exception, phase: Phase) -> Failure:
-        """A bug on our side of the line: it is counted as ours, never charged to the vendor."""
+        """A bug on our side of the target: it is counted as ours, never charged to the vendor."""
         where = traceback.extract_tb(error.__traceback__)[-1]
         words = f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
         return Failure("harness", phase, self.scrubber.text(words)[:MAX_MESSAGE])

@@ -12,7 +12,7 @@ from typing import Protocol
 
 import anyio
 
-from vendor_verifier.run.conversation import Driver, RunClosed
+from vendor_verifier.run.conversation import Conversation, RunClosed
 from vendor_verifier.run.streams import Stream
 from vendor_verifier.run.work_queue import WorkItem
 from vendor_verifier.values.record import Record
@@ -56,8 +56,8 @@ class VendorSlots:
 class Engine:
     """Makes the records of one run; each is emitted the moment it is finished."""
 
-    def __init__(self, driver: Driver, run: str, emit: Emit) -> None:
-        self._driver = driver
+    def __init__(self, conversation: Conversation, run: str, emit: Emit) -> None:
+        self._conversation = conversation
         self._run = run
         self._emit = emit
 
@@ -104,7 +104,7 @@ class Engine:
             stream.is_stopped = stream.is_stopped or is_skipped(record)
 
     async def _make(self, item: WorkItem, block: int) -> Record | None:
-        record = await make_record(item, block, self._driver, self._run)
+        record = await make_record(item, block, self._conversation, self._run)
         if record is not None:
             self._emit((record,))
         return record
@@ -130,16 +130,16 @@ def is_skipped(record: Record) -> bool:
 
 
 async def make_record(
-    item: WorkItem, block: int, driver: Driver, run: str, due: tuple[int, float] | None = None
+    item: WorkItem, block: int, conversation: Conversation, run: str, due: tuple[int, float] | None = None
 ) -> Record | None:
     """Ask and wait for the answer; ``None`` when the run takes nothing new.
 
-    ``due``: when it was to begin by a schedule, on the driver's clock in ns and in seconds after the schedule's start.
+    ``due``: when it was to begin by a schedule, on our clock in ns and in seconds after the schedule's start.
     """
-    entry = item.line.entry
+    entry = item.target.entry
     due_ns, offered_s = due or (None, None)
     try:
-        turns = await driver.play(item.suite.play(item.sample), item.line, item.total_s, due_ns)
+        turns = await conversation.play(item.suite.play(item.sample), item.target, item.total_s, due_ns)
     except RunClosed:
         return None
     if not any(attempt.timing for turn in turns for attempt in turn.attempts):

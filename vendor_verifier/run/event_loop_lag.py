@@ -1,8 +1,8 @@
 """Watches how late the event loop is, so that a run can say where its clock was not to be trusted; corrects nothing.
 
 A timer is due every ``TICK_S``; how late it goes off is how late a byte that arrived meanwhile may have been stamped.
-What is kept is a histogram of fixed size and the few stalls that a request under way may have met
-(:mod:`vendor_verifier.run.event_loop_lag`), whatever the length of the run.
+What is kept is a histogram of fixed size and the few stalls that a request under way may have met (:class:`Stalls`),
+whatever the length of the run.
 """
 
 from __future__ import annotations

@@ -18,10 +18,10 @@ import anyio
 
 from vendor_verifier.metrics.distribution import percentile
 from vendor_verifier.metrics.latency import schedule_lag_ms
-from vendor_verifier.run.conversation import Driver
+from vendor_verifier.run.conversation import Conversation
 from vendor_verifier.run.engine import Emit, Slots, make_record
 from vendor_verifier.run.load_lane import Lane, Start, due_times, lanes_of, opening_times
-from vendor_verifier.run.work_queue import Agenda
+from vendor_verifier.run.work_queue import WorkQueue
 from vendor_verifier.values.plan import Plan
 from vendor_verifier.values.record import Record
 
@@ -82,13 +82,13 @@ class Load:
 
         return both
 
-    async def offer(self, agenda: Agenda, driver: Driver, slots: Slots) -> Mapping[EntryKey, LoadReport]:
-        """Offer what is left of ``agenda`` to its entries; what was offered to each."""
-        lanes = list(lanes_of(agenda, self._plan.load, self._plan.seed))
+    async def offer(self, queue: WorkQueue, conversation: Conversation, slots: Slots) -> Mapping[EntryKey, LoadReport]:
+        """Offer what is left of ``queue`` to its entries; what was offered to each."""
+        lanes = list(lanes_of(queue, self._plan.load, self._plan.seed))
         self._turns = self._turns_of(lanes)
         async with anyio.create_task_group() as group:
             for place, lane in enumerate(lanes):
-                group.start_soon(self._run_lane, lane, driver, slots, place / len(lanes))
+                group.start_soon(self._run_lane, lane, conversation, slots, place / len(lanes))
         return {_key(lane): self._report(lane) for lane in lanes}
 
     def _turns_of(self, lanes: Sequence[Lane]) -> dict[EntryKey, tuple[int, int]]:
@@ -103,22 +103,22 @@ class Load:
             seen[account] += 1
         return found
 
-    async def _run_lane(self, lane: Lane, driver: Driver, slots: Slots, phase: float) -> None:
+    async def _run_lane(self, lane: Lane, conversation: Conversation, slots: Slots, phase: float) -> None:
         """``phase`` (0..1) spreads vendors that are asked at the same rate over the time between two requests."""
         async with slots:
             if self._plan.load.is_open:
                 rate = self._plan.load.request_rate
-                await self._by_clock(lane, driver, phase / rate if rate else 0.0)
+                await self._by_clock(lane, conversation, phase / rate if rate else 0.0)
             else:
-                await self._by_places(lane, driver)
+                await self._by_places(lane, conversation)
 
-    async def _by_clock(self, lane: Lane, driver: Driver, shift_s: float) -> None:
-        zero_ns = driver.clock_ns() + int(shift_s * 1e9)
+    async def _by_clock(self, lane: Lane, conversation: Conversation, shift_s: float) -> None:
+        zero_ns = conversation.clock_ns() + int(shift_s * 1e9)
         room = anyio.Semaphore(self._cap(lane) + MOST_WAITING)
 
         async def play(start: Start, due: tuple[int, float]) -> None:
             try:
-                await self._play(lane, start, driver, due)
+                await self._play(lane, start, conversation, due)
             finally:
                 room.release()
 
@@ -128,7 +128,7 @@ class Load:
                     return
                 due_ns = zero_ns + int(due.at_s * 1e9)
                 if not lane.is_stopped:
-                    await self._wait_until(due_ns, driver)
+                    await self._wait_until(due_ns, conversation)
                 # Also lets the others run, when many are due at once or none has to be waited for.
                 await room.acquire()
                 start = None if self._over.is_set() else lane.next(due.at_s, due.sample)
@@ -136,32 +136,32 @@ class Load:
                     return
                 group.start_soon(play, start, (due_ns, due.at_s))
 
-    async def _by_places(self, lane: Lane, driver: Driver) -> None:
-        zero_ns = driver.clock_ns()
+    async def _by_places(self, lane: Lane, conversation: Conversation) -> None:
+        zero_ns = conversation.clock_ns()
         places = self._cap(lane)
 
         async def place(opens_s: float) -> None:
-            await self._wait_until(zero_ns + int(opens_s * 1e9), driver)
+            await self._wait_until(zero_ns + int(opens_s * 1e9), conversation)
             while not self._over.is_set() and (start := lane.next(time.perf_counter())) is not None:
-                await self._play(lane, start, driver, None)
+                await self._play(lane, start, conversation, None)
 
         async with anyio.create_task_group() as group:
             for opens_s in opening_times(places, self._plan.load.ramp_up_s, *self._turns[_key(lane)]):
                 group.start_soon(place, opens_s)
 
-    async def _wait_until(self, due_ns: int, driver: Driver) -> None:
+    async def _wait_until(self, due_ns: int, conversation: Conversation) -> None:
         """Until then, or the end of the run. A timer may go off a little early: an answer must not be sent before."""
-        while not self._over.is_set() and (left_ns := due_ns - driver.clock_ns()) > 0:
+        while not self._over.is_set() and (left_ns := due_ns - conversation.clock_ns()) > 0:
             with anyio.move_on_after(left_ns / 1e9):
                 await self._over.wait()
 
-    async def _play(self, lane: Lane, start: Start, driver: Driver, due: tuple[int, float] | None) -> None:
+    async def _play(self, lane: Lane, start: Start, conversation: Conversation, due: tuple[int, float] | None) -> None:
         account = lane.entry.account
         is_held = due is not None and self._under_way[account] >= self._cap(lane)
         self._under_way[account] += 1
         record: Record | None = None
         try:
-            record = await make_record(start.item, start.number // self._block, driver, self._run, due)
+            record = await make_record(start.item, start.number // self._block, conversation, self._run, due)
         finally:
             self._under_way[account] -= 1
             lane.ended(start, record)

@@ -1,4 +1,4 @@
-"""What one vendor entry is asked next under a shaped load, and what it was asked so far. It neither waits nor sends.
+"""What a vendor entry is asked next under a shaped load, and the moments at which that is due; neither waits nor sends.
 
 A lane has three stages: warm-up and cool-down, whose answers are thrown away, and between them what counts. Samples
 stand in one random order for all vendors, repetition after repetition. What is thrown away is taken from the end of
@@ -18,7 +18,7 @@ from functools import cached_property
 from itertools import accumulate, count, repeat
 from typing import Literal
 
-from vendor_verifier.run.work_queue import Agenda, WorkItem
+from vendor_verifier.run.work_queue import WorkItem, WorkQueue
 from vendor_verifier.values.plan import Arrival, Due, LoadShape
 from vendor_verifier.values.record import Record
 
@@ -35,17 +35,17 @@ class Start:
 
 
 class LaneItems:
-    """What is left of one line of ``agenda``, by numbers in asking order; each item is made when it is asked for."""
+    """What is left of one target of ``queue``, by numbers in asking order; each item is made when it is asked for."""
 
-    def __init__(self, agenda: Agenda, numbers: Sequence[int]) -> None:
-        self._agenda = agenda
+    def __init__(self, queue: WorkQueue, numbers: Sequence[int]) -> None:
+        self._queue = queue
         self._numbers = numbers
 
     def __len__(self) -> int:
         return len(self._numbers)
 
     def __getitem__(self, place: int) -> WorkItem:
-        return self._agenda.item(self._numbers[place])
+        return self._queue.item(self._numbers[place])
 
     def place_of(self, sample: str) -> int:
         """The place of the last item with the sample of that id.
@@ -57,13 +57,13 @@ class LaneItems:
 
     @cached_property
     def _places(self) -> dict[str, int]:
-        return {self._agenda.sample_id(number): place for place, number in enumerate(self._numbers)}
+        return {self._queue.sample_id(number): place for place, number in enumerate(self._numbers)}
 
 
-def in_lanes(agenda: Agenda, seed: int) -> list[LaneItems]:
+def in_lanes(queue: WorkQueue, seed: int) -> list[LaneItems]:
     """The items of each entry in asking order, entries in the order in which they first appear."""
-    lanes = agenda.lanes(random.Random(seed))  # noqa: S311 an order, not a secret
-    return [LaneItems(agenda, numbers) for numbers in lanes]
+    lanes = queue.lanes(random.Random(seed))  # noqa: S311 an order, not a secret
+    return [LaneItems(queue, numbers) for numbers in lanes]
 
 
 class Lane:
@@ -71,7 +71,7 @@ class Lane:
     repetition, asked again and again."""
 
     def __init__(self, items: LaneItems, shape: LoadShape) -> None:
-        self.entry = items[0].line.entry
+        self.entry = items[0].target.entry
         self.begun = self.repetitions = self.under_way = self.most_under_way = 0
         self.discarded: Counter[Stage] = Counter()
         self.discarded_failed: Counter[Stage] = Counter()
@@ -158,9 +158,9 @@ class Lane:
         return start
 
 
-def lanes_of(agenda: Agenda, shape: LoadShape, seed: int) -> Iterator[Lane]:
+def lanes_of(queue: WorkQueue, shape: LoadShape, seed: int) -> Iterator[Lane]:
     """A lane for every entry that has anything to be asked."""
-    return (Lane(items, shape) for items in in_lanes(agenda, seed))
+    return (Lane(items, shape) for items in in_lanes(queue, seed))
 
 
 def due_times(shape: LoadShape, seed: int) -> Iterator[Due]:

@@ -1,4 +1,4 @@
-"""Runs a plan in this process: has every entry asked, writes records, and stops when told to."""
+"""Runs a plan in this process: has every entry asked, emits records, and ends on a signal after a grace period."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from vendor_verifier.errors import UsageError
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.api_keys import KeyRing
 from vendor_verifier.run.budgets import CostOf, Spending
-from vendor_verifier.run.conversation import Driver
+from vendor_verifier.run.conversation import Conversation
 from vendor_verifier.run.engine import Emit, Engine, VendorSlots
 from vendor_verifier.run.event_loop_lag import LoopLag, LoopReport
 from vendor_verifier.run.load import Load, LoadReport
 from vendor_verifier.run.rate_limiter import LocalLimiter
 from vendor_verifier.run.streams import BLOCK, streams_of
-from vendor_verifier.run.work_queue import Agenda
+from vendor_verifier.run.work_queue import WorkQueue
 from vendor_verifier.transport.client import open_client
 from vendor_verifier.transport.connect import ensure_descriptors
 from vendor_verifier.values.plan import Plan
@@ -53,7 +53,7 @@ class RunEnd:
 
 async def run_local(
     plan: Plan,
-    agenda: Agenda,
+    queue: WorkQueue,
     run: str,
     emit: Emit,
     scrubber: Scrubber,
@@ -61,7 +61,7 @@ async def run_local(
     limiter: LocalLimiter | None = None,
     in_flight: Counter[tuple[str, str]] | None = None,
 ) -> RunEnd:
-    """Send what is left of ``agenda``.
+    """Send what is left of ``queue``.
 
     A first SIGINT, SIGTERM or SIGHUP stops new requests and waits a little; a second ends at once.
     ``costs`` price an answer by (model, label); only a plan with ``max_cost_usd`` looks at them. ``in_flight`` is kept
@@ -86,12 +86,12 @@ async def run_local(
         interruptible(limiter.close if shaped is None else shaped.closing(limiter.close)) as interruption,
     ):
         with LoopLag() as lag:
-            driver = Driver(client, limiter, plan.retry, rng, scrubber, KeyRing(scrubber), lag=lag)
+            conversation = Conversation(client, limiter, plan.retry, rng, scrubber, KeyRing(scrubber), lag=lag)
             if shaped is not None:
-                load = await shaped.offer(agenda, driver, slots)
+                load = await shaped.offer(queue, conversation, slots)
             else:
-                await Engine(driver, run, emit).ask(streams_of(agenda, plan), slots)
-    eased = {account: (easing.given, easing.lowest, easing.now) for account, easing in limiter.eased.items()}
+                await Engine(conversation, run, emit).ask(streams_of(queue, plan), slots)
+    eased = {account: (backoff.given, backoff.lowest, backoff.now) for account, backoff in limiter.eased.items()}
     stopped, refused = dict(limiter.stopped), dict(limiter.refused)
     return RunEnd(interruption.signal_number, stopped, spending.reason, eased, lag.report(), load, refused)
 

@@ -1,11 +1,12 @@
 """Decides when a request may be sent: how many are in flight per account, pauses, and vendors that are finished.
 
-An account that keeps saying "not so fast" gets fewer places; one that cannot be
-reached for many samples in a row is stopped; when a spending limit is reached nobody gets leave any more. A refused key
-or an empty account ends only the entry that was told so: with the same key another model, path or protocol may well be
-served, and if it is not, its own first answer says so. An account is finished when all its entries are. It knows
-accounts (origin and key), not protocols. One process, several processes and a cluster differ in who stands behind
-:class:`Limiter`; the engine asks it before every attempt and does not know which it is.
+An account that keeps saying "not so fast" gets fewer places (:class:`ConcurrencyBackoff`): more than ``_TOO_MANY`` of
+the last ``_LOOKED_AT`` answers being refusals of our rate halve them, every ``_GOOD_PER_PLACE`` answers without one
+give one back. An account that cannot be reached for many samples in a row is stopped; when a spending limit is reached
+nobody gets a permit any more. A refused key or an empty account ends only the entry that was told so: with the same key
+another model, path or protocol may well be served, and if it is not, its own first answer says so. An account is
+finished when all its entries are. It knows accounts (origin and key), not protocols. One process, several processes and
+a cluster differ in who stands behind :class:`Limiter`; the engine asks it before every attempt and does not know which.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _TOO_MANY = 8
 _GOOD_PER_PLACE = 10
 
 
-class Easing:
+class ConcurrencyBackoff:
     """The places of one account; ``given`` is what the plan allows, ``lowest`` the fewest it came down to."""
 
     def __init__(self, given: int) -> None:
@@ -73,8 +74,8 @@ class Easing:
 # Samples in a row, each after all its tries, that must have found nobody before a vendor counts as down.
 DOWN_AFTER = 10
 
-# go: send now and release afterwards; stopped: this entry is finished; closed: the run takes nothing new.
-Leave = Literal["go", "stopped", "closed"]
+# granted: send now and release afterwards; stopped: this entry is finished; closed: the run takes nothing new.
+Permit = Literal["granted", "stopped", "closed"]
 # (model, label)
 Name = tuple[str, str]
 
@@ -82,14 +83,14 @@ Name = tuple[str, str]
 class Limiter(Protocol):
     """Who may send, and when."""
 
-    async def acquire(self, entry: Entry, ask: Ask) -> Leave:
-        """Wait for this entry's turn to send ``ask``. Only "go" must be followed by :meth:`release`."""
+    async def acquire(self, entry: Entry, ask: Ask) -> Permit:
+        """Wait for this entry's turn to send ``ask``. Only "granted" must be followed by :meth:`release`."""
 
     def release(self, entry: Entry) -> None:
         """The attempt is over."""
 
     async def rest(self, entry: Entry, seconds: float) -> None:
-        """Wait between two attempts, less long when there will be no leave anyway. Holds no place."""
+        """Wait between two attempts, less long when there will be no permit anyway. Holds no place."""
 
     def pause(self, entry: Entry, seconds: float) -> None:
         """Hold back everything on this entry's account for that long."""
@@ -98,7 +99,7 @@ class Limiter(Protocol):
         """Send nothing more to this entry; others on its account go on."""
 
     def heard(self, entry: Entry, attempt: Attempt, ask: Ask) -> None:
-        """How one attempt ended; ``ask`` is the one that leave was given to."""
+        """How one attempt ended; ``ask`` is the one that permit was given to."""
 
     def concluded(self, entry: Entry, attempt: Attempt) -> None:
         """How a turn ended after all its tries."""
@@ -108,8 +109,8 @@ class LocalLimiter:
     """The limiter of a run in one process. ``spending`` ends the run when a limit is reached.
 
     Without ``gives_way`` an account that asks for less gets what was planned all the same: whoever measures a load must
-    not send another one. A single retry still waits as long as it was told to. ``in_flight`` counts who has leave, by
-    (model, label). ``stopped`` are accounts that are finished, ``refused`` entries that were stopped on their own.
+    not send another one. A single retry still waits as long as it was told to. ``in_flight`` counts permits in
+    use, by (model, label). ``stopped`` are accounts that are finished, ``refused`` entries stopped on their own.
     """
 
     def __init__(
@@ -123,8 +124,8 @@ class LocalLimiter:
     ) -> None:
         requests = _smallest((entry.account, entry.requests_per_minute) for entry in entries)
         tokens = _smallest((entry.account, entry.tokens_per_minute) for entry in entries)
-        self._gates = {
-            account: _Gate(limit, requests.get(account), tokens.get(account))
+        self._accounts = {
+            account: AccountLimit(limit, requests.get(account), tokens.get(account))
             for account, limit in _limits(entries, request_concurrency).items()
         }
         self._closed = False
@@ -141,55 +142,59 @@ class LocalLimiter:
     @property
     def places(self) -> int:
         """How many requests can be in flight at once, all accounts together."""
-        return sum(gate.easing.given for gate in self._gates.values())
+        return sum(account_limit.backoff.given for account_limit in self._accounts.values())
 
     @property
-    def eased(self) -> Mapping[str, Easing]:
+    def eased(self) -> Mapping[str, ConcurrencyBackoff]:
         """Accounts whose places were lowered because they limited our rate."""
-        return {account: gate.easing for account, gate in self._gates.items() if gate.easing.was_lowered}
+        return {
+            account: account_limit.backoff
+            for account, account_limit in self._accounts.items()
+            if account_limit.backoff.was_lowered
+        }
 
-    async def acquire(self, entry: Entry, ask: Ask) -> Leave:
-        gate = self._gates[entry.account]
-        await gate.places.acquire()
-        leave: Leave = "closed"
+    async def acquire(self, entry: Entry, ask: Ask) -> Permit:
+        account_limit = self._accounts[entry.account]
+        await account_limit.places.acquire()
+        permit: Permit = "closed"
         try:
             if not self._refusal(entry):
-                await gate.wait_for_turn(ask, self._over[entry.model, entry.label])
-            leave = self._refusal(entry) or "go"
+                await account_limit.wait_for_turn(ask, self._over[entry.model, entry.label])
+            permit = self._refusal(entry) or "granted"
             # Also asked when closed already: it learns that there was something left to send.
-            if leave != "stopped" and not self._spending.take(is_open=leave == "go"):
+            if permit != "stopped" and not self._spending.take(is_open=permit == "granted"):
                 self.close()
-                leave = "closed"
+                permit = "closed"
         finally:
-            if leave != "go":
-                gate.places.release()
-        if leave == "go":
+            if permit != "granted":
+                account_limit.places.release()
+        if permit == "granted":
             self._in_flight[entry.model, entry.label] += 1
-        return leave
+        return permit
 
     def release(self, entry: Entry) -> None:
         self._in_flight[entry.model, entry.label] -= 1
-        gate = self._gates[entry.account]
-        for _ in range(gate.easing.places_back()):
-            gate.places.release()
+        account_limit = self._accounts[entry.account]
+        for _ in range(account_limit.backoff.places_back()):
+            account_limit.places.release()
 
     def heard(self, entry: Entry, attempt: Attempt, ask: Ask) -> None:
-        gate = self._gates[entry.account]
-        gate.settle(ask, attempt)
+        account_limit = self._accounts[entry.account]
+        account_limit.settle(ask, attempt)
         if self._gives_way:
-            gate.easing.heard(is_limited=attempt.failure is not None and slows_account(attempt.failure))
+            account_limit.backoff.heard(is_limited=attempt.failure is not None and slows_account(attempt.failure))
         self._spending.pay(entry, attempt, ask.size)
         if self._spending.is_used_up:
             self.close()
 
     def concluded(self, entry: Entry, attempt: Attempt) -> None:
-        gate = self._gates[entry.account]
+        account_limit = self._accounts[entry.account]
         failure = attempt.failure
         if failure is None or failure.kind not in UNREACHABLE:
-            gate.lost_in_a_row = 0
+            account_limit.lost_in_a_row = 0
             return
-        gate.lost_in_a_row += 1
-        if gate.lost_in_a_row >= DOWN_AFTER:
+        account_limit.lost_in_a_row += 1
+        if account_limit.lost_in_a_row >= DOWN_AFTER:
             self._stop_account(
                 entry.account, f"not reached for {DOWN_AFTER} samples in a row, last: {failure.kind}: {failure.message}"
             )
@@ -201,8 +206,8 @@ class LocalLimiter:
     def pause(self, entry: Entry, seconds: float) -> None:
         if not self._gives_way:
             return
-        gate = self._gates[entry.account]
-        gate.paused_until = max(gate.paused_until, anyio.current_time() + seconds)
+        account_limit = self._accounts[entry.account]
+        account_limit.paused_until = max(account_limit.paused_until, anyio.current_time() + seconds)
 
     def stop(self, entry: Entry, reason: str) -> None:
         name = (entry.model, entry.label)
@@ -211,7 +216,7 @@ class LocalLimiter:
         if all(sibling in self.refused for sibling in self._sharing[entry.account]):
             self._stop_account(entry.account, reason)
         else:
-            self._gates[entry.account].wake()
+            self._accounts[entry.account].wake()
 
     def _stop_account(self, account: str, reason: str) -> None:
         """What holds for whoever uses it: nobody is there, or every entry was told so itself."""
@@ -219,16 +224,16 @@ class LocalLimiter:
         self._end(account)
 
     def close(self) -> None:
-        """Give no more leave to anyone; requests in flight go on."""
+        """Give no more permits to anyone; requests in flight go on."""
         self._closed = True
-        for account in self._gates:
+        for account in self._accounts:
             self._end(account)
 
     def _end(self, account: str) -> None:
         """Whoever waits there need not any more."""
         for name in self._sharing[account]:
             self._over[name].set()
-        self._gates[account].wake()
+        self._accounts[account].wake()
 
     def _refusal(self, entry: Entry) -> Literal["stopped", "closed"] | None:
         if self._closed:
@@ -237,13 +242,13 @@ class LocalLimiter:
         return "stopped" if is_over else None
 
 
-class _Gate:
+class AccountLimit:
     """One account's places, pause and budgets."""
 
     def __init__(self, limit: int, requests_per_minute: float | None, tokens_per_minute: float | None) -> None:
         # asyncio's own: every request passes here, and anyio's looks for a cancellation each time.
         self.places = asyncio.Semaphore(limit)
-        self.easing = Easing(limit)
+        self.backoff = ConcurrencyBackoff(limit)
         self.lost_in_a_row = 0
         # On anyio's clock, which most runs need never ask; 0.0: never paused.
         self.paused_until = 0.0

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from operator import itemgetter
 
-from vendor_verifier.run.work_queue import Agenda, Order, WorkItem
+from vendor_verifier.run.work_queue import Order, WorkItem, WorkQueue
 from vendor_verifier.values.plan import Entry, Plan
 
 # Samples in a block.
@@ -62,18 +62,18 @@ class Stream:
         self.is_over = True
 
 
-def streams_of(agenda: Agenda, plan: Plan, block: int = BLOCK) -> list[Stream]:
+def streams_of(queue: WorkQueue, plan: Plan, block: int = BLOCK) -> list[Stream]:
     """A stream for every entry of which anything is left; who comes first is chance."""
     rng = random.Random(plan.seed)  # noqa: S311 an order, not a secret
-    order = agenda.order(rng)
-    lines = [line for line in range(len(agenda.lines)) if agenda.left_of(line)]
-    rng.shuffle(lines)
-    return [_stream(agenda, line, order, plan, block) for line in lines]
+    order = queue.order(rng)
+    targets = [target for target in range(len(queue.targets)) if queue.left_of(target)]
+    rng.shuffle(targets)
+    return [_stream(queue, target, order, plan, block) for target in targets]
 
 
-def _stream(agenda: Agenda, line: int, order: Order, plan: Plan, block: int) -> Stream:
-    entry = agenda.lines[line].entry
+def _stream(queue: WorkQueue, target: int, order: Order, plan: Plan, block: int) -> Stream:
+    entry = queue.targets[target].entry
     # A generator of its own: what one entry has taken must not change another one's order.
-    rng = random.Random(f"{plan.seed} {line}")  # noqa: S311 as above
-    items = ((position // block, item) for position, item in agenda.in_order(line, order, rng))
-    return Stream(entry, entry.concurrency or plan.request_concurrency, agenda.left_of(line), items)
+    rng = random.Random(f"{plan.seed} {target}")  # noqa: S311 as above
+    items = ((position // block, item) for position, item in queue.in_order(target, order, rng))
+    return Stream(entry, entry.concurrency or plan.request_concurrency, queue.left_of(target), items)

@@ -10,7 +10,7 @@ from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.budgets import CostOf
 from vendor_verifier.run.cluster.job import Job
 from vendor_verifier.run.engine import Emit
-from vendor_verifier.run.work_queue import Agenda
+from vendor_verifier.run.work_queue import WorkQueue
 from vendor_verifier.values.plan import Plan
 from vendor_verifier.values.record import Record
 
@@ -19,11 +19,11 @@ from vendor_verifier.values.record import Record
 class Work:
     """One sitting of a run. ``emit`` keeps records, ``emit_duplicate`` those that came a second time.
 
-    ``in_flight`` is where requests under way are counted, by (model, label), by an executor that gives leave here.
+    ``in_flight`` is where requests under way are counted, by (model, label), by an executor that gives permits here.
     """
 
     plan: Plan
-    agenda: Agenda
+    queue: WorkQueue
     job: Job
     emit: Emit
     emit_duplicate: Callable[[Record], None]

@@ -1,6 +1,6 @@
 """What is to be asked of whom, in an order shuffled by seed: items are made when their turn comes. It sends nothing.
 
-Every item has a number, which grows by task, sample, repetition and line. In memory are the samples' order and, once
+Every item has a number, which grows by task, sample, repetition and target. In memory are the samples' order and, once
 anything is crossed off, a byte an item: ten vendors are asked 200,000 samples each without two million objects.
 """
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, chain
 
-from vendor_verifier.run.conversation import Line
+from vendor_verifier.run.conversation import Target
 from vendor_verifier.suites.base import Suite
 from vendor_verifier.values.record import RecordKey
 from vendor_verifier.values.sample import Sample, Samples
@@ -24,7 +24,7 @@ from vendor_verifier.values.sample import Sample, Samples
 class WorkItem:
     """One record still to be made."""
 
-    line: Line
+    target: Target
     suite: Suite
     sample: Sample
     repetition: int
@@ -33,7 +33,7 @@ class WorkItem:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One evaluation: all its samples are asked of every line."""
+    """One evaluation: all its samples are asked of every target."""
 
     suite: Suite
     samples: Samples
@@ -56,34 +56,36 @@ class Order:
         return (self._places[begins[group] : begins[group + 1]] for group in self._order)
 
 
-class Agenda:
-    """``repeats`` says of each line how often it is asked everything; repetitions are numbered from ``first`` on."""
+class WorkQueue:
+    """``repeats`` says of each target how often it is asked everything; repetitions are numbered from ``first`` on."""
 
-    def __init__(self, lines: Sequence[Line], parts: Sequence[Part], repeats: Sequence[int], first: int = 0) -> None:
+    def __init__(
+        self, targets: Sequence[Target], parts: Sequence[Part], repeats: Sequence[int], first: int = 0
+    ) -> None:
         self.parts = tuple(parts)
-        self.lines = tuple(lines)
+        self.targets = tuple(targets)
         self.repeats = tuple(repeats)
         self._first = first
         self._most = max(repeats, default=0)
-        # Numbers of a sample; those of repetitions that a line has not are nobody's.
-        self._each = self._most * len(self.lines)
+        # Numbers of a sample; those of repetitions that a target has not are nobody's.
+        self._each = self._most * len(self.targets)
         self._begins = (0, *accumulate(len(part.samples) for part in parts))
-        self._line_of = {(line.entry.model, line.entry.label): place for place, line in enumerate(lines)}
+        self._target_of = {(target.entry.model, target.entry.label): place for place, target in enumerate(targets)}
         self._part_of = {part.suite.name: place for place, part in enumerate(parts)}
         self._crossed = bytearray()
-        self._crossed_of = [0] * len(self.lines)
+        self._crossed_of = [0] * len(self.targets)
 
     def __len__(self) -> int:
         """How many items are left."""
-        return sum(map(self.left_of, range(len(self.lines))))
+        return sum(map(self.left_of, range(len(self.targets))))
 
-    def left_of(self, line: int) -> int:
-        """How many are left of one line, by its place."""
-        return self.repeats[line] * self._begins[-1] - self._crossed_of[line]
+    def left_of(self, target: int) -> int:
+        """How many are left of one target, by its place."""
+        return self.repeats[target] * self._begins[-1] - self._crossed_of[target]
 
-    def crossed_of(self, line: int) -> int:
-        """How many of one line are crossed off."""
-        return self._crossed_of[line]
+    def crossed_of(self, target: int) -> int:
+        """How many of one target are crossed off."""
+        return self._crossed_of[target]
 
     def awaits(self, key: RecordKey) -> bool:
         """Whether the item that makes this record is still left."""
@@ -98,22 +100,22 @@ class Agenda:
         if not self._crossed:
             self._crossed = bytearray(self._each * self._begins[-1])
         self._crossed[number] = 1
-        self._crossed_of[number % len(self.lines)] += 1
+        self._crossed_of[number % len(self.targets)] += 1
         return True
 
     def is_left(self, number: int) -> bool:
         """Whether the item of that number is still to be made."""
-        repetition, line = divmod(number % self._each, len(self.lines))
-        return repetition < self.repeats[line] and not (self._crossed and self._crossed[number])
+        repetition, target = divmod(number % self._each, len(self.targets))
+        return repetition < self.repeats[target] and not (self._crossed and self._crossed[number])
 
     def item(self, number: int) -> WorkItem:
         """The item of that number, left or not."""
         place, rest = divmod(number, self._each)
-        repetition, line = divmod(rest, len(self.lines))
+        repetition, target = divmod(rest, len(self.targets))
         part = bisect_right(self._begins, place) - 1
         task = self.parts[part]
         sample = task.samples.at(place - self._begins[part])
-        return WorkItem(self.lines[line], task.suite, sample, self._first + repetition, task.total_s)
+        return WorkItem(self.targets[target], task.suite, sample, self._first + repetition, task.total_s)
 
     def sample_id(self, number: int) -> str:
         """The id of the sample of that item."""
@@ -131,36 +133,38 @@ class Agenda:
         rng.shuffle(order)
         return Order(places, begins, order)
 
-    def in_order(self, line: int, order: Order, rng: random.Random) -> Iterator[tuple[int, WorkItem]]:
-        """What is left of one line sample by sample, with each sample's position in ``order``.
+    def in_order(self, target: int, order: Order, rng: random.Random) -> Iterator[tuple[int, WorkItem]]:
+        """What is left of one target sample by sample, with each sample's position in ``order``.
 
         The items of one sample, of all tasks that have it and all repetitions, stand together in random order.
         """
         for position, places in enumerate(order):
-            numbers = [number for place in places for number in self._numbers_at(place, line)]
+            numbers = [number for place in places for number in self._numbers_at(place, target)]
             rng.shuffle(numbers)
             for number in numbers:
                 yield position, self.item(number)
 
     def lanes(self, rng: random.Random) -> list[array[int]]:
-        """Numbers of what is left, line by line, without those that have nothing; who was to be asked first is first.
+        """Numbers of what is left, by target, without those that have nothing; who was to be asked first is first.
 
         Each has the samples in the same random order, repetition after repetition.
         """
         order = array("Q", chain.from_iterable(self.order(rng)))
-        lanes = (array("Q", filter(self.is_left, self._numbers_of(line, order))) for line in range(len(self.lines)))
+        lanes = (
+            array("Q", filter(self.is_left, self._numbers_of(target, order))) for target in range(len(self.targets))
+        )
         return sorted((lane for lane in lanes if lane), key=min)
 
-    def _numbers_of(self, line: int, order: Sequence[int]) -> Iterator[int]:
-        count = len(self.lines)
-        for repetition in range(self.repeats[line]):
-            shift = repetition * count + line
+    def _numbers_of(self, target: int, order: Sequence[int]) -> Iterator[int]:
+        count = len(self.targets)
+        for repetition in range(self.repeats[target]):
+            shift = repetition * count + target
             yield from (place * self._each + shift for place in order)
 
-    def _numbers_at(self, place: int, line: int) -> Iterator[int]:
-        """What is left of a line of one sample."""
-        first = place * self._each + line
-        return filter(self.is_left, range(first, first + self.repeats[line] * len(self.lines), len(self.lines)))
+    def _numbers_at(self, place: int, target: int) -> Iterator[int]:
+        """What is left of a target of one sample."""
+        first = place * self._each + target
+        return filter(self.is_left, range(first, first + self.repeats[target] * len(self.targets), len(self.targets)))
 
     def _groups(self) -> tuple[array[int], array[int]]:
         """Places that have anything left, equal ids side by side, ids ascending; and where each id begins, and the end.
@@ -179,14 +183,14 @@ class Agenda:
 
     def _number(self, key: RecordKey) -> int | None:
         _, model, label, suite, sample_id, repetition = key
-        line, part = self._line_of.get((model, label)), self._part_of.get(suite)
-        if line is None or part is None:
+        target, part = self._target_of.get((model, label)), self._part_of.get(suite)
+        if target is None or part is None:
             return None
         place = self.parts[part].samples.place_of(sample_id)
         repetition -= self._first
-        if place is None or not 0 <= repetition < self.repeats[line]:
+        if place is None or not 0 <= repetition < self.repeats[target]:
             return None
-        return (self._begins[part] + place) * self._each + repetition * len(self.lines) + line
+        return (self._begins[part] + place) * self._each + repetition * len(self.targets) + target
 
     @cached_property
     def _ids(self) -> Sequence[str]:

@@ -1,6 +1,6 @@
 """Judges a call's arguments by the sample's own schema; it fetches nothing and blames no vendor for a bad schema.
 
-Theory of operation: a tool's ``parameters`` are compiled on first use (:mod:`vendor_verifier.suites.schema`).
+Theory of operation: a tool's ``parameters`` are compiled on first use (:func:`compiled`).
 Arguments are read by RFC 8259 (see :mod:`vendor_verifier.wire.payload`); of duplicate keys the last one wins. What does
 not fit the schema by its letter is held against what its dialect means, if it is written in one
 (:mod:`vendor_verifier.suites.schema_dialect`), and what would cost too much is not judged

@@ -1,6 +1,8 @@
-"""The transport that costs little: one protocol object a connection, time stamped in the byte callback, no pool to wait
-for. Same promises as :class:`vendor_verifier.transport.httpx_client.Transport`: no redirect, no cookie, no retry,
-nothing raised on a vendor's behaviour.
+"""The client of a run by name (:func:`open_client`), and the transport that costs little (:class:`FastTransport`).
+
+That one has one protocol object a connection, stamps time in the byte callback and has no pool to wait for. It promises
+what :class:`vendor_verifier.transport.httpx_client.Transport` does: no redirect, no cookie, no retry, nothing raised on
+a vendor's behaviour.
 
 What it does not do itself it gives to that one: origins behind a proxy (``HTTP_PROXY`` and the like), and addresses
 or headers out of the ordinary. TLS is verified by the same settings.
@@ -22,7 +24,7 @@ from vendor_verifier.transport import policy
 from vendor_verifier.transport.base import Client
 from vendor_verifier.transport.connection import RequestHead, Unusual, request_head
 from vendor_verifier.transport.connection_pool import KeptConnections
-from vendor_verifier.transport.exchange import ExchangeUnderWay
+from vendor_verifier.transport.exchange import ActiveExchange
 from vendor_verifier.transport.proxies import proxy_for
 from vendor_verifier.values.plan import ClientName, Limits, TransportName
 from vendor_verifier.values.record import Exchange
@@ -77,7 +79,7 @@ class FastTransport:
             return await other.exchange(
                 request, meter, scheduled_at_ns, wire=wire, total_s=total_s, listener=listener, fresh=fresh
             )
-        attempt = ExchangeUnderWay(self._limits, total_s or self._limits.total_s, meter, scheduled_at_ns, listener)
+        attempt = ActiveExchange(self._limits, total_s or self._limits.total_s, meter, scheduled_at_ns, listener)
         kept = None if fresh else self._kept.take(head.origin)
         attempt.connection_reused = kept is not None
         connection = kept or await attempt.connect(head.origin, self._context)

@@ -1,4 +1,4 @@
-"""Opens connections and says how long name, TCP and TLS took; it sends nothing over them."""
+"""Opens connections, says how long name, TCP and TLS took, and sees that enough of them may be open at once."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class TlsFailed(OSError):
 
 
 @dataclass(frozen=True, slots=True)
-class Dialled(Generic[AnyProtocol]):
+class Connected(Generic[AnyProtocol]):
     """An open connection; ``tls_ns`` is None without TLS, ``dns_ns`` where the address was stated instead of a name."""
 
     protocol: AnyProtocol
@@ -77,9 +77,9 @@ class Dialled(Generic[AnyProtocol]):
     tls_ns: int | None
 
 
-async def dial(
+async def connect(
     origin: Origin, make: Callable[[], AnyProtocol], context: Callable[[], ssl.SSLContext]
-) -> Dialled[AnyProtocol]:
+) -> Connected[AnyProtocol]:
     """Connect to ``origin`` and hand the connection to a protocol from ``make``.
 
     ``context`` is asked for the TLS settings only when they are needed.
@@ -96,20 +96,20 @@ async def dial(
         addresses = await _looked_up(origin)
     named_ns = time.perf_counter_ns()
     dns_ns = named_ns - began_ns if is_name else None
-    connected = await _first_to_answer(addresses)
+    stream = await _first_to_answer(addresses)
     connected_ns = time.perf_counter_ns()
     try:
         if origin.scheme != "https":
-            _, protocol = await loop.create_connection(make, sock=connected)
-            return Dialled(protocol, dns_ns, connected_ns - named_ns, None)
+            _, protocol = await loop.create_connection(make, sock=stream)
+            return Connected(protocol, dns_ns, connected_ns - named_ns, None)
         try:
-            _, protocol = await loop.create_connection(make, sock=connected, ssl=context(), server_hostname=origin.host)
+            _, protocol = await loop.create_connection(make, sock=stream, ssl=context(), server_hostname=origin.host)
         except (OSError, EOFError) as error:
             raise TlsFailed(str(error) or "the server hung up in the TLS handshake") from error
     except BaseException:
-        connected.close()
+        stream.close()
         raise
-    return Dialled(protocol, dns_ns, connected_ns - named_ns, time.perf_counter_ns() - connected_ns)
+    return Connected(protocol, dns_ns, connected_ns - named_ns, time.perf_counter_ns() - connected_ns)
 
 
 async def _looked_up(origin: Origin) -> Sequence[_Address]:

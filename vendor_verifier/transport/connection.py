@@ -1,6 +1,8 @@
-"""One HTTP/1.1 connection: stamps the moment bytes arrive before it looks at them, then tells a hearer what they say.
+"""One HTTP/1.1 connection and what goes over it: the head of a POST as bytes, and the answer told to a handler.
 
-It keeps no content, retries nothing and has no opinion on what is in a body. Bodies may be chunked, of a stated
+:func:`request_head` writes heads once for many bodies and refuses whatever is out of the ordinary; another client may
+send that. :class:`HttpConnection` stamps the moment bytes arrive before it looks at them. It keeps no content, retries
+nothing and has no opinion on what is in a body. Bodies may be chunked, of a stated
 length, or end with the connection; interim (1xx) answers are passed over; what is compressed unasked is unpacked up to
 a bound. After a whole answer the connection is idle and may be used again, unless either side said otherwise. Bytes
 beyond the end of an answer belong to none: they are dropped, and the connection with them.
@@ -28,299 +30,6 @@ import httptools
 
 from vendor_verifier.transport.unpacking import Unpacker, unpacked, unpacker_of
 
-
-def has_waiting_bytes(transport: asyncio.BaseTransport) -> bool:
-    """Whether bytes or the connection's end have arrived that the loop has not read yet, or nobody can read any more.
-
-    The loop looks at its sockets once a round; a request that is sent within the round would be sent over a connection
-    that is known to be closed.
-    """
-    if transport.is_closing():
-        return True
-    connected = transport.get_extra_info("socket")
-    if connected is None:
-        return False
-    number = connected.fileno()
-    if number < 0:
-        return True
-    if not hasattr(select, "poll"):
-        # Windows, where select takes any socket however many there are.
-        return bool(select.select([number], [], [], 0)[0])
-    looking = select.poll()
-    looking.register(number, select.POLLIN)
-    return bool(looking.poll(0))
-
-
-MAX_HEAD_BYTES = 100 * 1024
-# Of head and trailers together; real ones have some thirty.
-MAX_FIELDS = 1000
-# The most that is read without a look at the clock.
-_SLICE_BYTES = 1024
-_TURN_NS = 500_000
-_NO_BODY = frozenset({204, 304})
-
-
-class Hearer(Protocol):
-    """Who sent the request. Nothing here may wait."""
-
-    def head(self, at_ns: int, status: int, headers: Mapping[str, str]) -> None: ...
-
-    def body(self, at_ns: int, data: bytes, *, is_last: bool) -> None:
-        """A piece of the body; ``is_last``: the answer ends with it, as :meth:`whole` will say."""
-
-    def whole(self, at_ns: int, *, has_surplus: bool) -> None:
-        """The answer is over; ``has_surplus``: more came with its end, which was no part of it."""
-
-    def broken(self, at_ns: int, why: str, error: Exception | None) -> None:
-        """``why`` is ``closed``, ``protocol`` or ``payload``."""
-
-    def room(self) -> int:
-        """Bytes of body that are still wanted."""
-
-
-class HttpConnection(asyncio.Protocol):
-    """Send with :meth:`send`, then listen; :meth:`abort` leaves in the middle."""
-
-    def __init__(self) -> None:
-        self.reusable = False
-        self.idle_since_ns = 0
-        # What connecting took: how long a way there and back is.
-        self.round_trip_ns = 0
-        self._transport: asyncio.Transport | None = None
-        self._pieces: list[bytes] = []
-        # What the parser calls for every chunk, without a frame of ours between them.
-        self.on_body = self._pieces.append
-        self._parser = httptools.HttpResponseParser(self)
-        self._hearer: Hearer | None = None
-        self._is_paused = False
-        self._start()
-
-    def _start(self) -> None:
-        self._at_ns = 0
-        self._headers: dict[str, str] = {}
-        self._fields: dict[str, list[str]] = {}
-        self._field_count = 0
-        self._bare_bytes = 0
-        self._has_head = False
-        self._to_the_end = False
-        self._pieces.clear()
-        self._over = False
-        self._keep_alive = False
-        self._unpacker: Unpacker | None = None
-        self._arrived: deque[tuple[int, bytes]] = deque()
-        self._work: Iterator[None] | None = None
-        self._loss: Callable[[], None] | None = None
-
-    # --- for the sender
-
-    @property
-    def was_heard(self) -> bool:
-        """Whether any byte came since the last request was sent."""
-        return self._at_ns > 0
-
-    def can_be_used(self) -> bool:
-        """Whether the connection is idle and silent. What lies unread on it is its end, or was never asked for."""
-        return self.reusable and self._transport is not None and not has_waiting_bytes(self._transport)
-
-    def send(self, data: bytes, hearer: Hearer) -> None:
-        """Write one request; ``hearer`` hears the answer."""
-        assert self._transport is not None
-        self._start()
-        self._hearer = hearer
-        self.reusable = False
-        self._transport.write(data)
-
-    def abort(self) -> None:
-        """Leave at once; nobody hears of it."""
-        self._hearer = None
-        self.reusable = False
-        if self._transport is not None:
-            self._transport.abort()
-
-    # --- asyncio
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)
-
-    def data_received(self, data: bytes) -> None:
-        at_ns = time.perf_counter_ns()
-        hearer = self._hearer
-        if hearer is None:
-            self.abort()
-            return
-        if not self._has_head or len(data) > _SLICE_BYTES or self._unpacker is not None or self._work is not None:
-            self._arrived.append((at_ns, data))
-            if self._work is None:
-                self._work = self._slices()
-                self._go_on()
-            return
-        self._at_ns = at_ns
-        error = self._parse(data)
-        if len(self._pieces) == 1 and not self._over and error is None:
-            # Nearly always: one more chunk of an answer under way.
-            hearer.body(at_ns, self._pieces.pop(), is_last=False)
-        else:
-            for _ in self._tell(error, more=False):
-                """Without compression it is one step."""
-
-    def _go_on(self) -> None:
-        """Read what has arrived until it is all read or somebody else must have a turn."""
-        transport = self._transport
-        assert transport is not None
-        over_ns = time.perf_counter_ns() + _TURN_NS
-        for _ in self._work or ():
-            if time.perf_counter_ns() >= over_ns:
-                if not (self._is_paused or transport.is_closing()):
-                    self._is_paused = True
-                    transport.pause_reading()
-                asyncio.get_running_loop().call_soon(self._go_on)
-                return
-        self._work = None
-        if self._is_paused:
-            self._is_paused = False
-            if not transport.is_closing():
-                transport.resume_reading()
-        if self._loss is not None:
-            self._loss()
-
-    def _slices(self) -> Iterator[None]:
-        """Read what has arrived, with a pause after each slice of it."""
-        while self._arrived:
-            at_ns, data = self._arrived.popleft()
-            for start in range(0, len(data), _SLICE_BYTES):
-                if self._hearer is None:
-                    return
-                self._at_ns = at_ns
-                end = start + _SLICE_BYTES
-                error = self._parse(data[start:end])
-                yield from self._tell(error, more=self._over and self._follows(data[end:]))
-                yield
-
-    def _follows(self, rest: bytes) -> bool:
-        """Whether more has arrived than an answer and line ends too many, which parsers pass over."""
-        return any(data.strip(b"\r\n") for data in (rest, *(data for _, data in self._arrived)))
-
-    def _parse(self, data: bytes) -> Exception | None:
-        """Let the parser take the next bytes apart; why it cannot, or None."""
-        try:
-            self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
-            return ConnectionError("the server wants to speak another protocol")
-        except httptools.HttpParserError as refused:
-            return refused.__context__ if isinstance(refused.__context__, ConnectionError) else refused
-        if self._pieces:
-            self._bare_bytes = 0
-            return None
-        self._bare_bytes += len(data)
-        if self._bare_bytes <= MAX_HEAD_BYTES:
-            return None
-        what = "trailers or chunk extensions" if self._has_head else "headers"
-        return ConnectionError(f"{what} of more than {MAX_HEAD_BYTES} bytes")
-
-    def _tell(self, error: Exception | None, *, more: bool) -> Iterator[None]:
-        """Hand over what this piece brought: what could be read first, then why no more could. ``more`` has arrived."""
-        if self._pieces and self._hearer is not None:
-            data = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
-            self._pieces.clear()
-            if self._unpacker is None:
-                self._hearer.body(self._at_ns, data, is_last=self._over)
-            else:
-                yield from self._unpack(data, self._unpacker)
-        hearer = self._hearer
-        if hearer is None:
-            return
-        if self._over:
-            has_surplus = more or error is not None
-            is_clean = self._keep_alive and not self._to_the_end and not has_surplus
-            self._end(hearer, reusable=is_clean, has_surplus=has_surplus)
-        elif error is not None:
-            self.abort()
-            hearer.broken(self._at_ns, "protocol", error)
-
-    def _unpack(self, data: bytes, unpacker: Unpacker) -> Iterator[None]:
-        try:
-            for plain in unpacked(unpacker, data):
-                if plain and self._hearer is not None:
-                    self._hearer.body(self._at_ns, plain, is_last=False)
-                # Never further than somebody listens.
-                if self._hearer is None or self._hearer.room() < 0:
-                    return
-                yield
-        except zlib.error as error:
-            hearer = self._hearer
-            self.abort()
-            if hearer is not None:
-                hearer.broken(self._at_ns, "payload", error)
-
-    def _end(self, hearer: Hearer, *, reusable: bool, has_surplus: bool) -> None:
-        self._hearer = None
-        self.reusable = reusable
-        self.idle_since_ns = self._at_ns
-        if not reusable and self._transport is not None:
-            self._transport.abort()
-        hearer.whole(self._at_ns, has_surplus=has_surplus)
-
-    def eof_received(self) -> bool:
-        # The loop says that the connection is lost a round later; until then somebody would still send over it.
-        self.reusable = False
-        return False
-
-    def connection_lost(self, error: Exception | None) -> None:
-        self.reusable = False
-        if self._work is not None:
-            # It had said something before it left.
-            self._loss = functools.partial(self.connection_lost, error)
-            return
-        hearer, self._hearer = self._hearer, None
-        if hearer is None:
-            return
-        now_ns = time.perf_counter_ns()
-        if error is None and self._to_the_end:
-            hearer.whole(now_ns, has_surplus=False)
-        else:
-            hearer.broken(now_ns, "closed", error)
-
-    # --- httptools
-
-    def on_message_begin(self) -> None:
-        if self._over:
-            # Nobody asked a second time: the parser must not read on, or both would be told as one.
-            raise ConnectionError("another answer follows the one that was asked for")
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        self._field_count += 1
-        if self._field_count > MAX_FIELDS:
-            raise ConnectionError(f"more than {MAX_FIELDS} header fields")
-        if not self._has_head:
-            # Trailers are counted and passed over: the answer has been read by its head.
-            self._fields.setdefault(_text(name).lower(), []).append(_text(value))
-
-    def on_headers_complete(self) -> None:
-        status = self._parser.get_status_code()
-        fields, self._fields = self._fields, {}
-        if status < 200:
-            return
-        self._has_head = True
-        headers = self._headers = {name: ", ".join(values) for name, values in fields.items()}
-        coded = headers.get("transfer-encoding", "").lower().endswith("chunked")
-        self._to_the_end = not coded and "content-length" not in headers and status not in _NO_BODY
-        self._unpacker = unpacker_of(headers)
-        if self._hearer is not None:
-            self._hearer.head(self._at_ns, status, headers)
-
-    def on_message_complete(self) -> None:
-        self._over = self._has_head
-        # The parser forgets this when it is asked later.
-        self._keep_alive = self._parser.should_keep_alive()
-
-
-def _text(raw: bytes) -> str:
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        return raw.decode("latin-1")
-
-
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE = re.compile(r"[\t\x20-\x7e]*")
 _PATH = re.compile(r"[\x21-\x7e]*")
@@ -336,7 +45,7 @@ class Unusual(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Whom to connect to."""
+    """The scheme, host and port to connect to."""
 
     scheme: str
     host: str
@@ -382,3 +91,295 @@ def _line(name: str, value: str) -> str:
     if name in _FRAMING or not _TOKEN.fullmatch(name) or not _VALUE.fullmatch(value):
         raise Unusual("a header is not plain")
     return f"{name}: {value}"
+
+
+MAX_HEAD_BYTES = 100 * 1024
+# Of head and trailers together; real ones have some thirty.
+MAX_FIELDS = 1000
+# The most that is read without a look at the clock.
+_SLICE_BYTES = 1024
+_TURN_NS = 500_000
+_NO_BODY = frozenset({204, 304})
+
+
+def has_waiting_bytes(transport: asyncio.BaseTransport) -> bool:
+    """Whether bytes or the connection's end have arrived that the loop has not read yet, or nobody can read any more.
+
+    The loop looks at its sockets once a round; a request that is sent within the round would be sent over a connection
+    that is known to be closed.
+    """
+    if transport.is_closing():
+        return True
+    connected = transport.get_extra_info("socket")
+    if connected is None:
+        return False
+    number = connected.fileno()
+    if number < 0:
+        return True
+    if not hasattr(select, "poll"):
+        # Windows, where select takes any socket however many there are.
+        return bool(select.select([number], [], [], 0)[0])
+    looking = select.poll()
+    looking.register(number, select.POLLIN)
+    return bool(looking.poll(0))
+
+
+class ResponseHandler(Protocol):
+    """Takes one answer as it arrives. No method may wait."""
+
+    def on_head(self, at_ns: int, status: int, headers: Mapping[str, str]) -> None: ...
+
+    def on_data(self, at_ns: int, data: bytes, *, is_last: bool) -> None:
+        """A piece of the body; ``is_last``: the answer ends with it, as :meth:`on_complete` will say."""
+
+    def on_complete(self, at_ns: int, *, has_surplus: bool) -> None:
+        """The answer is over; ``has_surplus``: more came with its end, which was no part of it."""
+
+    def on_error(self, at_ns: int, why: str, error: Exception | None) -> None:
+        """``why`` is ``closed``, ``protocol`` or ``payload``."""
+
+    def remaining(self) -> int:
+        """Bytes of body that are still wanted."""
+
+
+class HttpConnection(asyncio.Protocol):
+    """A connection that :meth:`send` gives a request and a handler of its answer; :meth:`abort` ends it at once."""
+
+    def __init__(self) -> None:
+        self.reusable = False
+        self.idle_since_ns = 0
+        # What connecting took: how long a way there and back is.
+        self.round_trip_ns = 0
+        self._transport: asyncio.Transport | None = None
+        self._pieces: list[bytes] = []
+        # What the parser calls for every chunk, without a frame of ours between them.
+        self.on_body = self._pieces.append
+        self._parser = httptools.HttpResponseParser(self)
+        self._handler: ResponseHandler | None = None
+        self._is_paused = False
+        self._start()
+
+    def _start(self) -> None:
+        self._at_ns = 0
+        self._headers: dict[str, str] = {}
+        self._fields: dict[str, list[str]] = {}
+        self._field_count = 0
+        self._bare_bytes = 0
+        self._has_head = False
+        self._to_the_end = False
+        self._pieces.clear()
+        self._over = False
+        self._keep_alive = False
+        self._unpacker: Unpacker | None = None
+        self._arrived: deque[tuple[int, bytes]] = deque()
+        self._work: Iterator[None] | None = None
+        self._loss: Callable[[], None] | None = None
+
+    # --- for the sender
+
+    @property
+    def has_answered(self) -> bool:
+        """Whether any byte came since the last request was sent."""
+        return self._at_ns > 0
+
+    def can_be_used(self) -> bool:
+        """Whether the connection is idle and silent. What lies unread on it is its end, or was never asked for."""
+        return self.reusable and self._transport is not None and not has_waiting_bytes(self._transport)
+
+    def send(self, data: bytes, handler: ResponseHandler) -> None:
+        """Write one request; ``handler`` is told the answer."""
+        assert self._transport is not None
+        self._start()
+        self._handler = handler
+        self.reusable = False
+        self._transport.write(data)
+
+    def abort(self) -> None:
+        """Leave at once; nobody hears of it."""
+        self._handler = None
+        self.reusable = False
+        if self._transport is not None:
+            self._transport.abort()
+
+    # --- asyncio
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        at_ns = time.perf_counter_ns()
+        handler = self._handler
+        if handler is None:
+            self.abort()
+            return
+        if not self._has_head or len(data) > _SLICE_BYTES or self._unpacker is not None or self._work is not None:
+            self._arrived.append((at_ns, data))
+            if self._work is None:
+                self._work = self._slices()
+                self._go_on()
+            return
+        self._at_ns = at_ns
+        error = self._parse(data)
+        if len(self._pieces) == 1 and not self._over and error is None:
+            # Nearly always: one more chunk of an answer under way.
+            handler.on_data(at_ns, self._pieces.pop(), is_last=False)
+        else:
+            for _ in self._tell(error, more=False):
+                """Without compression it is one step."""
+
+    def _go_on(self) -> None:
+        """Read what has arrived until it is all read or somebody else must have a turn."""
+        transport = self._transport
+        assert transport is not None
+        over_ns = time.perf_counter_ns() + _TURN_NS
+        for _ in self._work or ():
+            if time.perf_counter_ns() >= over_ns:
+                if not (self._is_paused or transport.is_closing()):
+                    self._is_paused = True
+                    transport.pause_reading()
+                asyncio.get_running_loop().call_soon(self._go_on)
+                return
+        self._work = None
+        if self._is_paused:
+            self._is_paused = False
+            if not transport.is_closing():
+                transport.resume_reading()
+        if self._loss is not None:
+            self._loss()
+
+    def _slices(self) -> Iterator[None]:
+        """Read what has arrived, with a pause after each slice of it."""
+        while self._arrived:
+            at_ns, data = self._arrived.popleft()
+            for start in range(0, len(data), _SLICE_BYTES):
+                if self._handler is None:
+                    return
+                self._at_ns = at_ns
+                end = start + _SLICE_BYTES
+                error = self._parse(data[start:end])
+                yield from self._tell(error, more=self._over and self._follows(data[end:]))
+                yield
+
+    def _follows(self, rest: bytes) -> bool:
+        """Whether more has arrived than an answer and line ends too many, which parsers pass over."""
+        return any(data.strip(b"\r\n") for data in (rest, *(data for _, data in self._arrived)))
+
+    def _parse(self, data: bytes) -> Exception | None:
+        """Let the parser take the next bytes apart; why it cannot, or None."""
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            return ConnectionError("the server wants to speak another protocol")
+        except httptools.HttpParserError as refused:
+            return refused.__context__ if isinstance(refused.__context__, ConnectionError) else refused
+        if self._pieces:
+            self._bare_bytes = 0
+            return None
+        self._bare_bytes += len(data)
+        if self._bare_bytes <= MAX_HEAD_BYTES:
+            return None
+        what = "trailers or chunk extensions" if self._has_head else "headers"
+        return ConnectionError(f"{what} of more than {MAX_HEAD_BYTES} bytes")
+
+    def _tell(self, error: Exception | None, *, more: bool) -> Iterator[None]:
+        """Hand over what this piece brought: what could be read first, then why no more could. ``more`` has arrived."""
+        if self._pieces and self._handler is not None:
+            data = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
+            self._pieces.clear()
+            if self._unpacker is None:
+                self._handler.on_data(self._at_ns, data, is_last=self._over)
+            else:
+                yield from self._unpack(data, self._unpacker)
+        handler = self._handler
+        if handler is None:
+            return
+        if self._over:
+            has_surplus = more or error is not None
+            is_clean = self._keep_alive and not self._to_the_end and not has_surplus
+            self._end(handler, reusable=is_clean, has_surplus=has_surplus)
+        elif error is not None:
+            self.abort()
+            handler.on_error(self._at_ns, "protocol", error)
+
+    def _unpack(self, data: bytes, unpacker: Unpacker) -> Iterator[None]:
+        try:
+            for plain in unpacked(unpacker, data):
+                if plain and self._handler is not None:
+                    self._handler.on_data(self._at_ns, plain, is_last=False)
+                # Never further than somebody listens.
+                if self._handler is None or self._handler.remaining() < 0:
+                    return
+                yield
+        except zlib.error as error:
+            handler = self._handler
+            self.abort()
+            if handler is not None:
+                handler.on_error(self._at_ns, "payload", error)
+
+    def _end(self, handler: ResponseHandler, *, reusable: bool, has_surplus: bool) -> None:
+        self._handler = None
+        self.reusable = reusable
+        self.idle_since_ns = self._at_ns
+        if not reusable and self._transport is not None:
+            self._transport.abort()
+        handler.on_complete(self._at_ns, has_surplus=has_surplus)
+
+    def eof_received(self) -> bool:
+        # The loop says that the connection is lost a round later; until then somebody would still send over it.
+        self.reusable = False
+        return False
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.reusable = False
+        if self._work is not None:
+            # It had said something before it left.
+            self._loss = functools.partial(self.connection_lost, error)
+            return
+        handler, self._handler = self._handler, None
+        if handler is None:
+            return
+        now_ns = time.perf_counter_ns()
+        if error is None and self._to_the_end:
+            handler.on_complete(now_ns, has_surplus=False)
+        else:
+            handler.on_error(now_ns, "closed", error)
+
+    # --- httptools
+
+    def on_message_begin(self) -> None:
+        if self._over:
+            # Nobody asked a second time: the parser must not read on, or both would be told as one.
+            raise ConnectionError("another answer follows the one that was asked for")
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._field_count += 1
+        if self._field_count > MAX_FIELDS:
+            raise ConnectionError(f"more than {MAX_FIELDS} header fields")
+        if not self._has_head:
+            # Trailers are counted and passed over: the answer has been read by its head.
+            self._fields.setdefault(_text(name).lower(), []).append(_text(value))
+
+    def on_headers_complete(self) -> None:
+        status = self._parser.get_status_code()
+        fields, self._fields = self._fields, {}
+        if status < 200:
+            return
+        self._has_head = True
+        headers = self._headers = {name: ", ".join(values) for name, values in fields.items()}
+        coded = headers.get("transfer-encoding", "").lower().endswith("chunked")
+        self._to_the_end = not coded and "content-length" not in headers and status not in _NO_BODY
+        self._unpacker = unpacker_of(headers)
+        if self._handler is not None:
+            self._handler.on_head(self._at_ns, status, headers)
+
+    def on_message_complete(self) -> None:
+        self._over = self._has_head
+        # The parser forgets this when it is asked later.
+        self._keep_alive = self._parser.should_keep_alive()
+
+
+def _text(raw: bytes) -> str:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")

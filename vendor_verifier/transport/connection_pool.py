@@ -1,4 +1,4 @@
-"""Keeps idle connections between requests; it opens none and sends nothing."""
+"""Idle connections kept between requests, and what became of those kept before; it opens none and sends nothing."""
 
 from __future__ import annotations
 

@@ -13,15 +13,15 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
 from vendor_verifier.transport import policy
-from vendor_verifier.transport.connect import TlsFailed, dial
+from vendor_verifier.transport.connect import TlsFailed, connect
 from vendor_verifier.transport.connection import HttpConnection, Origin
 from vendor_verifier.values.plan import Limits
 from vendor_verifier.values.record import Exchange, Failure, FailureKind, Phase
 from vendor_verifier.wire.progress import ProgressMeter
 
 
-class ExchangeUnderWay:
-    """The marks set so far, and the one deadline that applies now. Connected, or given a connection, it talks."""
+class ActiveExchange:
+    """The handler of one answer: the marks set so far, and the one deadline that applies now."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class ExchangeUnderWay:
         is_total = self._total_s < self._limits.connect_s
         try:
             async with asyncio.timeout(min(self._total_s, self._limits.connect_s)):
-                dialled = await dial(origin, HttpConnection, context)
+                connected = await connect(origin, HttpConnection, context)
         except TimeoutError as error:
             kind: FailureKind = "timeout_total" if is_total else "timeout_connect"
             words = str(error) or f"not connected within {min(self._total_s, self._limits.connect_s):g} s"
@@ -75,10 +75,10 @@ class ExchangeUnderWay:
             kind, phase = _not_connected(error)
             self._failure = Failure(kind, phase, policy.advised(kind, str(error)[:500] or type(error).__name__))
         else:
-            parts = (dialled.dns_ns, dialled.tcp_ns, dialled.tls_ns)
-            dialled.protocol.round_trip_ns = dialled.tcp_ns
+            parts = (connected.dns_ns, connected.tcp_ns, connected.tls_ns)
+            connected.protocol.round_trip_ns = connected.tcp_ns
             self._connect_ns = (time.perf_counter_ns() - self._created_ns, *parts)
-            return dialled.protocol
+            return connected.protocol
         self._end_ns = time.perf_counter_ns() - self._zero_ns
         return None
 
@@ -98,7 +98,7 @@ class ExchangeUnderWay:
             if self._timer is not None:
                 self._timer.cancel()
 
-    def head(self, at_ns: int, status: int, headers: Mapping[str, str]) -> None:
+    def on_head(self, at_ns: int, status: int, headers: Mapping[str, str]) -> None:
         self._headers_ns = at_ns - self._zero_ns
         self._status = status
         self._headers = headers
@@ -108,7 +108,7 @@ class ExchangeUnderWay:
         if self._listener is not None:
             self._listener.headers(status, headers)
 
-    def body(self, at_ns: int, data: bytes, *, is_last: bool) -> None:
+    def on_data(self, at_ns: int, data: bytes, *, is_last: bool) -> None:
         self._chunks.append((at_ns - self._zero_ns, data))
         self._received += len(data)
         try:
@@ -133,11 +133,11 @@ class ExchangeUnderWay:
             if not self._done.done():
                 self._done.set_exception(error)
 
-    def whole(self, at_ns: int, *, has_surplus: bool) -> None:
+    def on_complete(self, at_ns: int, *, has_surplus: bool) -> None:
         self._has_surplus = has_surplus
         self._finish(at_ns)
 
-    def broken(self, at_ns: int, why: str, error: Exception | None) -> None:
+    def on_error(self, at_ns: int, why: str, error: Exception | None) -> None:
         words = str(error)[:500] if error is not None and str(error) else "the server closed the connection"
         if why == "payload":
             self._failure = Failure("bad_payload", "stream", words, self._status)
@@ -152,11 +152,11 @@ class ExchangeUnderWay:
     def _was_given_up(self, at_ns: int) -> bool:
         """Whether a connection that had served before ended at once and unheard: the request may have met nobody."""
         connection = self._connection
-        if connection is None or not self.connection_reused or connection.was_heard:
+        if connection is None or not self.connection_reused or connection.has_answered:
             return False
         return at_ns - self._zero_ns <= policy.moment_ns(connection.round_trip_ns)
 
-    def room(self) -> int:
+    def remaining(self) -> int:
         return self._cap - self._received
 
     def _over_cap(self, excess: int) -> None:

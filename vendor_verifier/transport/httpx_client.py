@@ -1,4 +1,4 @@
-"""The only sockets and the only clock that vendor traffic sees: sends one request, keeps every byte with its moment.
+"""The transport over httpx2: sends one request and keeps every byte of the answer with its moment.
 
 It reads nothing but progress (for the time limits), follows no redirect, keeps no cookie, retries nothing and raises
 nothing on a vendor's behaviour: whatever stops an exchange is a :class:`Failure` in it.

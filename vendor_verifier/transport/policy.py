@@ -1,5 +1,5 @@
-"""The terms on which every transport carries a request: its own headers, how much of an answer is kept, how a limit
-that was met is worded. It opens nothing and knows no HTTP library.
+"""What all transports share: their own headers, how much of an answer is kept, how a limit that was met is worded, how
+work gives way to the event loop, and who may log. It opens nothing and knows no HTTP library.
 """
 
 from __future__ import annotations
@@ -17,44 +17,6 @@ from vendor_verifier.values.record import Failure, FailureKind, Phase
 from vendor_verifier.wire.base import Result, Steps
 from vendor_verifier.wire.progress import MAX_EVENTS_WITHOUT_TOKEN
 
-HTTP_LOGGERS = ("httpx2", "httpcore2")
-
-
-def silence(*names: str) -> None:
-    """Nothing below a disaster is logged under these names from now on, whatever the program around us has set."""
-    for name in names:
-        logging.getLogger(name).setLevel(logging.CRITICAL)
-
-
-# As late as a time stamp may be for it. The work behind most awaits is shorter, and goes on without a pause.
-_SLICE_NS = 250_000
-
-
-class Slices:
-    """The slices of one piece of work. The first begins when this is made."""
-
-    def __init__(self) -> None:
-        self._over_ns = time.perf_counter_ns() + _SLICE_NS
-
-    async def rest_if_over(self) -> None:
-        """Let everything else have its turn once the slice is used up, and begin the next."""
-        if time.perf_counter_ns() >= self._over_ns:
-            await asyncio.sleep(0)
-            self._over_ns = time.perf_counter_ns() + _SLICE_NS
-
-
-async def in_slices(steps: Steps[Result]) -> Result:
-    """What ``steps`` return; everything else has its turn whenever a slice is used up."""
-    slices = Slices()
-    while True:
-        try:
-            next(steps)
-        except StopIteration as over:
-            result: Result = over.value
-            return result
-        await slices.rest_if_over()
-
-
 MAX_ANSWER_BYTES = 32 * 1024 * 1024
 MAX_ERROR_BYTES = 64 * 1024
 # Every chunk is kept with its moment, so an answer of single bytes costs far more memory than its size.
@@ -66,6 +28,11 @@ DEFAULT_HEADERS: Mapping[str, str] = {
     "accept-encoding": "identity",
     "user-agent": f"agent-vendor-verifier/{__version__}",
 }
+# As late as a time stamp may be for it. The work behind most awaits is shorter, and goes on without a pause.
+_SLICE_NS = 250_000
+# Callers that go on in one round of the event loop: a millisecond or two of reading.
+MOST_PER_ROUND = 8
+HTTP_LOGGERS = ("httpx2", "httpcore2")
 
 
 class Listener(Protocol):
@@ -110,12 +77,33 @@ def advised(kind: FailureKind, words: str) -> str:
     return f"{words[:300]}; check the address, or trust the host's authority by SSL_CERT_FILE=<file.pem>"
 
 
-# A millisecond or two of reading.
-MOST = 8
+class Slices:
+    """The slices of one piece of work. The first begins when this is made."""
+
+    def __init__(self) -> None:
+        self._over_ns = time.perf_counter_ns() + _SLICE_NS
+
+    async def rest_if_over(self) -> None:
+        """Let everything else have its turn once the slice is used up, and begin the next."""
+        if time.perf_counter_ns() >= self._over_ns:
+            await asyncio.sleep(0)
+            self._over_ns = time.perf_counter_ns() + _SLICE_NS
 
 
-class Turns:
-    """One a run; used from one event loop."""
+async def in_slices(steps: Steps[Result]) -> Result:
+    """What ``steps`` return; everything else has its turn whenever a slice is used up."""
+    slices = Slices()
+    while True:
+        try:
+            next(steps)
+        except StopIteration as over:
+            result: Result = over.value
+            return result
+        await slices.rest_if_over()
+
+
+class RoundLimit:
+    """Lets at most ``MOST_PER_ROUND`` callers go on in one round of the event loop; one a run."""
 
     def __init__(self) -> None:
         self._taken = 0
@@ -126,7 +114,7 @@ class Turns:
         if not self._taken:
             # What is called soon is called after the loop has looked for arrived bytes.
             asyncio.get_running_loop().call_soon(self._next_round)
-        if self._taken < MOST:
+        if self._taken < MOST_PER_ROUND:
             self._taken += 1
             return
         turn = asyncio.get_running_loop().create_future()
@@ -135,10 +123,16 @@ class Turns:
 
     def _next_round(self) -> None:
         self._taken = 0
-        while self._waiting and self._taken < MOST:
+        while self._waiting and self._taken < MOST_PER_ROUND:
             turn = self._waiting.popleft()
             if not turn.cancelled():
                 turn.set_result(None)
                 self._taken += 1
         if self._taken:
             asyncio.get_running_loop().call_soon(self._next_round)
+
+
+def silence(*names: str) -> None:
+    """Nothing below a disaster is logged under these names from now on, whatever the program around us has set."""
+    for name in names:
+        logging.getLogger(name).setLevel(logging.CRITICAL)

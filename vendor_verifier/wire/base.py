@@ -1,4 +1,7 @@
-"""The two roles of a protocol: a Wire asks, a Reader listens. No I/O, and no vendor's bytes can make them raise."""
+"""The two roles of a protocol: a Wire asks, a Reader listens; and what all wires need: addresses, bodies, notes.
+
+No I/O, and no vendor's bytes can make them raise.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an HTTP status other than 200 means for a run, and how long the vendor asks us to wait; pure."""
+"""Errors as vendors tell them: the fault an object carries, and what a status other than 200 means for a run; pure."""
 
 from __future__ import annotations
 
@@ -100,8 +100,6 @@ def status_of(code: object) -> int | None:
         return code
     return None
 
-
-__all__ = ["MAX_MESSAGE", "http_failure", "kind_of_status", "request_id_of", "retry_after_s"]
 
 _KIND_OF_STATUS: Mapping[int, FailureKind] = {
     400: "bad_request",

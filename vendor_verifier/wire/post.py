@@ -1,4 +1,4 @@
-"""What the requests of all protocols have in common: headers, the key's place, the finished POST. It sends nothing."""
+"""Common to the requests of all protocols: headers, the key's place, the switch for thinking, the finished POST."""
 
 from __future__ import annotations
 

@@ -1,20 +1,4 @@
-"""Puts tool calls together from pieces, however a vendor numbers them; it does not judge the arguments.
-
-Theory of operation: calls are kept in the order in which they began, never in a list addressed by a vendor's index (an
-index may be missing, negative or 2·10⁹). A piece belongs to
-
-1. the call that was begun under the same index, unless the piece starts another call there: it carries a different id,
-   or, where the host sends no ids, a name and arguments of its own after the first call's are complete (hosts that send
-   every call as index 0). A different id without a name in the middle of the arguments is a host that makes up a new id
-   for every piece;
-2. without an index, the call with the same id, else a new call if it brings an id or a name that is not just a
-   repetition, else the last call.
-
-A piece that says nothing begins no call. Names and ids repeated in every piece (llama-cpp-python) are not appended
-again; a name that really comes in fragments is joined. Arguments as an object are serialised and flagged.
-
-Bounds: at most ``MAX_CALLS`` calls, and ``MAX_PARSED`` characters parsed to find out where a call ends.
-"""
+"""What readers of several protocols share: an event's object, identity, usage, and tool calls joined from pieces."""
 
 from __future__ import annotations
 
@@ -28,6 +12,8 @@ from vendor_verifier.wire.errors import read_fault
 from vendor_verifier.wire.payload import PayloadError, as_amount, as_count, as_dict, has_many_parts, parse_json
 
 END_MARKER = "[DONE]"
+MAX_CALLS = 1024
+MAX_PARSED = 32 * 1024 * 1024
 # A text that begins so was meant to say something; other text that is no JSON ("ping") takes nothing away.
 _MEANT = ("{", "[")
 
@@ -76,8 +62,39 @@ class Introductions:
             yield identity
 
 
-MAX_CALLS = 1024
-MAX_PARSED = 32 * 1024 * 1024
+def chat_usage(usage: Mapping[str, Any]) -> Usage:
+    """Usage in the chat-completions vocabulary and its common extensions."""
+    cached = (
+        as_dict(usage.get("prompt_tokens_details")).get("cached_tokens"),
+        usage.get("prompt_cache_hit_tokens"),
+        usage.get("cached_tokens"),
+    )
+    return Usage(
+        input=as_count(usage.get("prompt_tokens")),
+        output=as_count(usage.get("completion_tokens")),
+        cached=next((count for count in map(as_count, cached) if count is not None), None),
+        reasoning=as_count(as_dict(usage.get("completion_tokens_details")).get("reasoning_tokens")),
+        cost_usd=as_amount(usage.get("cost")),
+    )
+
+
+def responses_usage(usage: Mapping[str, Any]) -> Usage:
+    """Usage in the Responses vocabulary, or in that of chat completions where a gateway uses it."""
+    if "input_tokens" not in usage and "output_tokens" not in usage:
+        return chat_usage(usage)
+    return Usage(
+        input=as_count(usage.get("input_tokens")),
+        output=as_count(usage.get("output_tokens")),
+        cached=as_count(as_dict(usage.get("input_tokens_details")).get("cached_tokens")),
+        reasoning=as_count(as_dict(usage.get("output_tokens_details")).get("reasoning_tokens")),
+        cost_usd=as_amount(usage.get("cost")),
+    )
+
+
+def total(counts: Mapping[str, int], *keys: str) -> int | None:
+    """The sum of the counts that were reported, ``None`` if none was."""
+    found = [counts[key] for key in keys if key in counts]
+    return sum(found) if found else None
 
 
 @dataclass(slots=True)
@@ -90,7 +107,23 @@ class _Open:
 
 
 class ToolCallAccumulator:
-    """Collects :class:`ToolCallDelta` pieces of one answer; :meth:`calls` gives the finished calls in order."""
+    """Collects :class:`ToolCallDelta` pieces of one answer; :meth:`calls` gives the finished calls in order.
+
+    Theory of operation: calls are kept in the order in which they began, never in a list addressed by a vendor's index
+    (an index may be missing, negative or 2·10⁹). A piece belongs to
+
+    1. the call that was begun under the same index, unless the piece starts another call there: it carries a different
+       id, or, where the host sends no ids, a name and arguments of its own after the first call's are complete (hosts
+       that send every call as index 0). A different id without a name in the middle of the arguments is a host that
+       makes up a new id for every piece;
+    2. without an index, the call with the same id, else a new call if it brings an id or a name that is not just a
+       repetition, else the last call.
+
+    A piece that says nothing begins no call. Names and ids repeated in every piece (llama-cpp-python) are not appended
+    again; a name that really comes in fragments is joined. Arguments as an object are serialised and flagged.
+
+    Bounds: at most ``MAX_CALLS`` calls, and ``MAX_PARSED`` characters parsed to find out where a call ends.
+    """
 
     def __init__(self) -> None:
         self._open: list[_Open] = []
@@ -195,38 +228,3 @@ class ToolCallAccumulator:
             call.name += fragment
         else:
             call.anomalies["name_changed"] = None
-
-
-def chat_usage(usage: Mapping[str, Any]) -> Usage:
-    """Usage in the chat-completions vocabulary and its common extensions."""
-    cached = (
-        as_dict(usage.get("prompt_tokens_details")).get("cached_tokens"),
-        usage.get("prompt_cache_hit_tokens"),
-        usage.get("cached_tokens"),
-    )
-    return Usage(
-        input=as_count(usage.get("prompt_tokens")),
-        output=as_count(usage.get("completion_tokens")),
-        cached=next((count for count in map(as_count, cached) if count is not None), None),
-        reasoning=as_count(as_dict(usage.get("completion_tokens_details")).get("reasoning_tokens")),
-        cost_usd=as_amount(usage.get("cost")),
-    )
-
-
-def responses_usage(usage: Mapping[str, Any]) -> Usage:
-    """Usage in the Responses vocabulary, or in that of chat completions where a gateway uses it."""
-    if "input_tokens" not in usage and "output_tokens" not in usage:
-        return chat_usage(usage)
-    return Usage(
-        input=as_count(usage.get("input_tokens")),
-        output=as_count(usage.get("output_tokens")),
-        cached=as_count(as_dict(usage.get("input_tokens_details")).get("cached_tokens")),
-        reasoning=as_count(as_dict(usage.get("output_tokens_details")).get("reasoning_tokens")),
-        cost_usd=as_amount(usage.get("cost")),
-    )
-
-
-def total(counts: Mapping[str, int], *keys: str) -> int | None:
-    """The sum of the counts that were reported, ``None`` if none was."""
-    found = [counts[key] for key in keys if key in counts]
-    return sum(found) if found else None

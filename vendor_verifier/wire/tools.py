@@ -1,4 +1,4 @@
-"""Reads the tools, the tool choice and the parameters of a chat-completions turn for other protocols; sends nothing.
+"""A chat-completions turn in plain terms for other protocols: tools, their names, choice, parameters; sends nothing.
 
 A parameter a protocol has no word for is one of three things: neutral (its value asks for nothing), harmless (it does
 not change what a model answers, only how the request is filed; noted as dropped), or part of the question, which

@@ -19,13 +19,13 @@ from vendor_verifier.pipeline.plan import Prepared, wire_of
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.budgets import GuardedSpending
-from vendor_verifier.run.conversation import Line
+from vendor_verifier.run.conversation import Target
 from vendor_verifier.run.event_loop_lag import MAX_CORE_SHARE, STALL_NS, quiet_collector
 from vendor_verifier.run.journal import Journal
 from vendor_verifier.run.local_run import RunEnd, run_local
 from vendor_verifier.run.rate_limiter import LocalLimiter
 from vendor_verifier.run.retry import stops_vendor
-from vendor_verifier.run.work_queue import Agenda, Part
+from vendor_verifier.run.work_queue import Part, WorkQueue
 from vendor_verifier.transport.connect import most_connections
 from vendor_verifier.values.plan import Arrival, Entry, LoadShape, Plan, RetryRules
 from vendor_verifier.values.record import Failure, Record
@@ -74,8 +74,8 @@ def send_level(
 
     limiter = LocalLimiter(plan.entries, plan.request_concurrency, bench.guard, gives_way=False)
     before = bench.guard.requests
-    agenda = _agenda(bench.prepared, own, first, repetitions)
-    send = partial(run_local, plan, agenda, name, emit, bench.scrubber, limiter=limiter)
+    queue = _queue(bench.prepared, own, first, repetitions)
+    send = partial(run_local, plan, queue, name, emit, bench.scrubber, limiter=limiter)
     with quiet_collector():
         end: RunEnd = anyio.run(send, backend_options={"use_uvloop": has_uvloop()})
     cut, words = why_cut(end, bench.guard, own.account, stage, records)
@@ -121,12 +121,12 @@ def _level_plan(bench: Bench, entry: Entry, stage: Stage, level: float) -> Plan:
     )
 
 
-def _agenda(prepared: Prepared, entry: Entry, first: int, repetitions: int) -> Agenda:
+def _queue(prepared: Prepared, entry: Entry, first: int, repetitions: int) -> WorkQueue:
     task = prepared.plan.tasks[0]
     vendor = prepared.registry.vendor(entry.vendor)
-    line = Line(entry, vendor, wire_of(entry, vendor, prepared.wires))
+    target = Target(entry, vendor, wire_of(entry, vendor, prepared.wires))
     part = Part(ready_suite(SUITE, task.options, task.samples), listed(task.samples), task.timeout_s)
-    return Agenda([line], [part], [repetitions], first)
+    return WorkQueue([target], [part], [repetitions], first)
 
 
 def _lag_ms(end: RunEnd) -> float | None:

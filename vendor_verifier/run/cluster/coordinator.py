@@ -18,7 +18,7 @@ from vendor_verifier.run.cluster.job import Message, pack
 from vendor_verifier.run.cluster.supply import Rota, Supply
 from vendor_verifier.run.engine import Emit, is_skipped
 from vendor_verifier.run.streams import BLOCK, streams_of
-from vendor_verifier.run.work_queue import Agenda, WorkItem
+from vendor_verifier.run.work_queue import WorkItem, WorkQueue
 from vendor_verifier.store import decode_record
 from vendor_verifier.values.plan import Plan
 from vendor_verifier.values.record import Record, RecordKey
@@ -31,9 +31,9 @@ _BLOCKS_PER_WORKER = 4
 MAX_FRUITLESS_LOSSES = 5
 
 
-def block_size(agenda: Agenda, workers: int) -> int:
+def block_size(queue: WorkQueue, workers: int) -> int:
     """Samples in a block."""
-    return max(1, min(BLOCK, -(-agenda.samples // (_BLOCKS_PER_WORKER * workers))))
+    return max(1, min(BLOCK, -(-queue.samples // (_BLOCKS_PER_WORKER * workers))))
 
 
 @dataclass(slots=True)
@@ -75,11 +75,11 @@ class Losses:
 
 
 class Coordinator:
-    """Keeps sessions busy until every record is there. ``order`` sends to the gate, as ``order(kind, *items)``."""
+    """Keeps sessions busy until every record is there. ``order(kind, *items)`` tells the lease server."""
 
     def __init__(
         self,
-        agenda: Agenda,
+        queue: WorkQueue,
         plan: Plan,
         block: int,
         run: str,
@@ -88,8 +88,8 @@ class Coordinator:
         emit_duplicate: Callable[[Record], None],
         order: Callable[..., None],
     ) -> None:
-        self._agenda = agenda
-        self._supplies = {supply.name: supply for supply in map(Supply, streams_of(agenda, plan, block))}
+        self._queue = queue
+        self._supplies = {supply.name: supply for supply in map(Supply, streams_of(queue, plan, block))}
         self._rota = Rota(self._supplies.values(), plan.vendor_concurrency)
         self._plays_of_sessions = BLOCKS_PER_SESSION * block * plan.repeat
         self._entries = plan.entries
@@ -131,7 +131,7 @@ class Coordinator:
             raise self.failed
 
     def close(self) -> None:
-        """Hand out nothing more, and have the gate give no more leave."""
+        """Hand out nothing more, and have the lease server give no more permits."""
         self._closed = True
         self._order("close", True)
         self._news.set()
@@ -152,7 +152,7 @@ class Coordinator:
         self._news.set()
 
     def hear(self, message: Message) -> None:
-        """What the gate says. Rows first: what ended with them is complete then."""
+        """What the lease server says. Rows first: what ended with them is complete then."""
         try:
             for _, dispatch, line in message.get("rows", ()):
                 self._keep(dispatch, decode_record(bytes(line)))
@@ -171,12 +171,12 @@ class Coordinator:
         self._news.set()
 
     def _keep(self, dispatch: int, record: Record) -> None:
-        if not self._agenda.awaits(record.key):
+        if not self._queue.awaits(record.key):
             self.losses.duplicates += 1
             self._emit_duplicate(record)
             return
         self._emit((record,))
-        self._agenda.cross_off(record.key)
+        self._queue.cross_off(record.key)
         self._fruitless = 0
         if is_skipped(record):
             self._supplies[record.model, record.label].is_stopped = True
@@ -212,7 +212,7 @@ class Coordinator:
     def _again(self, sent: _Dispatch) -> None:
         """What is still missing of a block is the next of its entry to go out."""
         sent.end()
-        missing = [item for key, item in sent.missing.items() if self._agenda.awaits(key)]
+        missing = [item for key, item in sent.missing.items() if self._queue.awaits(key)]
         if missing and not self._closed:
             self.losses.issued_again += len(missing)
             sent.supply.again((sent.block, missing))
@@ -234,7 +234,7 @@ class Coordinator:
     def _send(self, supply: Supply) -> None:
         """The entry's next block to the session that has least of it."""
         block, items = supply.take()
-        missing = {self._key(item): item for item in items if self._agenda.awaits(self._key(item))}
+        missing = {self._key(item): item for item in items if self._queue.awaits(self._key(item))}
         if not missing:
             return
         name = min(self._sessions, key=lambda name: (supply.out[name], self._out_of(name)))
@@ -252,5 +252,5 @@ class Coordinator:
         return any(supply.has_more() for supply in self._supplies.values())
 
     def _key(self, item: WorkItem) -> RecordKey:
-        entry = item.line.entry
+        entry = item.target.entry
         return (self._run, entry.model, entry.label, item.suite.name, item.sample.id, item.repetition)

@@ -1,4 +1,8 @@
-"""The Dask side of the coordinator: reaches the scheduler, vets workers, starts sessions; it keeps no record."""
+"""All that knows Dask: the channel, the lease server's place in the scheduler, a worker's task, and the cluster itself.
+
+In the scheduler's process :class:`LeaseServerPlugin` runs the lease server; on a worker :func:`work` runs one session;
+here :class:`DaskCluster` reaches the scheduler, vets workers and starts sessions. All keep no record.
+"""
 
 from __future__ import annotations
 
@@ -31,14 +35,14 @@ from vendor_verifier.run.cluster.job import (
     OpenBench,
     Outbox,
 )
-from vendor_verifier.run.cluster.lease_server import Gate
+from vendor_verifier.run.cluster.lease_server import LeaseServer
 from vendor_verifier.run.cluster.worker_session import serve
 from vendor_verifier.run.cluster.workers import (
+    ClusterWorker,
     Fleet,
-    Recruit,
     mismatch,
-    objection,
     refuse_insecure,
+    rejection_reason,
     scheduler_address,
     skew,
 )
@@ -47,7 +51,7 @@ _CONNECT_S = 20.0
 
 
 def operation(sitting: str) -> str:
-    """The name under which the gate of a run's sitting listens in the scheduler."""
+    """The name under which the lease server of a run's sitting listens in the scheduler."""
     return f"vendor-verifier-gate-{sitting}"
 
 
@@ -74,7 +78,7 @@ class CommChannel:
 
 
 async def open_channel(address: str, sitting: str, connection: dict[str, Any], **who: str) -> CommChannel:
-    """Connect to the gate of a sitting, saying who comes.
+    """Connect to the lease server of a sitting, saying who comes.
 
     Raises:
         OSError: there is no scheduler, or it does not accept us.
@@ -94,8 +98,8 @@ def about_scheduler() -> dict[str, str]:
     return {"version": __version__, "python": platform.python_version(), "distributed": version("distributed")}
 
 
-class GatePlugin(SchedulerPlugin):
-    """The gate of one sitting in the scheduler's process. The job's plan has no keys."""
+class LeaseServerPlugin(SchedulerPlugin):
+    """The lease server of one sitting in the scheduler's process. The job's plan has no keys."""
 
     def __init__(self, job: Job, costs: Mapping[tuple[str, str], CostOf] | None, hang_after_s: float) -> None:
         self.name = operation(job.sitting)
@@ -108,16 +112,16 @@ class GatePlugin(SchedulerPlugin):
 
     async def start(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
-        self._gate = Gate(self._plan, self._costs, hang_after_s=self._hang_after_s)
+        self._lease_server = LeaseServer(self._plan, self._costs, hang_after_s=self._hang_after_s)
         self._coordinator: Outbox | None = None
-        self._watch = asyncio.ensure_future(self._gate.watch())
+        self._watch = asyncio.ensure_future(self._lease_server.watch())
         scheduler.handlers[self.name] = self.converse
-        for other in [plugin for plugin in scheduler.plugins.values() if isinstance(plugin, GatePlugin)]:
+        for other in [plugin for plugin in scheduler.plugins.values() if isinstance(plugin, LeaseServerPlugin)]:
             if other is not self and self.accounts & other.accounts:
                 self.notice(other)
                 other.notice(self)
 
-    def notice(self, other: GatePlugin) -> None:
+    def notice(self, other: LeaseServerPlugin) -> None:
         """Another run asks the same accounts meanwhile. Each keeps its own limits, so the vendor sees both."""
         labels = [f"{entry.model}: {entry.label}" for entry in self._plan.entries if entry.account in other.accounts]
         self.beside[other.run] = labels
@@ -129,7 +133,7 @@ class GatePlugin(SchedulerPlugin):
             self._coordinator.send("workers", worker)
 
     def remove_worker(self, scheduler: Scheduler, worker: str, **_: Any) -> None:  # noqa: ARG002 Dask's signature
-        self._gate.worker_gone(worker)
+        self._lease_server.worker_gone(worker)
         if self._coordinator is not None:
             self._coordinator.send("gone", worker)
 
@@ -149,35 +153,35 @@ class GatePlugin(SchedulerPlugin):
         return _UNANSWERED
 
     async def _with_session(self, channel: Channel, outbox: Outbox, session: str, worker: str) -> None:
-        is_first = self._gate.join(session, worker, outbox.send)
+        is_first = self._lease_server.join(session, worker, outbox.send)
         outbox.send("claim", is_first)
         if not is_first:
             await outbox.drain()
             return
         try:
             while True:
-                self._gate.hear(session, await channel.read())
+                self._lease_server.hear(session, await channel.read())
         except ChannelClosed:
-            self._gate.leave(session, "its connection to the scheduler ended")
+            self._lease_server.leave(session, "its connection to the scheduler ended")
 
     async def _with_coordinator(self, channel: Channel, outbox: Outbox) -> None:
         self._coordinator = outbox
-        self._gate.attend(outbox.send)
+        self._lease_server.attend(outbox.send)
         outbox.send("workers", *self._scheduler.workers)
         outbox.send("beside", *([run, labels] for run, labels in self.beside.items()))
         try:
             while True:
-                self._gate.order(await channel.read())
+                self._lease_server.order(await channel.read())
         except ChannelClosed:
             self._coordinator = None
-            self._gate.abandon()
+            self._lease_server.abandon()
             self._watch.cancel()
             self._scheduler.plugins.pop(self.name, None)
             await asyncio.sleep(_PARTING_S)
             self._scheduler.handlers.pop(self.name, None)
 
 
-# A new key means a task was started a second time; the gate then refuses it and it ends with this word.
+# A new key means a task was started a second time; the lease server then refuses it and it ends with this word.
 ABANDONED = "abandoned"
 DONE = "done"
 
@@ -303,14 +307,16 @@ class DaskCluster:
         found: list[str] = await self.client.run_on_scheduler(_worker_addresses)
         return found
 
-    async def open_gate(self, job: Job, costs: Mapping[tuple[str, str], CostOf], hang_after_s: float) -> CommChannel:
-        """Put the gate into the scheduler and connect to it."""
-        plugin = GatePlugin(job, costs, hang_after_s)
+    async def open_lease_server(
+        self, job: Job, costs: Mapping[tuple[str, str], CostOf], hang_after_s: float
+    ) -> CommChannel:
+        """Put the lease server into the scheduler and connect to it."""
+        plugin = LeaseServerPlugin(job, costs, hang_after_s)
         await self.client.register_plugin(plugin, name=plugin.name)
         connection = self.client.security.get_connection_args("client")
         return await open_channel(self.address, job.sitting, connection)
 
-    async def meet(self, address: str, job: Job) -> Recruit | None:
+    async def meet(self, address: str, job: Job) -> ClusterWorker | None:
         """Ask a worker who it is; None when it does not answer or may not take part (then ``fleet.refused`` says why).
 
         Raises:
@@ -332,25 +338,25 @@ class DaskCluster:
         if not isinstance(hello, Hello):
             self.fleet.refused[address] = f"the worker at {address} cannot load our code: {hello!r}"[:500]
             return None
-        reason = objection(hello, self.versions)
+        reason = rejection_reason(hello, self.versions)
         if reason is not None:
             self.fleet.refused[address] = reason
             return None
-        return Recruit(address, hello, *skew(hello, asked_ns, answered_ns))
+        return ClusterWorker(address, hello, *skew(hello, asked_ns, answered_ns))
 
-    def start_session(self, recruit: Recruit, job: Job) -> Future[str] | None:
+    def start_session(self, worker: ClusterWorker, job: Job) -> Future[str] | None:
         """Begin on a worker, once for each of its processes."""
-        identity = recruit.hello.identity
+        identity = worker.hello.identity
         if identity in self._sessions:
             return None
-        self.fleet.recruits[identity] = recruit
+        self.fleet.workers[identity] = worker
         self._sessions[identity] = self.client.submit(
             work,
             job,
             self._side.open_bench,
             identity,
             key=f"vendor-verifier-{job.sitting}-{identity}",
-            workers=[recruit.address],
+            workers=[worker.address],
             allow_other_workers=False,
             retries=0,
             pure=False,

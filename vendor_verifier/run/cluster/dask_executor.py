@@ -1,4 +1,4 @@
-"""Runs a plan over a Dask cluster: gate in the scheduler, sessions on the workers, coordinator and journal here."""
+"""Runs a plan over a Dask cluster: lease server in the scheduler, sessions on the workers, the rest here."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ class DaskExecutor:
         deadline = time.monotonic() + WORKERS_WITHIN_S
         while True:
             addresses = await self._cluster.workers()
-            recruits = await asyncio.gather(*(self._cluster.meet(address, work.job) for address in addresses))
+            met = await asyncio.gather(*(self._cluster.meet(address, work.job) for address in addresses))
             if self._cluster.fleet.refused:
                 raise UsageError("\n".join(self._cluster.fleet.refused.values()))
-            if any(recruits):
+            if any(met):
                 break
             if time.monotonic() > deadline:
                 raise ClusterError(f"no worker has joined {self._cluster.address} within {WORKERS_WITHIN_S:.0f} s")
@@ -64,11 +64,11 @@ class DaskExecutor:
     async def run(self, work: Work) -> RunEnd:
         cpu_before_s = time.process_time()
         # Of those that are still on their way nobody knows; most of a cluster is there before its run.
-        block = block_size(work.agenda, max(1, len(await self._cluster.workers())))
-        self._channel = await self._cluster.open_gate(work.job, work.costs, self._choice.hang_after_s)
+        block = block_size(work.queue, max(1, len(await self._cluster.workers())))
+        self._channel = await self._cluster.open_lease_server(work.job, work.costs, self._choice.hang_after_s)
         outbox = Outbox(self._channel)
         coordinator = self._coordinator = Coordinator(
-            work.agenda,
+            work.queue,
             work.plan,
             block,
             work.job.run,
@@ -130,7 +130,7 @@ class DaskExecutor:
             self._coordinator.fail(error)
 
     async def _listen(self, channel: CommChannel, coordinator: Coordinator, work: Work) -> None:
-        """Take in what the gate says until it is gone."""
+        """Take in what the lease server says until it is gone."""
         while True:
             try:
                 message = await channel.read()
@@ -155,11 +155,11 @@ class DaskExecutor:
     async def _enlist(self, address: str, coordinator: Coordinator, work: Work) -> None:
         """Put a worker to work, and find out why if it fails."""
         try:
-            recruit = await self._cluster.meet(address, work.job)
+            worker = await self._cluster.meet(address, work.job)
         except UsageError as error:
             self._cluster.fleet.refused[address] = str(error)
             return
-        session = None if recruit is None else self._cluster.start_session(recruit, work.job)
+        session = None if worker is None else self._cluster.start_session(worker, work.job)
         if session is None:
             return
         failure = await failure_of(session)

@@ -1,4 +1,4 @@
-"""What travels to a worker: the job once, then blocks; no key and no expanded header ever does."""
+"""What travels between coordinator and workers: the job, blocks, messages, reports; no key and no expanded header."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def pack(number: int, items: Sequence[WorkItem], entries: Sequence[Entry]) -> Bl
         tuple(samples.values()),
         tuple(
             BlockItem(
-                entry_places[(item.line.entry.model, item.line.entry.label)],
+                entry_places[(item.target.entry.model, item.target.entry.label)],
                 item.suite.name,
                 places[(item.suite.name, item.sample.id)],
                 item.repetition,

@@ -1,4 +1,4 @@
-"""The gate of one run: every lease of every worker is given, remembered and taken back here, on one clock.
+"""The lease server of one run: every lease of every worker is given, remembered and taken back here, on one clock.
 
 It is the local limiter with the askers far away, so a limit means the same on one machine and on a thousand. It also
 passes blocks to sessions and rows to the coordinator, without looking into them. It sends nothing to a vendor.
@@ -37,7 +37,7 @@ _NOTHING_COUNTED = Ask(0)
 
 @dataclass(slots=True)
 class _Session:
-    """One worker's side of the run, as the gate knows it."""
+    """One worker's side of the run, as the lease server knows it."""
 
     name: str
     worker: str
@@ -70,7 +70,7 @@ class _ToldLimiter(LocalLimiter):
         self.on_close()
 
 
-class Gate:
+class LeaseServer:
     """Leases, claims and messages of one run. All methods belong to one event loop."""
 
     def __init__(
@@ -122,7 +122,7 @@ class Gate:
             self._tell("facts", self.facts())
 
     def facts(self) -> dict[str, Any]:
-        """What the run's end is told by, and what the gate itself cost (CPU seconds of its whole process)."""
+        """What the run's end is told by, and what the lease server itself cost (CPU seconds of its whole process)."""
         return {
             "stopped": dict(self._limiter.stopped),
             "refused": [[*name, reason] for name, reason in self._limiter.refused.items()],
@@ -241,18 +241,18 @@ class Gate:
         task.add_done_callback(session.asking.discard)
 
     async def _grant(self, session: _Session, place: int) -> None:
-        leave = await self._limiter.acquire(self._entries[place], _NOTHING_COUNTED)
-        if leave == "go":
+        permit = await self._limiter.acquire(self._entries[place], _NOTHING_COUNTED)
+        if permit == "granted":
             session.held[place] += 1
-        session.send("leave", [place, leave])
+        session.send("permit", [place, permit])
 
     async def _grant_counted(self, session: _Session, place: int, number: int, ask: Ask) -> None:
-        leave = await self._limiter.acquire(self._entries[place], ask)
-        if leave == "go":
+        permit = await self._limiter.acquire(self._entries[place], ask)
+        if permit == "granted":
             session.held[place] += 1
         else:
             session.counted.pop(number, None)
-        session.send("leave_counted", [place, number, leave])
+        session.send("permit_counted", [place, number, permit])
 
     def _release(self, session: _Session, place: int) -> None:
         if session.held[place] > 0:

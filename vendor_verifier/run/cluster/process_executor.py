@@ -1,4 +1,4 @@
-"""Runs a plan over worker processes of this machine: gate, coordinator and journal here, the engine in the children.
+"""Runs a plan over worker processes of this machine: the engine in the children, all else here.
 
 Limits are exact, because every lease is given here. Workers are not started again: what a dead one had not handed in is
 asked again by the others, and when none is left the run ends with what came back.
@@ -17,7 +17,7 @@ import anyio
 from vendor_verifier.errors import ClusterError
 from vendor_verifier.run.cluster.coordinator import Coordinator, block_size
 from vendor_verifier.run.cluster.job import ChannelClosed, ClusterSide, Outbox, SessionReport, worst_loop
-from vendor_verifier.run.cluster.lease_server import Gate
+from vendor_verifier.run.cluster.lease_server import LeaseServer
 from vendor_verifier.run.cluster.process_worker import Child, Start, failure_in
 from vendor_verifier.run.local_run import RunEnd, interruptible
 from vendor_verifier.run.work import Work
@@ -76,36 +76,36 @@ class WorkersExecutor:
 
     async def run(self, work: Work) -> RunEnd:
         cpu_before_s = time.process_time()
-        gate = Gate(work.plan, work.costs, work.in_flight, hang_after_s=self._choice.hang_after_s)
-        block = block_size(work.agenda, len(self._children))
+        lease_server = LeaseServer(work.plan, work.costs, work.in_flight, hang_after_s=self._choice.hang_after_s)
+        block = block_size(work.queue, len(self._children))
         coordinator = self._coordinator = Coordinator(
-            work.agenda,
+            work.queue,
             work.plan,
             block,
             work.job.run,
             emit=work.emit,
             emit_duplicate=work.emit_duplicate,
-            order=lambda kind, *items: gate.order({kind: list(items)}),
+            order=lambda kind, *items: lease_server.order({kind: list(items)}),
         )
         outboxes = [Outbox(child.channel) for child in self._children]
         for child, outbox in zip(self._children, outboxes, strict=True):
-            gate.join(child.name, child.name, outbox.send)
-        gate.attend(lambda kind, *items: self._told(coordinator, kind, items))
+            lease_server.join(child.name, child.name, outbox.send)
+        lease_server.attend(lambda kind, *items: self._told(coordinator, kind, items))
         # Together, so that the first of them does not get it all.
         coordinator.hear({"joined": [child.name for child in self._children]})
         async with anyio.create_task_group() as group:
-            group.start_soon(gate.watch)
+            group.start_soon(lease_server.watch)
             for child, outbox in zip(self._children, outboxes, strict=True):
-                group.start_soon(self._converse, child, outbox, gate, coordinator)
+                group.start_soon(self._converse, child, outbox, lease_server, coordinator)
             async with interruptible(coordinator.close) as interruption:
                 await coordinator.until_finished()
             coordinator.part()
-            gate.order({"finish": [True]})
+            lease_server.order({"finish": [True]})
             with anyio.move_on_after(_PARTING_S):
                 for child in self._children:
                     await child.ended.wait()
             group.cancel_scope.cancel()
-        facts = gate.facts()
+        facts = lease_server.facts()
         self._cpu_s = time.process_time() - cpu_before_s
         return RunEnd(
             interruption.signal_number,
@@ -142,7 +142,9 @@ class WorkersExecutor:
         else:
             coordinator.hear({kind: list(items)})
 
-    async def _converse(self, child: Child, outbox: Outbox, gate: Gate, coordinator: Coordinator) -> None:
+    async def _converse(
+        self, child: Child, outbox: Outbox, lease_server: LeaseServer, coordinator: Coordinator
+    ) -> None:
         """One worker's side of the run, until it has ended."""
         async with anyio.create_task_group() as group:
             group.start_soon(outbox.run)
@@ -152,11 +154,11 @@ class WorkersExecutor:
                     failure = failure_in(child.name, message)
                     if failure is not None:
                         coordinator.fail(failure)
-                    gate.hear(child.name, message)
+                    lease_server.hear(child.name, message)
             except ChannelClosed:
                 child.ended.set()
                 reason = await child.how_it_ended()
-                gate.leave(child.name, reason)
+                lease_server.leave(child.name, reason)
             group.cancel_scope.cancel()
         if not coordinator.sessions:
             coordinator.fail(

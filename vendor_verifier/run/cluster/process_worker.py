@@ -1,4 +1,4 @@
-"""One worker process as its parent sees it: started, spoken to, and surely ended. It knows nothing of samples."""
+"""A worker process on both sides: what it runs, its channel, and how its parent starts it and surely ends it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The limiter as a session sees it: questions go to the gate, answers come back; it decides nothing itself."""
+"""The limiter as a session sees it: questions go to the lease server, answers come back; it decides nothing itself."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ import anyio
 
 from vendor_verifier.run.budgets import Ask
 from vendor_verifier.run.cluster.job import Outbox
-from vendor_verifier.run.rate_limiter import Leave
+from vendor_verifier.run.rate_limiter import Permit
 from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.values.record import Attempt, Response
 
 
 class RemoteLimiter:
-    """Asks the gate for leave. Entries are named by their place in the plan."""
+    """Asks the lease server for permits. Entries are named by their place in the plan."""
 
     def __init__(self, plan: Plan, outbox: Outbox) -> None:
         self._places = {(entry.model, entry.label): place for place, entry in enumerate(plan.entries)}
         self._outbox = outbox
         self._tells_all = plan.max_cost_usd is not None
         self._counted = {entry.account for entry in plan.entries if entry.tokens_per_minute is not None}
-        self._waiting: dict[int, deque[asyncio.Future[Leave]]] = {}
+        self._waiting: dict[int, deque[asyncio.Future[Permit]]] = {}
         # Where tokens are counted each request is known by a number, because each takes its own share.
         self._numbers: dict[Ask, int] = {}
-        self._numbered: dict[int, asyncio.Future[Leave]] = {}
+        self._numbered: dict[int, asyncio.Future[Permit]] = {}
         self._last_number = 0
         self._over = {name: asyncio.Event() for name in self._places}
         self._accounts = {(entry.model, entry.label): entry.account for entry in plan.entries}
         self._closed = False
 
-    async def acquire(self, entry: Entry, ask: Ask) -> Leave:
+    async def acquire(self, entry: Entry, ask: Ask) -> Permit:
         place = self._place(entry)
         if entry.account not in self._counted:
             return await self.ask(place)
@@ -43,19 +43,19 @@ class RemoteLimiter:
             return "closed"
         self._last_number += 1
         number = self._numbers[ask] = self._last_number
-        answer: asyncio.Future[Leave] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Permit] = asyncio.get_running_loop().create_future()
         self._numbered[number] = answer
         self._outbox.send("acquire_counted", [place, number, ask.size, ask.most_tokens])
-        leave = await answer
-        if leave != "go":
+        permit = await answer
+        if permit != "granted":
             del self._numbers[ask]
-        return leave
+        return permit
 
-    async def ask(self, place: int) -> Leave:
+    async def ask(self, place: int) -> Permit:
         """Wait for one lease of ``place``."""
         if self._closed:
             return "closed"
-        answer: asyncio.Future[Leave] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Permit] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(place, deque()).append(answer)
         self._outbox.send("acquire", place)
         return await answer
@@ -89,26 +89,26 @@ class RemoteLimiter:
         if attempt.failure is not None:
             self._outbox.send("concluded", [self._place(entry), pickle.dumps(self._shortened(attempt))])
 
-    def answer(self, leaves: Sequence[tuple[int, Leave]]) -> None:
-        """What the gate said. A lease that nobody waits for any more goes straight back."""
-        for place, leave in leaves:
+    def answer(self, permits: Sequence[tuple[int, Permit]]) -> None:
+        """What the lease server said. A lease that nobody waits for any more goes straight back."""
+        for place, permit in permits:
             waiting = self._waiting.get(place)
             while waiting:
                 future = waiting.popleft()
                 if not future.done():
-                    future.set_result(leave)
+                    future.set_result(permit)
                     break
             else:
-                if leave == "go":
+                if permit == "granted":
                     self.give_back(place)
 
-    def answer_counted(self, leaves: Sequence[tuple[int, int, Leave]]) -> None:
+    def answer_counted(self, permits: Sequence[tuple[int, int, Permit]]) -> None:
         """The same where each request has its number."""
-        for place, number, leave in leaves:
+        for place, number, permit in permits:
             future = self._numbered.pop(number, None)
             if future is not None and not future.done():
-                future.set_result(leave)
-            elif leave == "go":
+                future.set_result(permit)
+            elif permit == "granted":
                 self.give_back(place)
 
     def over(self, accounts: Sequence[str]) -> None:
@@ -121,7 +121,7 @@ class RemoteLimiter:
             self._over[model, label].set()
 
     def close(self) -> None:
-        """The gate gives no more leave, or is gone."""
+        """The lease server gives no more permits, or is gone."""
         self._closed = True
         self.refused(self._over)
         for future in [*self._numbered.values(), *chain.from_iterable(self._waiting.values())]:

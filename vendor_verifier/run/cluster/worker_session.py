@@ -1,6 +1,7 @@
 """A worker's part of a run: takes blocks, runs them with the same engine as everywhere, hands in rows in small batches.
 
-It ends when the gate says so or cannot be reached; what was in flight then is left without a record. Keys are its own.
+It ends when the lease server says so or cannot be reached; what was in flight then is left without a record. Keys
+are its own.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from anyio.abc import TaskGroup
 from vendor_verifier.run.api_keys import KeyRing
 from vendor_verifier.run.cluster.job import Bench, Block, Channel, ChannelClosed, Outbox, SessionReport
 from vendor_verifier.run.cluster.remote_limiter import RemoteLimiter
-from vendor_verifier.run.conversation import Driver
+from vendor_verifier.run.conversation import Conversation
 from vendor_verifier.run.engine import Engine
 from vendor_verifier.run.event_loop_lag import LoopLag
 from vendor_verifier.run.rate_limiter import LocalLimiter
@@ -30,7 +31,7 @@ BEAT_S = 2.0
 
 
 async def serve(channel: Channel, bench: Bench, run: str, worker: str) -> None:
-    """Work for one run until the gate ends it. ``worker`` goes into every record.
+    """Work for one run until the lease server ends it. ``worker`` goes into every record.
 
     Raises:
         UsageError: an SDK is asked for and not installed here, or too few files may be opened.
@@ -44,8 +45,10 @@ async def serve(channel: Channel, bench: Bench, run: str, worker: str) -> None:
         rng = random.Random(f"{plan.seed} {worker}")  # noqa: S311 spreads waits, keeps no secret
         cpu_before_s = time.process_time()
         with LoopLag() as lag:
-            driver = Driver(client, limiter, plan.retry, rng, bench.scrubber, KeyRing(bench.scrubber), lag=lag)
-            session = _Session(channel, outbox, limiter, driver, bench, run, worker)
+            conversation = Conversation(
+                client, limiter, plan.retry, rng, bench.scrubber, KeyRing(bench.scrubber), lag=lag
+            )
+            session = _Session(channel, outbox, limiter, conversation, bench, run, worker)
 
             def report() -> SessionReport:
                 return SessionReport(session.records, time.process_time() - cpu_before_s, lag.report())
@@ -59,7 +62,7 @@ class _Session:
         channel: Channel,
         outbox: Outbox,
         limiter: RemoteLimiter,
-        driver: Driver,
+        conversation: Conversation,
         bench: Bench,
         run: str,
         worker: str,
@@ -67,7 +70,7 @@ class _Session:
         self._channel = channel
         self._outbox = outbox
         self._limiter = limiter
-        self._driver = driver
+        self._conversation = conversation
         self._bench = bench
         self._run = run
         self._worker = worker
@@ -88,16 +91,16 @@ class _Session:
             group.cancel_scope.cancel()
 
     async def _listen(self, blocks: TaskGroup) -> None:
-        """Do as the gate says until it says ``finish`` or is gone."""
+        """Do as the lease server says until it says ``finish`` or is gone."""
         while True:
             try:
                 message = await self._channel.read()
             except ChannelClosed:
                 return
-            if "leave" in message:
-                self._limiter.answer(message["leave"])
-            if "leave_counted" in message:
-                self._limiter.answer_counted(message["leave_counted"])
+            if "permit" in message:
+                self._limiter.answer(message["permit"])
+            if "permit_counted" in message:
+                self._limiter.answer_counted(message["permit_counted"])
             if "over" in message:
                 self._limiter.over(message["over"])
             if "refused" in message:
@@ -119,7 +122,7 @@ class _Session:
                 self._outbox.send("rows", [dispatch, self._bench.scrubber.bytes(encode_record(placed))])
             self.records += len(records)
 
-        await Engine(self._driver, self._run, emit).make(self._bench.items(block), block.number)
+        await Engine(self._conversation, self._run, emit).make(self._bench.items(block), block.number)
         self._outbox.send("ended", dispatch)
 
     async def _beat(self) -> None:

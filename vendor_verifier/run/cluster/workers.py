@@ -1,4 +1,4 @@
-"""Which workers take part: what each said of itself, and why one may not; it opens no connection."""
+"""Which workers and addresses may take part: what each said of itself, and why one may not; it opens no connection."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vendor_verifier.run.cluster.job import Hello
 
 
 @dataclass(frozen=True, slots=True)
-class Recruit:
+class ClusterWorker:
     """A worker that may take part. ``skew_ms`` is its wall clock minus ours, give or take ``skew_error_ms``."""
 
     address: str
@@ -44,7 +44,7 @@ def _significant(name: str, version: str) -> str:
     return ".".join(version.split(".")[:2]) if name == "python" else version
 
 
-def objection(hello: Hello, ours: Mapping[str, str]) -> str | None:
+def rejection_reason(hello: Hello, ours: Mapping[str, str]) -> str | None:
     """Why this worker may not take part, in words; None when it may."""
     theirs = {"version": hello.version, "python": hello.python, "distributed": hello.distributed}
     differing = mismatch(ours, theirs)
@@ -62,28 +62,28 @@ def objection(hello: Hello, ours: Mapping[str, str]) -> str | None:
 class Fleet:
     """Everybody met so far, by process identity, and who was turned away."""
 
-    recruits: dict[str, Recruit] = field(default_factory=dict)
+    workers: dict[str, ClusterWorker] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
 
     def describe(self, reports: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         """For the manifest; ``reports`` are what workers said of themselves in the end, by identity."""
-        workers = [
+        described = [
             {
-                "name": recruit.hello.name,
-                "host": recruit.hello.host,
-                "address": recruit.address,
-                "region": recruit.hello.region,
-                "version": recruit.hello.version,
-                "python": recruit.hello.python,
-                "distributed": recruit.hello.distributed,
-                "skew_ms": round(recruit.skew_ms, 1),
-                "skew_error_ms": round(recruit.skew_error_ms, 1),
+                "name": worker.hello.name,
+                "host": worker.hello.host,
+                "address": worker.address,
+                "region": worker.hello.region,
+                "version": worker.hello.version,
+                "python": worker.hello.python,
+                "distributed": worker.hello.distributed,
+                "skew_ms": round(worker.skew_ms, 1),
+                "skew_error_ms": round(worker.skew_error_ms, 1),
                 **reports.get(identity, {}),
             }
-            for identity, recruit in self.recruits.items()
+            for identity, worker in self.workers.items()
         ]
-        regions = Counter(recruit.hello.region for recruit in self.recruits.values() if recruit.hello.region)
-        return {"workers": workers, "regions": dict(regions), "refused": list(self.refused.values())}
+        regions = Counter(worker.hello.region for worker in self.workers.values() if worker.hello.region)
+        return {"workers": described, "regions": dict(regions), "refused": list(self.refused.values())}
 
 
 _ENCRYPTED = frozenset({"tls"})

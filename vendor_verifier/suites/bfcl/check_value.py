@@ -1,4 +1,4 @@
-"""Whether a value of the right type is one of the accepted ones; it converts nothing and judges no types.
+"""Whether a value has the declared type, and then whether it is one of the accepted ones; it converts nothing.
 
 Texts are folded, but only where the leaderboard folds them: a text itself, the members of a list, the values of an
 object, never anything deeper. Numbers are equal or not, without tolerance. A text where the row should have a list of

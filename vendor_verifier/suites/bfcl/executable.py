@@ -1,4 +1,7 @@
-"""Calls judged by what they return: the ``exec_*`` rows. It runs nothing itself; the user's functions are injected.
+"""Calls judged by what they return: the ``exec_*`` rows. It runs nothing itself; functions are injected.
+
+Python functions are the user's own (:func:`judge_execution`); of REST rows the request is built here and what was
+fetched is compared with the row (:func:`judge_rest`).
 
 Source of the rules: nvidia_bfcl 26.3. Results are compared as JSON, so a tuple is a list. ``exact_match`` asks for
 equal results, ``real_time_match`` for numbers within 20 %, ``structural_match`` for the same type and keys or length.
@@ -279,10 +282,10 @@ def judge_rest(
     except RefusedCall as reason:
         return invalid(f"{_KIND}:execution_error", f"not sent: {reason}")
     answer = fetched.get(call_digest(sample_id, arguments))
-    return None if answer is None else _rest_compare(answer, expected["answer"][0])
+    return None if answer is None else _compare_fetched(answer, expected["answer"][0])
 
 
-def _rest_compare(answer: Fetched, right: Shape) -> Verdict:
+def _compare_fetched(answer: Fetched, right: Shape) -> Verdict:
     if answer.error is not None:
         return invalid(f"{_KIND}:execution_error", answer.error)
     if answer.status != 200:

@@ -1,4 +1,4 @@
-"""The evaluation's job file, read from its JSON object; what it asks for is carried out elsewhere.
+"""The evaluation's job file, read from its JSON object, and the suite that its options build; it runs nothing.
 
 Every key is read or refused: one that did nothing would change what was measured without a word.
 """

@@ -1,4 +1,6 @@
-"""JavaScript values as models write them, read into Python values; nothing is evaluated, the unreadable stays text.
+"""Java and JavaScript values as models write them, read into Python values; nothing is evaluated.
+
+The unreadable stays text.
 
 As the leaderboard reads them: arrays are split at every comma, objects at keys that look like keys, and text after a
 complete array is ignored. Nested objects come out broken, which is its rule too.

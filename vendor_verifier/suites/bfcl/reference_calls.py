@@ -1,4 +1,4 @@
-"""Calls that a row accepts, written from its possible answers; for demonstrations and tests, never for scoring."""
+"""Calls of a reply, read for judging; and calls that a row accepts, written for demonstrations and tests only."""
 
 from __future__ import annotations
 

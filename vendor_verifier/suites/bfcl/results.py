@@ -150,7 +150,7 @@ def vendor_result(label: str, scores: Iterable[Score], latencies_s: Sequence[flo
         by_category.setdefault(str(score.details["category"]), []).append(score)
     every = [score for group in by_category.values() for score in group]
     custom = {
-        name: _results_mean([score.values[name] for score in every if name in score.values]) for name in _CUSTOM_VALUES
+        name: _mean_of([score.values[name] for score in every if name in score.values]) for name in _CUSTOM_VALUES
     }
     return VendorResult(
         label,
@@ -264,6 +264,6 @@ def _percent(share: float) -> float:
     return round(share * 100, 2)
 
 
-def _results_mean(values: Sequence[float | None]) -> float | None:
+def _mean_of(values: Sequence[float | None]) -> float | None:
     measured = [value for value in values if value is not None]
     return math.fsum(measured) / len(measured) if measured else None

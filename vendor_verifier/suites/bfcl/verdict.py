@@ -1,4 +1,4 @@
-"""What the checker says of an answer; it says it of vendors only, a row that cannot be checked is a data error."""
+"""What the checker says of an answer, and how it folds and compares values; a row it cannot check is a data error."""
 
 from __future__ import annotations
 

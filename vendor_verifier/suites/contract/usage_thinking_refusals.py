@@ -1,4 +1,6 @@
-"""Does the switch for thinking work? How it is spelled is the wire's business (``wire/thinking.py``)."""
+"""Three features: are senseless values refused, does the switch for thinking work, is usage the same streamed?
+
+How thinking is switched is the wire's business (:class:`vendor_verifier.wire.post.ThinkingSwitch`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Pairs expected calls with answered ones, one to one and best possible; it sets no thresholds.
+"""Pairs expected calls with answered ones, one to one and best possible, and counts what they share.
+
+Assignments are exact: weights are whole numbers of any size, and among equally good ones the choice is always the same.
+``scipy.optimize.linear_sum_assignment`` is neither (it counts in floats and breaks ties otherwise), and takes most of a
+second to load.
 
 Greedy pairing makes a score depend on the order of a list; here the pairing with the most right parameters is found
 among calls of the same name, and on equal terms calls keep their order.

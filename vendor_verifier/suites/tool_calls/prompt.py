@@ -1,4 +1,4 @@
-"""Puts a sample's question for tool calls, natively or as text, and the questions after it; it judges no answer.
+"""Asks for tool calls, natively or as text, asks again, and finds the calls in a text answer; it judges no answer.
 
 Natively the sample's turn goes out as it is. As text no tools are declared: the question lists them with their schemas
 and asks for a JSON array. ``agent_prompt`` replaces the wording in either format; in it ``{problem_statement}`` is the

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fault_server import FaultServer
 
-from vendor_verifier.transport.connect import dial
+from vendor_verifier.transport.connect import connect
 from vendor_verifier.transport.connection import Origin
 
 pytestmark = [
@@ -34,7 +34,7 @@ async def test_dead_addresses_of_one_family_are_not_all_waited_for(
     kind = (socket.SOCK_STREAM, socket.IPPROTO_TCP, "")
     silent = [(socket.AF_INET6, *kind, (f"100::{n + 1:x}", port, 0, 0)) for n in range(dead)]
     tried: list[str] = []
-    connect = loop.sock_connect
+    sock_connect = loop.sock_connect
 
     async def looked_up(*_: Any, **__: Any) -> list[Any]:
         return [*silent, (socket.AF_INET, *kind, ("127.0.0.1", port))]
@@ -43,16 +43,16 @@ async def test_dead_addresses_of_one_family_are_not_all_waited_for(
         tried.append(address[0])
         if sock.family == socket.AF_INET6:
             await asyncio.Event().wait()
-        await connect(sock, address)
+        await sock_connect(sock, address)
 
     monkeypatch.setattr(loop, "getaddrinfo", looked_up)
     monkeypatch.setattr(loop, "sock_connect", connecting)
-    dialled = await dial(Origin("http", "vendor.invalid", port), Kept, lambda: pytest.fail("no TLS"))
-    dialled.protocol.transport.abort()
+    connected = await connect(Origin("http", "vendor.invalid", port), Kept, lambda: pytest.fail("no TLS"))
+    connected.protocol.transport.abort()
     assert tried[:2] == ["100::1", "127.0.0.1"]
-    assert dialled.dns_ns is not None
-    assert dialled.tcp_ns > 0
-    assert dialled.tls_ns is None
+    assert connected.dns_ns is not None
+    assert connected.tcp_ns > 0
+    assert connected.tls_ns is None
 
 
 async def test_an_address_that_refuses_is_told_as_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,4 +69,4 @@ async def test_an_address_that_refuses_is_told_as_a_refusal(monkeypatch: pytest.
     monkeypatch.setattr(loop, "getaddrinfo", looked_up)
     monkeypatch.setattr(loop, "sock_connect", refusing)
     with pytest.raises(ConnectionRefusedError):
-        await dial(Origin("http", "vendor.invalid", 1), asyncio.Protocol, lambda: pytest.fail("no TLS"))
+        await connect(Origin("http", "vendor.invalid", 1), asyncio.Protocol, lambda: pytest.fail("no TLS"))

@@ -12,10 +12,10 @@ from asking import Plain, samples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.run.conversation import Line
+from vendor_verifier.run.conversation import Target
 from vendor_verifier.run.load_lane import in_lanes
 from vendor_verifier.run.streams import Stream, streams_of
-from vendor_verifier.run.work_queue import Agenda, Part, WorkItem
+from vendor_verifier.run.work_queue import Part, WorkItem, WorkQueue
 from vendor_verifier.suites.trigger import TriggerSuite
 from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.values.record import RecordKey
@@ -27,11 +27,11 @@ LABELS = ("a", "b", "c")
 ENTRIES = [Entry("model", label, Plain.name, Endpoint("http://127.0.0.1", "m"), "openai", label) for label in LABELS]
 
 
-def agenda(*tasks: Sequence[Sample], repeats: Sequence[int] = (1, 1, 1)) -> Agenda:
+def queue(*tasks: Sequence[Sample], repeats: Sequence[int] = (1, 1, 1)) -> WorkQueue:
     """Tasks ``t0``, ``t1`` … of these samples for all three entries."""
-    lines = [Line(entry, Plain(), OpenAIChat()) for entry in ENTRIES]
+    targets = [Target(entry, Plain(), OpenAIChat()) for entry in ENTRIES]
     parts = [Part(TriggerSuite(f"t{place}"), listed(asked)) for place, asked in enumerate(tasks)]
-    return Agenda(lines, parts, repeats)
+    return WorkQueue(targets, parts, repeats)
 
 
 def every_key(tasks: Iterable[Sequence[Sample]], repeats: Sequence[int]) -> list[RecordKey]:
@@ -47,7 +47,7 @@ def every_key(tasks: Iterable[Sequence[Sample]], repeats: Sequence[int]) -> list
 
 
 def key(item: WorkItem) -> RecordKey:
-    entry = item.line.entry
+    entry = item.target.entry
     return ("run", entry.model, entry.label, item.suite.name, item.sample.id, item.repetition)
 
 
@@ -56,7 +56,7 @@ def taken(stream: Stream) -> list[tuple[int, WorkItem]]:
     return list(iter(stream.take, None))
 
 
-def streams(work: Agenda, seed: int, block: int = 25) -> dict[str, list[tuple[int, WorkItem]]]:
+def streams(work: WorkQueue, seed: int, block: int = 25) -> dict[str, list[tuple[int, WorkItem]]]:
     """Everything that each vendor is asked, with block numbers."""
     return {
         stream.entry.label: taken(stream) for stream in streams_of(work, Plan(tuple(ENTRIES), (), seed=seed), block)
@@ -99,7 +99,7 @@ def test_the_order_is_the_books(
     """Items that are made in turn are those of a list that is shuffled whole: nothing lost, nothing twice, and every
     vendor's samples in the one order, numbered by the one count of blocks."""
     tasks, repeats, answered = plan
-    work = agenda(*tasks, repeats=repeats)
+    work = queue(*tasks, repeats=repeats)
     assert [work.cross_off(each) for each in answered] == [True] * len(answered)
     left = [each for each in every_key(tasks, repeats) if each not in answered]
     order = order_by_the_book(left, seed)
@@ -119,7 +119,7 @@ def test_lanes_are_the_books(
 ) -> None:
     """Each entry's lane holds what is left of it, in the one order of all, and who has nothing left has no lane."""
     tasks, repeats, answered = plan
-    work = agenda(*tasks, repeats=repeats)
+    work = queue(*tasks, repeats=repeats)
     for each in answered:
         work.cross_off(each)
     lanes = in_lanes(work, seed)
@@ -133,7 +133,7 @@ def test_what_is_answered_is_counted_once_and_what_is_not_planned_never(
 ) -> None:
     """A key can be crossed off once; another vendor, task, sample or repetition cannot be at all."""
     tasks, repeats, answered = plan
-    work = agenda(*tasks, repeats=repeats)
+    work = queue(*tasks, repeats=repeats)
     for each in answered:
         run, model, label, suite, sample, _ = each
         assert work.awaits(each)
@@ -144,13 +144,13 @@ def test_what_is_answered_is_counted_once_and_what_is_not_planned_never(
         assert not work.cross_off(stranger)
     assert not work.cross_off(("run", "model", "a", "t0", "999-1", 0))
     counted = Counter(each[2] for each in answered)
-    assert [work.crossed_of(line) for line in range(3)] == [counted[label] for label in LABELS]
+    assert [work.crossed_of(target) for target in range(3)] == [counted[label] for label in LABELS]
 
 
 def test_what_one_vendor_was_asked_already_changes_nobodys_order() -> None:
     """A resumed vendor meets what is left in the same order as one that begins anew."""
     tasks = samples(30)
-    work = agenda(tasks)
+    work = queue(tasks)
     for sample in tasks[:20]:
         work.cross_off(("run", "model", "a", "t0", sample.id, 0))
     found = {label: [item.sample.id for _, item in asked] for label, asked in streams(work, 5).items()}
@@ -162,16 +162,16 @@ def test_another_seed_is_another_order() -> None:
     """Neighbours in the sample file are not neighbours in time, and the first vendor asked is chance."""
 
     def order(seed: int) -> list[str]:
-        return [item.sample.id for _, item in streams(agenda(samples(60)), seed)["a"]]
+        return [item.sample.id for _, item in streams(queue(samples(60)), seed)["a"]]
 
     assert order(0) == order(0) != order(1)
     assert order(0) != sorted(order(0))
-    assert {next(iter(streams(agenda(samples(3)), seed))) for seed in range(20)} == set(LABELS)
+    assert {next(iter(streams(queue(samples(3)), seed))) for seed in range(20)} == set(LABELS)
 
 
 def test_repetitions_of_a_sample_come_in_any_order() -> None:
     """A sample's repetitions stand together, and the first of them is not always asked first."""
-    asked = streams(agenda(samples(40), repeats=(2, 1, 1)), 0)["a"]
+    asked = streams(queue(samples(40), repeats=(2, 1, 1)), 0)["a"]
     pairs = [(one.repetition, other.repetition) for (_, one), (_, other) in zip(asked[::2], asked[1::2], strict=True)]
     assert set(pairs) == {(0, 1), (1, 0)}
 
@@ -179,8 +179,8 @@ def test_repetitions_of_a_sample_come_in_any_order() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_the_order_does_not_depend_on_how_the_samples_came(seed: int) -> None:
     """The samples of a resumed run, listed in another order, are shuffled the same way."""
-    forwards = [item.sample.id for _, item in streams(agenda(samples(20)), seed)["b"]]
-    backwards = [item.sample.id for _, item in streams(agenda(samples(20)[::-1]), seed)["b"]]
+    forwards = [item.sample.id for _, item in streams(queue(samples(20)), seed)["b"]]
+    backwards = [item.sample.id for _, item in streams(queue(samples(20)[::-1]), seed)["b"]]
     assert forwards == backwards
 
 
@@ -188,7 +188,7 @@ def test_work_is_made_when_its_turn_comes() -> None:
     """At no moment do ten thousand samples for three vendors take more than 80 bytes a sample, the order included."""
     count = 10_000
     asked = listed([Sample(f"{n:05}-1", Turn(())) for n in range(count)])
-    work = agenda(asked)
+    work = queue(asked)
     assert len(asked.ids) == count
     tracemalloc.start()
     try:
