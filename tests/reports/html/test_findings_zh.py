@@ -11,7 +11,7 @@ from page_reading import read_page
 from persona_records import MODEL, Vendor, run_folder
 from questions import CLOCK, WEATHER
 
-from vendor_verifier import compare
+from vendor_verifier import audit
 from vendor_verifier.audit.behaviour import _SHARES, _SPEEDS
 from vendor_verifier.features.simulate.personas import PERSONAS
 from vendor_verifier.gates.judge import judge_gate
@@ -27,9 +27,9 @@ _ENGLISH = re.compile(r"[A-Za-z]+ [a-z]+ [a-z]+")
 
 
 def _names() -> set[str]:
-    """Every name a finding is made with in ``compare``: where it is written down, and where a table gives it."""
+    """Every name a finding is made with in ``audit``: where it is written down, and where a table gives it."""
     found = {share.name for share in _SHARES} | {name for _, name, _, _ in _SPEEDS}
-    for path in Path(compare.__path__[0]).glob("*.py"):
+    for path in Path(audit.__path__[0]).glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 at = {"Finding": slice(0, 1), "_changes": slice(3, 4)}.get(node.func.id, slice(0))
