@@ -1,4 +1,4 @@
-"""From what the user asked for to a plan: reads configuration and samples, sends nothing."""
+"""From what the user asked for to a plan and the wires of its entries: it sends nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Markdown tables of one model; which tables a report has and in what order is markdown.py's business."""
+"""The Markdown tables of one model, regions included; their order is markdown.py's business."""
 
 from __future__ import annotations
 

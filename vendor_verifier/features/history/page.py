@@ -1,4 +1,4 @@
-"""Trends as a page: what got worse in a sentence, a table of verdicts, a plot of each series; it judges nothing."""
+"""Trends as an HTML page, and runs side by side as HTML and Markdown; intervals and verdicts are given."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two runs beside each other as plain lines: verdicts first, then what changed and what flipped; it judges nothing."""
+"""Comparisons of two runs and trends as plain lines, and a trend as a plot of characters; nothing is judged here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The load of a run and its goodput in the page's languages; it computes nothing."""
+"""The page's sections on load and goodput, latency and regions; nothing is computed here."""
 
 from __future__ import annotations
 
