@@ -106,13 +106,13 @@ def test_a_run_loads_no_heavy_library_before_it_has_sent(tmp_path: Path) -> None
     code = """
 import sys
 from vendor_verifier.cli.main import main
-from vendor_verifier.pipeline import running
+from vendor_verifier.pipeline import run
 
 def stop(folder):
     print(*sys.modules)
     raise SystemExit(0)
 
-running.score_folder = stop
+run.score_folder = stop
 main("-n 1 --retries 0 --no-calibration --no-history -q -o run".split())
 """
     done = subprocess.run(
