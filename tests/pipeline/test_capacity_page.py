@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import shlex
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from vendor_verifier.cli.main import build_app
-from vendor_verifier.features.capacity.command import capacity_command
+from vendor_verifier.features.capacity.command import CapacityOptions, capacity_command
 from vendor_verifier.features.capacity.curve import USUAL_LIMITS
 from vendor_verifier.features.capacity.values import FILLED, UNLOADED_REPEATS, SearchBounds
 from vendor_verifier.features.capacity.words_en import _ASPECTS
@@ -31,7 +31,9 @@ def test_the_commands_of_the_page_are_understood(line: str) -> None:
     assert words[0] == "agent-vendor-verifier"
     command, bound, _ = build_app().parse_args(words[1:], exit_on_error=False, print_error=False)
     assert command is capacity_command
-    assert len(bound.arguments) >= len([word for word in words if word.startswith("-")])
+    options = bound.arguments.get("options", CapacityOptions())
+    stated = [each.name for each in fields(options) if getattr(options, each.name) != each.default]
+    assert len(stated) >= len([word for word in words if word.startswith("-")])
 
 
 def test_the_usual_limits_are_the_code_s() -> None:
@@ -44,7 +46,7 @@ def test_the_usual_limits_are_the_code_s() -> None:
 
 def test_the_numbers_of_the_page_are_the_code_s() -> None:
     """Defaults and bounds are said as they are applied."""
-    defaults = {name: parameter.default for name, parameter in inspect.signature(capacity_command).parameters.items()}
+    defaults = {each.name: each.default for each in fields(CapacityOptions)}
     assert f"`--limit`, {defaults['limit']} unless" in PAGE
     assert f"`--up-to` ({defaults['up_to']:g})" in PAGE
     assert f"`--step` ({defaults['step']:.0%})".replace("%", " %") in PAGE

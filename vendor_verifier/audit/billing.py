@@ -1,7 +1,10 @@
-"""Tokens on the bill against the baseline's and against a recount; findings with evidence, never accusations.
+"""Findings on bills: tokens against the baseline's and a recount, cache claims against common beginnings of prompts.
 
 The same prompt has as many tokens everywhere if template and tokenizer are the same. What differs says how:
 a constant (a template or hidden prompt), a slope (inflation), less on long prompts only (truncation).
+
+A cache holds beginnings of earlier prompts. A prompt that was sent once can share at most as many tokens with another
+as its text begins like that one's. What a vendor calls cached beyond that comes from before the run, or from nowhere.
 """
 
 from __future__ import annotations

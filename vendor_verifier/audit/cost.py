@@ -1,10 +1,14 @@
-"""What answers cost: per request, per valid call, and for nothing; prices are given, never looked up here.
-
-Of two price lists the break-even is in :mod:`vendor_verifier.audit.cost`.
+"""What answers cost, per request and per valid call, and when failures eat a cheaper price; prices are given.
 
 cost of an attempt = ((input − cached)·p_input + cached·p_cached + (output − reasoning)·p_output
                       + reasoning·p_reasoning) ÷ 10⁶ + p_request, times the currency's rate in US dollars.
 Output includes reasoning and input includes cached tokens, whatever the wire's own convention.
+
+price of an answer a = Σ cost of the attempts that a success ends in ÷ answered requests: what the price list promises.
+price of a valid call c = Σ cost of all attempts ÷ valid calls: what is paid in the end.
+With a₁ < a₂ the advantage on paper is 1 − a₁ ÷ a₂ and the real one 1 − c₁ ÷ c₂. c₁ grows as 1 ÷ (valid calls), so the
+cheaper vendor may lose the share 1 − c₁ ÷ c₂ of its valid calls before both cost the same. Its interval comes from the
+resamples of both (:mod:`vendor_verifier.stats.bootstrap`).
 """
 
 from __future__ import annotations

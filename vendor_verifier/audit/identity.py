@@ -1,4 +1,4 @@
-"""Who answered: served names, fingerprints, id families, limits, identical bytes; consistent or not, never proof."""
+"""Who answered: served names, fingerprints, ids, limits, identical bytes, in one run and since another; never proof."""
 
 from __future__ import annotations
 

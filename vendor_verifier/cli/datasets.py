@@ -1,4 +1,4 @@
-"""The command ``import``: other people's result files into a run of ours."""
+"""The commands ``import`` (other people's results into a run) and ``convert`` (a public data set into our rows)."""
 
 from __future__ import annotations
 

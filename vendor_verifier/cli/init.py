@@ -1,4 +1,4 @@
-"""The command ``init``: a commented config.yaml, .env and .gitignore in a folder. Nothing is ever overwritten."""
+"""The command ``init``: writes a commented config.yaml, .env and .gitignore into a folder; it overwrites nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line: arguments to pipeline to exit code. Commands live one a file; here they are only named."""
+"""The command line: arguments to pipeline to exit code. Commands are named here; of their code only ``completion``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands ``run`` and ``demo``. What they need is imported when they are called, so that help stays quick."""
+"""The commands ``run``, ``demo`` and ``plan``. What they need is imported when they are called: help stays quick."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists the vendor plugins that were found, and those that could not be used."""
+"""The commands ``vendors`` (plugins found, and those that cannot be used) and ``models`` (unified names by vendor)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where an entry's key and secret headers come from; it refuses any that stand in config.yaml itself."""
+"""A vendor's address, and where its key and secret headers come from; secrets in config.yaml itself are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads keys from ``.env`` and the process environment; it exports nothing and expands nothing inside values.
+"""Keys from ``.env`` and the process environment, and text checked for secrets, placeholders and references.
 
 A variable of the process environment wins over the same name in ``.env``, as usual: a one-off
 ``openrouter=… agent-vendor-verifier`` overrides the file. An empty value or a placeholder counts as absent in both.

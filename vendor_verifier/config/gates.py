@@ -1,4 +1,4 @@
-"""What config.yaml says beside vendors: conditions of gates and SLOs, and whose tokenizer counts; it judges none."""
+"""Gates and SLOs of config.yaml, whose tokenizer counts, and each model's baseline; nothing is judged here."""
 
 from __future__ import annotations
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from vendor_verifier.config.entries import OWN_BODY_KEYS, Draft, build_entries, read_drafts
+from vendor_verifier.config.drafts import OWN_BODY_KEYS, Draft, read_drafts
+from vendor_verifier.config.entries import build_entries
 from vendor_verifier.config.env_file import has_known_form, read_limited, read_variables, shown
 from vendor_verifier.config.gates import (
     NO_F1,

@@ -1,4 +1,8 @@
-"""Options of evaluations, held against what each of them takes; whose word counts is decided elsewhere."""
+"""Options of evaluations: held against what each takes, and merged from config, flags and ``--suite-option``.
+
+The nearer word replaces the farther one: the config's is replaced by a flag, which speaks to every evaluation that
+takes the option, and a flag by ``--suite-option``, which speaks to one. A word that would reach nobody is refused.
+"""
 
 from __future__ import annotations
 

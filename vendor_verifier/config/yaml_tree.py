@@ -1,4 +1,4 @@
-"""Reads YAML text into nodes that know their line and what was literally written; it refuses everything risky.
+"""YAML text as nodes that know their line and what was literally written; everything risky is refused.
 
 Risky is: tags, more than 100 aliases, aliases that blow up or loop, deep nesting, a key given twice, a file above 1 MB,
 and values that YAML 1.1 reads as something nobody meant (``0123``, ``12:30:00``, dates).

@@ -178,15 +178,7 @@ class RunOptions:
             overrides=self._overrides(),
             vendor_concurrency=self.vendor_concurrency,
             request_concurrency=self.request_concurrency,
-            load=LoadRequest(
-                request_rate=self.request_rate,
-                arrival=self.arrival,
-                replay_schedule=self.replay_schedule,
-                ramp_up_s=self.ramp_up,
-                warmup=self.warmup,
-                cooldown=self.cooldown,
-                duration_s=self.duration,
-            ),
+            load=self._load(),
             retry=RetryRules() if self.retries is None else RetryRules(retries=self.retries),
             limits=Limits(
                 Limits().total_s if self.timeout is None else self.timeout,
@@ -226,6 +218,17 @@ class RunOptions:
             score=ScoreRequest(
                 self.undecided, self.schema, self.rank_metric, self.gate, self.baseline_f1, slos=self.slo
             ),
+        )
+
+    def _load(self) -> LoadRequest:
+        return LoadRequest(
+            request_rate=self.request_rate,
+            arrival=self.arrival,
+            replay_schedule=self.replay_schedule,
+            ramp_up_s=self.ramp_up,
+            warmup=self.warmup,
+            cooldown=self.cooldown,
+            duration_s=self.duration,
         )
 
     def _asks_bfcl(self) -> bool:

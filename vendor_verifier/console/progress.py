@@ -1,6 +1,9 @@
-"""Live progress on stderr: a table on a terminal, a line now and then elsewhere, nothing when quiet.
+"""Live progress on stderr: counts by vendor, their lines of text, and when to show them; nothing when quiet.
 
 Drawing has a thread of its own and takes about a millisecond a second; the thread that sends and times only counts.
+
+The tally is told of records by the thread that sends and asked for rows by the one that draws. What both touch are
+numbers and bounded deques, which CPython copies in one step.
 """
 
 from __future__ import annotations

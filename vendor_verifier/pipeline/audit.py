@@ -1,4 +1,8 @@
-"""Notes what bills and identities are judged by while records pass, so that no record is kept; it judges nothing."""
+"""Findings on bills, identity and behaviour, gathered while records pass, and the recount of stored answers.
+
+The counts of a recount are kept beside the records, so that scoring needs neither the tokenizer nor its library, here
+or elsewhere. Only plain texts are counted: how a template writes tool calls down is not known here.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The samples of an evaluation: which file they come from and how it is read; which take part is chosen elsewhere."""
+"""The samples of an evaluation: where they come from, how they are read or converted, and which take part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The manifest of a run: what was asked of whom, with which settings and versions; it never holds a secret."""
+"""The manifest of a run, and the redaction of what a run stores; neither ever holds a secret."""
 
 from __future__ import annotations
 

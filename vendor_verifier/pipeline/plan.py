@@ -1,4 +1,4 @@
-"""From what the user asked for to a plan: reads configuration and samples, sends nothing."""
+"""From what the user asked for to a plan and the wires of its entries: it sends nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from vendor_verifier.pipeline.request import RunRequest
 from vendor_verifier.registry import WIRES, Registry, find_vendors
 from vendor_verifier.stats.ratio_table import TRIGGER
 from vendor_verifier.suites import BFCL
-from vendor_verifier.values.plan import Entry, Plan, Task
+from vendor_verifier.values.plan import Entry, LoadShape, Plan, Task
 from vendor_verifier.vendor import Vendor
 from vendor_verifier.wire.base import Wire
 from vendor_verifier.wire.openai_completions.request import OpenAICompletions
@@ -123,8 +123,25 @@ def prepare(request: RunRequest, environ: Mapping[str, str], *, require_keys: bo
     entries = configuration.entries if job is None else _job_settings(configuration.entries, job, request)
     entries = as_raw_completions(entries) if request.use_raw_completions else entries
     known_answers, unknown = _rehearsed(entries, tasks, request.seed)
-    plan = Plan(
-        entries=entries,
+    warnings = (
+        *configuration.warnings,
+        *_plugin_warnings(registry),
+        *_own_concurrency(request, entries),
+        *_not_run(datasets),
+        *missing_classes(tasks, datasets),
+        *unknown,
+    )
+    plan = _plan(request, entries, tasks, load, warnings)
+    wires = run_wires(entries, request.tokenizer_model)
+    return Prepared(plan, datasets, configuration, registry, wires, rest_keys, known_answers)
+
+
+def _plan(
+    request: RunRequest, entries: Sequence[Entry], tasks: Sequence[Task], load: LoadShape, warnings: tuple[str, ...]
+) -> Plan:
+    """What was asked for, put to these entries and samples."""
+    return Plan(
+        entries=tuple(entries),
         tasks=tuple(tasks),
         repeat=request.repeat,
         # Without the suite that compares with the baseline there is no noise to measure.
@@ -140,17 +157,7 @@ def prepare(request: RunRequest, environ: Mapping[str, str], *, require_keys: bo
         redact_content=request.redact_content,
         transport=request.transport,
         load=load,
-        warnings=(
-            *configuration.warnings,
-            *_plugin_warnings(registry),
-            *_own_concurrency(request, entries),
-            *_not_run(datasets),
-            *missing_classes(tasks, datasets),
-            *unknown,
-        ),
-    )
-    return Prepared(
-        plan, datasets, configuration, registry, run_wires(entries, request.tokenizer_model), rest_keys, known_answers
+        warnings=warnings,
     )
 
 

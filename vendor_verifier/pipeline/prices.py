@@ -1,7 +1,10 @@
-"""What a vendor charges: the config's price first, else the list that ships with genai-prices; it asks no network.
+"""The price of each entry: the config's first, else the list that ships with genai-prices; and costs of answers.
 
 A price is only taken for the vendor itself, by address or exact name. A model's price elsewhere says nothing about a
 reseller, and a server on this machine is a vendor's only where it goes by the name of one that ships with us.
+
+The config's price stands first. The list's is looked up when the run begins and kept in its manifest, so that the same
+records cost the same whatever later lists say; only runs that kept none are reckoned at the list of today.
 """
 
 from __future__ import annotations

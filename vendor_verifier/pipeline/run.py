@@ -1,4 +1,4 @@
-"""The main job: plan → records → scores → files, with resume. It wires; it neither sends nor judges itself."""
+"""The main job: plan → calibration → records → scores → files, with resume; it neither sends nor judges itself."""
 
 from __future__ import annotations
 

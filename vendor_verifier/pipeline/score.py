@@ -85,27 +85,19 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
     suites = {task["suite"]: _judge(task, known.samples, folder) for task, known in zip(stored, played, strict=True)}
     warnings += [words for known in played for words in unjudged_reasons(suites[known.suite], known.samples)]
     unreadable: list[str] = []
-
-    def bad_line(number: int, reason: str) -> None:
-        unreadable.append(f"records.jsonl:{number} cannot be read and is not scored: {reason}")
-
     infos, repeat = entry_infos(manifest), int(manifest["settings"]["repeat"])
-    samples = {task.suite: listed(task.samples) for task in played if not task.apart}
-    audits = Audits(
-        {(entry["model"], entry["label"]): entry for entry in manifest["entries"]},
-        samples,
-    )
+    entries = {(entry["model"], entry["label"]): entry for entry in manifest["entries"]}
+    audits = Audits(entries, {task.suite: listed(task.samples) for task in played if not task.apart})
     look = Look()
-    details = gather_details(
-        infos, played, suites={name: each for name, each in suites.items() if _is_cheap(each)}, repeat=repeat, look=look
-    )
+    cheap = {name: each for name, each in suites.items() if _is_cheap(each)}
+    details = gather_details(infos, played, suites=cheap, repeat=repeat, look=look)
     columns: dict[tuple[str, str], Columns] = {}
     spans = Spans(frozenset(task.suite for task in played if not task.apart)) if slos else None
     under_way = UnderWay()
     report = score_run(
         infos,
         played,
-        _passing(folder.read_records(bad_line), audits, details, spans, under_way),
+        _passing(_read(folder, unreadable), audits, details, spans, under_way),
         suites=suites,
         repeat=repeat,
         undecided=chosen.undecided,
@@ -121,12 +113,7 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
         columns=columns,
         look=look,
     )
-    # Between two sittings there is a pause of ours, which is nobody's rate.
-    is_one_sitting = len(manifest.get("executors", ())) < 2
-    in_turns = takes_turns(manifest) or not is_one_sitting
-    report = with_pace(report, under_way, places_of(manifest), waited_for_turns=in_turns)
-    if spans is not None:
-        report = with_goodput(report, columns, slos, spans if is_one_sitting else None)
+    report = _with_rates(report, manifest, columns, under_way, spans, slos)
     twice = _duplicates(folder, audits, unreadable)
     return replace(
         report,
@@ -135,6 +122,31 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
         details=details.finished(),
         verdicts=judge_report(report, columns, audits, recounts),
     )
+
+
+def _read(folder: RunFolder, unreadable: list[str]) -> Iterator[Record]:
+    """The stored records; lines that are none are named in ``unreadable``."""
+
+    def bad_line(number: int, reason: str) -> None:
+        unreadable.append(f"records.jsonl:{number} cannot be read and is not scored: {reason}")
+
+    return folder.read_records(bad_line)
+
+
+def _with_rates(
+    report: Report,
+    manifest: Mapping[str, Any],
+    columns: Mapping[tuple[str, str], Columns],
+    under_way: UnderWay,
+    spans: Spans | None,
+    slos: Sequence[Threshold],
+) -> Report:
+    """The report with what was in flight and, where there are SLOs, with goodput."""
+    # Between two sittings there is a pause of ours, which is nobody's rate.
+    is_one_sitting = len(manifest.get("executors", ())) < 2
+    in_turns = takes_turns(manifest) or not is_one_sitting
+    report = with_pace(report, under_way, places_of(manifest), waited_for_turns=in_turns)
+    return report if spans is None else with_goodput(report, columns, slos, spans if is_one_sitting else None)
 
 
 def _of_sending(manifest: Mapping[str, Any]) -> list[str]:

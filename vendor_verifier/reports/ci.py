@@ -1,8 +1,8 @@
-"""junit.xml: one suite a vendor, one case a sample, a gate or a feature check; it decides nothing that was not decided.
+"""Reports for CI: junit.xml, and the Markdown summary of a GitHub step; nothing is decided here.
 
-A failed sample fails with its reason, our own failures are errors, what was never asked is skipped. Times are what the
-requests took. Without details there is one case a vendor instead of one a sample. Text of strangers is made visible, so
-no character that XML 1.0 forbids can occur.
+In junit.xml a failed sample fails with its reason, our own failures are errors, what was never asked is skipped. Times
+are what the requests took. Without details there is one case a vendor instead of one a sample. Text of strangers is
+made visible, so no character that XML 1.0 forbids can occur.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the statistics say in sentences, for terminals and Markdown; it escapes as it is told and judges nothing."""
+"""What the statistics and break-evens say, in sentences for terminals and Markdown; nothing is judged here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Markdown tables of one model; which tables a report has and in what order is markdown.py's business."""
+"""The Markdown tables of one model, regions included; their order is markdown.py's business."""
 
 from __future__ import annotations
 
@@ -284,9 +284,6 @@ def identity(model: ModelScore) -> list[str]:
     return table(header, rows)
 
 
-_MARKDOWN_REGIONS_PERCENTILES = ("p50", "p95")
-
-
 def regions(model: ModelScore) -> list[str]:
     """A row for each vendor and region; empty where no worker named a region."""
     rows = [
@@ -295,18 +292,18 @@ def regions(model: ModelScore) -> list[str]:
             number_format.MISSING if seen.region is None else label(seen.region),
             number_format.of(seen.succeeded, seen.asked),
             number_format.rate(seen.success_rate),
-            *_markdown_regions_spread(seen.ttft_ms),
-            *_markdown_regions_spread(seen.e2e_ms),
+            *_region_spread(seen.ttft_ms),
+            *_region_spread(seen.e2e_ms),
         ]
         for vendor in model.vendors
         for seen in vendor.regions
     ]
-    titles = [f"{name} {part}" for name in ("TTFT", "End to end") for part in ("n", *_MARKDOWN_REGIONS_PERCENTILES)]
+    titles = [f"{name} {part}" for name in ("TTFT", "End to end") for part in ("n", *number_format.REGION_PERCENTILES)]
     return table(["Vendor", "Region", "Succeeded", "Rate", *titles], rows) if rows else []
 
 
-def _markdown_regions_spread(found: Distribution) -> list[str]:
+def _region_spread(found: Distribution) -> list[str]:
     return [
         number_format.measured(found.n, found.stalled),
-        *(number_format.quantity(getattr(found, name)) for name in _MARKDOWN_REGIONS_PERCENTILES),
+        *(number_format.quantity(getattr(found, name)) for name in number_format.REGION_PERCENTILES),
     ]

@@ -25,6 +25,7 @@ PAGE_COLUMNS: tuple[tuple[str, str], ...] = (
 )
 
 # Times and speeds of single requests (of single gaps for ICL) in reading order, by the field's names.
+REGION_PERCENTILES = ("p50", "p95")
 SPEED_METRICS: Mapping[str, str] = {
     "ttft_ms": "TTFT (ms)",
     "ttft_cold_ms": "TTFT, new connection (ms)",

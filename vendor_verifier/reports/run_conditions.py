@@ -1,4 +1,4 @@
-"""The load of a run in words: its shape, what became of it, and goodput where SLOs were given. It computes nothing."""
+"""The load of a run, its goodput, and how far its clock can be trusted, in words; nothing is computed here."""
 
 from __future__ import annotations
 

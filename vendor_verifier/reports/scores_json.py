@@ -1,4 +1,4 @@
-"""scores.json: the whole report as data, in a stable key order; what was not measured is null, and NaN cannot occur.
+"""scores.json and its JSON Schema: the whole report in a stable key order; what was not measured is null.
 
 ``schema`` counts up when a key changes its meaning or goes; new keys may appear under the same number.
 """

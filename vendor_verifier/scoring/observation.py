@@ -1,4 +1,4 @@
-"""The few facts of one record that scoring needs, so that records can be let go; it sums up nothing."""
+"""The facts of one record that scoring needs, found once while it passes, so that records can be let go."""
 
 from __future__ import annotations
 

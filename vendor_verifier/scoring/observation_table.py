@@ -1,4 +1,13 @@
-"""One entry's facts as columns: counts, sums and distributions over them; it knows no other entry."""
+"""One entry's facts as columns, counts and distributions over them, and which repetitions are compared.
+
+Numbers are kept in columns, everything else once for all rows that share it. A row that is asked for by key is made
+anew. Whoever walks over all asks for :meth:`Rows.entries` and for columns, which make none. It counts and sums up
+nothing.
+
+Every repetition of the baseline is compared with every one of the vendor, which is a square. Where a run was planned,
+all are. Where it lasted a stated time, thousands may have been begun: of the whole ones at most ``MOST`` are taken,
+spread evenly over the time, and a part of one only if there is nothing else.
+"""
 
 from __future__ import annotations
 

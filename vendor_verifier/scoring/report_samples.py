@@ -1,8 +1,11 @@
-"""Draws from a run what a report shows beside figures: points in time, histograms, examples; it computes no score.
+"""A bounded, order-independent sample of a run for reports: points in time, histograms, examples; no score.
 
 One pass over the records. Kept of all records are only a digest, and of the baseline's what it decided; everything else
 is bounded (:mod:`vendor_verifier.values.score`). Where two records share a key, ``supersedes`` says which
 stands, as in scoring. Tasks that stand apart provoke failures on purpose and are left out.
+
+Bottom-k sampling: of all keys those with the smallest digests are kept, so the same run gives the same sample however
+its records are ordered, and no random numbers are needed.
 """
 
 from __future__ import annotations

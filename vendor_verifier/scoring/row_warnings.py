@@ -1,4 +1,4 @@
-"""Says when an evaluation read no call in any answer of a vendor, and which option reads what is there instead."""
+"""Warnings about a vendor's rows: times that we read late ourselves, and calls that an evaluation did not read."""
 
 from __future__ import annotations
 

@@ -161,20 +161,29 @@ def score_run(
     if complete is None:
         board = replace(board, complete=board.whole)
     outside = [f"{ignored} records are outside the plan and ignored"] if ignored else []
+    report = _report(board, run)
+    return replace(
+        report,
+        dataset=_dataset((sample for task in tasks for sample in task.samples), dataset),
+        warnings=(*warnings, *report.warnings, *outside),
+        manifest=manifest or {},
+    )
+
+
+def _report(board: _Board, run: str) -> Report:
+    """The scores of a filled board; its warnings are what is doubtful about them."""
     models, doubts = _standings(board)
     return Report(
         run=run,
         models=models,
         rank_metrics=board.rank_metrics,
-        k=k,
-        undecided=undecided,
-        schema_policy=schema_policy,
-        samples=sum(len(task.samples) for task in tasks),
-        repeat=repeat,
+        k=board.k,
+        undecided=board.undecided,
+        schema_policy=board.schema_policy,
+        samples=sum(len(task.samples) for task in board.tasks.values()),
+        repeat=board.repeat,
         complete=board.complete,
-        dataset=_dataset((sample for task in tasks for sample in task.samples), dataset),
-        warnings=(*warnings, *doubts, *outside),
-        manifest=manifest or {},
+        warnings=tuple(doubts),
     )
 
 

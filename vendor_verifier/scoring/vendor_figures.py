@@ -1,4 +1,9 @@
-"""One vendor's result in an evaluation whose score is a mean over samples; it compares no vendors."""
+"""One vendor's score in an evaluation, its figures by region, and the standing of all vendors of a model.
+
+Which region a record was made in is what its worker said; a record that was lost belongs to none.
+
+    success rate of a region = succeeded ÷ records made there that are charged to the vendor
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,15 @@
-"""One paired block bootstrap for all metrics, vendors and IRF together; it draws no conclusion.
+"""The paired block bootstrap of all metrics, vendors and IRF: aligned samples, block length, resamples.
 
 Every metric is a ratio of per-sample sums, so a resample is a row of block counts and all resamples of all metrics are
 one matrix product, counts[R, blocks] @ sums[blocks, columns] (Efron & Tibshirani 1993; blocks: Künsch 1989). The same
 counts serve every vendor: that is what pairs them. Chunks bound the memory.
+
+A metric of a vendor is the mean of its components, each Σ numerators ÷ Σ denominators over samples. All have one
+component but F1, which has one per ordered pair of a baseline run and a vendor run:
+numerator 2·TP, denominator 2·TP + FP + FN.
+
+A vendor that is slow for a minute is slow for all requests of that minute; treating those as independent makes
+intervals too short (in simulation 14–25 % wrong verdicts instead of 2–3 %).
 """
 
 from __future__ import annotations

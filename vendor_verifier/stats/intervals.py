@@ -1,6 +1,11 @@
-"""Closed-form intervals for one vendor's figures: rates, F1 and percentiles; it resamples nothing and compares nobody.
+"""Closed-form intervals of rates, F1 and percentiles, and which interval belongs to which figure of a vendor.
 
 All are two-sided with confidence ``level`` unless said otherwise.
+
+f1: Wilson on Jaccard. Rates: Wilson over samples for display, Clopper–Pearson for gates; a sample's several calls or
+repetitions are one unit, since they are not independent. Means and ratios: bootstrap; money that was never wasted:
+the rule of three. Percentiles: order statistics.
+Where neighbouring samples are correlated (blocks longer than 1) the closed forms are widened to the block bootstrap's.
 """
 
 from __future__ import annotations

@@ -1,8 +1,13 @@
-"""Which vendors differ, with all comparisons counted: max-|t| intervals, rank intervals, tie groups.
+"""How firm the order is: rank intervals, tie groups, IRF over the resamples, and the lead without each metric.
 
 A vendor's rank is an interval, 1 + #significantly better … V − #significantly worse (Mogstad, Romano, Shaikh, Wilhelm,
 Review of Economic Studies 2024). Ranks are not merged: "not different" is not transitive, so a vendor may stand in two
 tie groups.
+
+IRF orders even identical vendors, with a gap that does not shrink as samples are added, because ranks have no scale.
+Never show ``p_first`` alone: among five equal vendors the leader has 0.53 of it on average, not 0.2.
+
+A vendor's IRF depends on who else takes part, so a newcomer can swap two others; the stability functions say where.
 """
 
 from __future__ import annotations

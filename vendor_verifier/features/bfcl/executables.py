@@ -1,7 +1,10 @@
-"""The functions that ``exec_*`` rows call: the user's ``nvidia_bfcl``, in a process of their own with a time limit.
+"""Runs the functions of ``exec_*`` rows in a process of their own, and asks the live services of ``rest`` rows.
 
 The package is never imported: it would want every vendor's SDK. Of its one file of functions those are taken that only
 calculate; what reads keys, opens connections or files, or evaluates text is left out, and its rows are not run.
+
+Only hosts that a row's document names are asked, one at a time, through the same transport as vendors. What is stored
+in ``bfcl/rest.jsonl`` is the shape of each answer: no address, no value, no key.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Packs a stored run into one archive that re-scores elsewhere: the same run gives the same bytes. It judges nothing.
+"""Packs the files of a stored run into one archive that re-scores elsewhere: the same run gives the same bytes.
 
 The archive holds one folder with the run's records, samples, manifest and reports, and ``SHA256SUMS`` over them in the
 format of ``sha256sum -c``. Members are sorted and carry no owner, no time and one mode.

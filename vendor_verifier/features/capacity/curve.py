@@ -1,6 +1,15 @@
-"""One vendor's curve while it is measured, or as it was stored: records by level, and what the levels say together.
+"""One vendor's load curve: its limits, the choice of the next level, and what the measured levels say together.
 
-It neither sends nor chooses the next level; the same code serves a search under way and one that is judged again.
+Nothing is sent here; the same code serves a search under way and one that is judged again.
+
+From the unloaded level on every level is twice the one before, until one does not hold or the highest is reached. Then
+the middle between the highest that holds and the lowest that does not is tried, until both are one step apart. A level
+that stays undecided is asked more; if that does not settle it, it does not hold. What is known is all the state there
+is, so a search can be gone on with from what was stored.
+
+``ceiling`` is what the vendor's own unloaded answers give against each other. A limit that is given replaces the usual
+one on the same thing (any time to first token replaces that to first token); the others stay. Where requests come by
+the clock, time runs from the moment they were due.
 """
 
 from __future__ import annotations

@@ -44,7 +44,8 @@ from vendor_verifier.run.local_run import ensure_signals
 from vendor_verifier.store import RunFolder
 from vendor_verifier.transport.connect import ensure_descriptors
 from vendor_verifier.transport.proxies import require_proxies
-from vendor_verifier.values.plan import Entry, Plan
+from vendor_verifier.values.judgement import Threshold
+from vendor_verifier.values.plan import Arrival, Entry, Plan
 from vendor_verifier.values.record import Record
 
 OnPoint = Callable[[Entry, Point], None]
@@ -112,19 +113,7 @@ def measure_capacity(
     plan = replace(prepared.plan, max_cost_usd=request.max_cost_usd)
     guard = GuardedSpending(max_cost_usd=request.max_cost_usd, costs=costs_of(plan))
     folder = new_folder(request.run.output_dir, prepared)
-    report = CapacityReport(
-        run=f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}",
-        created_at=now_text(),
-        version=__version__,
-        bounds=bounds,
-        thresholds=thresholds,
-        seed=plan.seed,
-        vendors=(),
-        arrival=arrival if request.kind == "rate" else None,
-        at_least=request.at_least,
-        # Every vendor is compared with itself; that there is no baseline takes nothing away.
-        warnings=tuple(warning for warning in plan.warnings if not warning.endswith(NO_F1)),
-    )
+    report = _blank_report(request, plan, bounds, thresholds, arrival)
     scrubber = Scrubber(prepared.configuration.secrets)
     with (
         Journal(folder, scrubber) as journal,
@@ -143,6 +132,25 @@ def measure_capacity(
             report = replace(report, vendors=(*report.vendors, found))
             write_capacity(folder, report, scrubber, language=request.run.language)
     return CapacityOutcome(folder, report, signal_number)
+
+
+def _blank_report(
+    request: CapacityRequest, plan: Plan, bounds: SearchBounds, thresholds: tuple[Threshold, ...], arrival: Arrival
+) -> CapacityReport:
+    """The report of a search that has found nothing yet."""
+    return CapacityReport(
+        run=f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}",
+        created_at=now_text(),
+        version=__version__,
+        bounds=bounds,
+        thresholds=thresholds,
+        seed=plan.seed,
+        vendors=(),
+        arrival=arrival if request.kind == "rate" else None,
+        at_least=request.at_least,
+        # Every vendor is compared with itself; that there is no baseline takes nothing away.
+        warnings=tuple(warning for warning in plan.warnings if not warning.endswith(NO_F1)),
+    )
 
 
 def _curve(entry: Entry, report: CapacityReport, plan: Plan) -> Curve:

@@ -1,4 +1,4 @@
-"""The folder of a search for capacity: what it leaves on disk, and how that is read and judged again. It sends nothing.
+"""The folder of a capacity search: capacity.json and the other files, and how a stored search is judged again.
 
 ::
 
@@ -7,6 +7,9 @@
     ├── capacity.html      the same to look at
     ├── samples/           the questions
     └── records.jsonl      one line per counted answer; ``run`` names its sitting
+
+The ``schema`` of capacity.json counts up when a key changes its meaning or goes; new keys may appear under the same
+number.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How much load a vendor bears, as plain values: levels, limits, the curve and how its search ended; judges nothing.
+"""Values of a capacity search: what was asked, levels, limits, the curve and how its search ended.
 
 ``None`` is "not measured", or "no such level".
 """

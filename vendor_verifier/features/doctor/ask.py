@@ -1,4 +1,4 @@
-"""Asks vendors the tiny questions, with the run's own transport and clock; it judges nothing and retries nothing."""
+"""Examines the vendors of a config: asks the tiny questions over the run's own transport, without retries."""
 
 from __future__ import annotations
 

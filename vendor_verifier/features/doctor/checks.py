@@ -1,4 +1,4 @@
-"""Judges whether a vendor can be reached and used at all: name, TLS, key, model, a whole answer, clock; pure.
+"""Judges what a vendor shows: name, TLS, key, model, clock, a whole answer, tools, streaming, usage, identity; pure.
 
 Each check is ok, warning, failed or not measurable, with what it rests on. A check says "not measurable" rather than
 guess: a vendor that refuses everything shows neither that its key is good nor that its model exists.

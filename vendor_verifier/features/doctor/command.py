@@ -1,4 +1,4 @@
-"""Tells diagnoses as text or JSON; every word of a vendor is scrubbed, escaped and capped, and nothing is judged."""
+"""The command ``doctor`` and its text and JSON; every word of a vendor is scrubbed, escaped and capped."""
 
 from __future__ import annotations
 

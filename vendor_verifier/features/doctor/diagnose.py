@@ -1,4 +1,4 @@
-"""The timeline of one answer, decoded from its bytes and time stamps; pure, and it judges nothing."""
+"""One diagnosis from an examination: all checks, the timeline of the answer, tokens and cost used; pure."""
 
 from __future__ import annotations
 

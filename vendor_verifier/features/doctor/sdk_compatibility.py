@@ -1,4 +1,4 @@
-"""Reads an answer from the items an official SDK yields, as an application would; it neither defends nor repairs.
+"""Replays recorded answers through official SDKs, and compares what their user holds with our own reading.
 
 The code here is meant to be what the SDKs' own guides show, so an attribute that is ``None`` where the guide uses it
 raises here as it would there. Items are the SDK's objects, untyped because an SDK is imported only when asked for.

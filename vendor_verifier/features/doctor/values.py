@@ -1,4 +1,4 @@
-"""What an examination asks, hears and finds: frozen values without behaviour beyond small derivations."""
+"""Values of an examination, and the at most three tiny questions a vendor is asked; no I/O."""
 
 from __future__ import annotations
 

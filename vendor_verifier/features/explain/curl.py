@@ -1,4 +1,4 @@
-"""Writes a request as a ``curl`` command for a POSIX shell; the key is a variable in it, and it runs nothing.
+"""The request of a stored run as a ``curl`` command for a POSIX shell; the key is a variable, and nothing is sent.
 
 What strangers wrote (a prompt, a tool's name) stands only in a quoted here-document of ASCII JSON.
 """

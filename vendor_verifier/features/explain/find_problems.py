@@ -1,4 +1,4 @@
-"""Finds which answers of a stored run went wrong at a vendor: failures, invalid calls, disagreements, low scores.
+"""Finds the answers of a stored run that went wrong at a vendor, and the evidence in each record.
 
 It judges like scoring does, but runs no code: rows of ``bfcl`` that need some are left out, and that is said.
 """

@@ -1,4 +1,4 @@
-"""Explanations in plain lines: every word of a vendor or sample is made harmless for a terminal; nothing is judged."""
+"""The command ``explain``: explanations in plain lines, every word of a vendor or sample made harmless."""
 
 from __future__ import annotations
 

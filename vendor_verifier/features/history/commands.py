@@ -1,4 +1,4 @@
-"""The command ``check``: run, gates, regression and report in one, for a scheduler. Silent when all is well."""
+"""The commands ``check``, ``compare``, ``history`` and ``trend``; of these only ``check`` sends requests."""
 
 from __future__ import annotations
 

@@ -2,6 +2,9 @@
 
 What cannot be written (locked, read-only, newer schema, damaged) is a sentence for the user, and waits in a folder
 beside the history until the next run brings it in. Added again, a run replaces itself.
+
+The folder of ``history.sqlite`` is ``history.sqlite.waiting``. A file in it is newer than what the history holds of its
+run, and goes when the history has it.
 """
 
 from __future__ import annotations

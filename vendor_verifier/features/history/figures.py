@@ -1,6 +1,10 @@
-"""Which figures of a scored run a history keeps, and how each is compared over time; it stores and judges nothing.
+"""The figures of a scored run that a history keeps, and where the level of a series of them changes.
 
 A figure is a rank metric (``f1``), an evaluation's score under its name, or ``<record metric>.<percentile>``.
+
+Changes of level are E-divisive splits kept by a t-test and a least effect: Matteson and James, A nonparametric approach
+for multiple change point analysis (arXiv 1306.4933), with Student's t-test in place of permutations as in Hunter
+(Fleming et al., ICPE 2023, arXiv 2301.03034).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Trends as a page: what got worse in a sentence, a table of verdicts, a plot of each series; it judges nothing."""
+"""Trends as an HTML page, and runs side by side as HTML and Markdown; intervals and verdicts are given."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from markupsafe import Markup
 
-from vendor_verifier.features.history.text import change_words, effect_words, summary
+from vendor_verifier.features.history.text import CHANGE_ORDER, TREND_ORDER, change_words, effect_words, summary
 from vendor_verifier.reports import number_format
 from vendor_verifier.reports.escape import markdown, visible
 from vendor_verifier.reports.html import charts, tables
@@ -15,10 +15,9 @@ from vendor_verifier.reports.html.judgement import estimate_of, metric_title
 from vendor_verifier.reports.html.page import plain_page
 from vendor_verifier.reports.html.tables import Cell, Row, Section, Table, interval, is_rate, label, plain_table, words
 from vendor_verifier.reports.words import Language, Texts
-from vendor_verifier.values.history import ChangeVerdict, LevelChange, MetricChange, RunComparison, Trend
+from vendor_verifier.values.history import LevelChange, MetricChange, RunComparison, Trend
 from vendor_verifier.values.score import Report, VendorScore
 
-_ORDER: tuple[ChangeVerdict, ...] = ("worse", "improved", "undecided", "same")
 _CSS = {"worse": "gate-fail", "improved": "gate-pass", "undecided": "gate-undecided"}
 _MOST_CHANGES = 500
 
@@ -62,7 +61,7 @@ def _vendors(report: Report, model: str) -> Iterator[VendorScore]:
 
 def _said(found: RunComparison, t: Texts) -> str:
     verdicts = [change.verdict for change in found.changes]
-    counted = [t(f"runs_{word}", n=verdicts.count(word)) for word in _ORDER if word in verdicts]
+    counted = [t(f"runs_{word}", n=verdicts.count(word)) for word in CHANGE_ORDER if word in verdicts]
     told = t("comma").join(counted) or t("runs_nothing")
     return t("runs_says", after=label(found.after), before=label(found.before), counted=told)
 
@@ -111,7 +110,7 @@ def _figure(report: Report, model: str, name: str, metric: str) -> Cell:
 
 
 def _changes(index: int, found: RunComparison, t: Texts) -> Section:
-    ordered = sorted(found.changes, key=lambda change: _ORDER.index(change.verdict))[:_MOST_CHANGES]
+    ordered = sorted(found.changes, key=lambda change: CHANGE_ORDER.index(change.verdict))[:_MOST_CHANGES]
     titles = (t("metric"), t("outcome"), t("runs_before"), t("runs_after"), t("runs_effect"), t("n"))
     rows = [_change(change, t) for change in ordered]
     caption = f"{t('runs_changes')}: {label(found.before)} → {label(found.after)}"
@@ -136,8 +135,7 @@ def _change(change: MetricChange, t: Texts) -> Row:
     )
 
 
-_TREND_PAGE_ORDER = ("regression", "warning", "improvement", "steady", "no_verdict")
-_TREND_PAGE_CSS = {"regression": "gate-fail", "warning": "gate-undecided", "improvement": "gate-pass"}
+_TREND_CSS = {"regression": "gate-fail", "warning": "gate-undecided", "improvement": "gate-pass"}
 _WIDTH, _HEIGHT = 960.0, 240.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64.0, 940.0, 34.0, 204.0
 # More would not be told apart, and the page has to stay small enough to be mailed.
@@ -148,7 +146,7 @@ _MOST_PLOTS = 30
 def render_trend(trends: Sequence[Trend], language: Language = "en") -> str:
     """The whole page: the alarming trends first, each with its plot and the same as a table."""
     t = Texts(language)
-    ordered = sorted(trends, key=lambda trend: _TREND_PAGE_ORDER.index(trend.verdict))
+    ordered = sorted(trends, key=lambda trend: TREND_ORDER.index(trend.verdict))
     sections = [Section("verdicts", t("trend_verdicts"), tables=(_overview(ordered, t),))] if ordered else []
     plotted = [trend for trend in ordered if trend.nights]
     sections += [_section(index, trend, t) for index, trend in enumerate(plotted[:_MOST_PLOTS])]
@@ -182,9 +180,9 @@ def _overview(trends: Sequence[Trend], t: Texts) -> Table:
             label(f"{trend.model} / {trend.label}"),
             (
                 words(label(trend.metric)),
-                words(t(f"trend_{trend.verdict}"), _TREND_PAGE_CSS.get(trend.verdict)),
+                words(t(f"trend_{trend.verdict}"), _TREND_CSS.get(trend.verdict)),
                 tables.count(len(trend.nights)),
-                words(_trend_page_figure(trend, trend.nights[-1].value) if trend.nights else number_format.MISSING),
+                words(_night_figure(trend, trend.nights[-1].value) if trend.nights else number_format.MISSING),
                 words(_reason(trend, t)),
             ),
         )
@@ -206,7 +204,7 @@ def _reason(trend: Trend, t: Texts) -> str:
     return t("trend_changed", effects=t("comma").join(changes)) if changes else t("trend_unchanged")
 
 
-def _trend_page_figure(trend: Trend, value: float) -> str:
+def _night_figure(trend: Trend, value: float) -> str:
     return number_format.quantity(value) if trend.scale == "ratio" else number_format.rate(value)
 
 
@@ -234,8 +232,8 @@ def _nights(trend: Trend, first: int, t: Texts) -> Table:
             visible(night.at[:16].replace("T", " ")),
             (
                 words(label(night.run)),
-                words(_trend_page_figure(trend, night.value)),
-                words(_trend_page_figure(trend, night.relative)),
+                words(_night_figure(trend, night.value)),
+                words(_night_figure(trend, night.relative)),
                 tables.count(night.n),
                 words(_effect(trend, changed[place]) if place in changed else ""),
             ),
@@ -270,7 +268,7 @@ def _picture(trend: Trend, first: int, t: Texts) -> Markup:
     for place, (night, value) in enumerate(zip(nights, values, strict=True)):
         is_odd = trend.verdict == "warning" and place == len(nights) - 1
         mark = charts.mark(0, across(place), up(value), scale=1.6 if is_odd else 0.7, hollow=is_odd)
-        parts.append(charts.group(mark, title=f"{visible(night.at[:10])}: {_trend_page_figure(trend, night.value)}"))
+        parts.append(charts.group(mark, title=f"{visible(night.at[:10])}: {_night_figure(trend, night.value)}"))
     for place, anchor in ((0, "start"), (len(nights) - 1, "end")):
         parts.append(charts.text(across(place), _BOTTOM + 18, visible(nights[place].at[:10]), "small", anchor))
     return charts.picture(_WIDTH, _HEIGHT, *parts, label=f"{_name(trend)}, {t('trend_runs', n=len(nights))}")
@@ -299,11 +297,11 @@ def _table(model: str, metric: str, reports: Sequence[Report]) -> Iterator[str]:
     yield "| " + " | ".join(map(markdown, heads)) + " |"
     yield "|---" + "|---:" * len(reports) + "|"
     for name in labels_of(reports, model):
-        figures = [_runs_text_figure(report, model, name, metric) for report in reports]
+        figures = [_markdown_figure(report, model, name, metric) for report in reports]
         yield "| " + " | ".join([markdown(name), *figures]) + " |"
 
 
-def _runs_text_figure(report: Report, model: str, name: str, metric: str) -> str:
+def _markdown_figure(report: Report, model: str, name: str, metric: str) -> str:
     vendor = vendor_of(report, model, name)
     if vendor is None:
         return number_format.MISSING

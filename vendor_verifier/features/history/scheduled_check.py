@@ -1,4 +1,8 @@
-"""One scheduled check: a run, then gates and trends over it, then old runs cleared. It judges nothing itself."""
+"""One scheduled check: a run, gates and trends over it, a post to a webhook, then old runs cleared.
+
+The post to the webhook follows no redirect, retries nothing, reads no answer but its status, and never says an address:
+many of them hold a token.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two runs beside each other as plain lines: verdicts first, then what changed and what flipped; it judges nothing."""
+"""Comparisons of two runs and trends as plain lines, and a trend as a plot of characters; nothing is judged here."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from vendor_verifier.reports.escape import plain
 from vendor_verifier.reports.number_format import quantity, rate
 from vendor_verifier.values.history import ChangeVerdict, MetricChange, RunComparison, Trend
 
-_ORDER: tuple[ChangeVerdict, ...] = ("worse", "improved", "undecided", "same")
+CHANGE_ORDER: tuple[ChangeVerdict, ...] = ("worse", "improved", "undecided", "same")
+TREND_ORDER = ("regression", "warning", "improvement", "steady", "no_verdict")
 _MOST_SETTINGS = 40
 _MOST_FLIPS = 20
+_ROWS = 10
+_MOST_COLUMNS = 100
 _NIGHTS = "Latency moves from run to run by itself: only `trend` can tell a lasting change from one night's."
 
 
@@ -31,12 +34,12 @@ def comparison_lines(comparison: RunComparison) -> list[str]:
 def summary(comparison: RunComparison) -> str:
     """``run B against run A: 2 worse, 1 improved, 9 same, 4 undecided``."""
     verdicts = [change.verdict for change in comparison.changes]
-    counted = ", ".join(f"{verdicts.count(word)} {word}" for word in _ORDER) if verdicts else "nothing to compare"
+    counted = ", ".join(f"{verdicts.count(word)} {word}" for word in CHANGE_ORDER) if verdicts else "nothing to compare"
     return plain(f"{comparison.after} against {comparison.before}: {counted}")
 
 
 def _changes(comparison: RunComparison) -> Iterator[str]:
-    for change in sorted(comparison.changes, key=lambda each: _ORDER.index(each.verdict)):
+    for change in sorted(comparison.changes, key=lambda each: CHANGE_ORDER.index(each.verdict)):
         yield f"  {change.verdict:9}  {change_words(change)}"
 
 
@@ -84,14 +87,9 @@ def _flips(comparison: RunComparison) -> Iterator[str]:
         yield "    … all of them: --json"
 
 
-_TREND_TEXT_ORDER = ("regression", "warning", "improvement", "steady", "no_verdict")
-_ROWS = 10
-_MOST_COLUMNS = 100
-
-
 def trend_lines(trends: Iterable[Trend]) -> list[str]:
     """One line a trend, the alarming ones first; those without a verdict are counted."""
-    ordered = sorted(trends, key=lambda trend: _TREND_TEXT_ORDER.index(trend.verdict))
+    ordered = sorted(trends, key=lambda trend: TREND_ORDER.index(trend.verdict))
     lines = [
         plain(f"{trend.verdict}: {trend.model} / {trend.label} / {trend.metric}: {trend.reason}")
         for trend in ordered

@@ -1,8 +1,11 @@
-"""What the simulated model says: a pure function of seed and question; vendors' faults are added elsewhere.
+"""What the simulated model answers: a pure function of seed, question and the key of known right answers.
 
 The trigger decision is drawn from the question's digest: a call in ``CALL_RATE`` of the questions that end with the
 user and in ``CALL_AGAIN_RATE`` of those that end with a tool result, unless ``tool_choice`` says otherwise. Arguments
 come out of the called tool's own schema.
+
+A question is recognised by its digest, so the key holds over every protocol. Tools are kept by their place in the
+question, because protocols narrow names. A question that is not in the key is answered by chance and schema.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""HTTP/1.1 requests out of bytes that arrive in any chunking; it answers nothing and refuses what is ambiguous.
+"""HTTP/1.1 on the server's side: a parser of requests, replies as timed pieces of bytes, and the connection of both.
 
-Bounds: a head above ``MAX_HEAD`` bytes and a body above ``max_body`` are refused before they are read. A request with
-both Content-Length and Transfer-Encoding, or with two lengths, is refused: two readers would read it differently.
+A head above ``MAX_HEAD`` bytes and a body above ``max_body`` are refused before they are read; so is a request with
+both Content-Length and Transfer-Encoding or with two lengths, which two readers would read differently. Each step of
+a reply is timed from the step before, so a busy machine slows a stream down but never runs its pieces together. A
+client that does not read stops the stream; one that goes away ends it.
 """
 
 from __future__ import annotations
@@ -27,6 +29,9 @@ _REQUEST_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]{1,32}) ([!-~]{1,8192})
 _FIELD_NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]{0,256})?")
 _LONGEST_CHUNK_LINE = 300
+# Part of the time to the first token after which head and opening are sent, as a server does that starts to work.
+_OPENING_SHARE = 0.6
+_MAX_WAITING = 2 * MAX_BODY
 
 
 class HttpError(Exception):
@@ -187,10 +192,6 @@ def _fields(lines: list[bytes]) -> dict[str, str]:
     return headers
 
 
-# Part of the time to the first token after which head and opening are sent, as a server does that starts to work.
-_OPENING_SHARE = 0.6
-
-
 @dataclass(frozen=True, slots=True)
 class Step:
     """Bytes to send ``after_s`` seconds after the step before (the first: after the request)."""
@@ -270,17 +271,11 @@ def stream_reply(performance: Performance, told: Told, speed: float, persona: st
     )
 
 
-_MAX_WAITING = 2 * MAX_BODY
-
-
 class Connection(asyncio.Protocol):
     """Callbacks of one connection. ``respond`` answers a request, ``done`` is told of each reply that has ended."""
 
     def __init__(
-        self,
-        respond: Callable[[HttpCall], Reply],
-        done: Callable[[Reply], None],
-        connections: set[Connection],
+        self, respond: Callable[[HttpCall], Reply], done: Callable[[Reply], None], connections: set[Connection]
     ) -> None:
         self._respond = respond
         self._done = done

@@ -1,4 +1,4 @@
-"""A persona's way with an answer: what is spoilt, refused or cut, and when it is said; no protocol, no clock."""
+"""How a persona answers: tool calls spoilt, refusals, cuts and timing of pieces; no protocol, no clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""What a simulated vendor is asked, whatever protocol it was asked in; it holds no persona and no bytes."""
+"""A question to a simulated vendor, whatever its protocol, with a digest equal over all of them.
+
+Protocols join system texts and move them to the front, merge messages of one role, drop empty ones, make ids unique,
+bring the results of parallel calls into another order, turn results into objects and narrow tool names. All of that
+is levelled here: two requests that ask the same thing have the same digest, whatever protocol brought them. Tool
+schemas stay out of it, because Gemini's subset changes them.
+"""
 
 from __future__ import annotations
 

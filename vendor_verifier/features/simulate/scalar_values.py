@@ -1,4 +1,9 @@
-"""Numbers and strings within a schema's limits; limits that contradict each other get the lower one."""
+"""Numbers and strings within a schema's limits, patterns included; of contradicting limits the lower one counts.
+
+Theory of operation: the pattern is parsed into alternatives of repeated atoms (a set of characters, or a group), then
+walked once with a generator. Anchors are dropped: what is produced is exactly one match, so they hold by
+themselves, but for word boundaries within a word. Steps are counted, so that nested repetitions cannot run away.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A value that satisfies a JSON schema, as a constrained model would give it; it never fetches a ``$ref``.
+"""A value that satisfies a JSON schema, and the merging of schemas that takes; it never fetches a ``$ref``.
 
 Theory of operation: a schema is simplified one step at a time (``$ref`` resolved inside its root, ``allOf`` merged,
 one branch of ``anyOf``/``oneOf``/``if`` chosen and merged) until a type is left, and that type's maker is called. The

@@ -2,9 +2,9 @@
 
 All five protocols stand below a persona; Gemini's under ``/v1beta`` too.
 
-A request is parsed (``http1``), read by its protocol (``*_wire``), answered by its persona (``performance``) and
-sent at that persona's pace (``reply``, ``connection``). The only state is how often a question was refused and
-asked, and how many requests are in flight.
+A request is parsed (``http``), read by its protocol (``wires``), answered by its persona (``performance``) and sent at
+that persona's pace (``http``). The only state is how often a question was refused and asked, how many requests are
+in flight, and a bounded log of them for tests.
 """
 
 from __future__ import annotations

@@ -1,6 +1,9 @@
-"""Charts of what the vendors are worth: price × speed × quality, F1 with its ceiling, arguments that do not fit.
+"""Drawing primitives of the inline charts, and the charts of price × speed × quality, F1 and invalid arguments.
 
 Each function draws one picture from plain values and says nothing where nothing was measured.
+
+Every attribute and every text is escaped here. Colours are classes, because the page's policy allows no inline style
+and because they change between light and dark.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sections that stand in the page only when the report carries judgements: gates, findings, ties, causes, money."""
+"""The page's judgements, where a report has any: gates, findings, ties, causes of failures, money and break-evens."""
 
 from __future__ import annotations
 

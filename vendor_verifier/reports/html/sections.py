@@ -1,4 +1,4 @@
-"""The load of a run and its goodput in the page's languages; it computes nothing."""
+"""The page's sections on load and goodput, latency and regions; nothing is computed here."""
 
 from __future__ import annotations
 
@@ -97,9 +97,6 @@ def goodput(vendor: VendorScore, t: Texts) -> str | None:
     return f"{t('comma').join(map(label, found.kept))}: {t('comma').join(told)}"
 
 
-_REGIONS_PERCENTILES = ("p50", "p95")
-
-
 def regions_section(model: ModelScore, t: Texts) -> list[Section]:
     """A row for each vendor and region; nothing where no worker named a region."""
     rows = [
@@ -110,9 +107,9 @@ def regions_section(model: ModelScore, t: Texts) -> list[Section]:
                 tables.words(t("of", part=seen.succeeded, whole=seen.asked)),
                 tables.share(seen.success_rate),
                 tables.measured(seen.ttft_ms, t),
-                *(tables.number(getattr(seen.ttft_ms, name)) for name in _REGIONS_PERCENTILES),
+                *(tables.number(getattr(seen.ttft_ms, name)) for name in number_format.REGION_PERCENTILES),
                 tables.measured(seen.e2e_ms, t),
-                *(tables.number(getattr(seen.e2e_ms, name)) for name in _REGIONS_PERCENTILES),
+                *(tables.number(getattr(seen.e2e_ms, name)) for name in number_format.REGION_PERCENTILES),
             ),
             index,
         )
@@ -126,7 +123,7 @@ def regions_section(model: ModelScore, t: Texts) -> list[Section]:
         *(
             f"{name}, {part}"
             for name in (t("speed_ttft_ms"), t("speed_e2e_ms"))
-            for part in (t("n"), *_REGIONS_PERCENTILES)
+            for part in (t("n"), *number_format.REGION_PERCENTILES)
         ),
     )
     table = plain_table(t("regions"), t("vendor"), titles, rows, prose=(t("region"),))

@@ -1,4 +1,4 @@
-"""Tables of the page as plain values: words and what to sort them by; the template escapes and draws them."""
+"""Titled sections and tables of the page as plain values; the template escapes and draws them."""
 
 from __future__ import annotations
 

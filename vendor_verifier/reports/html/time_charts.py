@@ -1,4 +1,4 @@
-"""Which charts a model gets, each with the table that says the same; a chart without a figure is left out."""
+"""Charts of speed over requests and over time, and the choice of charts for a model, each with its table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Request and answer bodies as JSON, and the errors of the OpenAI protocols; it knows no protocol's questions."""
+"""What all simulated protocols share: the role of a protocol, JSON bodies, and the errors of the OpenAI ones."""
 
 from __future__ import annotations
 

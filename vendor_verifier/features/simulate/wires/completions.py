@@ -1,8 +1,8 @@
-"""A chat template in plain Python for raw completions, both ways: a turn as a prompt, and a prompt as a turn.
+"""A simulated vendor's side of raw completions: a prompt read back as a turn, and calls as their family's markup.
 
-The layout is that of the Hermes and Qwen templates: ``<|im_start|>ROLE⏎ … <|im_end|>``, tools as lines of JSON in a
-system message, past calls between ``<tool_call>`` marks and results between ``<tool_response>`` marks in a user
-message::
+A host of raw completions knows nothing of tool choice or formats. The chat template works both ways; its layout is that
+of the Hermes and Qwen templates: ``<|im_start|>ROLE⏎ … <|im_end|>``, tools as lines of JSON in a system message, past
+calls between ``<tool_call>`` marks and results between ``<tool_response>`` marks in a user message::
 
     <|im_start|>system
     Be brief.<|im_end|>

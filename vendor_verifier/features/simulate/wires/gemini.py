@@ -1,4 +1,4 @@
-"""A simulated vendor's side of Gemini: contents in, candidates out, as events, as an array or whole; decides nothing.
+"""A simulated vendor's side of Gemini, its strict OpenAPI subset included: contents in, candidates out.
 
 Calls come whole, as objects, when all of their arguments are generated; a call whose arguments are no JSON is
 Gemini's ``MALFORMED_FUNCTION_CALL``. The finish comes in a chunk of its own, and there is no end marker.
