@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
-from costs import PATIENCE_S
+from costs import PATIENCE_S, await_that
 
 # The signal comes amid the task's own code; what the task sees of it decides whether the loop can be left in order.
 _PROGRAM = """
@@ -85,3 +88,27 @@ def test_a_signal_outside_a_run_is_handled_after_one_as_before() -> None:
     """Between the check of the signals and the run, and while answers are scored, SIGTERM still ends us in order."""
     done = subprocess.run([sys.executable, "-c", _TWICE], capture_output=True, text=True, timeout=PATIENCE_S)
     assert (done.returncode, done.stdout) == (0, f"interrupted by {int(signal.SIGTERM)}\n")
+
+
+def test_the_command_line_handles_signals_before_it_loads_its_library() -> None:
+    """What is loaded before is quick; a Ctrl-C amid it would end in a traceback of Python's own."""
+    program = "import sys, vendor_verifier.cli.main; print('cyclopts' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE_S)
+    assert done.stdout == "False\n"
+
+
+def test_a_ctrl_c_at_the_terminal_lets_simulated_answers_under_way_come_in(tmp_path: Path) -> None:
+    """The terminal tells every process of the command; those who answer must not go before those who ask."""
+    command = [sys.executable, "-m", "vendor_verifier.cli.main", "demo", "-q", "-o", str(tmp_path / "run")]
+    pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, start_new_session=True, **pipes) as process:  # type: ignore[call-overload]
+        records = tmp_path / "run" / "records.jsonl"
+        await_that(lambda: records.exists() and records.stat().st_size > 0)
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(timeout=PATIENCE_S) == 128 + signal.SIGINT
+    failed = {
+        record["label"]
+        for record in map(json.loads, records.read_text(encoding="utf-8").splitlines())
+        if record["turns"][-1]["attempts"][-1]["failure"] is not None
+    }
+    assert failed <= {"cutter"}

@@ -8,14 +8,12 @@ import signal
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-from cyclopts import Parameter
+from typing import TYPE_CHECKING, Any
 
 from vendor_verifier import __version__
 from vendor_verifier.cli.idle_flags import refuse_idle_flags
 from vendor_verifier.console import output
-from vendor_verifier.console.output import EXIT_OK, say
+from vendor_verifier.console.output import say
 from vendor_verifier.console.streams import never_raising
 from vendor_verifier.errors import UsageError, VerifierError
 
@@ -98,7 +96,7 @@ COMMANDS = {
         "Plot a figure over the runs; did a vendor get worse?",
     ),
     "init": ("vendor_verifier.cli.init:init_command", "Write config.yaml, .env and .gitignore to begin with."),
-    "completion": ("vendor_verifier.cli.main:completion_command", "Print a shell's completion script."),
+    "completion": ("vendor_verifier.cli.completion:completion_command", "Print a shell's completion script."),
     "convert": ("vendor_verifier.cli.datasets:convert_command", "Turn a public data set into our own sample rows."),
     "doctor": (
         "vendor_verifier.features.doctor.command:doctor_command",
@@ -216,19 +214,6 @@ def _refuse_unknown_command(arguments: Sequence[str]) -> None:
         near = difflib.get_close_matches(word[:40].casefold(), COMMAND_NAMES, 1, 0.5)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(COMMAND_NAMES)}"
         raise UsageError(f"{word[:40]}: no such command; {hint}")
-
-
-def completion_command(
-    shell: Annotated[Literal["bash", "zsh", "fish"], Parameter(help="Your shell.")],
-    /,
-) -> int:
-    """Print the completion script of a shell, to put where that shell looks for one.
-
-    bash: ~/.local/share/bash-completion/completions/agent-vendor-verifier; zsh: a file _agent-vendor-verifier in a
-    folder of $fpath; fish: ~/.config/fish/completions/agent-vendor-verifier.fish.
-    """
-    sys.stdout.write(build_app().generate_completion(shell=shell).rstrip() + "\n")
-    return EXIT_OK
 
 
 if __name__ == "__main__":

@@ -31,7 +31,10 @@ def with_simulated_vendors(
     # The same interpreter and our own command; -P keeps modules of the current folder out.
     command = [sys.executable, "-P", "-m", "vendor_verifier.cli.main", "simulate", "--port", "0", "--seed", str(seed)]
     command += ["--answers-from-stdin"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True) as process:  # noqa: S603
+    # Out of reach of the terminal's Ctrl-C, after which answers under way still come in; they end with their input.
+    with subprocess.Popen(  # noqa: S603
+        command, stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
         try:
             _tell(process, known)
             base = _address(process)
