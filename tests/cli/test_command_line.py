@@ -106,7 +106,7 @@ def test_a_run_loads_no_heavy_library_before_it_has_sent(tmp_path: Path) -> None
     code = """
 import sys
 from vendor_verifier.cli.main import main
-from vendor_verifier.pipeline import running
+from vendor_verifier.pipeline import run as running
 
 def stop(folder):
     print(*sys.modules)

@@ -1,4 +1,4 @@
-"""Says when an evaluation read no call in any answer of a vendor, and which option reads what is there instead."""
+"""Warnings about rows: times that our own lateness spoilt, and evaluations that read no call in any answer."""
 
 from __future__ import annotations
 
