@@ -145,3 +145,14 @@ def test_reports_say_how_much_of_a_pair_is_left() -> None:
     assert overlap_line(nearly, str) is not None
     assert overlap_line(nearly, str, 0.9) is None
     assert "Times of a and b are compared over" in " ".join(_stability_lines(short, Texts("en")))
+
+
+def test_vendors_without_a_time_are_compared_over_no_window() -> None:
+    """Imported runs hold no times of tokens: there is nothing to say about what was compared."""
+    untimed = [trials("one", 1.0, noise(1)), trials("other", 1.0, noise(2), begin_s=1000.0)]
+    for vendor in untimed:
+        for metric in ("avg_ttft_ms", "tps"):
+            del vendor.ratios[metric]
+    assert judged(*untimed).overlaps == ()
+    timed = [trials("one", 1.0, noise(1)), trials("other", 1.0, noise(2), begin_s=1000.0)]
+    assert judged(*timed).overlaps == (Overlap("one", "other", 0, 400, 0, 400),)

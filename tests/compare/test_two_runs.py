@@ -154,3 +154,5 @@ def test_settings_that_differ_are_named_by_path_and_incidental_ones_are_not() ->
     found = {change.where: (change.before, change.after) for change in setting_changes(before, after)}
     assert found == {"entries.m / a.parameters.temperature": ("0.6", "1.0"), "tasks.trigger.count": ("3", "4")}
     assert setting_changes(before, before | {"run": "3"}) == ()
+    measured = {"pace": {"m: a": {"in_flight": 4.8}}, "resent": {"m: a": 1}}
+    assert setting_changes(before, before | measured) == ()

@@ -137,3 +137,11 @@ def test_half_a_character_in_a_manifest_is_read_as_a_replacement(folder: Path) -
     file.write_text(spoilt(json.loads(file.read_text()), "entries.0.vendor", "a\ud800b"))
     assert run_app(["score", "run"]) == 0
     assert "\ufffd" in (folder / "report.md").read_text()
+
+
+def test_a_run_that_names_no_evaluation_is_not_bundled(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An archive of it could not be scored by whoever gets it."""
+    (folder / "manifest.json").write_text("{}")
+    assert run_app(["bundle", "run", "-o", "run.tar.gz"]) == 2
+    assert "manifest.json names no evaluation" in capsys.readouterr().err
+    assert not Path("run.tar.gz").exists()

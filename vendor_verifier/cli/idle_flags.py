@@ -134,9 +134,15 @@ _RULES: tuple[_Rule, ...] = (
     ),
     _Rule(
         ("", "run", "bfcl", "check"),
-        ("--json", "--incremental"),
+        ("--json",),
         lambda typed: "--dry-run" in typed,
-        "a dry run shows what a whole run would send, as text; `plan --json` foretells in JSON",
+        "a dry run shows what would be sent as text; `plan --json` foretells in JSON",
+    ),
+    _Rule(
+        ("", "run", "bfcl", "check"),
+        ("--incremental",),
+        lambda typed: "--dry-run" in typed,
+        "a dry run shows what a whole run would send, not what is missing of one; leave it out",
     ),
     _Rule(("check",), ("--quiet",), lambda _typed: True, "a check says nothing when all is well; leave it out"),
     _Rule(("check",), ("--notify",), lambda typed: "--webhook-env" not in typed, "add --webhook-env NAME"),

@@ -65,9 +65,12 @@ class Overlaps:
 
 
 def overlaps_of(trials: Sequence[Trials], panel: Panel) -> Overlaps:
-    """What is left of the times in ``panel`` for every two vendors; nothing where all count, or nobody knows when."""
+    """What is left of the times in ``panel`` for every two vendors that have one.
+
+    Nothing where all count, or nobody knows when they were asked.
+    """
     times = [metric for metric in panel.metrics if metric in TIMES]
-    asked = {each.label: _asked(each.sent) for each in trials if each.sent}
+    asked = {each.label: _asked(each.sent) for each in trials if each.sent and _is_timed(panel, each.label, times)}
     cells: dict[tuple[str, str], tuple[Component, ...]] = {}
     rows: dict[Pair, str] = {}
     left: dict[Pair, tuple[int, int]] = {}
@@ -103,6 +106,11 @@ def common_times(one: Trials, other: Trials, panel: Panel, metric: str) -> Panel
     }
     samples = tuple(sample for sample, is_left in zip(panel.samples, left, strict=True) if is_left)
     return Panel(samples, (one.label, other.label), (metric,), cells)
+
+
+def _is_timed(panel: Panel, label: str, times: Sequence[str]) -> bool:
+    parts = [part for metric in times for part in panel.cells.get((label, metric), ())]
+    return any((part.denominators != 0).any() for part in parts)
 
 
 def _asked(sent: RatioColumn | None) -> tuple[float, float]:

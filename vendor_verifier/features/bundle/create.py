@@ -79,7 +79,10 @@ def make_bundle(folder: RunFolder, target: Path | None) -> Path:
         RunFolderError: no readable or no scored run, one that is being written, or the archive is already there.
         StorageError: the disk refused.
     """
-    top = top_folder(folder.read_manifest().get("run"))
+    manifest = folder.read_manifest()
+    if not manifest.get("entries") or not manifest.get("tasks"):
+        raise RunFolderError(f"{folder.manifest_file} names no evaluation; it is damaged, or no run of this tool")
+    top = top_folder(manifest.get("run"))
     path = target if target is not None else Path(f"{top}.tar.gz")
     if path.exists():
         raise RunFolderError(f"{path} is already there; name another file with -o")
