@@ -99,7 +99,8 @@ def layered() -> set[str]:
         "contracts"
     ]
     layers = [layer for contract in contracts if contract["type"] == "layers" for layer in contract["layers"]]
-    return {name.strip(" ()") for layer in layers for name in layer.replace(":", "|").split("|")}
+    names = {name.strip(" ()") for layer in layers for name in layer.replace(":", "|").split("|")}
+    return {name if name.startswith(PACKAGE) else f"{PACKAGE}.{name}" for name in names}
 
 
 def unlayered(modules: Mapping[str, set[str]]) -> list[str]:
