@@ -1,7 +1,7 @@
 """Anthropic, https://docs.anthropic.com."""
 
 from vendor_verifier.vendor import Vendor
-from vendor_verifier.wire.anthropic_messages.request import AnthropicMessages
+from vendor_verifier.wire.anthropic_messages import AnthropicMessages
 
 
 class Anthropic(Vendor):

@@ -1,7 +1,7 @@
 """BigModel (Zhipu AI), https://docs.bigmodel.cn. Arguments are streamed only when asked for."""
 
 from vendor_verifier.vendor import OpenAICompatible
-from vendor_verifier.wire.openai_chat.request import OpenAIChat
+from vendor_verifier.wire.openai_chat import OpenAIChat
 from vendor_verifier.wire.post import THINKING_TYPE
 
 

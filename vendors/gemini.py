@@ -1,7 +1,7 @@
 """Google Gemini, https://ai.google.dev/gemini-api/docs."""
 
 from vendor_verifier.vendor import Vendor
-from vendor_verifier.wire.gemini.request import Gemini
+from vendor_verifier.wire.gemini import Gemini
 
 
 class GoogleGemini(Vendor):

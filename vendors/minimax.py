@@ -1,7 +1,7 @@
 """MiniMax, https://platform.minimax.io/docs. Reasoning stands apart from the text only when asked for."""
 
 from vendor_verifier.vendor import OpenAICompatible
-from vendor_verifier.wire.openai_chat.request import OpenAIChat
+from vendor_verifier.wire.openai_chat import OpenAIChat
 
 
 class MiniMax(OpenAICompatible):

@@ -1,7 +1,7 @@
 """Moonshot AI, https://platform.moonshot.ai/docs."""
 
 from vendor_verifier.vendor import OpenAICompatible
-from vendor_verifier.wire.openai_chat.request import OpenAIChat
+from vendor_verifier.wire.openai_chat import OpenAIChat
 
 
 class Moonshot(OpenAICompatible):

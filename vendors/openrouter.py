@@ -1,7 +1,7 @@
 """OpenRouter, https://openrouter.ai/docs. A router: pin a ``provider``, or the router and whom it picks is measured."""
 
 from vendor_verifier.vendor import OpenAICompatible
-from vendor_verifier.wire.openai_chat.request import OpenAIChat
+from vendor_verifier.wire.openai_chat import OpenAIChat
 
 
 class OpenRouter(OpenAICompatible):

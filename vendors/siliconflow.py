@@ -1,7 +1,7 @@
 """SiliconFlow, https://docs.siliconflow.cn."""
 
 from vendor_verifier.vendor import OpenAICompatible
-from vendor_verifier.wire.openai_chat.request import OpenAIChat
+from vendor_verifier.wire.openai_chat import OpenAIChat
 from vendor_verifier.wire.post import ENABLE_THINKING
 
 

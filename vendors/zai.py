@@ -1,7 +1,7 @@
 """Z.ai, https://docs.z.ai. Arguments are streamed only when asked for."""
 
 from vendor_verifier.vendor import OpenAICompatible
-from vendor_verifier.wire.openai_chat.request import OpenAIChat
+from vendor_verifier.wire.openai_chat import OpenAIChat
 from vendor_verifier.wire.post import THINKING_TYPE
 
 
