@@ -12,7 +12,6 @@ from typing import Annotated
 from cyclopts import Group
 from cyclopts.validators import Number
 
-from vendor_verifier.config.model_names import SIMULATED_MODEL
 from vendor_verifier.console.options import OUTPUT, RunOptions, flag, many, option
 from vendor_verifier.console.output import EXIT_OK, say
 from vendor_verifier.resources import shipped
@@ -87,6 +86,8 @@ def demo_command(
     json: Annotated[bool, flag("Print scores.json instead of tables.", OUTPUT)] = False,
 ) -> int:
     """The main job on built-in simulated vendors: no key, no network, under half a minute."""
+    from vendor_verifier.config.model_names import SIMULATED_MODEL
+
     options = replace(
         _NO_OPTIONS,
         config_file_path=shipped("config_example.yaml"),
