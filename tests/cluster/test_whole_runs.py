@@ -211,9 +211,10 @@ def test_workers_use_their_own_keys_and_say_their_region(site: Site) -> None:
     assert site.manifest("keys")["executors"][-1]["regions"] == {"eu-west": 1}
     assert medians_of_the_page(site.folder / "keys").split()[:2] == ["official", "eu-west"]
     (seen,) = site.scores("keys")["official"]["regions"]
-    # A worker that was late itself leaves rows out of times, and says so.
     assert (seen["region"], seen["succeeded"]) == ("eu-west", 30)
-    assert seen["ttft_ms"]["n"] + seen["ttft_ms"].get("stalled", 0) == 30
+    # A worker on a busy machine leaves rows out of times, all of them where more than a fifth would go, and says so.
+    left_out = seen["ttft_ms"]["stalled"]
+    assert seen["ttft_ms"]["n"] == (0 if left_out > 6 else 30 - left_out)
     assert "| official | eu-west | 30 of 30 |" in (site.folder / "keys" / "report.md").read_text()
     everything = b"".join(path.read_bytes() for path in site.folder.rglob("*") if path.is_file())
     assert b"COORDINATOR-0123456789" not in everything
