@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 
 # Two clocks are not read at one moment; no machine sleeps for less than that.
 _LEAST_SLEEP_NS = 100_000_000
@@ -59,8 +60,13 @@ class Stalls:
 
     def longest_ns(self, begin_ns: int, end_ns: int) -> int:
         """The most that one stretch covers between two moments."""
-        found = (each.within(begin_ns, end_ns) for kept in (self._recent, self._peaks) for each in kept)
-        return max(found, default=0)
+        longest_ns = 0
+        # The newest first: whatever ended before the beginning has only older ones behind it.
+        for each in chain(reversed(self._recent), reversed(self._peaks)):
+            if each.end_ns < begin_ns:
+                break
+            longest_ns = max(longest_ns, each.within(begin_ns, end_ns))
+        return longest_ns
 
 
 def slept_ns() -> int:
