@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, AnyStr, TypeAlias
 
+from msgspec import structs
+
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, TurnRecord
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
@@ -39,7 +41,7 @@ def redacted_record(record: Record, score: Score) -> Record:
     turns = tuple(
         TurnRecord(tuple(map(_attempt, turn.attempts)), tuple(map(_note, turn.rewritten))) for turn in record.turns
     )
-    return replace(record, turns=turns, score=redacted_score(score))
+    return structs.replace(record, turns=turns, score=redacted_score(score))
 
 
 def redacted_score(score: Score) -> Score:
@@ -69,7 +71,7 @@ def redacted_words(words: str) -> str:
 
 def _attempt(attempt: Attempt) -> Attempt:
     response, failure = attempt.response, attempt.failure
-    return replace(
+    return structs.replace(
         attempt,
         response=None if response is None else _response(response),
         failure=None if failure is None else _failure(failure),
@@ -77,12 +79,12 @@ def _attempt(attempt: Attempt) -> Attempt:
 
 
 def _response(response: Response) -> Response:
-    return replace(
+    return structs.replace(
         response,
         text=digest_text(response.text),
         reasoning=digest_text(response.reasoning),
         tool_calls=tuple(
-            replace(
+            structs.replace(
                 call,
                 name=digest_text(call.name),
                 arguments=digest_text(call.arguments),
@@ -100,7 +102,7 @@ def _response(response: Response) -> Response:
 
 
 def _failure(failure: Failure) -> Failure:
-    return replace(
+    return structs.replace(
         failure, message=redacted_words(failure.message), code=_name(failure.code), request_id=_name(failure.request_id)
     )
 

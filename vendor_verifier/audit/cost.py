@@ -15,8 +15,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
+
+from msgspec import structs
 
 from vendor_verifier.metrics.tokens import reported_usage
 from vendor_verifier.stats.bootstrap import Resampled, spread
@@ -165,7 +167,7 @@ def money(
             retried.append(ours)
         if said is not None:
             comparable.append((said, ours))
-            undiscounted.append(cost_usd(replace(attempt.usage, cached=None), price) or 0.0)
+            undiscounted.append(cost_usd(structs.replace(attempt.usage, cached=None), price) or 0.0)
     whole = math.fsum(total)
     said_too, ours_too = (math.fsum(each) for each in zip(*comparable, strict=True)) if comparable else (0.0, 0.0)
     full = math.fsum(undiscounted)

@@ -12,8 +12,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import structs
 
 from vendor_verifier.loaders.base import kind_of
 from vendor_verifier.loaders.building import UnusableRequest, control_tags, read_question
@@ -183,13 +185,13 @@ def _answer(body: object, *, streamed: bool, asked_model: str | None) -> tuple[R
     )
     _, response, failure = read_answer(exchange, OpenAIChatReader())
     if failure is not None:
-        failure = replace(failure, message=scrubbed(failure.message))
+        failure = structs.replace(failure, message=scrubbed(failure.message))
     if response is None:
         return None, failure
     served = None if streamed and response.served_model == asked_model else response.served_model
     # The tool stored whole bodies whatever the vendor sent, so this says nothing about the vendor.
     anomalies = tuple(name for name in response.anomalies if name != "not_streamed")
-    return replace(response, streamed=streamed, served_model=served, anomalies=anomalies), failure
+    return structs.replace(response, streamed=streamed, served_model=served, anomalies=anomalies), failure
 
 
 def _timing(row: Mapping[str, Any]) -> Timing | None:

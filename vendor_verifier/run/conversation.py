@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import anyio
+from msgspec import structs
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.metrics.lateness import LOOP_LAG
@@ -58,7 +59,7 @@ class ClockWatch:
         """The response, marked if the clocks went apart while it came in."""
         if response is None or not self.jumped:
             return response
-        return replace(response, anomalies=(*response.anomalies, CLOCK_JUMP))
+        return structs.replace(response, anomalies=(*response.anomalies, CLOCK_JUMP))
 
 
 class RunClosed(Exception):
@@ -195,7 +196,7 @@ class Conversation:
         again = await self._sending(number, question, scheduled_ns, fresh=True)
         assert again is not None
         was_skipped = again.failure is not None and again.failure.kind == "skipped"
-        return again if was_skipped else replace(again, resent=True)
+        return again if was_skipped else structs.replace(again, resent=True)
 
     async def _sending(self, number: int, question: _Question, scheduled_ns: int, *, fresh: bool) -> Attempt | None:
         """What became of one request; None when its connection was given up under it. ``fresh``: on one of its own."""
@@ -236,14 +237,14 @@ class Conversation:
             return Attempt(number, failure=self._plugin_failure(error, "parse"))
         if failure is not None:
             # A failure's words go to screens and manifests as well as to the journal, which scrubs for itself.
-            failure = replace(failure, message=self.scrubber.text(failure.message))
+            failure = structs.replace(failure, message=self.scrubber.text(failure.message))
             if failure.kind == "proxy":
                 self.barred[entry.account] = failure.message
             if stops_vendor(failure):
                 self.limiter.stop(entry, failure.message)
         if response is not None and late_ns is not None and late_ns > STALL_NS:
-            response = replace(response, anomalies=(*response.anomalies, LOOP_LAG))
-        timing = replace(timing, our_lateness_ns=late_ns)
+            response = structs.replace(response, anomalies=(*response.anomalies, LOOP_LAG))
+        timing = structs.replace(timing, our_lateness_ns=late_ns)
         attempt = Attempt(number, timing, watch.flagged(response), failure)
         self.limiter.heard(entry, attempt, ask)
         return attempt

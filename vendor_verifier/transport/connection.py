@@ -29,6 +29,7 @@ from urllib.parse import urlsplit
 import httptools
 
 from vendor_verifier.transport.unpacking import Unpacker, unpacked, unpacker_of
+from vendor_verifier.wire.sse import is_quickly_read, small_pieces
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE = re.compile(r"[\t\x20-\x7e]*")
@@ -96,8 +97,6 @@ def _line(name: str, value: str) -> str:
 MAX_HEAD_BYTES = 100 * 1024
 # Of head and trailers together; real ones have some thirty.
 MAX_FIELDS = 1000
-# The most that is read without a look at the clock.
-_SLICE_BYTES = 1024
 _TURN_NS = 500_000
 _NO_BODY = frozenset({204, 304})
 
@@ -212,20 +211,21 @@ class HttpConnection(asyncio.Protocol):
         if handler is None:
             self.abort()
             return
-        if not self._has_head or len(data) > _SLICE_BYTES or self._unpacker is not None or self._work is not None:
-            self._arrived.append((at_ns, data))
-            if self._work is None:
-                self._work = self._slices()
-                self._go_on()
-            return
-        self._at_ns = at_ns
-        error = self._parse(data)
-        if len(self._pieces) == 1 and not self._over and error is None:
-            # Nearly always: one more chunk of an answer under way.
-            handler.on_data(at_ns, self._pieces.pop(), is_last=False)
+        if self._work is None and self._unpacker is None and is_quickly_read(data):
+            self._at_ns = at_ns
+            error = self._parse(data)
+            if self._unpacker is None:
+                # Nearly always.
+                self._tell(error, more=False)
+                return
+            # The head said just now that what follows it is compressed.
+            self._work = self._slices(error)
         else:
-            for _ in self._tell(error, more=False):
-                """Without compression it is one step."""
+            self._arrived.append((at_ns, data))
+            if self._work is not None:
+                return
+            self._work = self._slices()
+        self._go_on()
 
     def _go_on(self) -> None:
         """Read what has arrived until it is all read or somebody else must have a turn."""
@@ -247,18 +247,28 @@ class HttpConnection(asyncio.Protocol):
         if self._loss is not None:
             self._loss()
 
-    def _slices(self) -> Iterator[None]:
-        """Read what has arrived, with a pause after each slice of it."""
+    def _slices(self, error: Exception | None = None) -> Iterator[None]:
+        """Read what has arrived, with a pause after each piece of it; the parser has taken the first, with ``error``."""
+        yield from self._unpacked(error, more=False)
         while self._arrived:
             at_ns, data = self._arrived.popleft()
-            for start in range(0, len(data), _SLICE_BYTES):
+            left = len(data)
+            for piece in small_pieces(data):
                 if self._handler is None:
                     return
                 self._at_ns = at_ns
-                end = start + _SLICE_BYTES
-                error = self._parse(data[start:end])
-                yield from self._tell(error, more=self._over and self._follows(data[end:]))
+                left -= len(piece)
+                error = self._parse(piece)
+                yield from self._unpacked(error, more=self._over and self._follows(data[len(data) - left :]))
                 yield
+
+    def _unpacked(self, error: Exception | None, *, more: bool) -> Iterator[None]:
+        """As :meth:`_tell`, with a pause after each step of unpacking."""
+        if self._unpacker is not None and self._pieces:
+            data = b"".join(self._pieces)
+            self._pieces.clear()
+            yield from self._unpack(data, self._unpacker)
+        self._tell(error, more=more)
 
     def _follows(self, rest: bytes) -> bool:
         """Whether more has arrived than an answer and line ends too many, which parsers pass over."""
@@ -281,15 +291,12 @@ class HttpConnection(asyncio.Protocol):
         what = "trailers or chunk extensions" if self._has_head else "headers"
         return ConnectionError(f"{what} of more than {MAX_HEAD_BYTES} bytes")
 
-    def _tell(self, error: Exception | None, *, more: bool) -> Iterator[None]:
+    def _tell(self, error: Exception | None, *, more: bool) -> None:
         """Hand over what this piece brought: what could be read first, then why no more could. ``more`` has arrived."""
         if self._pieces and self._handler is not None:
             data = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
             self._pieces.clear()
-            if self._unpacker is None:
-                self._handler.on_data(self._at_ns, data, is_last=self._over)
-            else:
-                yield from self._unpack(data, self._unpacker)
+            self._handler.on_data(self._at_ns, data, is_last=self._over)
         handler = self._handler
         if handler is None:
             return

@@ -21,12 +21,13 @@ import asyncio
 import json
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any
 
 import httpx2
+from msgspec import structs
 
 from vendor_verifier.transport.base import Client
 from vendor_verifier.transport.policy import Slices
@@ -175,7 +176,7 @@ class _Call:
             raise self._bug
         if self._exchange is None:
             return self._unsent(error)
-        return replace(self._exchange, failure=self._exchange.failure or self._failure(self._exchange, error))
+        return structs.replace(self._exchange, failure=self._exchange.failure or self._failure(self._exchange, error))
 
     async def _use(self, sdk: Any) -> None:
         body = json.loads(self._request.body)

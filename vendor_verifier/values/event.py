@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+import msgspec
 
 FinishReason = Literal["tool_calls", "stop", "length", "content_filter", "error", "unknown"]
 
 
-@dataclass(frozen=True, slots=True)
-class TextDelta:
+class TextDelta(msgspec.Struct, frozen=True):
     """A piece of the answer's text."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReasoningDelta:
+class ReasoningDelta(msgspec.Struct, frozen=True):
     """A piece of the model's visible reasoning."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCallDelta:
+class ToolCallDelta(msgspec.Struct, frozen=True):
     """A piece of a tool call as the vendor sent it; ``None`` where the vendor said nothing.
 
     ``arguments`` is a JSON fragment to append, or a whole mapping from vendors that send objects. ``id`` is ``""`` only
@@ -38,8 +36,7 @@ class ToolCallDelta:
     is_legacy: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(msgspec.Struct, frozen=True):
     """Tokens as the vendor reports them; ``None`` is "not reported", never zero.
 
     ``input`` includes cached tokens and ``output`` includes reasoning tokens whatever the wire's own convention.
@@ -58,21 +55,18 @@ class Usage:
         return None if self.input is None or self.output is None else self.input + self.output
 
 
-@dataclass(frozen=True, slots=True)
-class Finish:
+class Finish(msgspec.Struct, frozen=True):
     """The model stopped. ``raw`` is the vendor's own word, ``reason`` the field's."""
 
     reason: FinishReason
     raw: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StreamEnd:
+class StreamEnd(msgspec.Struct, frozen=True):
     """The protocol's end marker (``[DONE]``, ``message_stop`` …)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(msgspec.Struct, frozen=True):
     """Who says it answered; later non-empty values win. ``native_finish_reason`` is a router's upstream word."""
 
     model: str | None = None
@@ -82,8 +76,7 @@ class Identity:
     native_finish_reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(msgspec.Struct, frozen=True):
     """An error inside a 200 answer. ``code`` is the vendor's, ``status`` the HTTP status it stands for if known."""
 
     message: str
@@ -91,22 +84,19 @@ class Fault:
     status: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Anomaly:
+class Anomaly(msgspec.Struct, frozen=True):
     """A departure from the standard that did not stop the reading, by name (see docs/metrics.md)."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
+class Lost(msgspec.Struct, frozen=True):
     """An event that began to say something and cannot be read: a piece of the answer is missing; ``why`` in words."""
 
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
+class Parsed(msgspec.Struct, frozen=True):
     """What raw text turned out to be once it was whole (raw completions, where the markup is the protocol).
 
     Replaces all text, reasoning and calls heard so far. It brings no tokens: those were heard as deltas.
@@ -122,19 +112,17 @@ StreamEvent = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SseEvent:
+class SseEvent(msgspec.Struct, frozen=True):
     """One server-sent event: its ``event:`` name ("" when absent) and its joined ``data:`` lines."""
 
     data: str
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(msgspec.Struct, frozen=True):
     """A finished tool call. ``arguments`` is the JSON text exactly as received ("" when none was sent)."""
 
     name: str
     arguments: str
     id: str | None = None
-    anomalies: tuple[str, ...] = field(default=())
+    anomalies: tuple[str, ...] = ()

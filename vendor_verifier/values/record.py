@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Literal, Protocol
+
+import msgspec
 
 from vendor_verifier.values.event import FinishReason, ToolCall, Usage
 from vendor_verifier.values.score import Score
@@ -23,8 +24,7 @@ FailureKind = Literal[
 Phase = Literal["plan", "dns", "connect", "tls", "send", "headers", "first_token", "stream", "parse"]
 
 
-@dataclass(frozen=True, slots=True)
-class Timing:
+class Timing(msgspec.Struct, frozen=True):
     """When things happened in one attempt.
 
     Nanoseconds on one monotonic clock, zero = the request was handed to a connected socket. ``scheduled_ns`` is
@@ -57,8 +57,7 @@ class Timing:
     our_lateness_ns: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(msgspec.Struct, frozen=True):
     """What the vendor said, normalised; ``finish_raw`` keeps its own word."""
 
     text: str = ""
@@ -76,8 +75,7 @@ class Response:
     anomalies: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(msgspec.Struct, frozen=True):
     """Why an attempt did not succeed; a value, not an exception. ``message`` is capped and scrubbed of secrets.
 
     ``request_id`` is what the answer's headers call the request: by it a vendor's support finds what failed.
@@ -92,8 +90,7 @@ class Failure:
     request_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(msgspec.Struct, frozen=True):
     """One HTTP try. A cut stream has both a (partial) response and a failure; a skipped sample has neither timing.
 
     ``resent``: a kept connection ended under the first sending before any byte came back, and this is what became of
@@ -111,8 +108,7 @@ class Attempt:
         return self.failure is None and self.response is not None
 
 
-@dataclass(frozen=True, slots=True)
-class TurnRecord:
+class TurnRecord(msgspec.Struct, frozen=True):
     """All tries of one turn, in order; the last one is the turn's outcome.
 
     ``rewritten`` names what the wire had to say in other words than the sample (a schema keyword dropped, a budget
@@ -126,8 +122,7 @@ class TurnRecord:
 RecordKey = tuple[str, str, str, str, str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(msgspec.Struct, frozen=True):
     """Everything that happened to one (run, model, label, suite, sample, repetition); one line of records.jsonl.
 
     ``block`` numbers 25 samples that follow each other in the order common to all vendors: what stands in one block a
@@ -143,7 +138,7 @@ class Record:
     suite: str
     sample: str
     repetition: int
-    turns: tuple[TurnRecord, ...] = field(default=())
+    turns: tuple[TurnRecord, ...] = ()
     schema: int = RECORD_SCHEMA
     score: Score | None = None
     worker: str | None = None
@@ -191,8 +186,7 @@ def supersedes(new: Outcome, old: Outcome) -> bool:
     return new.succeeded and not old.succeeded
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(msgspec.Struct, frozen=True):
     """What the transport saw of one attempt.
 
     All ``_ns`` are on one monotonic clock with zero = the request was handed to a connected socket. ``headers`` have
@@ -205,7 +199,7 @@ class Exchange:
     sent_at: str
     end_ns: int
     status: int | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = {}
     chunks: Sequence[tuple[int, bytes]] = ()
     headers_ns: int | None = None
     scheduled_ns: int | None = None

@@ -11,8 +11,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from operator import sub
+
+import msgspec
+from msgspec import structs
 
 from vendor_verifier.values.event import (
     Anomaly,
@@ -62,8 +64,7 @@ MAX_CHARACTERS = 1024 * 1024
 _GAPS_A_STEP = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class TokenMoments:
+class TokenMoments(msgspec.Struct, frozen=True):
     """When tokens arrived (ns on the exchange's clock); all None and empty for an answer without tokens."""
 
     first_event_ns: int | None = None
@@ -74,8 +75,7 @@ class TokenMoments:
     first_chunk_share: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Collected:
+class Collected(msgspec.Struct, frozen=True):
     """An answer put together. ``fault`` is an error reported inside it; ``ended``: the end marker was seen; ``lost``
     says why a piece before the end could not be read.
     """
@@ -220,7 +220,7 @@ class Assembler:
         yield
         response = yield from writable_in_steps(told)
         if response is not told and replacements(response) > replacements(told):
-            response = replace(response, anomalies=(*told.anomalies, "lone_surrogate"))
+            response = structs.replace(response, anomalies=(*told.anomalies, "lone_surrogate"))
         yield
         moments = (yield from self._moments()) if streamed else TokenMoments()
         return Collected(response, self._fault, self._ended, moments, self._lost)

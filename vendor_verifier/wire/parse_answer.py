@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
+
+from msgspec import structs
 
 from vendor_verifier.values.event import Fault, Lost
 from vendor_verifier.values.record import Exchange, Failure, Response, Timing
@@ -69,8 +70,8 @@ def answer_in_steps(
     request_id = request_id_of(exchange.headers)
     if request_id is not None:
         if response is not None and response.request_id is None:
-            response = replace(response, request_id=request_id)
-        failure = failure and replace(failure, request_id=request_id)
+            response = structs.replace(response, request_id=request_id)
+        failure = failure and structs.replace(failure, request_id=request_id)
     return timing, response, failure
 
 
@@ -94,7 +95,7 @@ def _read(
         collected, unreadable = yield from _read_body(exchange, reader, asked_stream=asked_stream)
     response = None if collected.empty and not collected.complete else _named_back(collected.response, tool_names)
     if response is not None and exchange.has_surplus:
-        response = replace(response, anomalies=(*response.anomalies, "bytes_after_answer"))
+        response = structs.replace(response, anomalies=(*response.anomalies, "bytes_after_answer"))
     return _timing(exchange, collected.moments), response, _judge(exchange, collected, unreadable)
 
 
@@ -274,13 +275,13 @@ def _received_at(exchange: Exchange) -> datetime:
 def _named_back(response: Response, tool_names: Mapping[str, str]) -> Response:
     if not tool_names or not response.tool_calls:
         return response
-    calls = tuple(replace(call, name=tool_names.get(call.name, call.name)) for call in response.tool_calls)
-    return replace(response, tool_calls=calls)
+    calls = tuple(structs.replace(call, name=tool_names.get(call.name, call.name)) for call in response.tool_calls)
+    return structs.replace(response, tool_calls=calls)
 
 
 def _flagged(collected: Collected, anomaly: str) -> Collected:
-    response = replace(collected.response, anomalies=(*collected.response.anomalies, anomaly))
-    return replace(collected, response=response)
+    response = structs.replace(collected.response, anomalies=(*collected.response.anomalies, anomaly))
+    return structs.replace(collected, response=response)
 
 
 def _timing(exchange: Exchange, moments: TokenMoments | None = None) -> Timing:

@@ -13,8 +13,9 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, NoReturn
+
+from msgspec import structs
 
 from vendor_verifier.values.event import ToolCall
 from vendor_verifier.values.record import Response
@@ -223,7 +224,7 @@ def writable_in_steps(response: Response) -> Steps[Response]:
     calls: list[ToolCall] = []
     for call in response.tool_calls:
         calls.append((yield from _writable_call(call)))
-    return replace(response, **changes, tool_calls=tuple(calls))
+    return structs.replace(response, **changes, tool_calls=tuple(calls))
 
 
 def _is_plain(response: Response) -> bool:
@@ -247,7 +248,7 @@ def replacements(response: Response) -> int:
 def _writable_call(call: ToolCall) -> Steps[ToolCall]:
     name = yield from well_formed_in_steps(call.name)
     arguments = yield from well_formed_in_steps(call.arguments)
-    return replace(
+    return structs.replace(
         call,
         name=name,
         arguments=arguments,

@@ -22,8 +22,10 @@ from vendor_verifier.wire.payload import MAX_BYTES
 
 # An event is decoded and parsed between two looks at the clock; a whole body, which comes alone, may be twice as long.
 MAX_LINE_BYTES = MAX_BYTES // 2
-# Read at one go; see in_small_pieces.
-_SLICE_BYTES = 1024
+# Read at one go: ordinary chunks of an answer, and what consists of little but line ends.
+_PIECE_BYTES = 16 * 1024
+_PIECE_LINES = 512
+_DENSE_BYTES = 1024
 _BOM = b"\xef\xbb\xbf"
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 
@@ -176,10 +178,27 @@ class SseDecoder:
 
 
 def in_small_pieces(chunks: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
-    """The stamped ``chunks``, large ones cut, so that reading any of them takes a moment only."""
+    """The stamped ``chunks``, large ones cut by :func:`small_pieces`."""
     for at_ns, chunk in chunks:
-        if len(chunk) <= _SLICE_BYTES:
+        if is_quickly_read(chunk):
             yield at_ns, chunk
         else:
-            for start in range(0, len(chunk), _SLICE_BYTES):
-                yield at_ns, chunk[start : start + _SLICE_BYTES]
+            for piece in small_pieces(chunk):
+                yield at_ns, piece
+
+
+def is_quickly_read(data: bytes) -> bool:
+    """Whether ``data`` can be taken apart in a millisecond or two, whatever it says: lines and events cost, not bytes."""
+    size = len(data)
+    return size <= _DENSE_BYTES or (size <= _PIECE_BYTES and data.count(b"\n") <= _PIECE_LINES)
+
+
+def small_pieces(data: bytes) -> Iterator[bytes]:
+    """``data`` in pieces each of which is quickly read."""
+    for start in range(0, len(data), _PIECE_BYTES):
+        piece = data[start : start + _PIECE_BYTES]
+        if is_quickly_read(piece):
+            yield piece
+        else:
+            for inner in range(0, len(piece), _DENSE_BYTES):
+                yield piece[inner : inner + _DENSE_BYTES]

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import anyio
+from msgspec import structs
 
 from vendor_verifier.config import load_config
 from vendor_verifier.errors import UsageError
@@ -134,14 +135,14 @@ class _Desk:
         )
         # At the source, because everything further on is cut into excerpts, and half a key is not recognised.
         chunks = [(at_ns, self.scrubber.bytes(chunk)) for at_ns, chunk in exchange.chunks]
-        exchange = replace(exchange, chunks=chunks)
+        exchange = structs.replace(exchange, chunks=chunks)
         timing, response, failure = await in_slices(
             answer_in_steps(
                 exchange, patient.wire.reader(tools), tool_names=request.tool_names, classify=patient.vendor.classify
             )
         )
         if failure is not None:
-            failure = replace(failure, message=self.scrubber.text(failure.message))
+            failure = structs.replace(failure, message=self.scrubber.text(failure.message))
         return Answer(question, request, exchange, timing, response, failure)
 
     def _plugin_failure(self, error: Exception) -> Failure:

@@ -6,10 +6,10 @@ import asyncio
 import pickle
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import chain
 
 import anyio
+from msgspec import structs
 
 from vendor_verifier.run.budgets import Ask
 from vendor_verifier.run.cluster.job import Outbox
@@ -138,4 +138,4 @@ class RemoteLimiter:
         if self._tells_all:
             return attempt
         response = attempt.response
-        return replace(attempt, timing=None, response=response and Response(usage=response.usage))
+        return structs.replace(attempt, timing=None, response=response and Response(usage=response.usage))

@@ -10,10 +10,10 @@ import pickle
 import random
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import anyio
 from anyio.abc import TaskGroup
+from msgspec import structs
 
 from vendor_verifier.run.api_keys import KeyRing
 from vendor_verifier.run.cluster.job import Bench, Block, Channel, ChannelClosed, Outbox, SessionReport
@@ -118,7 +118,7 @@ class _Session:
 
         def emit(records: Sequence[Record]) -> None:
             for record in records:
-                placed = replace(record, worker=self._worker, region=self._bench.region)
+                placed = structs.replace(record, worker=self._worker, region=self._bench.region)
                 self._outbox.send("rows", [dispatch, self._bench.scrubber.bytes(encode_record(placed))])
             self.records += len(records)
 

@@ -219,12 +219,16 @@ def read_chat_stream(chunks: Sequence[tuple[int, bytes]], assembler: Assembler) 
     return True
 
 
-def _blocks(chunks: Sequence[tuple[int, bytes]]) -> Iterator[_Chunks]:
+def _blocks(chunks: Sequence[tuple[int, bytes]]) -> Iterator[Sequence[tuple[int, bytes]]]:
     """The chunks of about so many bytes at a time, cut between two events; what is left comes last.
 
     Raises:
         _Unusual: an event is too long to be read at one go with others.
     """
+    if sum(len(chunk) for _, chunk in chunks) <= _BLOCK_BYTES:
+        # Nearly every answer.
+        yield chunks
+        return
     held: _Chunks = []
     size, wanted = 0, _BLOCK_BYTES
     for at_ns, chunk in in_small_pieces(chunks):

@@ -10,8 +10,10 @@ The text is heard as it streams, for timing; what it means is said once by :clas
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+
+from msgspec import structs
 
 from vendor_verifier.values.event import Finish, Parsed, SseEvent, StreamEnd, StreamEvent, TextDelta
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
@@ -176,4 +178,4 @@ class CompletionsReader(OpenAIChatReader):
     def _finish(self, finish: Finish) -> Finish:
         """Raw completions always say ``stop``; with a call it is what other protocols call ``tool_calls``."""
         has_calls = self._parsed is not None and bool(self._parsed.tool_calls)
-        return replace(finish, reason="tool_calls") if has_calls and finish.reason == "stop" else finish
+        return structs.replace(finish, reason="tool_calls") if has_calls and finish.reason == "stop" else finish
