@@ -48,7 +48,7 @@ bench:
 	.bench/product/bin/python benchmarks/bench.py $(BENCH)
 
 bench-smoke: $(VENV)/.installed-test
-	$(BIN)/python benchmarks/cost.py --requests 20000 --rounds 2 --at-most 6
+	$(BIN)/python benchmarks/cost.py --requests 20000 --rounds 2 --at-most 4
 
 # Everything that reads what others wrote, by coverage, for a stated time. Skipped with a message where atheris has no wheel.
 FUZZ_SECONDS ?= 300

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import stat
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from changing import replace
 from hypothesis import given
 from hypothesis import strategies as st
 

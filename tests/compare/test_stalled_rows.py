@@ -6,9 +6,9 @@ import csv
 import io
 import json
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
+from changing import replace
 from small_records import answer
 
 from vendor_verifier.audit.behaviour import behaviour_findings

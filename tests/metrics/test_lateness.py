@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from changing import replace
 
 from vendor_verifier.metrics import METRICS
 from vendor_verifier.metrics.lateness import LOOP_LAG

@@ -171,7 +171,7 @@ def test_twice_the_flood_costs_about_twice_the_work(
 async def test_the_pieces_of_one_arrival_bear_one_time_stamp() -> None:
     """An answer that comes at one go is read in slices, but it all came at one moment."""
     wire = OpenAIChat()
-    with serving(stream(*[text("hello world ", None)] * 40, text("!"), DONE)) as port:
+    with serving(stream(*[text("hello world ", None)] * 300, text("!"), DONE)) as port:
         request = wire.request(TURN, Endpoint(f"http://127.0.0.1:{port}/v", "m", KEY))
         async with FastTransport(PATIENT) as transport:
             exchange = await transport.exchange(request, ProgressMeter(wire.reader()), time.perf_counter_ns())

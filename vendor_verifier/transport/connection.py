@@ -248,7 +248,7 @@ class HttpConnection(asyncio.Protocol):
             self._loss()
 
     def _slices(self, error: Exception | None = None) -> Iterator[None]:
-        """Read what has arrived, with a pause after each piece of it; the parser has taken the first, with ``error``."""
+        """Read what has arrived, with a pause after each piece; the parser has taken the first one, with ``error``."""
         yield from self._unpacked(error, more=False)
         while self._arrived:
             at_ns, data = self._arrived.popleft()

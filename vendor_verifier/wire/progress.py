@@ -11,6 +11,9 @@ token is called flooded instead of being read for ever.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from vendor_verifier.values.event import SseEvent
 from vendor_verifier.wire.assembler import characters_of
 from vendor_verifier.wire.base import Reader
 from vendor_verifier.wire.sse import SseDecoder
@@ -19,6 +22,7 @@ from vendor_verifier.wire.sse import SseDecoder
 MAX_EVENTS_WITHOUT_TOKEN = 100_000
 _MAX_LINES = 3 * MAX_EVENTS_WITHOUT_TOKEN
 _READ_IN_PASSING = 32 * 1024
+_LOOKED_AT = 1024
 _FIELD = b"data:"
 _KEPT = len(_FIELD) - 1
 _PING = b'"ping"'
@@ -62,7 +66,7 @@ class ProgressMeter:
     def _look_for_token(self, chunk: bytes) -> bool:
         if self.is_flooded:
             return False
-        for event in self._decoder.feed(chunk):
+        for event in self._events_of(chunk):
             self._events += 1
             # All of it is read, whatever comes first: the reader may have to know.
             if sum(map(characters_of, self._reader.read(event))) > 0:
@@ -72,3 +76,8 @@ class ProgressMeter:
         is_much = self._events > MAX_EVENTS_WITHOUT_TOKEN or self._decoder.lines > _MAX_LINES
         self.is_flooded = is_much and not self.has_token
         return self.has_token
+
+    def _events_of(self, chunk: bytes) -> Iterator[SseEvent]:
+        """The events that ``chunk`` completes, taken apart no further than somebody asks for them."""
+        for start in range(0, len(chunk), _LOOKED_AT):
+            yield from self._decoder.feed(chunk[start : start + _LOOKED_AT])

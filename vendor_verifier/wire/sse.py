@@ -23,7 +23,7 @@ from vendor_verifier.wire.payload import MAX_BYTES
 # An event is decoded and parsed between two looks at the clock; a whole body, which comes alone, may be twice as long.
 MAX_LINE_BYTES = MAX_BYTES // 2
 # Read at one go: ordinary chunks of an answer, and what consists of little but line ends.
-_PIECE_BYTES = 16 * 1024
+_PIECE_BYTES = 32 * 1024
 _PIECE_LINES = 512
 _DENSE_BYTES = 1024
 _BOM = b"\xef\xbb\xbf"
@@ -188,7 +188,7 @@ def in_small_pieces(chunks: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, 
 
 
 def is_quickly_read(data: bytes) -> bool:
-    """Whether ``data`` can be taken apart in a millisecond or two, whatever it says: lines and events cost, not bytes."""
+    """Whether ``data`` can be taken apart in a millisecond or two, whatever it says: for lines cost, not bytes."""
     size = len(data)
     return size <= _DENSE_BYTES or (size <= _PIECE_BYTES and data.count(b"\n") <= _PIECE_LINES)
 
