@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from changing import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
