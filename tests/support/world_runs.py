@@ -55,8 +55,11 @@ class Place:
         command = [
             sys.executable, "-m", "vendor_verifier.cli.main", "run", "--config-file-path", "config.yaml",
             "--test-file-path", "samples.jsonl", "-o", "run", "--quiet", "--no-calibration", "--no-history",
-            "--retries", "0", "--baseline-repeats", "1", *arguments,
+            "--retries", "0", *arguments,
         ]  # fmt: skip
+        if "--replay-schedule" not in arguments:
+            # A schedule says itself how often is asked.
+            command += ["--baseline-repeats", "1"]
         known = {name: value for name, value in os.environ.items() if name.lower() not in _PROXIES}
         return subprocess.Popen(
             command, cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
