@@ -6,6 +6,8 @@ when they are first asked for, so that importing the package costs nothing; thei
 
 from __future__ import annotations
 
+from vendor_verifier.lazy_import import register
+
 __version__ = "0.2.0"
 
 _HOMES = {
@@ -29,6 +31,10 @@ __all__ = [
     "score_run",
     "verify",
 ]
+
+
+# What the line calls back, which stands above it.
+register("simulated vendors", "vendor_verifier.features.simulate.rehearse:SIMULATION")
 
 
 def __getattr__(name: str) -> object:

@@ -9,16 +9,7 @@ from vendor_verifier.config.problems import listed
 from vendor_verifier.config.suite_options import Flag, StatedOptions, known_suite, stated_options
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.pipeline.request import RunRequest
-from vendor_verifier.stats.ratio_table import TRIGGER
-
-_FLAGS = {
-    "answer_format": "--answer-format",
-    "compare_parameters": "--compare-parameters",
-    "data": "--bfcl-data",
-    "category": "--bfcl-category",
-    "version": "--bfcl-version",
-    "limit_per_category": "--limit-per-category",
-}
+from vendor_verifier.suites import SUITES, compares
 
 
 def asked_options(request: RunRequest, configuration: Configuration) -> StatedOptions:
@@ -42,7 +33,7 @@ def asked_options(request: RunRequest, configuration: Configuration) -> StatedOp
 
 def _flags(request: RunRequest, suites: Collection[str]) -> Iterator[Flag]:
     for option, value in request.shared_options.items():
-        yield Flag(_FLAGS[option], option, value)
+        yield Flag(_flag_of(option), option, value)
     if request.test_file is not None:
         reader = _reader(suites, request.suite_options)
         yield Flag("--test-file-path", "test_file_path", str(request.test_file), (reader,))
@@ -55,6 +46,11 @@ def _flags(request: RunRequest, suites: Collection[str]) -> Iterator[Flag]:
         yield Flag("--limit", "sample_size", None, may_idle=True)
 
 
+def _flag_of(option: str) -> str:
+    own = (kind.flags[option] for kind in SUITES if option in kind.flags)
+    return next(own, f"--{option.replace('_', '-')}")
+
+
 def _reader(suites: Collection[str], words: Collection[str]) -> str:
     """The evaluation that a file of samples for the whole run is meant for.
 
@@ -64,10 +60,9 @@ def _reader(suites: Collection[str], words: Collection[str]) -> str:
     named = [name for name in suites if any(word.startswith(f"{name}.test_file_path=") for word in words)]
     able = [name for name in suites if not callable(known_suite(name).dataset)]
     left = [name for name in able if name not in named] or able
-    if TRIGGER in left:
-        return TRIGGER
-    if len(left) == 1:
-        return left[0]
+    usual = [name for name in left if compares(name)] or left
+    if len(usual) == 1:
+        return usual[0]
     if not left:
         words_ = f"the questions of {listed(suites)} are built in and take no file; leave it out"
     else:

@@ -17,12 +17,11 @@ from vendor_verifier.loaders.base import MAX_ARRAY_BYTES, Keep, LoadedSamples
 from vendor_verifier.loaders.detect import loader_named, read_dataset_file
 from vendor_verifier.loaders.openai_jsonl import row_of
 from vendor_verifier.loaders.selection import classes_of, expects_call, select, unmatched, words_there_are
-from vendor_verifier.pipeline.request import RunRequest, Selection
+from vendor_verifier.pipeline.request import Selection
 from vendor_verifier.resources import shipped
 from vendor_verifier.sample_store import Shelf
 from vendor_verifier.samples_file import file_digest, open_lines
-from vendor_verifier.stats.ratio_table import TRIGGER
-from vendor_verifier.suites import SuiteKind
+from vendor_verifier.suites import SuiteKind, compares
 from vendor_verifier.suites.schema import DialectCount
 from vendor_verifier.suites.trigger import KeptCheckers
 from vendor_verifier.values.plan import Task
@@ -90,7 +89,8 @@ class Dataset:
     ``classes`` tells whether calls are expected of its samples
     (:func:`vendor_verifier.loaders.selection.expects_call`).
     ``job`` is what a job file calls itself, ``not_run`` are, by task of it, categories that were asked for and cannot
-    run, each with the reason. ``notices`` are those of the ``defects`` that hold of the whole file.
+    run, each with the reason; ``warnings`` say it. ``notices`` are those of the ``defects`` that hold of the
+    whole file.
     """
 
     name: str
@@ -102,9 +102,10 @@ class Dataset:
     classes: frozenset[bool | None] = frozenset()
     job: Mapping[str, Any] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
-def suite_dataset(kind: SuiteKind, options: TaskOptions, request: RunRequest) -> Dataset:
+def suite_dataset(kind: SuiteKind, options: TaskOptions, *, skip_bad: bool) -> Dataset:
     """The file of the suite's options, else the shipped one."""
     if callable(kind.dataset):
         return _built_in(kind.name, kind.dataset(), options)
@@ -119,7 +120,7 @@ def suite_dataset(kind: SuiteKind, options: TaskOptions, request: RunRequest) ->
         defects.extend(_defects(sample, checkers))
         dialects.add(checkers(sample))
 
-    loaded = load_dataset(path, format=options.dataset_format, skip_bad=request.skip_bad_samples, keep=keep)
+    loaded = load_dataset(path, format=options.dataset_format, skip_bad=skip_bad, keep=keep)
     notices = tuple(dialects.notice())
     return Dataset(
         name=path.name,
@@ -214,7 +215,7 @@ def missing_classes(tasks: Sequence[Task], datasets: Mapping[str, Dataset]) -> I
         if chosen not in ({True}, {False}):
             continue
         (only,) = chosen
-        if task.suite == TRIGGER or (not only) in whole.classes:
+        if compares(task.suite) or (not only) in whole.classes:
             mistake = "false" if only else "missed"
             cure = "choose more or others" if (not only) in whole.classes else "the file holds no others"
             yield (

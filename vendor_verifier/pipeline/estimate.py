@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from vendor_verifier.audit.cost import cost_usd
-from vendor_verifier.features.simulate.start import SCHEME
 from vendor_verifier.pipeline.load_profile import foreseen as foreseen_records
 from vendor_verifier.pipeline.plan import Prepared, wire_of
 from vendor_verifier.pipeline.prices import price_of
@@ -109,7 +108,7 @@ def _entry(
     inputs = round(rounds * sum(_tokens(question.size, assumptions) for question in questions))
     outputs = rounds * sum(min(assumptions.answer_tokens, each or math.inf) for each in budgets)
     most = None if None in budgets else round(rounds * sum(each for each in budgets if each is not None))
-    is_free = entry.endpoint.base_url.startswith(SCHEME) and entry.price is None
+    is_free = entry.is_simulated and entry.price is None
     price = _FREE if is_free else price_of(entry, now)
     requests, concurrency = round(rounds * len(questions)), entry.concurrency or plan.request_concurrency
     return EntryForecast(

@@ -15,7 +15,6 @@ from typing import Any, NoReturn
 import anyio
 
 from vendor_verifier.errors import ClusterError, StorageError, UsageError, VerifierError
-from vendor_verifier.features.simulate.start import SCHEME
 from vendor_verifier.pipeline.plan import Prepared
 from vendor_verifier.pipeline.request import RunRequest
 from vendor_verifier.pipeline.worker_setup import CLUSTER_SIDE
@@ -48,7 +47,7 @@ def check_executor(choice: ExecutorChoice, plan: Plan) -> None:
     """
     check_choice(choice)
     is_far = choice.scheduler is not None and not is_loopback(scheduler_address(choice.scheduler))
-    if is_far and any(entry.endpoint.base_url.startswith(SCHEME) for entry in plan.entries):
+    if is_far and any(entry.is_simulated for entry in plan.entries):
         raise UsageError(
             "sim:// vendors are served on this machine and workers elsewhere cannot reach them; "
             "use --dask-local, or serve them there and give their url"

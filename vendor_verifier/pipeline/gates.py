@@ -73,7 +73,7 @@ def check_rank_metrics(metrics: Sequence[str], suites: Collection[str]) -> None:
     Raises:
         ProblemsError: with those that can.
     """
-    able = [name for name in suites if known_suite(name).main is not None]
+    able = [name for name in suites if known_suite(name).ranks_by is not None]
     for metric in metrics:
         if metric not in able:
             which = f"of this run's evaluations {', '.join(able)} can" if able else "no evaluation of this run has one"

@@ -4,31 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vendor_verifier.config import Configuration, load_config
-from vendor_verifier.config.env_file import read_variables
 from vendor_verifier.config.suite_options import StatedOptions, TaskOptions, known_suite, split_options
 from vendor_verifier.errors import UsageError
-from vendor_verifier.features.simulate.answer import NOTHING_KNOWN, AnswerKey
-from vendor_verifier.features.simulate.start import is_simulated
 from vendor_verifier.pipeline.asked_options import asked_options
-from vendor_verifier.pipeline.datasets import Dataset, check_choices, chosen_samples, missing_classes, suite_dataset
+from vendor_verifier.pipeline.datasets import Dataset, check_choices, chosen_samples, missing_classes
 from vendor_verifier.pipeline.gates import check_conditions, check_rank_metrics
 from vendor_verifier.pipeline.load_profile import check_named_samples, places, read_load
 from vendor_verifier.pipeline.request import RunRequest
+from vendor_verifier.pipeline.simulated import AnswerKey, known_answers
+from vendor_verifier.pipeline.suites import SuiteHooks, hooks_of
 from vendor_verifier.registry import WIRES, Registry, find_vendors
-from vendor_verifier.stats.ratio_table import TRIGGER
-from vendor_verifier.suites import BFCL
+from vendor_verifier.suites import compares
 from vendor_verifier.values.plan import Entry, LoadShape, Plan, Task
 from vendor_verifier.vendor import Vendor
 from vendor_verifier.wire.base import Wire
 from vendor_verifier.wire.openai_completions.request import OpenAICompletions
-
-if TYPE_CHECKING:
-    from vendor_verifier.suites.bfcl.job_file import Job
-
 
 CHAT = "openai"
 RAW = OpenAICompletions().name
@@ -75,16 +68,20 @@ def wire_of(entry: Entry, vendor: Vendor, wires: Mapping[str, Wire]) -> Wire:
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """Everything decided before the first request. ``datasets`` are by suite, whole; the plan holds what was chosen.
-    ``rest_keys`` are for the live services of rest rows, secret; ``known_answers`` are what simulated vendors are
-    told, if there are any."""
+    ``hooks`` are those of its evaluations; ``known_answers`` are what simulated vendors are told, if there are any."""
 
     plan: Plan
     datasets: Mapping[str, Dataset]
     configuration: Configuration
     registry: Registry
     wires: Mapping[str, Wire]
-    rest_keys: Mapping[str, str] = field(default_factory=dict, repr=False)
+    hooks: Mapping[str, SuiteHooks] = field(default_factory=dict)
     known_answers: AnswerKey = field(default_factory=dict, repr=False)
+
+    @property
+    def secrets(self) -> frozenset[str]:
+        """What must never be written anywhere."""
+        return self.configuration.secrets.union(*(each.secrets for each in self.hooks.values()))
 
 
 def prepare(request: RunRequest, environ: Mapping[str, str], *, require_keys: bool = True) -> Prepared:
@@ -110,9 +107,13 @@ def prepare(request: RunRequest, environ: Mapping[str, str], *, require_keys: bo
     check_rank_metrics(request.score.rank_metrics, request.suites)
     check_conditions(request.score, request.suites, configuration.gates, configuration.slos)
     stated = asked_options(request, configuration)
-    request, job = _with_job(request, stated)
-    rest_keys = _rest_keys(request, environ)
-    datasets, own = _read_datasets(request, stated, rest_keys, job)
+    hooks = {
+        name: hooks_of(known_suite(name)).prepare(request, stated.options.get(name, {}), environ)
+        for name in dict.fromkeys(request.suites)
+    }
+    for each in hooks.values():
+        request = each.request(request)
+    datasets, own = _read_datasets(request, stated, hooks)
     with stated.placing():
         check_choices(datasets, {name: chosen for name, (chosen, _) in own.items()}, request.selection)
     tasks = [
@@ -120,32 +121,35 @@ def prepare(request: RunRequest, environ: Mapping[str, str], *, require_keys: bo
         for name, (chosen, options) in own.items()
     ]
     check_named_samples(load, tasks, request.load.replay_schedule)
-    entries = configuration.entries if job is None else _job_settings(configuration.entries, job, request)
+    entries = configuration.entries
+    for each in hooks.values():
+        entries = each.entries(entries, request)
     entries = as_raw_completions(entries) if request.use_raw_completions else entries
-    known_answers, unknown = _rehearsed(entries, tasks, request.seed)
+    known, unknown = known_answers(entries, tasks, request.seed)
     warnings = (
         *configuration.warnings,
         *_plugin_warnings(registry),
         *_own_concurrency(request, entries),
-        *_not_run(datasets),
+        *(words for dataset in datasets.values() for words in dataset.warnings),
         *missing_classes(tasks, datasets),
         *unknown,
     )
     plan = _plan(request, entries, tasks, load, warnings)
     wires = run_wires(entries, request.tokenizer_model)
-    return Prepared(plan, datasets, configuration, registry, wires, rest_keys, known_answers)
+    return Prepared(plan, datasets, configuration, registry, wires, hooks, known)
 
 
 def _plan(
     request: RunRequest, entries: Sequence[Entry], tasks: Sequence[Task], load: LoadShape, warnings: tuple[str, ...]
 ) -> Plan:
     """What was asked for, put to these entries and samples."""
+    # Without a suite that compares with the baseline there is no noise to measure.
+    is_noisy = any(map(compares, request.suites)) and not load.plans_by_doing
     return Plan(
         entries=tuple(entries),
         tasks=tuple(tasks),
         repeat=request.repeat,
-        # Without the suite that compares with the baseline there is no noise to measure.
-        baseline_repeats=request.baseline_repeats if TRIGGER in request.suites and not load.plans_by_doing else 1,
+        baseline_repeats=request.baseline_repeats if is_noisy else 1,
         seed=request.seed,
         request_concurrency=places(load, request.request_concurrency, entries),
         vendor_concurrency=request.vendor_concurrency,
@@ -161,52 +165,18 @@ def _plan(
     )
 
 
-def _rehearsed(entries: Sequence[Entry], tasks: Sequence[Task], seed: int) -> tuple[AnswerKey, list[str]]:
-    """What simulated vendors can know of the rows, and which rows they cannot; nothing without such vendors."""
-    if not is_simulated(entries):
-        return NOTHING_KNOWN, []
-    from vendor_verifier.pipeline.rehearse import rehearse
-
-    rehearsed = rehearse(tasks, seed)
-    return rehearsed.key, list(rehearsed.warnings())
-
-
 def _read_datasets(
-    request: RunRequest, stated: StatedOptions, rest_keys: Mapping[str, str], job: Job | None
+    request: RunRequest, stated: StatedOptions, hooks: Mapping[str, SuiteHooks]
 ) -> tuple[dict[str, Dataset], dict[str, tuple[TaskOptions, dict[str, Any]]]]:
     """By evaluation its samples, and its options: those of every evaluation, and its own."""
     datasets: dict[str, Dataset] = {}
     options: dict[str, tuple[TaskOptions, dict[str, Any]]] = {}
     with stated.placing():
-        for name in dict.fromkeys(request.suites):
+        for name, each in hooks.items():
             kind = known_suite(name)
             chosen, own = options[name] = split_options(kind, stated.options.get(name, {}))
-            if name == BFCL:
-                # Two score modules that no other evaluation needs, here and below.
-                from vendor_verifier.features.bfcl.dataset import bfcl_dataset
-
-                datasets[name] = bfcl_dataset(
-                    own, chosen, rest_keys, job=job, typed=stated.typed(name), skip_bad=request.skip_bad_samples
-                )
-            else:
-                datasets[name] = suite_dataset(kind, chosen, request)
+            datasets[name] = each.dataset(kind, chosen, own, stated.typed(name), request)
     return datasets, options
-
-
-def _with_job(request: RunRequest, stated: StatedOptions) -> tuple[RunRequest, Job | None]:
-    path = stated.options.get(BFCL, {}).get("job") if BFCL in request.suites else None
-    if path is None:
-        return request, None
-    from vendor_verifier.features.bfcl.job import read_job_file, with_job
-
-    job = read_job_file(Path(path))
-    return with_job(request, job), job
-
-
-def _job_settings(entries: Sequence[Entry], job: Job, request: RunRequest) -> tuple[Entry, ...]:
-    from vendor_verifier.features.bfcl.job import with_job_settings
-
-    return with_job_settings(entries, job, request.overrides)
 
 
 def _own_concurrency(request: RunRequest, entries: Sequence[Entry]) -> list[str]:
@@ -219,22 +189,3 @@ def _own_concurrency(request: RunRequest, entries: Sequence[Entry]) -> list[str]
 
 def _plugin_warnings(registry: Registry) -> list[str]:
     return [f"vendor plugin {plugin.source} cannot be used: {plugin.error}" for plugin in registry.broken]
-
-
-def _not_run(datasets: Mapping[str, Dataset]) -> list[str]:
-    if not any(dataset.not_run for dataset in datasets.values()):
-        return []
-    from vendor_verifier.features.bfcl.dataset import not_run_lines
-
-    return [line for dataset in datasets.values() for line in not_run_lines(dataset.not_run)]
-
-
-def _rest_keys(request: RunRequest, environ: Mapping[str, str]) -> dict[str, str]:
-    """Keys of the services that BFCL's rest rows call, as far as they are set."""
-    if BFCL not in request.suites:
-        return {}
-    from vendor_verifier.suites.bfcl.executable import KEY_NAMES
-
-    variables = read_variables(request.config_file, request.env_file, environ)
-    found = {name: variables.get(name) for name in KEY_NAMES}
-    return {name: value for name, value in found.items() if value}

@@ -19,14 +19,13 @@ import msgspec
 
 from vendor_verifier.audit.cost import cost_ratios, money
 from vendor_verifier.errors import RunFolderError, UsageError
-from vendor_verifier.features.simulate.start import SCHEME
 from vendor_verifier.loopback import is_loopback
 from vendor_verifier.pipeline.audit import Audit
 from vendor_verifier.resources import shipped
 from vendor_verifier.scoring.observation_table import Columns
 from vendor_verifier.stats.ratio_table import Trials, Unit
 from vendor_verifier.values.judgement import Money, Price
-from vendor_verifier.values.plan import Entry
+from vendor_verifier.values.plan import SIMULATED, Entry
 from vendor_verifier.values.score import VendorScore
 
 
@@ -115,7 +114,7 @@ _GOOD_CALLS = ("valid", "empty_arguments", "valid_in_dialect")
 
 def told_price(entry: Entry, at: datetime) -> dict[str, Any]:
     """What a manifest keeps of the list's price of ``entry``: ``None`` when the config states one or nobody knows."""
-    if entry.price is not None or entry.endpoint.base_url.startswith(SCHEME):
+    if entry.price is not None or entry.is_simulated:
         return {STORED: None}
     found = listed_price(entry.endpoint.model_id, entry.endpoint.base_url, entry.vendor, at)
     return {STORED: None if found is None else asdict(found)}
@@ -148,7 +147,7 @@ def _price(entry: Mapping[str, Any], where: str, at: datetime) -> Price | None:
         except msgspec.ValidationError as error:
             raise RunFolderError(f"manifest.json: the {STORED} of {where} is damaged: {error}") from None
     url = str(entry.get("url") or "")
-    if not url or url.startswith(SCHEME):
+    if not url or url.startswith(SIMULATED):
         return None
     return listed_price(str(entry.get("model_id") or ""), url, str(entry.get("vendor") or ""), at)
 

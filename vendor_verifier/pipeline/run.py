@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from vendor_verifier.errors import ClusterError, RunFolderError
-from vendor_verifier.features.simulate.start import SCHEME, with_simulated_vendors
 from vendor_verifier.pipeline.audit import recount
 from vendor_verifier.pipeline.execute import Sent, check_executor, duplicates_of, has_uvloop, job_of, send
 from vendor_verifier.pipeline.gates import with_stated_gates
@@ -30,6 +29,7 @@ from vendor_verifier.pipeline.plan import Prepared, wire_of
 from vendor_verifier.pipeline.request import RunRequest
 from vendor_verifier.pipeline.run_warnings import costs_of, ending, known_costs
 from vendor_verifier.pipeline.score import score_folder, write_pages, write_reports
+from vendor_verifier.pipeline.simulated import with_simulated_vendors
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.redaction import Scrubber, redacted_sample
 from vendor_verifier.run.budgets import CostOf
@@ -43,7 +43,7 @@ from vendor_verifier.run.local_run import ensure_signals
 from vendor_verifier.run.rate_limiter import LocalLimiter
 from vendor_verifier.run.work_queue import Part, WorkQueue
 from vendor_verifier.store import RunFolder
-from vendor_verifier.suites import BFCL, suite_kind
+from vendor_verifier.suites import suite_kind
 from vendor_verifier.suites.contract.finding import is_settled
 from vendor_verifier.transport.proxies import require_proxies
 from vendor_verifier.values.plan import Entry, ExecutorChoice, Plan
@@ -78,7 +78,7 @@ def _left_out(request: RunRequest, plan: Plan) -> str | None:
         return "not asked for"
     if request.executor.name != "local":
         return "requests were sent by the workers of a cluster"
-    if all(entry.endpoint.base_url.startswith(SCHEME) for entry in plan.entries):
+    if all(entry.is_simulated for entry in plan.entries):
         return "every vendor is simulated"
     return None
 
@@ -148,7 +148,7 @@ def run(
     require_proxies(entry.endpoint.base_url for entry in prepared.plan.entries)
     ensure_signals()
     folder, manifest = _open_folder(request, prepared)
-    scrubber = Scrubber({*prepared.configuration.secrets, *prepared.rest_keys.values()})
+    scrubber = Scrubber(prepared.secrets)
     with Journal(folder, scrubber) as journal:
         with with_simulated_vendors(prepared.plan.entries, prepared.plan.seed, prepared.known_answers) as entries:
             plan = replace(prepared.plan, entries=entries)
@@ -167,7 +167,8 @@ def run(
                 sent = _send(request.executor, job, plan, queue, folder, journal, scrubber, costs, noted, in_flight)
         end = sent.end
         if end.signal_number is None:
-            _fetch_rest_answers(folder, prepared, scrubber)
+            for task in prepared.plan.tasks:
+                prepared.hooks[task.suite].after_run(folder, task.samples, scrubber)
         manifest |= ending(end, prepared.plan) | {"resent": dict(resent), "finished_at": now_text()}
         manifest["entries"] = with_begun(manifest["entries"], prepared.plan, end)
         manifest |= with_executor(manifest, sent.executor)
@@ -189,14 +190,6 @@ def _counting(resent: Counter[str], on_record: OnRecord) -> OnRecord:
         on_record(record)
 
     return noted
-
-
-def _fetch_rest_answers(folder: RunFolder, prepared: Prepared, scrubber: Scrubber) -> None:
-    asked = [sample for task in prepared.plan.tasks if task.suite == BFCL for sample in task.samples]
-    if asked:
-        from vendor_verifier.features.bfcl.executables import fetch_rest_answers
-
-        fetch_rest_answers(folder, asked, prepared.rest_keys, scrubber)
 
 
 def _open_folder(request: RunRequest, prepared: Prepared) -> tuple[RunFolder, dict[str, Any]]:

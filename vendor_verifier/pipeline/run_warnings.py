@@ -30,7 +30,7 @@ def costs_of(plan: Plan) -> dict[tuple[str, str], CostOf]:
     unknown = [
         f"{entry.model}: {entry.label}"
         for entry in plan.entries
-        if (entry.model, entry.label) not in costs and not entry.endpoint.base_url.startswith("sim://")
+        if (entry.model, entry.label) not in costs and not entry.is_simulated
     ]
     if unknown:
         words = f"the price of {', '.join(unknown)} is not known; add `price: {{input: …, output: …}}` to the entry"

@@ -23,7 +23,7 @@ from vendor_verifier.pipeline.manifest import (
 )
 from vendor_verifier.pipeline.request import ScoreRequest, score_request
 from vendor_verifier.pipeline.run_warnings import ending_warnings
-from vendor_verifier.pipeline.suites import ready_suite, unjudged_reasons
+from vendor_verifier.pipeline.suites import hooks_of, ready_suite
 from vendor_verifier.reports import REPORTS
 from vendor_verifier.reports.words import Language
 from vendor_verifier.scoring.irf import RANK_METRICS
@@ -34,7 +34,6 @@ from vendor_verifier.scoring.row_warnings import unread_calls
 from vendor_verifier.scoring.score_run import score_run
 from vendor_verifier.scoring.under_way import UnderWay, with_pace
 from vendor_verifier.store import RunFolder
-from vendor_verifier.suites import BFCL
 from vendor_verifier.suites.base import Suite
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
 from vendor_verifier.values.judgement import Threshold
@@ -83,13 +82,14 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
     warnings += [f"sample left out: {skipped}" for task in stored for skipped in task["skipped"]]
     played = [_played(folder, task) for task in stored]
     suites = {task["suite"]: _judge(task, known.samples, folder) for task, known in zip(stored, played, strict=True)}
-    warnings += [words for known in played for words in unjudged_reasons(suites[known.suite], known.samples)]
+    hooks = {known.suite: hooks_of(known_suite(known.suite)) for known in played}
+    warnings += [words for known in played for words in hooks[known.suite].unjudged(suites[known.suite], known.samples)]
     unreadable: list[str] = []
     infos, repeat = entry_infos(manifest), int(manifest["settings"]["repeat"])
     entries = {(entry["model"], entry["label"]): entry for entry in manifest["entries"]}
     audits = Audits(entries, {task.suite: listed(task.samples) for task in played if not task.apart})
     look = Look()
-    cheap = {name: each for name, each in suites.items() if _is_cheap(each)}
+    cheap = {name: each for name, each in suites.items() if not hooks[name].runs_code}
     details = gather_details(infos, played, suites=cheap, repeat=repeat, look=look)
     columns: dict[tuple[str, str], Columns] = {}
     spans = Spans(frozenset(task.suite for task in played if not task.apart)) if slos else None
@@ -188,11 +188,6 @@ def _duplicates(folder: RunFolder, audits: Audits, unreadable: list[str]) -> lis
     return [f"{count} record(s) came twice ({name}): they were paid for and are in no score"] if count else []
 
 
-def _is_cheap(suite: Suite) -> bool:
-    """Whether answers can be judged a second time without a thought: no function of theirs is run."""
-    return suite.name != BFCL
-
-
 def _tasks(folder: RunFolder, manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The evaluations the manifest names; without any, nothing in the folder could be judged."""
     tasks = manifest.get("tasks")
@@ -203,7 +198,7 @@ def _tasks(folder: RunFolder, manifest: Mapping[str, Any]) -> list[dict[str, Any
 
 def _played(folder: RunFolder, task: Mapping[str, Any]) -> PlayedTask:
     kind = known_suite(task["suite"])
-    return PlayedTask(kind.name, folder.read_samples(kind.name), kind.main, kind.apart)
+    return PlayedTask(kind.name, folder.read_samples(kind.name), kind.ranks_by, kind.apart)
 
 
 def _judge(task: Mapping[str, Any], samples: Sequence[Sample], folder: RunFolder) -> Suite:
@@ -214,11 +209,9 @@ def _judge(task: Mapping[str, Any], samples: Sequence[Sample], folder: RunFolder
 
 
 def write_pages(folder: RunFolder, report: Report) -> None:
-    """Write the result pages of ``bfcl``, if it was played."""
-    if any(task["suite"] == BFCL for task in report.manifest.get("tasks") or ()):
-        from vendor_verifier.features.bfcl.pages import write_bfcl_pages
-
-        write_bfcl_pages(folder)
+    """Write the result pages that evaluations have of their own."""
+    for task in report.manifest.get("tasks") or ():
+        hooks_of(known_suite(task["suite"])).pages(folder)
 
 
 def write_reports(

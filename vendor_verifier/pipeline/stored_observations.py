@@ -88,7 +88,7 @@ def trials_in(
     """
     infos, score = entry_infos(manifest), score_request(manifest)
     planned = {suite: tuple(found.ids) for suite, found in samples.items()}
-    main = {suite: name for suite in planned if (name := known_suite(suite).main)}
+    main = {suite: name for suite in planned if (name := known_suite(suite).ranks_by)}
     repeat = int(manifest["settings"]["repeat"])
     each = sum(int(task.get("count") or 0) for task in manifest["tasks"])
     trials: dict[str, list[Trials]] = {}

@@ -1,67 +1,108 @@
-"""Suites as a run or a scoring needs them, with what only a running program has; it plays and judges nothing."""
+"""Evaluations as a run or a scoring needs them: with their options, and with what they do beside asking and judging."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from vendor_verifier.config.suite_options import build_suite, known_suite
-from vendor_verifier.installing import BFCL_FUNCTIONS, BFCL_SIMULATORS
+from vendor_verifier.config.suite_options import TaskOptions, build_suite, known_suite
+from vendor_verifier.lazy_import import late
+from vendor_verifier.pipeline.datasets import Dataset, suite_dataset
+from vendor_verifier.pipeline.request import RunRequest
+from vendor_verifier.redaction import Scrubber
 from vendor_verifier.store import RunFolder
-from vendor_verifier.suites import BFCL
+from vendor_verifier.suites import SUITES, SuiteKind
 from vendor_verifier.suites.base import Suite
+from vendor_verifier.values.plan import Entry
 from vendor_verifier.values.sample import Sample
 
-if TYPE_CHECKING:
-    from vendor_verifier.suites.bfcl.suite import BfclSuite
+
+class SuiteHooks:
+    """What an evaluation does around a run beside asking and judging; as it stands, what most do.
+
+    Whoever does more names a subclass in :data:`vendor_verifier.suites.SUITES`.
+    """
+
+    secrets: Iterable[str] = ()
+    """What must never be written anywhere."""
+
+    runs_code = False
+    """Judging an answer runs code that is not ours, so it is judged as seldom as possible."""
+
+    def prepare(self, request: RunRequest, options: Mapping[str, Any], environ: Mapping[str, str]) -> SuiteHooks:
+        """The hooks of one run, which have read what they need.
+
+        Raises:
+            VerifierError: a file that the options name cannot be used.
+        """
+        return self
+
+    def request(self, request: RunRequest) -> RunRequest:
+        """The request with the settings that the evaluation brings, where nobody stated others."""
+        return request
+
+    def entries(self, entries: Sequence[Entry], request: RunRequest) -> tuple[Entry, ...]:
+        """The vendors with the settings that the evaluation brings, except those of the command line."""
+        return tuple(entries)
+
+    def dataset(
+        self, kind: SuiteKind, chosen: TaskOptions, own: Mapping[str, Any], typed: frozenset[str], request: RunRequest
+    ) -> Dataset:
+        """The samples. Of ``own`` options that contradict each other those ``typed`` on the command line stand.
+
+        Raises:
+            VerifierError: they cannot be found or used.
+        """
+        return suite_dataset(kind, chosen, skip_bad=request.skip_bad_samples)
+
+    def ready(
+        self, suite: Any, options: Mapping[str, Any], samples: Sequence[Sample], folder: RunFolder | None
+    ) -> Suite:
+        """The suite with what only a running program has; of a stored run with what its ``folder`` holds."""
+        ready: Suite = suite
+        return ready
+
+    def unjudged(self, suite: Any, samples: Sequence[Sample]) -> Iterable[str]:
+        """A sentence for each reason why some of the samples cannot be judged on this machine."""
+        return ()
+
+    def after_run(self, folder: RunFolder, samples: Sequence[Sample], scrubber: Scrubber) -> None:
+        """Do what has to follow the last request and precede the scoring."""
+
+    def pages(self, folder: RunFolder) -> None:
+        """Write the result pages of the evaluation's own."""
+
+    def rows(self, where: str) -> Sequence[Sample]:
+        """The samples in a folder of the evaluation's own layout, ``shipped`` for those that ship; none if it has none.
+
+        Raises:
+            UsageError: the folder holds no such data.
+        """
+        return ()
+
+
+def hooks_of(kind: SuiteKind) -> SuiteHooks:
+    """The hooks of an evaluation."""
+    hooks: SuiteHooks = SuiteHooks() if kind.hooks is None else late(kind.hooks)()
+    return hooks
 
 
 def ready_suite(
     name: str, options: Mapping[str, Any], samples: Sequence[Sample], folder: RunFolder | None = None
 ) -> Suite:
-    """The suite with its options; ``bfcl`` with the services and functions its samples need, if they are found,
-    and what is stored in ``folder`` of live services' answers. A stored run (``folder``) may be a stranger's: its
-    manifest does not choose where code is imported from, only what is installed, or was imported to run it, is used.
+    """The suite with its options and what its samples need, if it is found; of a stored run if ``folder`` is given.
 
     Raises:
         ProblemsError: no such suite, or options that cannot be meant.
     """
-    suite = build_suite(known_suite(name), options)
-    if name != BFCL:
-        return suite
-    # Forty modules that no other evaluation needs.
-    from vendor_verifier.features.bfcl.executables import find_functions, read_rest_answers
-    from vendor_verifier.features.bfcl.source import find_services
-    from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, REST
-
-    where = str(options.get("data", "installed"))
-    return replace(
-        cast("BfclSuite", suite),
-        services=find_services(where if folder is None else "installed") if _of(samples, MULTI_TURN) else None,
-        # Not imported: those that only calculate are run in a process of their own that has nothing.
-        functions=find_functions(where) if _of(samples, EXECUTABLE) else None,
-        fetched=read_rest_answers(folder) if folder is not None and _of(samples, REST) else {},
-    )
+    kind = known_suite(name)
+    return hooks_of(kind).ready(build_suite(kind, options), options, samples, folder)
 
 
-def unjudged_reasons(suite: Suite, samples: Sequence[Sample]) -> list[str]:
-    """Why some of the samples cannot be judged here, a sentence each."""
-    if suite.name != BFCL:
-        return []
-    from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN
+def rows_in(where: str) -> tuple[Sample, ...]:
+    """The samples of a folder that is in the layout of some evaluation's own; ``shipped`` for those that ship.
 
-    suite = cast("BfclSuite", suite)
-    kinds = (
-        ("multi-turn", MULTI_TURN, suite.services, BFCL_SIMULATORS),
-        ("executable", EXECUTABLE, suite.functions, BFCL_FUNCTIONS),
-    )
-    return [
-        f"{suite.name}: {rows} {word} rows cannot be judged on this machine: {mending}"
-        for word, categories, found, mending in kinds
-        if found is None and (rows := _of(samples, categories))
-    ]
-
-
-def _of(samples: Sequence[Sample], categories: Sequence[str]) -> int:
-    return sum(sample.expected.get("category") in categories for sample in samples)
+    Raises:
+        UsageError: the folder holds no such data.
+    """
+    return tuple(sample for kind in SUITES for sample in hooks_of(kind).rows(where))

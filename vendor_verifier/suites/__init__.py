@@ -5,34 +5,42 @@ What builds them is named and not imported: together they are some fifty modules
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from vendor_verifier.lazy_import import late
 from vendor_verifier.suites.base import Suite
 from vendor_verifier.values.sample import Sample
 
-BFCL = "bfcl"
-
 
 @dataclass(frozen=True, slots=True)
 class SuiteKind:
     """One evaluation: its name, what builds it (keyword options), the samples that ship with it, and its main value.
 
-    ``builder``, ``option_class`` and built-in samples are named as ``module:name`` in this package. ``main`` is the key
-    of ``Score.values`` whose mean joins the ranking table under the suite's name; ``None`` for the suite whose result
-    is a comparison (F1) and not a mean. ``samples`` is a shipped file, or the samples themselves where they are built
-    in; ``None`` where the options say what is read. ``apart``: see :class:`vendor_verifier.values.score.PlayedTask`.
-    With ``option_class``, a dataclass, the builder takes one of these.
+    ``builder``, ``option_class`` and built-in samples are named as ``module:name`` in this package. ``ranks_by`` is the
+    key of ``Score.values`` whose mean joins the ranking table under the suite's name; ``None`` for the suite whose
+    result is a comparison (F1) and not a mean. ``samples`` is a shipped file, or the samples themselves where they are
+    built in; ``None`` where the options say what is read. ``apart``: see
+    :class:`vendor_verifier.values.score.PlayedTask`. With ``option_class``, a dataclass, the builder takes one of
+    these. ``hooks`` names the class of what it does around a run beside asking and judging
+    (:class:`vendor_verifier.pipeline.suites.SuiteHooks`), where it does anything. ``flags`` are those of its options
+    that a run states with a flag of another name than the option's.
     """
 
     name: str
     builder: str
     samples: str | None
-    main: str | None = None
+    ranks_by: str | None = None
     apart: bool = False
     option_class: str | None = None
+    hooks: str | None = None
+    flags: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def compares(self) -> bool:
+        """Whether its result is a comparison of decisions with the baseline's."""
+        return self.ranks_by is None and not self.apart
 
     @property
     def build(self) -> Callable[..., Suite]:
@@ -60,9 +68,23 @@ SUITES: tuple[SuiteKind, ...] = (
     SuiteKind("toolbench", "toolbench:ToolBenchSuite", "datasets/toolbench.jsonl", "resolved"),
     SuiteKind("mcptoolbench", "mcp_toolbench:MCPToolBenchSuite", "datasets/mcp_toolbench.jsonl", "resolved"),
     SuiteKind("tool_correctness", "tool_correctness:ToolCorrectnessSuite", "datasets/tool_correctness.jsonl", "score"),
-    SuiteKind(BFCL, "bfcl.job_file:bfcl_suite", None, "correct", option_class="bfcl.job_file:BfclOptions"),
+    SuiteKind(
+        "bfcl",
+        "bfcl.job_file:bfcl_suite",
+        None,
+        "correct",
+        option_class="bfcl.job_file:BfclOptions",
+        hooks="vendor_verifier.features.bfcl.hooks:BfclHooks",
+        flags={"data": "--bfcl-data", "category": "--bfcl-category", "version": "--bfcl-version"},
+    ),
     SuiteKind("contract", "contract.suite:ContractSuite", "contract.suite:contract_samples", "kept", apart=True),
 )
+
+
+def compares(name: str) -> bool:
+    """Whether the suite of that name compares decisions with the baseline's."""
+    kind = suite_kind(name)
+    return kind is not None and kind.compares
 
 
 def suite_kind(name: str) -> SuiteKind | None:

@@ -103,6 +103,10 @@ class ExecutorChoice:
     workers: WorkersWish = 1
 
 
+# An address that stands for a simulated vendor, which is served when the run begins.
+SIMULATED = "sim://"
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One vendor endpoint under one unified model name: a line of the ranking.
@@ -130,6 +134,11 @@ class Entry:
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     header_templates: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether it is a simulated vendor that is not served yet."""
+        return self.endpoint.base_url.startswith(SIMULATED)
 
 
 @dataclass(frozen=True, slots=True)

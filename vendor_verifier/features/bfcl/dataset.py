@@ -23,12 +23,12 @@ from vendor_verifier.loaders.bfcl_custom import read_custom
 from vendor_verifier.loaders.selection import classes_of
 from vendor_verifier.pipeline.datasets import Dataset
 from vendor_verifier.samples_file import open_lines
-from vendor_verifier.suites import BFCL as SUITE
 from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, expand
 from vendor_verifier.suites.bfcl.job_file import BfclOptions, Job
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.wire.payload import parse_json
 
+SUITE = "bfcl"
 TASKS_TAG = "bfcl_tasks"
 
 
@@ -77,6 +77,7 @@ def bfcl_dataset(
         skipped=tuple(str(problem) for _, found in loaded for problem in found.samples.skipped),
         defects=tuple(dict.fromkeys(defect for _, found in loaded for defect in found.samples.defects)),
         not_run=not_run,
+        warnings=tuple(not_run_lines(not_run)),
         classes=classes_of(samples),
         job={} if job is None else told_job(job),
     )

@@ -28,7 +28,6 @@ import msgspec
 from vendor_verifier.errors import RunFolderError
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.store import RunFolder
-from vendor_verifier.suites import BFCL as SUITE
 from vendor_verifier.suites.bfcl.categories import REST
 from vendor_verifier.suites.bfcl.executable import (
     Fetched,
@@ -54,6 +53,7 @@ from vendor_verifier.wire.progress import ProgressMeter
 TIME_LIMIT_S = 5.0
 INSTALLED_AT = Path("eval_checker", "executable_eval", "data", "executable_python_function.py")
 _PACKAGE = "bfcl"
+_SUITE = "bfcl"
 _ALLOWED_MODULES = frozenset({"math"})
 _REFUSED = frozenset(
     "requests api_key os sys eval exec compile open input globals locals vars getattr setattr __import__ time "
@@ -248,7 +248,7 @@ def _requests(
 ) -> Iterator[tuple[str, RestRequest]]:
     for record in folder.read_records(lambda _number, _reason: None):
         sample, final = samples.get(record.sample), record.final
-        if record.suite != SUITE or sample is None or final is None:
+        if record.suite != _SUITE or sample is None or final is None:
             continue
         calls = read_reply(final).calls
         for arguments in calls[0].values() if len(calls) == 1 else ():

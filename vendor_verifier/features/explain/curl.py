@@ -11,12 +11,11 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from vendor_verifier.features.simulate.start import SCHEME
 from vendor_verifier.pipeline.plan import RAW, wire_of
 from vendor_verifier.registry import WIRES, find_vendors
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.run.conversation import with_parameters
-from vendor_verifier.values.plan import Entry
+from vendor_verifier.values.plan import SIMULATED, Entry
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
 
 # Put where the key belongs when the request is built, and replaced by the variable here.
@@ -63,7 +62,7 @@ def curl_for(
         return None, "what was asked cannot be played again here"
     stored = next(each for each in manifest["entries"] if (each["model"], each["label"]) == (model, label))
     url = str(stored.get("url") or "")
-    if not url.startswith(("http://", "https://", SCHEME)):
+    if not url.startswith(("http://", "https://", SIMULATED)):
         return None, "the run was imported and names no address"
     if stored.get("wire") == RAW:
         return None, "raw completions render their prompt with a chat template, which is not stored"
@@ -77,8 +76,8 @@ def curl_for(
 
 def _entry(stored: Mapping[str, Any], url: str) -> Entry:
     key_name = stored.get("key_name")
-    if url.startswith(SCHEME):
-        url = f"{_SIMULATED}/{url.removeprefix(SCHEME).strip('/')}/v1"
+    if url.startswith(SIMULATED):
+        url = f"{_SIMULATED}/{url.removeprefix(SIMULATED).strip('/')}/v1"
     return Entry(
         model=stored["model"],
         label=stored["label"],
@@ -98,7 +97,7 @@ def _entry(stored: Mapping[str, Any], url: str) -> Entry:
 
 def _remarks(stored: Mapping[str, Any], url: str) -> str:
     lines = []
-    if url.startswith(SCHEME):
+    if url.startswith(SIMULATED):
         lines.append("# first, elsewhere: agent-vendor-verifier simulate")
     if stored.get("extra_headers"):
         names = ", ".join(map(str, stored["extra_headers"]))

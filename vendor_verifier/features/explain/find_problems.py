@@ -123,7 +123,7 @@ def told_of(record: Record, score: Score) -> Told:
         decision=score.decision,
         failure=None if failure is None else failure.kind,
         bad_calls=tuple(call.verdict for call in score.calls if call.verdict in _BAD_CALLS),
-        value=None if kind.main is None else score.values.get(kind.main),
+        value=None if kind.ranks_by is None else score.values.get(kind.ranks_by),
         apart=kind.apart,
     )
 

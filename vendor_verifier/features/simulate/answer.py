@@ -265,17 +265,16 @@ def shipped_answers() -> AnswerKey:
     Raises:
         DataError: the shipped rows are damaged.
     """
-    from vendor_verifier.features.bfcl.source import find_data, load_categories
     from vendor_verifier.loaders.detect import read_dataset_file
+    from vendor_verifier.pipeline.suites import rows_in
     from vendor_verifier.resources import shipped
     from vendor_verifier.samples_file import open_lines
-    from vendor_verifier.suites.bfcl.categories import SINGLE_TURN
 
     samples: list[Sample] = []
     for name in _FILES:
         path = shipped(f"datasets/{name}.jsonl")
         samples += read_dataset_file(open_lines(path), dataset=path.name, file=path).samples
-    samples += load_categories(find_data("shipped"), SINGLE_TURN).samples.samples
+    samples += rows_in("shipped")
     return MappingProxyType(answer_key(samples))
 
 

@@ -9,25 +9,16 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 from vendor_verifier.errors import VerifierError
-from vendor_verifier.features.simulate.answer import NOTHING_KNOWN, AnswerKey, written_key
-from vendor_verifier.values.plan import Entry
+from vendor_verifier.features.simulate.answer import AnswerKey, written_key
+from vendor_verifier.values.plan import SIMULATED, Entry
 
-SCHEME = "sim://"
 READY_PREFIX = "simulated vendors at "
 _PATIENCE_S = 10.0
 
 
 @contextmanager
-def with_simulated_vendors(
-    entries: Sequence[Entry], seed: int, known: AnswerKey = NOTHING_KNOWN
-) -> Iterator[tuple[Entry, ...]]:
-    """Entries with every ``sim://persona`` address replaced by a real loopback one; none started if none is needed.
-
-    ``known`` are answers that the vendors know beside those to the rows that ship.
-    """
-    if not is_simulated(entries):
-        yield tuple(entries)
-        return
+def served(entries: Sequence[Entry], seed: int, known: AnswerKey) -> Iterator[tuple[Entry, ...]]:
+    """Entries with every ``sim://persona`` address replaced by that of a server, which knows the answers ``known``."""
     # The same interpreter and our own command; -P keeps modules of the current folder out.
     command = [sys.executable, "-P", "-m", "vendor_verifier.cli.main", "simulate", "--port", "0", "--seed", str(seed)]
     command += ["--answers-from-stdin"]
@@ -52,11 +43,6 @@ def _end(process: subprocess.Popen[str]) -> None:
         process.kill()
 
 
-def is_simulated(entries: Sequence[Entry]) -> bool:
-    """Whether any of them is a simulated vendor."""
-    return any(entry.endpoint.base_url.startswith(SCHEME) for entry in entries)
-
-
 def _tell(process: subprocess.Popen[str], known: AnswerKey) -> None:
     """Hand the answers over in one line; over a pipe, so that nobody's rows are left in a file."""
     assert process.stdin is not None
@@ -75,7 +61,7 @@ def _address(process: subprocess.Popen[str]) -> str:
 
 def _resolved(entry: Entry, base: str) -> Entry:
     url = entry.endpoint.base_url
-    if not url.startswith(SCHEME):
+    if not url.startswith(SIMULATED):
         return entry
-    persona = url.removeprefix(SCHEME).strip("/")
+    persona = url.removeprefix(SIMULATED).strip("/")
     return replace(entry, endpoint=replace(entry.endpoint, base_url=f"{base}/{persona}/v1"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,14 +26,15 @@ from vendor_verifier.features.simulate.answer import (
 from vendor_verifier.features.simulate.performance import persona_answer
 from vendor_verifier.features.simulate.personas import PERSONAS
 from vendor_verifier.features.simulate.question import question_of
+from vendor_verifier.features.simulate.start import served
 from vendor_verifier.pipeline.datasets import load_dataset
-from vendor_verifier.pipeline.suites import ready_suite
+from vendor_verifier.pipeline.suites import ready_suite, rows_in
 from vendor_verifier.suites import suite_kind
 from vendor_verifier.suites.base import Judgement, Suite
 from vendor_verifier.suites.bfcl.categories import MULTI_TURN
 from vendor_verifier.suites.tool_calls.suite import CallSuite
 from vendor_verifier.values.event import ToolCall
-from vendor_verifier.values.plan import Task
+from vendor_verifier.values.plan import Entry, Task
 from vendor_verifier.values.record import Attempt, Response
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
@@ -78,6 +80,23 @@ def rehearse(tasks: Sequence[Task], seed: int) -> Rehearsed:
     return Rehearsed(found.key, {task.suite: len(task.samples) for task in judged}, found.unknown)
 
 
+@dataclass(frozen=True, slots=True)
+class _Simulation:
+    """See :class:`vendor_verifier.pipeline.simulated.Simulation`."""
+
+    def known_answers(self, tasks: Sequence[Task], seed: int) -> tuple[AnswerKey, Sequence[str]]:
+        rehearsed = rehearse(tasks, seed)
+        return rehearsed.key, list(rehearsed.warnings())
+
+    def served(
+        self, entries: Sequence[Entry], seed: int, known: AnswerKey
+    ) -> AbstractContextManager[tuple[Entry, ...]]:
+        return served(entries, seed, known)
+
+
+SIMULATION = _Simulation()
+
+
 def known_of_files(paths: Iterable[Path]) -> Rehearsed:
     """The answers that rows of data sets carry; a folder is the leaderboard's data in its native layout.
 
@@ -101,12 +120,7 @@ def known_of_files(paths: Iterable[Path]) -> Rehearsed:
 
 
 def _samples_of(path: Path) -> Sequence[Sample]:
-    if not path.is_dir():
-        return load_dataset(path).samples
-    from vendor_verifier.features.bfcl.source import find_data, load_categories
-    from vendor_verifier.suites.bfcl.categories import EXECUTABLE, SINGLE_TURN
-
-    return load_categories(find_data(str(path)), (*SINGLE_TURN, *EXECUTABLE)).samples.samples
+    return rows_in(str(path)) if path.is_dir() else load_dataset(path).samples
 
 
 @dataclass(slots=True)
@@ -202,7 +216,7 @@ def _response(answer: Answer) -> Response:
 
 def _main(suite: str) -> str | None:
     kind = suite_kind(suite)
-    return None if kind is None else kind.main
+    return None if kind is None else kind.ranks_by
 
 
 def _place(sample: Sample) -> str:
