@@ -11,8 +11,10 @@ import pytest
 from changing import replace
 from hypothesis import given
 from hypothesis import strategies as st
+from manifests import LEAST, some_manifest
 
 from vendor_verifier.errors import RunFolderError, StorageError
+from vendor_verifier.manifest import manifest_of
 from vendor_verifier.store import RunFolder, UnreadableLine, decode_record, encode_record
 from vendor_verifier.values.event import ToolCall, Usage
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
@@ -231,8 +233,25 @@ def test_unreadable_samples_are_an_error_of_the_folder(folder: RunFolder, conten
 
 def test_the_manifest_comes_back(folder: RunFolder) -> None:
     """What was written about the run is read again."""
-    folder.write_manifest({"run": "r", "words": "é \u2028"})
-    assert folder.read_manifest() == {"run": "r", "words": "é \u2028"}
+    written = {**LEAST, "words": "é \u2028"}
+    folder.write_manifest(manifest_of(written))
+    assert folder.read_manifest().raw == written
+    assert json.loads(folder.manifest_file.read_text(encoding="utf-8")) == written
+
+
+@pytest.mark.parametrize("missing", ["run", "entries", "tasks", "settings"])
+def test_what_no_run_can_do_without_is_missed_by_file_and_key(folder: RunFolder, missing: str) -> None:
+    """A manifest without it is refused when it is read, in one sentence."""
+    folder.manifest_file.write_text(json.dumps({key: value for key, value in LEAST.items() if key != missing}))
+    with pytest.raises(RunFolderError, match=rf"manifest\.json is damaged.*missing required field `{missing}`"):
+        folder.read_manifest()
+
+
+def test_a_manifest_of_a_later_schema_is_refused(folder: RunFolder) -> None:
+    """What a later version means by it is not guessed."""
+    folder.manifest_file.write_text(json.dumps({**LEAST, "schema": 2}))
+    with pytest.raises(RunFolderError, match=r"manifest\.json is of schema 2, newer than this program's 1"):
+        folder.read_manifest()
 
 
 @pytest.mark.parametrize(
@@ -250,7 +269,7 @@ def test_a_broken_manifest_is_an_error_of_the_folder(folder: RunFolder, content:
 def test_a_manifest_cannot_say_nan(folder: RunFolder) -> None:
     """A number that is no JSON is a bug of ours and is not written."""
     with pytest.raises(ValueError, match="JSON"):
-        folder.write_manifest({"x": float("nan")})
+        folder.write_manifest(some_manifest(x=float("nan")))
 
 
 # --- files

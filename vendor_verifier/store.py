@@ -15,22 +15,25 @@ Every record line carries ``schema``; an older one is read by the reader of its 
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from vendor_verifier.errors import RunFolderError, StorageError
-from vendor_verifier.manifest_shape import misshapen
+from vendor_verifier.manifest import (
+    Manifest,
+    UnreadableManifest,
+    read_manifest,
+    well_formed_value,
+    written_manifest,
+)
 from vendor_verifier.sample_store import Shelf, lines_of
 from vendor_verifier.values.plausible import implausible
 from vendor_verifier.values.record import RECORD_SCHEMA, Record
 from vendor_verifier.values.sample import Sample, Samples
-from vendor_verifier.wire.payload import parse_json, well_formed
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
@@ -58,15 +61,7 @@ def encode_record(record: Record) -> bytes:
     try:
         return msgspec.json.encode(record) + b"\n"
     except UnicodeEncodeError:
-        return msgspec.json.encode(_well_formed(msgspec.to_builtins(record))) + b"\n"
-
-
-def _well_formed(value: Any) -> Any:
-    if isinstance(value, str):
-        return well_formed(value)
-    if isinstance(value, dict):
-        return {_well_formed(key): _well_formed(item) for key, item in value.items()}
-    return [_well_formed(item) for item in value] if isinstance(value, (list, tuple)) else value
+        return msgspec.json.encode(well_formed_value(msgspec.to_builtins(record))) + b"\n"
 
 
 def decode_record(line: bytes) -> Record:
@@ -133,32 +128,25 @@ class RunFolder:
         if not place.resolve().is_relative_to(self.path.resolve()):
             raise StorageError(f"cannot write into {place}: it leads out of {self.path}")
 
-    def write_manifest(self, manifest: Mapping[str, Any]) -> None:
-        self.write(self.manifest_file.name, json.dumps(manifest, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    def write_manifest(self, manifest: Manifest) -> None:
+        self.write(self.manifest_file.name, written_manifest(manifest))
 
-    def read_manifest(self) -> dict[str, Any]:
+    def read_manifest(self) -> Manifest:
         """The manifest.
 
         Raises:
             RunFolderError: there is none, or it cannot be read.
         """
         try:
-            text = self.manifest_file.read_text(encoding="utf-8")
-            manifest = parse_json(text)
+            return read_manifest(self.manifest_file.read_text(encoding="utf-8"))
         except FileNotFoundError:
             found = self.path / "capacity.json"
             hint = f"; it holds a search for capacity: capacity --from {self.path}" if found.exists() else ""
             raise RunFolderError(f"{self.path} is not a run folder: it holds no manifest.json{hint}") from None
+        except UnreadableManifest as error:
+            raise RunFolderError(f"{self.manifest_file} {error}") from None
         except (OSError, ValueError) as error:
             raise RunFolderError(f"{self.manifest_file} cannot be read: {error}") from None
-        if not isinstance(manifest, dict):
-            raise RunFolderError(f"{self.manifest_file} is not a JSON object")
-        if "\\ud" in text.lower():
-            # Half a character has no UTF-8 form, and what is read here is written elsewhere.
-            manifest = dict(_well_formed(manifest))
-        if (trouble := misshapen(manifest)) is not None:
-            raise RunFolderError(f"{self.manifest_file} is damaged, or no run of this tool: {trouble}")
-        return manifest
 
     def write_samples(self, suite: str, samples: Iterable[Sample]) -> None:
         self.create_inside(_SAMPLES)

@@ -113,12 +113,13 @@ def test_a_manifest_that_departs_from_its_shape_is_refused_with_the_place(
         assert place in told
 
 
-@pytest.mark.parametrize("content", [DEEP, "", "[]", "null", '{"tasks": [{', '{"n": NaN}', "\x00"])
+@pytest.mark.parametrize("content", [DEEP, "", "{}", "[]", "null", '{"tasks": [{', '{"n": NaN}', "\x00"])
 def test_a_manifest_that_is_none_is_refused(folder: Path, capsys: pytest.CaptureFixture[str], content: str) -> None:
     """Nesting without end, nothing, another kind of JSON, half of it, and what is no JSON."""
     (folder / "manifest.json").write_text(content)
-    assert run_app(["score", "run"]) == 2
-    assert "manifest.json" in capsys.readouterr().err
+    for command in (["score", "run"], ["explain", "run", "--vendor", "two"], ["compare", "run", "run"]):
+        assert run_app(command) == 2
+        assert "manifest.json" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["samples/trigger.jsonl", "recount.json"])
@@ -141,7 +142,9 @@ def test_half_a_character_in_a_manifest_is_read_as_a_replacement(folder: Path) -
 
 def test_a_run_that_names_no_evaluation_is_not_bundled(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An archive of it could not be scored by whoever gets it."""
-    (folder / "manifest.json").write_text("{}")
-    assert run_app(["bundle", "run", "-o", "run.tar.gz"]) == 2
-    assert "manifest.json names no evaluation" in capsys.readouterr().err
+    file = folder / "manifest.json"
+    file.write_text(spoilt(json.loads(file.read_text()), "tasks", []))
+    for command in (["bundle", "run", "-o", "run.tar.gz"], ["score", "run"], ["explain", "run", "--vendor", "two"]):
+        assert run_app(command) == 2
+        assert "manifest.json names no evaluation" in capsys.readouterr().err
     assert not Path("run.tar.gz").exists()

@@ -226,7 +226,7 @@ def _priced(bench: Any, monkeypatch: pytest.MonkeyPatch, *, kept: bool) -> Path:
     bench.run("--no-history")
     folder = RunFolder(bench.folder / "run")
     manifest = folder.read_manifest()
-    for entry in manifest["entries"]:
+    for entry in manifest.raw["entries"]:
         entry |= {
             "url": "https://api.vendor.example/v1",
             "listed_price": {"input": 1.0, "output": 2.0, "source": "list"},

@@ -17,6 +17,7 @@ from typing import Any
 import filelock
 import pytest
 from costs import PATIENCE_S
+from manifests import LEAST
 
 from vendor_verifier.errors import ProblemsError
 from vendor_verifier.features.history.database import add_run, read_runs
@@ -215,7 +216,8 @@ def old_run(runs: Path, name: str, *, days: int, **changes: Any) -> Path:
     folder = runs / name
     folder.mkdir(parents=True)
     began = (datetime.now(UTC) - timedelta(days=days)).isoformat()
-    manifest = {"tool": {"name": "agent-vendor-verifier"}, "status": "finished", "created_at": began} | changes
+    manifest = {**LEAST, "run": name}
+    manifest |= {"tool": {"name": "agent-vendor-verifier"}, "status": "finished", "created_at": began} | changes
     (folder / "manifest.json").write_text(json.dumps(manifest))
     return folder
 

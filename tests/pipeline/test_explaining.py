@@ -22,7 +22,7 @@ def stored(bench: Any) -> RunFolder:
     bench.samples(2)
     bench.run("--no-history")
     folder = RunFolder(bench.folder / "run")
-    run = folder.read_manifest()["run"]
+    run = folder.read_manifest().run
     ids = [sample.id for sample in folder.read_samples("trigger")]
     good = _answer(ToolCall("look_up", '{"id": 1}'))
     rows = [
@@ -140,14 +140,15 @@ def test_names_that_are_not_in_the_run_are_refused(
 def test_the_curl_has_the_key_s_variable_and_the_entry_s_settings(bench: Any, stored: RunFolder) -> None:
     """What the manifest says of the entry is in it; a header's value, which is not stored, is asked for."""
     manifest = stored.read_manifest()
-    manifest["entries"][1] |= {
+    entries = manifest.raw["entries"]
+    entries[1] |= {
         "url": "https://vendor.invalid/v1",
         "key_name": "OTHER_KEY",
         "parameters": {"max_tokens": 7},
         "extra_body": {"provider": {"only": ["x"]}},
         "extra_headers": ["x-team"],
     }
-    stored.write_manifest(manifest)
+    stored.write_manifest(manifest.changed(entries=entries))
     out = _explained(bench, stored, "--vendor", "other", "--sample", stored.read_samples("trigger")[0].id)
     assert '-H "authorization: Bearer ${OTHER_KEY}"' in out
     assert "# headers of the configuration to add: x-team" in out

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from manifests import some_manifest
 
 from vendor_verifier.pipeline.run_warnings import ending_warnings
 
@@ -15,7 +16,7 @@ OFFERED = {
 
 
 def warnings(**changes: Any) -> list[str]:
-    return list(ending_warnings({"load": {"m: a": OFFERED | changes}}))
+    return list(ending_warnings(some_manifest(load={"m: a": OFFERED | changes})))
 
 
 def test_a_load_that_was_kept_is_no_warning() -> None:
@@ -49,6 +50,6 @@ def test_another_load_than_the_one_asked_for_is_told(changes: dict[str, Any], wo
 )
 def test_advice_is_something_that_can_be_done(load: dict[str, Any] | None, advice: str) -> None:
     """A load of a shape is kept by one process, so nobody is sent to --workers, which refuses it."""
-    (found,) = ending_warnings({"settings": {"load": load}, "event_loop": {"p99_ms": 80.0, "core_share": 0.2}})
+    (found,) = ending_warnings(some_manifest(settings={"load": load}, event_loop={"p99_ms": 80.0, "core_share": 0.2}))
     assert advice in found
     assert ("--workers" in found) == (load is None)

@@ -11,6 +11,7 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from vendor_verifier.errors import RunFolderError
+from vendor_verifier.manifest import manifest_of
 from vendor_verifier.pipeline.audit import INSTALL, read_recount, recount, recount_troubles
 from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.store import RunFolder, encode_record
@@ -45,7 +46,8 @@ def folder(tmp_path: Path) -> RunFolder:
     ]
     task = {"suite": "trigger", "options": {}, "file": "f", "sha256": "", "count": 12, "skipped": [], "defects": []}
     settings = {"repeat": 1, "seed": 0}
-    run.write_manifest({"run": "r", "status": "finished", "entries": entries, "tasks": [task], "settings": settings})
+    manifest = {"run": "r", "status": "finished", "entries": entries, "tasks": [task], "settings": settings}
+    run.write_manifest(manifest_of(manifest))
     lines = [encode_record(record(label, sample.id, tokens)) for label, tokens in (("fair", 10), ("fat", 12))
              for sample in SAMPLES]  # fmt: skip
     run.records_file.write_bytes(b"".join(line.rstrip() + b"\n" for line in lines))

@@ -19,6 +19,7 @@ from vendor_verifier.features.simulate.http import stream_reply
 from vendor_verifier.features.simulate.performance import Refusal, perform
 from vendor_verifier.features.simulate.personas import Persona
 from vendor_verifier.features.simulate.wires.chat import SimulatedChat
+from vendor_verifier.manifest import manifest_of
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.journal import Journal
 from vendor_verifier.run.retry import attempt_until_done, stops_vendor
@@ -116,7 +117,7 @@ def run_folder(path: Path, vendors: Sequence[Vendor], samples: Sequence[Sample])
     folder = RunFolder(path)
     folder.create()
     folder.write_samples("trigger", samples)
-    folder.write_manifest(_manifest(vendors, samples))
+    folder.write_manifest(manifest_of(_manifest(vendors, samples)))
     with Journal(folder, Scrubber()) as journal:
         for vendor in vendors:
             journal.append(vendor.records(samples))

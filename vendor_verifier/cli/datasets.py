@@ -12,9 +12,9 @@ from vendor_verifier.console.options import JUDGE, OUTPUT, WHAT, flag, many, opt
 from vendor_verifier.console.output import EXIT_OK, gates_exit_code, print_report, say, say_where
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.features.history.add_run import history_file, remember
+from vendor_verifier.manifest import ScoreRequest
 from vendor_verifier.pipeline.datasets import convert_file
 from vendor_verifier.pipeline.import_results import import_run
-from vendor_verifier.pipeline.request import ScoreRequest
 from vendor_verifier.reports.words import Language
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.score import SchemaPolicy, Undecided

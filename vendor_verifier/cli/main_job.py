@@ -19,7 +19,8 @@ from vendor_verifier.console.output import (
 from vendor_verifier.console.progress import progress
 from vendor_verifier.features.history.add_run import history_file, remember
 from vendor_verifier.pipeline.execute import check_executor
-from vendor_verifier.pipeline.load_profile import foreseen, told_load
+from vendor_verifier.pipeline.load_profile import foreseen
+from vendor_verifier.pipeline.manifest import told_load
 from vendor_verifier.pipeline.plan import Prepared, prepare
 from vendor_verifier.pipeline.run import RunOutcome, run, unfinished_vendors
 from vendor_verifier.reports.escape import plain

@@ -11,7 +11,8 @@ from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
 from vendor_verifier.errors import Problem, ProblemsError
-from vendor_verifier.pipeline.request import LoadRequest, RunRequest, ScoreRequest, Selection
+from vendor_verifier.manifest import ScoreRequest
+from vendor_verifier.pipeline.request import LoadRequest, RunRequest, Selection
 from vendor_verifier.reports.words import Language
 from vendor_verifier.values.plan import (
     Arrival,

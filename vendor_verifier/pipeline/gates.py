@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
+from msgspec import structs
+
 from vendor_verifier.config.gates import StatedGate
 from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
 from vendor_verifier.gates.judge import judge_gates
 from vendor_verifier.gates.thresholds import PRESETS, parse_slo, parse_threshold
-from vendor_verifier.pipeline.request import ScoreRequest
+from vendor_verifier.manifest import ScoreRequest
 from vendor_verifier.stats.bootstrap import Panel, Resampled, bootstrap
 from vendor_verifier.stats.intervals import estimates_of, gap_to, percentile_estimates
 from vendor_verifier.stats.noise_floor import gap
@@ -39,7 +41,7 @@ def with_stated_gates(request: ScoreRequest, stated: Sequence[StatedGate]) -> Sc
         for model in dict.fromkeys(gate.model for gate in stated)
         if model is not None
     }
-    return replace(request, gates=(*everybody, *request.gates), model_gates=own)
+    return structs.replace(request, gates=(*everybody, *request.gates), model_gates=own)
 
 
 def check_gates(stated: Sequence[StatedGate], typed: Sequence[str], suites: Collection[str]) -> tuple[Threshold, ...]:

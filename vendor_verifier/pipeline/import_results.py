@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-from vendor_verifier import __version__
 from vendor_verifier.errors import RunFolderError
 from vendor_verifier.loaders.results import SUITE, Imported, import_results
+from vendor_verifier.manifest import ScoreRequest
 from vendor_verifier.pipeline.datasets import Dataset, load_dataset, sample_defects
 from vendor_verifier.pipeline.gates import check_conditions
-from vendor_verifier.pipeline.manifest import MANIFEST_SCHEMA, now_text, task_entry
-from vendor_verifier.pipeline.request import ScoreRequest
+from vendor_verifier.pipeline.manifest import imported_manifest
 from vendor_verifier.pipeline.score import score_folder, write_reports
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.reports.words import Language
 from vendor_verifier.run.journal import Journal
 from vendor_verifier.samples_file import file_digest, open_lines
 from vendor_verifier.store import RunFolder
-from vendor_verifier.values.plan import Task
 from vendor_verifier.values.score import Report
 
 
@@ -65,31 +61,11 @@ def import_run(
     # Other people's files hold no key of ours: there is nothing to scrub.
     with Journal(folder, Scrubber()) as journal:
         journal.append(imported.records)
-        folder.write_manifest(_manifest(run, imported, files, test_file, judged))
+        told = {label: {"file": path.name, "sha256": file_digest(path)} for label, path in files.items()}
+        folder.write_manifest(imported_manifest(run, imported, _dataset(imported, test_file), told, judged))
     report = score_folder(folder)
     write_reports(folder, report, language=language)
     return report
-
-
-def _manifest(
-    run: str, imported: Imported, files: Mapping[str, Path], test_file: Path | None, score: ScoreRequest
-) -> dict[str, Any]:
-    now = now_text()
-    return {
-        "schema": MANIFEST_SCHEMA,
-        "run": run,
-        "tool": {"name": "agent-vendor-verifier", "version": __version__},
-        "created_at": now,
-        "finished_at": now,
-        "status": "imported",
-        "imported": {label: {"file": path.name, "sha256": file_digest(path)} for label, path in files.items()},
-        "entries": [asdict(entry) for entry in imported.entries],
-        "tasks": [task_entry(Task(SUITE, imported.samples), _dataset(imported, test_file))],
-        "settings": {"repeat": 1},
-        "score": asdict(score),
-        "warnings": list(imported.warnings),
-        "stopped": {},
-    }
 
 
 def _dataset(imported: Imported, test_file: Path | None) -> Dataset:

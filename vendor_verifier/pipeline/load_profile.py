@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
 from itertools import islice, takewhile
 from pathlib import Path
-from typing import Any
 
 from vendor_verifier.errors import DataError, Problem, ProblemsError
 from vendor_verifier.loaders.arrival_schedule import read_schedule
 from vendor_verifier.loaders.base import MAX_SHOWN, data_error
 from vendor_verifier.pipeline.request import LoadRequest
 from vendor_verifier.run.load_lane import due_times, offered
-from vendor_verifier.run.local_run import RunEnd
 from vendor_verifier.transport.connect import most_connections
 from vendor_verifier.values.plan import Entry, ExecutorChoice, LoadShape, Plan, Task
 from vendor_verifier.values.sample import listed
@@ -85,18 +82,6 @@ def places(load: LoadShape, stated: int | None, entries: Sequence[Entry]) -> int
     return max(1, min(MOST_PLACES, most_connections() // accounts))
 
 
-def told_load(load: LoadShape) -> dict[str, Any] | None:
-    """The shape as the manifest tells it; of a schedule how many requests and how long. None without a shape."""
-    if not load.is_shaped:
-        return None
-    told = asdict(load)
-    if load.schedule:
-        told["schedule"] = {"count": len(load.schedule), "last_s": load.schedule[-1].at_s}
-    else:
-        del told["schedule"]
-    return told
-
-
 def foreseen(load: LoadShape, planned: int, seed: int = 0) -> int | None:
     """How many counted requests an entry will get, of ``planned`` without a time; None where the vendor decides.
 
@@ -119,17 +104,6 @@ def foreseen(load: LoadShape, planned: int, seed: int = 0) -> int | None:
 def due_in(plan: Plan) -> int | None:
     """How many records each entry gets under a load that plans by doing; None where the vendors' speed decides."""
     return foreseen(plan.load, 0, plan.seed) if plan.load.plans_by_doing else None
-
-
-def with_begun(entries: Sequence[Mapping[str, Any]], plan: Plan, end: RunEnd) -> list[dict[str, Any]]:
-    """The manifest's entries, told how much was begun where nobody planned how much."""
-    told = [dict(entry) for entry in entries]
-    if plan.load.plans_by_doing:
-        for entry in told:
-            report = (end.load or {}).get((entry["model"], entry["label"]))
-            entry["repeat"] = max(1, report.repetitions) if report is not None else 1
-            entry["begun"] = report.begun if report is not None else 0
-    return told
 
 
 def _lines(path: Path) -> list[bytes]:

@@ -1,36 +1,39 @@
-"""The manifest of a run, and the redaction of what a run stores; neither ever holds a secret."""
+"""Makes the manifest of a run from its plan and its end, and redacts what a run stores; neither holds a secret."""
 
 from __future__ import annotations
 
 import hashlib
 import platform
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from msgspec import to_builtins
+
 from vendor_verifier import __version__
 from vendor_verifier.config import describe
 from vendor_verifier.errors import RunFolderError
+from vendor_verifier.loaders.results import SUITE, Imported
+from vendor_verifier.manifest import MANIFEST_SCHEMA, Manifest, ScoreRequest, manifest_of
 from vendor_verifier.pipeline.datasets import Dataset
-from vendor_verifier.pipeline.load_profile import told_load
 from vendor_verifier.pipeline.plan import Prepared
 from vendor_verifier.pipeline.prices import told_price
-from vendor_verifier.pipeline.request import ScoreRequest
 from vendor_verifier.redaction import redacted_record, redacted_words
 from vendor_verifier.reports.run_conditions import load_words
+from vendor_verifier.run.local_run import RunEnd
 from vendor_verifier.run.work_queue import Part
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import suite_kind
 from vendor_verifier.suites.base import Suite, judged
 from vendor_verifier.suites.schema import schema_defects
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
-from vendor_verifier.values.plan import Plan, Task
+from vendor_verifier.values.plan import LoadShape, Plan, Task
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.sample import Samples, listed
-from vendor_verifier.values.score import EntryInfo, Report
+from vendor_verifier.values.score import Report
 
 # A refusal that a sample with a broken tool schema brought upon itself, which a redacted sample no longer shows.
 _REFUSALS = frozenset({"bad_request", "unprocessable"})
@@ -63,71 +66,79 @@ def keeps_texts(suite: str) -> bool:
     return kind is not None and kind.apart
 
 
-def redacted_task(task: Mapping[str, Any]) -> dict[str, Any]:
-    """One evaluation of the manifest without sentences that quote samples."""
-    return {
-        **task,
-        "skipped": [redacted_words(words) for words in task["skipped"]],
-        "defects": [redacted_words(words) for words in task["defects"]],
-    }
-
-
 def _is_refused(record: Record) -> bool:
     finals = [turn.attempts[-1] for turn in record.turns if turn.attempts]
     return any(attempt.failure is not None and attempt.failure.kind in _REFUSALS for attempt in finals)
 
 
-MANIFEST_SCHEMA = 1
 _PACKAGES = ("httpx2", "anyio", "jsonschema-rs", "msgspec", "tenacity", "numpy", "scipy", "genai-prices")
 
 
-def new_manifest(run: str, prepared: Prepared, score: ScoreRequest) -> dict[str, Any]:
+def new_manifest(run: str, prepared: Prepared, score: ScoreRequest) -> Manifest:
     """The manifest of a run that begins now."""
     plan, now = prepared.plan, datetime.now(UTC)
-    return {
-        "schema": MANIFEST_SCHEMA,
-        "run": run,
-        "tool": {"name": "agent-vendor-verifier", "version": __version__},
-        "python": platform.python_version(),
-        "platform": platform.platform(terse=True),
-        "packages": package_versions(),
-        "created_at": now.isoformat(timespec="seconds"),
-        "finished_at": None,
-        "status": "running",
-        "entries": [
-            told | {"repeat": plan.repeat_of(entry)} | told_price(entry, now)
-            for told, entry in zip(describe(plan.entries), plan.entries, strict=True)
-        ],
-        "tasks": [_told_task(task, prepared) for task in plan.tasks],
-        "settings": _settings(plan),
-        "score": asdict(score),
-        "identity": identity(plan),
-        "warnings": list(plan.warnings),
-        "stopped": {},
-        "resent": {},
-        "redacted": plan.redact_content,
-    }
+    return manifest_of(
+        {
+            "schema": MANIFEST_SCHEMA,
+            "run": run,
+            "tool": {"name": "agent-vendor-verifier", "version": __version__},
+            "python": platform.python_version(),
+            "platform": platform.platform(terse=True),
+            "packages": package_versions(),
+            "created_at": now.isoformat(timespec="seconds"),
+            "finished_at": None,
+            "status": "running",
+            "entries": [
+                told | {"repeat": plan.repeat_of(entry)} | told_price(entry, now)
+                for told, entry in zip(describe(plan.entries), plan.entries, strict=True)
+            ],
+            "tasks": [_told_task(task, prepared) for task in plan.tasks],
+            "settings": _settings(plan),
+            "score": to_builtins(score),
+            "identity": identity(plan),
+            "warnings": list(plan.warnings),
+            "stopped": {},
+            "resent": {},
+            "redacted": plan.redact_content,
+        }
+    )
+
+
+def imported_manifest(
+    run: str, imported: Imported, dataset: Dataset, files: Mapping[str, Mapping[str, str]], score: ScoreRequest
+) -> Manifest:
+    """The manifest of other people's results; ``files`` are told by label."""
+    now = now_text()
+    return manifest_of(
+        {
+            "schema": MANIFEST_SCHEMA,
+            "run": run,
+            "tool": {"name": "agent-vendor-verifier", "version": __version__},
+            "created_at": now,
+            "finished_at": now,
+            "status": "imported",
+            "imported": files,
+            "entries": [asdict(entry) for entry in imported.entries],
+            "tasks": [task_entry(Task(SUITE, imported.samples), dataset)],
+            "settings": {"repeat": 1},
+            "score": to_builtins(score),
+            "warnings": list(imported.warnings),
+            "stopped": {},
+        }
+    )
 
 
 def _told_task(task: Task, prepared: Prepared) -> dict[str, Any]:
     told = task_entry(task, prepared.datasets[task.suite])
-    return redacted_task(told) if prepared.plan.redact_content and not keeps_texts(task.suite) else told
+    if not prepared.plan.redact_content or keeps_texts(task.suite):
+        return told
+    # Sentences that quote samples.
+    return told | {key: [redacted_words(words) for words in told[key]] for key in ("skipped", "defects")}
 
 
 def identity(plan: Plan) -> dict[str, Any]:
     """What must be the same for records of two sittings to belong to one run; pace and patience may differ."""
-    asked = (
-        "model",
-        "label",
-        "vendor",
-        "model_id",
-        "url",
-        "wire",
-        "provider",
-        "parameters",
-        "extra_body",
-        "is_baseline",
-    )
+    asked = "model label vendor model_id url wire provider parameters extra_body is_baseline".split()
     return {
         "entries": [{key: entry[key] for key in asked} for entry in describe(plan.entries)],
         "samples": {task.suite: _digest(task) for task in plan.tasks},
@@ -162,23 +173,23 @@ def task_entry(task: Task, dataset: Dataset) -> dict[str, Any]:
     }
 
 
-def refuse_other_plan(folder: RunFolder, stored: Mapping[str, Any], plan: Plan) -> None:
+def refuse_other_plan(folder: RunFolder, stored: Manifest, plan: Plan) -> None:
     """Raise RunFolderError naming what differs between a stored run and the plan that would continue it."""
-    if is_by_doing(stored):
+    if stored.is_by_doing:
         raise RunFolderError(
             f"{folder.path} lasted a stated time or followed a schedule: it is one stretch of time and cannot be gone "
             "on with; start a new run with another --output-dir"
         )
-    sent_as, now_as = (load_words(load or {}) for load in (_stored_load(stored), told_load(plan.load)))
+    sent_as, now_as = (load_words(load or {}) for load in (stored.raw["settings"].get("load"), told_load(plan.load)))
     if sent_as != now_as:
         raise RunFolderError(
             f"{folder.path} was sent as {sent_as}, this would be {now_as}, and times under two loads are not one "
             "measurement; resume with the same flags, or start a new run with another --output-dir"
         )
-    before, now = stored.get("identity"), identity(plan)
+    before, now = stored.identity, identity(plan)
     if before == now:
         return
-    known = before if isinstance(before, dict) else {}
+    known = before or {}
     differing = [key for key in {**now, **known} if known.get(key) != now.get(key)]
     raise RunFolderError(
         f"{folder.path} was made with other {', '.join(differing)}; "
@@ -187,28 +198,16 @@ def refuse_other_plan(folder: RunFolder, stored: Mapping[str, Any], plan: Plan) 
     )
 
 
-def is_by_doing(manifest: Mapping[str, Any]) -> bool:
-    """Whether nobody planned how much is asked: the run lasted a stated time, or followed a schedule."""
-    shape = _stored_load(manifest) or {}
-    return shape.get("duration_s") is not None or bool(shape.get("schedule"))
-
-
-def _stored_load(manifest: Mapping[str, Any]) -> dict[str, Any] | None:
-    shape: dict[str, Any] | None = (manifest.get("settings") or {}).get("load")
-    return shape
-
-
-def stored_manifest(folder: RunFolder) -> dict[str, Any]:
+def stored_manifest(folder: RunFolder) -> Manifest:
     """The manifest of a run; what was begun of a run by doing that was killed is counted from its records.
 
     Raises:
         RunFolderError: there is none, or it cannot be read.
     """
     manifest = folder.read_manifest()
-    missing = [key for key in ("run", "settings", "entries") if key not in manifest]
-    if missing and manifest.get("tasks"):
-        raise RunFolderError(f"{folder.manifest_file} has no {missing[0]}; it is damaged, or no run of this tool")
-    if not is_by_doing(manifest) or all("begun" in entry for entry in manifest.get("entries", ())):
+    if not manifest.tasks:
+        raise RunFolderError(f"{folder.manifest_file} names no evaluation; it is damaged, or no run of this tool")
+    if not manifest.is_by_doing or all(entry.begun is not None for entry in manifest.entries):
         return manifest
     begun: Counter[tuple[str, str]] = Counter()
     last: dict[tuple[str, str], int] = {}
@@ -216,50 +215,11 @@ def stored_manifest(folder: RunFolder) -> dict[str, Any]:
         key = (record.model, record.label)
         begun[key] += 1
         last[key] = max(record.repetition, last.get(key, 0))
-    for entry in manifest["entries"]:
-        key = (entry["model"], entry["label"])
-        entry |= {"begun": begun[key], "repeat": last.get(key, 0) + 1}
-    return manifest
-
-
-def entry_infos(manifest: Mapping[str, Any]) -> tuple[EntryInfo, ...]:
-    """The lines of the ranking, from a stored manifest.
-
-    Raises:
-        RunFolderError: the manifest does not describe its entries.
-    """
-    try:
-        return tuple(
-            EntryInfo(
-                model=entry["model"],
-                label=entry["label"],
-                vendor=entry["vendor"],
-                model_id=entry["model_id"],
-                provider=entry.get("provider"),
-                is_baseline=bool(entry.get("is_baseline")),
-                repeat=entry.get("repeat"),
-                begun=entry.get("begun"),
-            )
-            for entry in manifest["entries"]
-        )
-    except (KeyError, TypeError) as error:
-        raise RunFolderError(f"the manifest's entries are damaged: {error!r}") from None
-
-
-def places_of(manifest: Mapping[str, Any]) -> dict[tuple[str, str], int | None]:
-    """Requests in flight that were asked for, by (model, label); None where the load was a rate, or nobody knows."""
-    shape, usual = _stored_load(manifest) or {}, (manifest.get("settings") or {}).get("request_concurrency")
-    is_open = bool(shape.get("request_rate") or shape.get("schedule"))
-    return {
-        (entry["model"], entry["label"]): None if is_open else entry.get("concurrency") or usual
-        for entry in manifest["entries"]
-    }
-
-
-def takes_turns(manifest: Mapping[str, Any]) -> bool:
-    """Whether only so many vendors were asked at a time."""
-    most = (manifest.get("settings") or {}).get("vendor_concurrency")
-    return most is not None and most < len(manifest["entries"])
+    counted = [
+        raw | {"begun": begun[entry.key], "repeat": last.get(entry.key, 0) + 1}
+        for raw, entry in zip(manifest.raw["entries"], manifest.entries, strict=True)
+    ]
+    return manifest.changed(entries=counted)
 
 
 def told_pace(report: Report) -> dict[str, Any]:
@@ -274,19 +234,54 @@ def told_pace(report: Report) -> dict[str, Any]:
     }
 
 
-def with_executor(manifest: Mapping[str, Any], executor: Mapping[str, Any]) -> dict[str, Any]:
-    """From where this sitting was sent; a run of several sittings lists them all."""
-    return {"executors": [*manifest.get("executors", []), dict(executor)]}
+def with_executor(manifest: Manifest, executor: Mapping[str, Any]) -> Manifest:
+    """The manifest with where this session was sent from; a run of several sessions lists them all."""
+    return manifest.changed(executors=[*manifest.raw.get("executors", []), dict(executor)])
 
 
-def runs_beside(manifest: Mapping[str, Any]) -> Iterator[str]:
-    """A warning for each run that used the same accounts over the same cluster meanwhile: limits are each run's own."""
-    for executor in manifest.get("executors") or ():
-        for run, labels in (executor.get("beside") or {}).items():
-            yield (
-                f"run {run} asked the same accounts over the same cluster at the same time ({', '.join(labels)}): "
-                "each kept its own limits, so these vendors saw the sum, and answered under the load of both"
+def with_ending(manifest: Manifest, end: RunEnd, plan: Plan) -> Manifest:
+    """The manifest with how a session ended, and how much was begun where nobody planned how much."""
+    reasons = (
+        (entry, end.refused.get((entry.model, entry.label)) or end.stopped.get(entry.account)) for entry in plan.entries
+    )
+    words = redacted_words if plan.redact_content else str
+    is_whole = end.signal_number is None and end.limit is None
+    return manifest.changed(
+        status="finished" if is_whole else "interrupted",
+        limit=end.limit,
+        stopped={f"{entry.model}: {entry.label}": words(reason) for entry, reason in reasons if reason is not None},
+        concurrency_lowered={
+            f"{entry.model}: {entry.label}": dict(
+                zip(("given", "lowest", "last"), end.eased[entry.account], strict=True)
             )
+            for entry in plan.entries
+            if entry.account in end.eased
+        },
+        event_loop=None if end.loop is None else asdict(end.loop),
+        load={f"{model}: {label}": asdict(told) for (model, label), told in (end.load or {}).items()} or None,
+        finished_at=now_text(),
+        entries=[_with_begun(raw, plan, end) for raw in manifest.raw["entries"]],
+    )
+
+
+def _with_begun(entry: Mapping[str, Any], plan: Plan, end: RunEnd) -> dict[str, Any]:
+    if not plan.load.plans_by_doing:
+        return dict(entry)
+    report = (end.load or {}).get((entry["model"], entry["label"]))
+    repeat, begun = (1, 0) if report is None else (max(1, report.repetitions), report.begun)
+    return {**entry, "repeat": repeat, "begun": begun}
+
+
+def told_load(load: LoadShape) -> dict[str, Any] | None:
+    """The shape as the manifest tells it; of a schedule how many requests and how long. None without a shape."""
+    if not load.is_shaped:
+        return None
+    told = asdict(load)
+    if load.schedule:
+        told["schedule"] = {"count": len(load.schedule), "last_s": load.schedule[-1].at_s}
+    else:
+        del told["schedule"]
+    return told
 
 
 def now_text() -> str:

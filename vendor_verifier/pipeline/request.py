@@ -7,37 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from vendor_verifier.manifest import ScoreRequest
 from vendor_verifier.reports.words import Language
 from vendor_verifier.values.plan import Arrival, ClientName, ExecutorChoice, Limits, RetryRules, TransportName
-from vendor_verifier.values.score import BaselineF1, SchemaPolicy, Undecided
 
-
-@dataclass(frozen=True, slots=True)
-class ScoreRequest:
-    """How records are to be judged. ``rank_metrics`` join the six of IRF (a suite's name, for its main score).
-    ``gates`` are thresholds or names of presets, ``model_gates`` by model all of a model that has some of its own;
-    ``baseline_f1`` is the baseline's in the ranking: 1.0 as published, or its own against its other runs. ``slos`` are
-    thresholds that every single request is held to."""
-
-    undecided: Undecided = "missed"
-    schema_policy: SchemaPolicy = "lenient"
-    rank_metrics: tuple[str, ...] = ()
-    gates: tuple[str, ...] = ()
-    baseline_f1: BaselineF1 = "fixed"
-    model_gates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    slos: tuple[str, ...] = ()
-
-    def gates_of(self, model: str) -> tuple[str, ...]:
-        """What the vendors of ``model`` are held to."""
-        return self.model_gates.get(model, self.gates)
-
-
-def score_request(manifest: Mapping[str, Any]) -> ScoreRequest:
-    """How a stored run is to be judged."""
-    stored = manifest.get("score", {})
-    lists = {name: tuple(stored.get(name, ())) for name in ("rank_metrics", "gates", "slos")}
-    own = {model: tuple(gates) for model, gates in stored.get("model_gates", {}).items()}
-    return ScoreRequest(**{**stored, **lists, "model_gates": own})
+__all__ = ["LoadRequest", "RunRequest", "ScoreRequest", "Selection"]
 
 
 @dataclass(frozen=True, slots=True)

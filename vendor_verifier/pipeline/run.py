@@ -11,23 +11,26 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from vendor_verifier.errors import ClusterError, RunFolderError
+from vendor_verifier.manifest import Manifest
 from vendor_verifier.pipeline.audit import recount
 from vendor_verifier.pipeline.execute import Sent, check_executor, duplicates_of, has_uvloop, job_of, send
 from vendor_verifier.pipeline.gates import with_stated_gates
-from vendor_verifier.pipeline.load_profile import due_in, with_begun
+from vendor_verifier.pipeline.load_profile import due_in
 from vendor_verifier.pipeline.manifest import (
     keeps_texts,
     new_manifest,
-    now_text,
     redactor,
     refuse_other_plan,
     told_pace,
+    with_ending,
     with_executor,
 )
 from vendor_verifier.pipeline.plan import Prepared, wire_of
 from vendor_verifier.pipeline.request import RunRequest
-from vendor_verifier.pipeline.run_warnings import costs_of, ending, known_costs
+from vendor_verifier.pipeline.run_warnings import costs_of, known_costs
 from vendor_verifier.pipeline.score import score_folder, write_pages, write_reports
 from vendor_verifier.pipeline.simulated import with_simulated_vendors
 from vendor_verifier.pipeline.suites import ready_suite
@@ -154,28 +157,27 @@ def run(
             plan = replace(prepared.plan, entries=entries)
             queue = _queue(plan, prepared)
             found = _cross_off(queue, folder, journal)
-            manifest["warnings"] = list(dict.fromkeys([*manifest["warnings"], *found]))
+            manifest = manifest.changed(warnings=list(dict.fromkeys([*manifest.warnings, *found])))
             folder.write_manifest(manifest)
             costs = costs_of(prepared.plan)
-            manifest |= calibrated(request, prepared.plan, len(queue))
-            resent: Counter[str] = Counter(manifest.get("resent") or {})
+            manifest = manifest.changed(**calibrated(request, prepared.plan, len(queue)))
+            resent: Counter[str] = Counter(manifest.resent)
             in_flight: Counter[Name] | None = None if request.executor.name == "dask" else Counter()
             noted = _counting(resent, on_record)
             on_start(outlook_of(prepared.plan, queue, in_flight))
-            job = job_of(manifest["run"], plan, request, prepared)
+            job = job_of(manifest.run, plan, request, prepared)
             with _keeping_facts(folder, manifest):
                 sent = _send(request.executor, job, plan, queue, folder, journal, scrubber, costs, noted, in_flight)
         end = sent.end
         if end.signal_number is None:
             for task in prepared.plan.tasks:
                 prepared.hooks[task.suite].after_run(folder, task.samples, scrubber)
-        manifest |= ending(end, prepared.plan) | {"resent": dict(resent), "finished_at": now_text()}
-        manifest["entries"] = with_begun(manifest["entries"], prepared.plan, end)
-        manifest |= with_executor(manifest, sent.executor)
+        manifest = with_ending(manifest.changed(resent=dict(resent)), end, prepared.plan)
+        manifest = with_executor(manifest, sent.executor)
         folder.write_manifest(manifest)
         recount(folder, prepared.configuration.tokenizers, redacted=prepared.plan.redact_content)
     report = score_folder(folder)
-    folder.write_manifest(manifest | told_pace(report))
+    folder.write_manifest(manifest.changed(**told_pace(report)))
     write_reports(folder, report, language=request.language)
     write_pages(folder, report)
     return RunOutcome(folder, report, end.signal_number, end.limit)
@@ -192,17 +194,17 @@ def _counting(resent: Counter[str], on_record: OnRecord) -> OnRecord:
     return noted
 
 
-def _open_folder(request: RunRequest, prepared: Prepared) -> tuple[RunFolder, dict[str, Any]]:
+def _open_folder(request: RunRequest, prepared: Prepared) -> tuple[RunFolder, Manifest]:
     """A new folder with its manifest, or the one to go on with."""
     score = with_stated_gates(request.score, prepared.configuration.gates)
-    score = replace(score, slos=(*(slo.text for slo in prepared.configuration.slos), *score.slos))
+    score = structs.replace(score, slos=(*(slo.text for slo in prepared.configuration.slos), *score.slos))
     if request.incremental:
         folder = RunFolder(request.output_dir or latest_run(RUNS))
         manifest = folder.read_manifest()
         refuse_other_plan(folder, manifest, prepared.plan)
         gates = {"gates": score.gates, "model_gates": score.model_gates} if score.gates or score.model_gates else {}
         slos = {"slos": score.slos} if score.slos else {}
-        return folder, manifest | {"status": "running", "score": {**manifest.get("score", {}), **gates, **slos}}
+        return folder, manifest.changed(status="running", score={**manifest.raw.get("score", {}), **gates, **slos})
     folder = RunFolder(request.output_dir or RUNS / datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ"))
     if folder.manifest_file.exists():
         raise RunFolderError(f"{folder.path} already holds a run; add --incremental to go on with it, or name another")
@@ -306,12 +308,12 @@ def _send(
 
 
 @contextmanager
-def _keeping_facts(folder: RunFolder, manifest: Mapping[str, Any]) -> Iterator[None]:
+def _keeping_facts(folder: RunFolder, manifest: Manifest) -> Iterator[None]:
     """Workers, versions, regions and what was lost are facts of the run also where the cluster's end was its own."""
     try:
         yield
     except ClusterError as error:
-        folder.write_manifest({**manifest, **with_executor(manifest, error.executor)})
+        folder.write_manifest(with_executor(manifest, error.executor))
         raise
 
 
@@ -322,7 +324,7 @@ def _is_blind(score: SuiteScore) -> bool:
 
 def unfinished_vendors(outcome: RunOutcome) -> list[tuple[str, str]]:
     """(``model: label``, sentence) of vendors that were stopped, or of whose planned samples more than half failed."""
-    stopped = outcome.folder.read_manifest().get("stopped", {})
+    stopped = outcome.folder.read_manifest().stopped
     found = [(name, f"{name} was stopped: {reason}") for name, reason in stopped.items()]
     for model in outcome.report.models:
         for vendor in model.vendors:

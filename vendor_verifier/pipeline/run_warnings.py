@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
 
 from vendor_verifier.audit.cost import cost_usd
 from vendor_verifier.errors import Problem, ProblemsError
+from vendor_verifier.manifest import Manifest, Offered, StoredLoad, StoredLoop
 from vendor_verifier.pipeline.prices import price_of
-from vendor_verifier.redaction import redacted_words
 from vendor_verifier.run.budgets import CostOf
 from vendor_verifier.run.event_loop_lag import MAX_CORE_SHARE, STALL_NS
-from vendor_verifier.run.local_run import RunEnd
 from vendor_verifier.values.plan import Plan
 
 
@@ -45,97 +42,71 @@ def known_costs(plan: Plan) -> dict[tuple[str, str], CostOf]:
     return {name: partial(cost_usd, price=price) for name, price in prices.items() if price is not None}
 
 
-def ending(end: RunEnd, plan: Plan) -> dict[str, Any]:
-    """The part of the manifest that is known when a sitting is over."""
-    reasons = (
-        (entry, end.refused.get((entry.model, entry.label)) or end.stopped.get(entry.account)) for entry in plan.entries
-    )
-    stopped = {f"{entry.model}: {entry.label}": _words(reason, plan) for entry, reason in reasons if reason is not None}
-    eased = {
-        f"{entry.model}: {entry.label}": dict(zip(("given", "lowest", "last"), end.eased[entry.account], strict=True))
-        for entry in plan.entries
-        if entry.account in end.eased
-    }
-    is_whole = end.signal_number is None and end.limit is None
-    return {
-        "status": "finished" if is_whole else "interrupted",
-        "limit": end.limit,
-        "stopped": stopped,
-        "concurrency_lowered": eased,
-        "event_loop": None if end.loop is None else asdict(end.loop),
-        "load": {f"{model}: {label}": asdict(told) for (model, label), told in (end.load or {}).items()} or None,
-    }
-
-
-def ending_warnings(manifest: Mapping[str, Any]) -> Iterator[str]:
+def ending_warnings(manifest: Manifest) -> Iterator[str]:
     """What a reader of the report has to know of how the run went."""
-    if manifest.get("limit"):
-        yield f"the run was ended early: {manifest['limit']}"
-    for label, reason in manifest.get("stopped", {}).items():
+    if manifest.limit:
+        yield f"the run was ended early: {manifest.limit}"
+    for label, reason in manifest.stopped.items():
         yield f"{label} was stopped: {reason}"
-    for label, places in manifest.get("concurrency_lowered", {}).items():
+    for label, places in manifest.concurrency_lowered.items():
         yield (
-            f"{label} limited our rate: requests at a time went from {places['given']} down to {places['lowest']} "
-            f"({places['last']} at the end)"
+            f"{label} limited our rate: requests at a time went from {places.given} down to {places.lowest} "
+            f"({places.last} at the end)"
         )
-    yield from _loss_warnings(manifest.get("executors") or ())
-    yield from _load_warnings(manifest.get("load") or {})
-    yield from _loop_warnings(manifest.get("event_loop") or {}, _less_of((manifest.get("settings") or {}).get("load")))
-    if manifest.get("redacted"):
+    for loss in (loss for executor in manifest.executors or () for loss in executor.lost_sessions):
+        yield (
+            f"worker {loss.session} was lost ({loss.reason}): what it had not handed in was asked again by "
+            "others, as far as any were left"
+        )
+    yield from _load_warnings(manifest.load or {})
+    if manifest.event_loop is not None:
+        yield from _loop_warnings(manifest.event_loop, _less_of(manifest.settings.load))
+    if manifest.redacted:
         yield "content is left out: prompts, answers and what is expected are shown as digests"
+    for executor in manifest.executors or ():
+        for run, labels in (executor.beside or {}).items():
+            yield (
+                f"run {run} asked the same accounts over the same cluster at the same time ({', '.join(labels)}): "
+                "each kept its own limits, so these vendors saw the sum, and answered under the load of both"
+            )
 
 
-def _load_warnings(load: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+def _load_warnings(load: Mapping[str, Offered]) -> Iterator[str]:
     """Where the load was not the one that was asked for, and what was thrown away for nothing."""
     for label, told in load.items():
-        if told["held_back"]:
+        if told.held_back:
             yield (
-                f"{label}: {told['held_back']} requests found {told['cap']} others under way when they were due and "
+                f"{label}: {told.held_back} requests found {told.cap} others under way when they were due and "
                 "began late (--request-concurrency, else the files this system lets a process open); times from the "
                 "schedule hold the wait, times from sending do not"
             )
-        elif (told["lag_p99_ms"] or 0.0) > STALL_NS / 1e6:
+        elif (told.lag_p99_ms or 0.0) > STALL_NS / 1e6:
             yield (
-                f"{label}: requests began late by {told['lag_p99_ms']:.0f} ms at p99, so the load was not the one "
+                f"{label}: requests began late by {told.lag_p99_ms:.0f} ms at p99, so the load was not the one "
                 "asked for; lower the rate, or look for what kept this process busy"
             )
-        if told["warmup"] and told["warmup_failed"] == told["warmup"]:
-            yield f"{label}: all {told['warmup']} requests of the warm-up failed"
+        if told.warmup and told.warmup_failed == told.warmup:
+            yield f"{label}: all {told.warmup} requests of the warm-up failed"
 
 
-def _loss_warnings(executors: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Which workers did not live to the end."""
-    for executor in executors:
-        for loss in executor.get("lost_sessions", ()):
-            yield (
-                f"worker {loss['session']} was lost ({loss['reason']}): what it had not handed in was asked again by "
-                "others, as far as any were left"
-            )
-
-
-def _less_of(load: Mapping[str, Any] | None) -> str:
+def _less_of(load: StoredLoad | None) -> str:
     """What to do about a process that has too much to do; a load of a shape cannot be shared by several."""
-    if not load:
+    if load is None:
         return "add --workers auto, or lower --request-concurrency"
-    if load.get("schedule"):
+    if load.schedule:
         return "replay a schedule with fewer requests a second"
-    return "lower --request-rate" if load.get("request_rate") else "lower --request-concurrency"
+    return "lower --request-rate" if load.request_rate else "lower --request-concurrency"
 
 
-def _loop_warnings(loop: Mapping[str, Any], advice: str) -> Iterator[str]:
+def _loop_warnings(loop: StoredLoop, advice: str) -> Iterator[str]:
     """Where the run was more than this process could time truthfully."""
-    p99_ms, core_share = loop.get("p99_ms"), loop.get("core_share")
-    if p99_ms is not None and p99_ms > STALL_NS / 1e6:
+    if loop.p99_ms is not None and loop.p99_ms > STALL_NS / 1e6:
         yield (
-            f"times are doubtful: the event loop was late by {p99_ms:.0f} ms at p99 (rows under way in a stall are "
-            f"flagged loop_lag); {advice}"
+            f"times are doubtful: the event loop was late by {loop.p99_ms:.0f} ms at p99 (rows under way in a stall "
+            f"are flagged loop_lag); {advice}"
         )
-    if core_share is not None and core_share > MAX_CORE_SHARE:
+    if loop.core_share is not None and loop.core_share > MAX_CORE_SHARE:
         yield (
-            f"client-limited: sending used {core_share:.0%} of a core, and above {MAX_CORE_SHARE:.0%} time stamps come "
-            f"late; {advice}"
+            f"client-limited: sending used {loop.core_share:.0%} of a core, and above {MAX_CORE_SHARE:.0%} time stamps "
+            f"come late; {advice}"
         )
-
-
-def _words(reason: str, plan: Plan) -> str:
-    return redacted_words(reason) if plan.redact_content else reason

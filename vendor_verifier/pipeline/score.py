@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from vendor_verifier.config.suite_options import known_suite
-from vendor_verifier.errors import RunFolderError
 from vendor_verifier.gates.goodput import Spans, with_goodput
+from vendor_verifier.manifest import Manifest, ScoreRequest, StoredTask
 from vendor_verifier.pipeline.audit import Audits, read_recount, recount_troubles
 from vendor_verifier.pipeline.gates import check_rank_metrics, read_gates, read_slos
 from vendor_verifier.pipeline.judge import judge_report
-from vendor_verifier.pipeline.manifest import (
-    entry_infos,
-    is_by_doing,
-    places_of,
-    runs_beside,
-    stored_manifest,
-    takes_turns,
-)
-from vendor_verifier.pipeline.request import ScoreRequest, score_request
+from vendor_verifier.pipeline.manifest import stored_manifest
 from vendor_verifier.pipeline.run_warnings import ending_warnings
 from vendor_verifier.pipeline.suites import hooks_of, ready_suite
 from vendor_verifier.reports import REPORTS
@@ -55,10 +49,10 @@ def score_again(folder: RunFolder, **changes: Any) -> Report:
     stated = {name: value for name, value in changes.items() if value is not None}
     if "gates" in stated:
         stated["model_gates"] = {}
-    check_rank_metrics(stated.get("rank_metrics", ()), [task["suite"] for task in manifest.get("tasks", ())])
-    chosen = replace(score_request(manifest), **stated)
+    check_rank_metrics(stated.get("rank_metrics", ()), manifest.suites)
+    chosen = structs.replace(manifest.score, **stated)
     _thresholds(chosen, manifest)  # what cannot be read must not be remembered
-    folder.write_manifest(manifest | {"score": asdict(chosen)})
+    folder.write_manifest(manifest.changed(score=chosen))
     report = score_folder(folder)
     write_reports(folder, report)
     write_pages(folder, report)
@@ -73,20 +67,19 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
     """
     manifest = stored_manifest(folder)
     if gates:
-        manifest["score"] = {**manifest.get("score", {}), "gates": list(gates), "model_gates": {}}
-    chosen = score_request(manifest)
+        manifest = manifest.changed(score={**manifest.raw.get("score", {}), "gates": list(gates), "model_gates": {}})
+    chosen, stored = manifest.score, manifest.tasks
     slos = _thresholds(chosen, manifest)
-    stored = _tasks(folder, manifest)
     recounts = read_recount(folder)
     warnings = [*_of_sending(manifest), *recount_troubles(recounts)]
-    warnings += [f"sample left out: {skipped}" for task in stored for skipped in task["skipped"]]
+    warnings += [f"sample left out: {skipped}" for task in stored for skipped in task.skipped]
     played = [_played(folder, task) for task in stored]
-    suites = {task["suite"]: _judge(task, known.samples, folder) for task, known in zip(stored, played, strict=True)}
+    suites = {task.suite: _judge(task, known.samples, folder) for task, known in zip(stored, played, strict=True)}
     hooks = {known.suite: hooks_of(known_suite(known.suite)) for known in played}
     warnings += [words for known in played for words in hooks[known.suite].unjudged(suites[known.suite], known.samples)]
     unreadable: list[str] = []
-    infos, repeat = entry_infos(manifest), int(manifest["settings"]["repeat"])
-    entries = {(entry["model"], entry["label"]): entry for entry in manifest["entries"]}
+    infos, repeat = manifest.infos, manifest.settings.repeat
+    entries = {info.key: entry for info, entry in zip(manifest.entries, manifest.raw["entries"], strict=True)}
     audits = Audits(entries, {task.suite: listed(task.samples) for task in played if not task.apart})
     look = Look()
     cheap = {name: each for name, each in suites.items() if not hooks[name].runs_code}
@@ -102,13 +95,13 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
         repeat=repeat,
         undecided=chosen.undecided,
         schema_policy=chosen.schema_policy,
-        run=str(manifest["run"]),
+        run=manifest.run,
         # Of a run that was killed while nobody planned how much, records cannot say what is missing.
-        complete=_COMPLETE.get(manifest.get("status", ""), False if is_by_doing(manifest) else None),
+        complete=_COMPLETE.get(manifest.status, False if manifest.is_by_doing else None),
         warnings=warnings,
         rank_metrics=(*RANK_METRICS, *chosen.rank_metrics),
-        dataset=[defect for task in stored for defect in task["defects"]],
-        manifest=manifest,
+        dataset=[defect for task in stored for defect in task.defects],
+        manifest=manifest.raw,
         baseline_f1=chosen.baseline_f1,
         columns=columns,
         look=look,
@@ -135,7 +128,7 @@ def _read(folder: RunFolder, unreadable: list[str]) -> Iterator[Record]:
 
 def _with_rates(
     report: Report,
-    manifest: Mapping[str, Any],
+    manifest: Manifest,
     columns: Mapping[tuple[str, str], Columns],
     under_way: UnderWay,
     spans: Spans | None,
@@ -143,21 +136,31 @@ def _with_rates(
 ) -> Report:
     """The report with what was in flight and, where there are SLOs, with goodput."""
     # Between two sittings there is a pause of ours, which is nobody's rate.
-    is_one_sitting = len(manifest.get("executors", ())) < 2
-    in_turns = takes_turns(manifest) or not is_one_sitting
-    report = with_pace(report, under_way, places_of(manifest), waited_for_turns=in_turns)
+    is_one_sitting = len(manifest.executors or ()) < 2
+    most = manifest.settings.vendor_concurrency
+    in_turns = (most is not None and most < len(manifest.entries)) or not is_one_sitting
+    report = with_pace(report, under_way, _places(manifest), waited_for_turns=in_turns)
     return report if spans is None else with_goodput(report, columns, slos, spans if is_one_sitting else None)
 
 
-def _of_sending(manifest: Mapping[str, Any]) -> list[str]:
+def _places(manifest: Manifest) -> dict[tuple[str, str], int | None]:
+    """Requests in flight that were asked for, by (model, label); None where the load was a rate, or nobody knows."""
+    settings = manifest.settings
+    is_open = settings.load is not None and bool(settings.load.request_rate or settings.load.schedule)
+    return {
+        entry.key: None if is_open else entry.concurrency or settings.request_concurrency for entry in manifest.entries
+    }
+
+
+def _of_sending(manifest: Manifest) -> list[str]:
     """What was doubtful before anything was scored."""
-    return [*manifest.get("warnings", ()), *ending_warnings(manifest), *runs_beside(manifest)]
+    return [*manifest.warnings, *ending_warnings(manifest)]
 
 
-def _thresholds(chosen: ScoreRequest, manifest: Mapping[str, Any]) -> tuple[Threshold, ...]:
+def _thresholds(chosen: ScoreRequest, manifest: Manifest) -> tuple[Threshold, ...]:
     """The SLOs; gates are read to see that they can be."""
     for texts in (chosen.gates, *chosen.model_gates.values()):
-        read_gates(texts, [task["suite"] for task in manifest.get("tasks") or ()])
+        read_gates(texts, manifest.suites)
     return read_slos(chosen.slos)
 
 
@@ -188,24 +191,16 @@ def _duplicates(folder: RunFolder, audits: Audits, unreadable: list[str]) -> lis
     return [f"{count} record(s) came twice ({name}): they were paid for and are in no score"] if count else []
 
 
-def _tasks(folder: RunFolder, manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The evaluations the manifest names; without any, nothing in the folder could be judged."""
-    tasks = manifest.get("tasks")
-    if not isinstance(tasks, list) or not tasks:
-        raise RunFolderError(f"{folder.manifest_file} names no evaluation; it is damaged, or no run of this tool")
-    return tasks
-
-
-def _played(folder: RunFolder, task: Mapping[str, Any]) -> PlayedTask:
-    kind = known_suite(task["suite"])
+def _played(folder: RunFolder, task: StoredTask) -> PlayedTask:
+    kind = known_suite(task.suite)
     return PlayedTask(kind.name, folder.read_samples(kind.name), kind.ranks_by, kind.apart)
 
 
-def _judge(task: Mapping[str, Any], samples: Sequence[Sample], folder: RunFolder) -> Suite:
+def _judge(task: StoredTask, samples: Sequence[Sample], folder: RunFolder) -> Suite:
     """The suite that judges a stored task; argument checkers are kept, because every sample is judged many times."""
-    if known_suite(task["suite"]).build is TriggerSuite:
+    if known_suite(task.suite).build is TriggerSuite:
         return TriggerSuite(checkers=KeptCheckers())
-    return ready_suite(task["suite"], task["options"], samples, folder)
+    return ready_suite(task.suite, task.options, samples, folder)
 
 
 def write_pages(folder: RunFolder, report: Report) -> None:

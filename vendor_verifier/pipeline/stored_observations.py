@@ -9,8 +9,8 @@ from typing import Any
 from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.errors import RunFolderError
 from vendor_verifier.gates.thresholds import REQUEST_METRICS
-from vendor_verifier.pipeline.manifest import entry_infos, stored_manifest
-from vendor_verifier.pipeline.request import ScoreRequest, score_request
+from vendor_verifier.manifest import Manifest, ScoreRequest, manifest_of
+from vendor_verifier.pipeline.manifest import stored_manifest
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.scoring.observation import facts_of
 from vendor_verifier.scoring.observation_table import Columns
@@ -62,16 +62,14 @@ def read_trials(folder: RunFolder) -> StoredTrials:
         RunFolderError: not a readable run folder.
     """
     manifest = stored_manifest(folder)
-    stored = [task for task in manifest.get("tasks", ()) if not known_suite(task["suite"]).apart]
+    stored = [task for task in manifest.tasks if not known_suite(task.suite).apart]
     if not stored:
         raise RunFolderError(f"{folder.path} names no evaluation that could be compared")
-    samples = {task["suite"]: folder.read_samples(task["suite"]) for task in stored}
-    suites = {
-        task["suite"]: ready_suite(task["suite"], task["options"], samples[task["suite"]], folder) for task in stored
-    }
+    samples = {task.suite: folder.read_samples(task.suite) for task in stored}
+    suites = {task.suite: ready_suite(task.suite, task.options, samples[task.suite], folder) for task in stored}
     columns = _columns(folder, manifest, samples, suites)
-    whole = manifest.get("status") in ("finished", "imported")
-    return trials_in(manifest, columns, samples, complete=whole)
+    whole = manifest.status in ("finished", "imported")
+    return trials_in(manifest.raw, columns, samples, complete=whole)
 
 
 def trials_in(
@@ -86,11 +84,11 @@ def trials_in(
     Raises:
         RunFolderError: the manifest does not describe its entries.
     """
-    infos, score = entry_infos(manifest), score_request(manifest)
+    told = manifest_of(manifest)
+    infos, score, repeat = told.infos, told.score, told.settings.repeat
     planned = {suite: tuple(found.ids) for suite, found in samples.items()}
     main = {suite: name for suite in planned if (name := known_suite(suite).ranks_by)}
-    repeat = int(manifest["settings"]["repeat"])
-    each = sum(int(task.get("count") or 0) for task in manifest["tasks"])
+    each = sum(task.count for task in told.tasks)
     trials: dict[str, list[Trials]] = {}
     for info in infos:
         own = columns[info.model, info.label]
@@ -127,11 +125,11 @@ def _means(score: ScoreRequest, model: str) -> list[str]:
 
 def _columns(
     folder: RunFolder,
-    manifest: Mapping[str, Any],
+    manifest: Manifest,
     samples: Mapping[str, Samples],
     suites: Mapping[str, Suite],
 ) -> dict[tuple[str, str], Columns]:
-    infos, repeat = entry_infos(manifest), int(manifest["settings"]["repeat"])
+    infos, repeat = manifest.infos, manifest.settings.repeat
     repeats = {(info.model, info.label): info.repeat or repeat for info in infos}
     columns = {(info.model, info.label): Columns() for info in infos}
     # What cannot be read was already told when the run was scored.

@@ -53,7 +53,7 @@ class _Heard:
         return [] if too_many_spoilt(self.stalled, len(self.times_s)) else self.times_s
 
 
-def write_bfcl_pages(folder: RunFolder, manifest: Mapping[str, Any] | None = None) -> list[Path]:
+def write_bfcl_pages(folder: RunFolder) -> list[Path]:
     """Write a page for every vendor with records; nothing for a run without this evaluation.
 
     With several models in the run, each has a folder of its own, because ranks are among the vendors of one model.
@@ -62,13 +62,12 @@ def write_bfcl_pages(folder: RunFolder, manifest: Mapping[str, Any] | None = Non
         RunFolderError: not a readable run folder.
         StorageError: the disk refused.
     """
-    told = manifest if manifest is not None else folder.read_manifest()
-    task = next((task for task in told.get("tasks", ()) if task["suite"] == SUITE), None)
+    task = next((task for task in folder.read_manifest().tasks if task.suite == SUITE), None)
     if task is None:
         return []
     samples = folder.read_samples(SUITE)
-    suite = ready_suite(SUITE, task["options"], samples, folder)
-    version, not_run = _options(task["options"]).version, task.get("not_run", {})
+    suite = ready_suite(SUITE, task.options, samples, folder)
+    version, not_run = _options(task.options).version, task.not_run
     models = _heard(folder, suite, {sample.id: sample for sample in samples})
     written: list[Path] = []
     homes: set[str] = set()

@@ -80,9 +80,9 @@ def make_bundle(folder: RunFolder, target: Path | None) -> Path:
         StorageError: the disk refused.
     """
     manifest = folder.read_manifest()
-    if not manifest.get("entries") or not manifest.get("tasks"):
+    if not manifest.entries or not manifest.tasks:
         raise RunFolderError(f"{folder.manifest_file} names no evaluation; it is damaged, or no run of this tool")
-    top = top_folder(manifest.get("run"))
+    top = top_folder(manifest.run)
     path = target if target is not None else Path(f"{top}.tar.gz")
     if path.exists():
         raise RunFolderError(f"{path} is already there; name another file with -o")

@@ -21,6 +21,7 @@ from typing import Any
 from vendor_verifier import __version__
 from vendor_verifier.errors import DataError, Problem, VerifierError
 from vendor_verifier.features.bundle.create import HASHES, MANIFEST, RECORDS, SCORES, split_member
+from vendor_verifier.manifest import Manifest
 from vendor_verifier.pipeline.manifest import package_versions
 from vendor_verifier.pipeline.prices import STORED
 from vendor_verifier.pipeline.score import score_folder
@@ -176,28 +177,28 @@ def _rescored(file: Path, folder: RunFolder) -> tuple[str, int, tuple[str, ...]]
     return report.run, sum(len(model.vendors) for model in report.models), notes if by_price else ()
 
 
-def _keeps_no_prices(manifest: Mapping[str, Any]) -> bool:
+def _keeps_no_prices(manifest: Manifest) -> bool:
     """Whether a list price had to be looked up anew: runs of earlier versions did not keep theirs."""
-    return any(not entry.get("price") and STORED not in entry for entry in manifest["entries"])
+    return any(not entry.get("price") and STORED not in entry for entry in manifest.raw["entries"])
 
 
-def _other_versions(manifest: Mapping[str, Any]) -> Iterator[str]:
+def _other_versions(manifest: Manifest) -> Iterator[str]:
     """What made the bundle and is another here."""
-    tool = manifest.get("tool") or {}
-    made = {"agent-vendor-verifier": tool.get("version"), **(manifest.get("packages") or {})}
+    made = {"agent-vendor-verifier": manifest.tool and manifest.tool.version, **(manifest.packages or {})}
     here = {"agent-vendor-verifier": __version__, **package_versions()}
     for name, version in made.items():
         if name in here and version and version != here[name]:
             yield f"made with {name} {version}, here is {here[name]}"
 
 
-def _without_paths(manifest: dict[str, Any]) -> dict[str, Any]:
+def _without_paths(manifest: Manifest) -> Manifest:
     """The manifest without folders to look for an evaluation's code in: a stranger's manifest must not choose them."""
-    for task in manifest["tasks"]:
+    tasks = [dict(task) for task in manifest.raw["tasks"]]
+    for task in tasks:
         options = task["options"]
         if options.get("data", "installed") not in _PLACES_FOR_CODE:
             task["options"] = {key: value for key, value in options.items() if key != "data"}
-    return manifest
+    return manifest.changed(tasks=tasks)
 
 
 def _differences(pointer: str, old: Any, new: Any) -> Iterator[tuple[str, Any, Any]]:

@@ -8,9 +8,8 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Mapping
-from typing import Any
 
+from vendor_verifier.manifest import Manifest, StoredEntry
 from vendor_verifier.pipeline.plan import RAW, wire_of
 from vendor_verifier.registry import WIRES, find_vendors
 from vendor_verifier.reports.escape import plain
@@ -53,53 +52,53 @@ _SIMULATED = "http://127.0.0.1:8600"
 
 
 def curl_for(
-    manifest: Mapping[str, Any], model: str, label: str, turn: Turn | None, *, redacted: bool
+    manifest: Manifest, model: str, label: str, turn: Turn | None, *, redacted: bool
 ) -> tuple[str | None, str | None]:
     """(command, None), or (None, why there is none)."""
     if redacted:
         return None, "the run stored digests, not what was asked"
     if turn is None:
         return None, "what was asked cannot be played again here"
-    stored = next(each for each in manifest["entries"] if (each["model"], each["label"]) == (model, label))
-    url = str(stored.get("url") or "")
+    stored = next(each for each in manifest.entries if each.key == (model, label))
+    url = stored.url or ""
     if not url.startswith(("http://", "https://", SIMULATED)):
         return None, "the run was imported and names no address"
-    if stored.get("wire") == RAW:
+    if stored.wire == RAW:
         return None, "raw completions render their prompt with a chat template, which is not stored"
-    if stored.get("wire") not in WIRES:
-        return None, f"the protocol {stored.get('wire')!r} is not known here"
+    if stored.wire not in WIRES:
+        return None, f"the protocol {stored.wire!r} is not known here"
     entry = _entry(stored, url)
     wire = wire_of(entry, find_vendors().vendor(entry.vendor), WIRES)
     request = wire.request(with_parameters(turn, entry), entry.endpoint)
     return _remarks(stored, url) + curl_command(request, entry.key_name), None
 
 
-def _entry(stored: Mapping[str, Any], url: str) -> Entry:
-    key_name = stored.get("key_name")
+def _entry(stored: StoredEntry, url: str) -> Entry:
+    key_name = stored.key_name
     if url.startswith(SIMULATED):
         url = f"{_SIMULATED}/{url.removeprefix(SIMULATED).strip('/')}/v1"
     return Entry(
-        model=stored["model"],
-        label=stored["label"],
-        vendor=stored["vendor"],
+        model=stored.model,
+        label=stored.label,
+        vendor=stored.vendor,
         endpoint=Endpoint(
             base_url=url,
-            model_id=stored["model_id"],
+            model_id=stored.model_id,
             key=KEY_PLACE if key_name else None,
-            body=stored.get("extra_body") or {},
+            body=stored.extra_body or {},
         ),
-        wire=stored["wire"],
-        account=str(stored.get("account")),
+        wire=stored.wire or "",
+        account=str(stored.account),
         key_name=key_name,
-        parameters=stored.get("parameters") or {},
+        parameters=stored.parameters,
     )
 
 
-def _remarks(stored: Mapping[str, Any], url: str) -> str:
+def _remarks(stored: StoredEntry, url: str) -> str:
     lines = []
     if url.startswith(SIMULATED):
         lines.append("# first, elsewhere: agent-vendor-verifier simulate")
-    if stored.get("extra_headers"):
-        names = ", ".join(map(str, stored["extra_headers"]))
+    if stored.extra_headers:
+        names = ", ".join(stored.extra_headers)
         lines.append(plain(f"# headers of the configuration to add: {names}"))
     return "".join(line + "\n" for line in lines)

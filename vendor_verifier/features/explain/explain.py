@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.features.explain.curl import curl_for
@@ -23,7 +22,8 @@ from vendor_verifier.features.explain.find_problems import (
     violations_of,
 )
 from vendor_verifier.features.explain.values import Explanation, Slips
-from vendor_verifier.pipeline.manifest import entry_infos, stored_manifest
+from vendor_verifier.manifest import Manifest, StoredTask
+from vendor_verifier.pipeline.manifest import stored_manifest
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites.base import Suite, judged
@@ -54,7 +54,7 @@ def worst_samples(folder: RunFolder, wanted: Wanted, most: int) -> Slips:
     """
     manifest = stored_manifest(folder)
     _check_suite(manifest, wanted.suite)
-    infos = entry_infos(manifest)
+    infos = manifest.infos
     chosen = _entries(infos, wanted)
     baselines = {info.model: info for info in infos if info.is_baseline}
     needed = {*chosen, *(baselines[info.model] for info in chosen if info.model in baselines)}
@@ -70,7 +70,7 @@ def worst_samples(folder: RunFolder, wanted: Wanted, most: int) -> Slips:
         ]
     found.sort(key=lambda slip: (severity(slip.reasons[0]), -slip.records))
     read = sum(len(answers[info.model, info.label]) for info in chosen)
-    return Slips(str(manifest["run"]), tuple(found[:most]), len(found), read, tuple(_notes(folder, manifest)))
+    return Slips(manifest.run, tuple(found[:most]), len(found), read, tuple(_notes(folder, manifest)))
 
 
 def explain(folder: RunFolder, wanted: Wanted) -> tuple[Explanation, ...]:
@@ -84,7 +84,7 @@ def explain(folder: RunFolder, wanted: Wanted) -> tuple[Explanation, ...]:
     """
     manifest = stored_manifest(folder)
     _check_suite(manifest, wanted.suite)
-    infos = entry_infos(manifest)
+    infos = manifest.infos
     chosen = _entries(infos, wanted)
     found = [
         explained
@@ -108,8 +108,8 @@ def _entries(infos: Sequence[EntryInfo], wanted: Wanted) -> list[EntryInfo]:
     return found
 
 
-def _check_suite(manifest: Mapping[str, Any], suite: str | None) -> None:
-    names = [task["suite"] for task in manifest.get("tasks") or ()]
+def _check_suite(manifest: Manifest, suite: str | None) -> None:
+    names = manifest.suites
     if suite is not None and suite not in names:
         raise ProblemsError([Problem(_expected(suite, names), key="--suite")])
 
@@ -118,14 +118,14 @@ def _expected(read: str | None, known: Iterator[str] | Sequence[str]) -> str:
     return f"read {read!r}; the run has {', '.join(dict.fromkeys(known))}"
 
 
-def _samples(folder: RunFolder, manifest: Mapping[str, Any], wanted: Wanted) -> list[tuple[Mapping[str, Any], Sample]]:
+def _samples(folder: RunFolder, manifest: Manifest, wanted: Wanted) -> list[tuple[StoredTask, Sample]]:
     """The sample of that id, in every evaluation that has it."""
     start = wanted.sample or ""
     every = [
         (task, sample)
-        for task in manifest.get("tasks") or ()
-        if wanted.suite in (None, task["suite"])
-        for sample in folder.read_samples(task["suite"])
+        for task in manifest.tasks
+        if wanted.suite in (None, task.suite)
+        for sample in folder.read_samples(task.suite)
         if sample.id.startswith(start)
     ]
     exact = [(task, sample) for task, sample in every if sample.id == start]
@@ -139,13 +139,13 @@ def _samples(folder: RunFolder, manifest: Mapping[str, Any], wanted: Wanted) -> 
 
 def _explain_sample(
     folder: RunFolder,
-    manifest: Mapping[str, Any],
-    task: Mapping[str, Any],
+    manifest: Manifest,
+    task: StoredTask,
     sample: Sample,
     chosen: Sequence[EntryInfo],
     wanted: Wanted,
 ) -> Iterator[Explanation]:
-    suite = ready_suite(task["suite"], task["options"], [sample], folder)
+    suite = ready_suite(task.suite, task.options, [sample], folder)
     records = _records(folder, suite.name, sample.id)
     scores = {key: judged(record, suite, sample) for key, record in records.items()}
     for info in chosen:
@@ -177,10 +177,10 @@ def _records(folder: RunFolder, suite: str, sample: str) -> dict[_Place, Record]
 
 
 def _baseline_decisions(
-    manifest: Mapping[str, Any], info: EntryInfo, records: Mapping[_Place, Record], scores: Mapping[_Place, Score]
+    manifest: Manifest, info: EntryInfo, records: Mapping[_Place, Record], scores: Mapping[_Place, Score]
 ) -> frozenset[str]:
     """What the model's baseline decided on this sample; nothing to hold a baseline itself against."""
-    of_model = (other for other in entry_infos(manifest) if other.model == info.model and other.is_baseline)
+    of_model = (other for other in manifest.infos if other.model == info.model and other.is_baseline)
     baseline = next(of_model, None)
     if baseline is None or baseline == info:
         return frozenset()
@@ -190,7 +190,7 @@ def _baseline_decisions(
 
 
 def _explanation(
-    manifest: Mapping[str, Any],
+    manifest: Manifest,
     suite: Suite,
     sample: Sample,
     key: _Place,
@@ -199,10 +199,10 @@ def _explanation(
     wrong: tuple[str, ...],
 ) -> Explanation:
     record, score = records[key], scores[key]
-    is_redacted = bool(manifest.get("redacted")) and record.score is not None
+    is_redacted = manifest.redacted and record.score is not None
     asked = () if is_redacted else tuple(turns_asked(suite, sample, record))
     curl, no_curl = curl_for(manifest, key[0], key[1], asked[-1] if asked else None, redacted=is_redacted)
-    baselines = {_key(info) for info in entry_infos(manifest) if info.is_baseline}
+    baselines = {_key(info) for info in manifest.infos if info.is_baseline}
     others = [
         other_answer(records[place], scores[place], is_baseline=place[:2] in baselines)
         for place in records
@@ -223,11 +223,11 @@ def _explanation(
     )
 
 
-def _notes(folder: RunFolder, manifest: Mapping[str, Any]) -> Iterator[str]:
-    if manifest.get("redacted"):
+def _notes(folder: RunFolder, manifest: Manifest) -> Iterator[str]:
+    if manifest.redacted:
         yield "content is left out of this run: prompts, answers and what is expected are shown as digests"
-    for task in manifest.get("tasks") or ():
-        if task["suite"] == "bfcl":
+    for task in manifest.tasks:
+        if task.suite == "bfcl":
             left_out = {*EXECUTABLE, *MULTI_TURN}
             rows = sum(sample.expected.get("category") in left_out for sample in folder.read_samples("bfcl"))
             if rows:

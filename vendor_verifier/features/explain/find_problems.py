@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from vendor_verifier.config.suite_options import build_suite, known_suite
 from vendor_verifier.features.explain.values import OtherAnswer, Slip, Violation
+from vendor_verifier.manifest import StoredTask
 from vendor_verifier.scoring.excerpts import first_failure
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites.base import Suite, judged
@@ -49,9 +49,9 @@ Answers = dict[tuple[str, str], dict[Unit, Told]]
 
 def read_answers(folder: RunFolder, wanted: Iterable[EntryInfo]) -> Answers:
     """Facts of every record of ``wanted`` entries, by (model, label)."""
-    tasks = list(folder.read_manifest().get("tasks") or ())
-    samples = {name: folder.read_samples(name) for name in (t["suite"] for t in tasks)}
-    suites = {task["suite"]: quiet_suite(task) for task in tasks}
+    tasks = folder.read_manifest().tasks
+    samples = {name: folder.read_samples(name) for name in (task.suite for task in tasks)}
+    suites = {task.suite: quiet_suite(task) for task in tasks}
     found: Answers = {(info.model, info.label): {} for info in wanted}
     for record in folder.read_records(lambda _number, _reason: None):
         own = found.get((record.model, record.label))
@@ -65,11 +65,11 @@ def read_answers(folder: RunFolder, wanted: Iterable[EntryInfo]) -> Answers:
     return found
 
 
-def quiet_suite(task: Mapping[str, Any]) -> Suite:
+def quiet_suite(task: StoredTask) -> Suite:
     """The suite without services and functions, so that judging runs nobody's code."""
-    if known_suite(task["suite"]).build is TriggerSuite:
+    if known_suite(task.suite).build is TriggerSuite:
         return TriggerSuite(checkers=KeptCheckers())
-    return build_suite(known_suite(task["suite"]), task["options"])
+    return build_suite(known_suite(task.suite), task.options)
 
 
 def slips_of(model: str, label: str, own: Mapping[Unit, Told], baseline: Mapping[Unit, Told]) -> Iterator[Slip]:

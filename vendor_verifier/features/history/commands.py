@@ -201,7 +201,7 @@ def _against_history(run: Path, fail_on: tuple[str, ...], history: Path | None, 
     from vendor_verifier.features.history.text import trend_lines
     from vendor_verifier.store import RunFolder
 
-    name = str(RunFolder(run).read_manifest().get("run"))
+    name = RunFolder(run).read_manifest().run
     found = history_trends(history or default_history_file(), metrics=fail_on, until=name)
     if as_json:
         sys.stdout.write(json_module.dumps([asdict(trend) for trend in found], indent=2) + "\n")

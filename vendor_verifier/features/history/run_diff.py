@@ -22,10 +22,12 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from vendor_verifier.audit.identity import changes_since
 from vendor_verifier.features.history.figures import LEAST_DIFFERENCE, LEAST_RATIO, direction_of, scale_of
+from vendor_verifier.manifest import ScoreRequest
 from vendor_verifier.pipeline.audit import EntryKey, names_in
-from vendor_verifier.pipeline.request import ScoreRequest
 from vendor_verifier.pipeline.stored_observations import StoredTrials, read_trials
 from vendor_verifier.scoring.irf import RANK_METRICS
 from vendor_verifier.stats.bootstrap import Panel, build_panel
@@ -340,4 +342,4 @@ def _notes(one: StoredTrials, other: StoredTrials, samples: list[str]) -> Iterat
 
 def _policies(stored: StoredTrials) -> ScoreRequest:
     """What changes figures; gates only look at them, and what the baseline is given concerns ranks."""
-    return replace(stored.score, gates=(), model_gates={}, slos=(), baseline_f1="fixed")
+    return structs.replace(stored.score, gates=(), model_gates={}, slos=(), baseline_f1="fixed")

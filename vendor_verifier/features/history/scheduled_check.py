@@ -158,12 +158,12 @@ def clear_old_runs(runs: Path, older_than: timedelta, *, keep: Path, now: dateti
 def _is_old(folder: Path, limit: datetime, known: Collection[str] | None) -> bool:
     try:
         manifest = RunFolder(folder).read_manifest()
-        ours = manifest.get("tool", {}).get("name") == "agent-vendor-verifier"
-        ended = manifest.get("status") in ("finished", "interrupted")
-        began = datetime.fromisoformat(str(manifest.get("created_at")))
-    except (VerifierError, ValueError, AttributeError):
+        ours = manifest.tool is not None and manifest.tool.name == "agent-vendor-verifier"
+        ended = manifest.status in ("finished", "interrupted")
+        began = datetime.fromisoformat(str(manifest.created_at))
+    except (VerifierError, ValueError):
         return False
-    dispensable = known is None or manifest.get("run") in known
+    dispensable = known is None or manifest.run in known
     return ours and ended and dispensable and (began if began.tzinfo else began.replace(tzinfo=UTC)) < limit
 
 

@@ -1,0 +1,259 @@
+"""The manifest of a run: what was asked of whom, with which settings and versions, and how it ended; no secret.
+
+It is read, checked and written here and nowhere else. Only what is read is described: keys that are not known are let
+through and written again, because a later version may know more. What an earlier version or an importer leaves out has
+a default, and what no run can do without is refused with its place.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from vendor_verifier.values.score import BaselineF1, EntryInfo, SchemaPolicy, Undecided
+from vendor_verifier.wire.payload import parse_json, well_formed
+
+MANIFEST_SCHEMA = 1
+_Count = Annotated[int, Meta(ge=0, le=2**53)]
+_Number = Annotated[float, Meta(ge=-(2.0**53), le=2.0**53)]
+_Strings = list[str]
+
+
+class UnreadableManifest(ValueError):
+    """A text is no manifest; the message says why, and where."""
+
+
+class StoredEntry(msgspec.Struct):
+    """One vendor as it was asked. ``repeat`` and ``begun``: see :class:`vendor_verifier.values.score.EntryInfo`."""
+
+    model: str
+    label: str
+    vendor: str
+    model_id: str
+    provider: str | None = None
+    is_baseline: bool = False
+    repeat: Annotated[int, Meta(ge=1, le=2**31)] | None = None
+    begun: _Count | None = None
+    concurrency: _Count | None = None
+    url: str | None = None
+    wire: str | None = None
+    key_name: str | None = None
+    account: str | None = None
+    price: dict[str, float | str | None] | None = None
+    parameters: dict[str, Any] = {}
+    extra_body: dict[str, Any] | None = None
+    extra_headers: _Strings = []
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """(model, label), which no other entry has."""
+        return self.model, self.label
+
+
+class StoredTask(msgspec.Struct):
+    """One evaluation as it was asked; ``not_run`` are categories by task of a job, with the reason."""
+
+    suite: str
+    options: dict[str, Any]
+    skipped: _Strings
+    defects: _Strings
+    count: _Count = 0
+    file: str | None = None
+    sha256: str | None = None
+    not_run: dict[str, Any] = {}
+
+
+class StoredLoad(msgspec.Struct):
+    """The shape of the load, of a schedule only how many requests and how long."""
+
+    request_rate: _Number | None = None
+    arrival: str | None = None
+    ramp_up_s: _Number = 0
+    warmup: _Count = 0
+    cooldown: _Count = 0
+    duration_s: _Number | None = None
+    schedule: dict[str, _Number] | None = None
+
+
+class StoredSettings(msgspec.Struct):
+    """How it was asked."""
+
+    repeat: Annotated[int, Meta(ge=1, le=2**31)]
+    seed: int | None = None
+    request_concurrency: _Count | None = None
+    vendor_concurrency: _Count | None = None
+    load: StoredLoad | None = None
+
+
+class ScoreRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How records are to be judged. ``rank_metrics`` join the six of IRF (a suite's name, for its main score).
+    ``gates`` are thresholds or names of presets, ``model_gates`` by model all of a model that has some of its own;
+    ``baseline_f1`` is the baseline's in the ranking: 1.0 as published, or its own against its other runs. ``slos`` are
+    thresholds that every single request is held to."""
+
+    undecided: Undecided = "missed"
+    schema_policy: SchemaPolicy = "lenient"
+    rank_metrics: tuple[str, ...] = ()
+    gates: tuple[str, ...] = ()
+    baseline_f1: BaselineF1 = "fixed"
+    model_gates: dict[str, tuple[str, ...]] = {}
+    slos: tuple[str, ...] = ()
+
+    def gates_of(self, model: str) -> tuple[str, ...]:
+        """What the vendors of ``model`` are held to."""
+        return self.model_gates.get(model, self.gates)
+
+
+class Offered(msgspec.Struct):
+    """How the load of one entry was kept."""
+
+    begun: _Count
+    most_under_way: _Count
+    cap: _Count
+    held_back: _Count
+    warmup: _Count
+    warmup_failed: _Count
+    lag_p50_ms: _Number | None
+    lag_p99_ms: _Number | None
+
+
+class Loss(msgspec.Struct):
+    """A worker that did not live to the end."""
+
+    session: str
+    reason: str
+
+
+class StoredExecutor(msgspec.Struct):
+    """From where one session was sent; ``beside``: the runs that asked the same accounts meanwhile, with labels."""
+
+    lost_sessions: list[Loss] = []
+    beside: dict[str, _Strings] | None = None
+
+
+class StoredLoop(msgspec.Struct):
+    """How late the event loop was."""
+
+    p50_ms: _Number | None = None
+    p99_ms: _Number | None = None
+    core_share: _Number | None = None
+
+
+class Lowered(msgspec.Struct):
+    """Requests at a time that a vendor's rate limit took away."""
+
+    given: _Count
+    lowest: _Count
+    last: _Count
+
+
+class Tool(msgspec.Struct):
+    """The program that made the run."""
+
+    name: str | None = None
+    version: str | None = None
+
+
+class Manifest(msgspec.Struct, kw_only=True):
+    """A manifest as it is worked with, and ``raw`` as it is stored."""
+
+    run: str
+    entries: list[StoredEntry]
+    tasks: list[StoredTask]
+    settings: StoredSettings
+    schema: int = MANIFEST_SCHEMA
+    created_at: str | None = None
+    status: str = ""
+    score: ScoreRequest = ScoreRequest()
+    identity: dict[str, Any] | None = None
+    warnings: _Strings = []
+    stopped: dict[str, str] = {}
+    resent: dict[str, _Count] | None = None
+    redacted: bool = False
+    limit: str | None = None
+    concurrency_lowered: dict[str, Lowered] = {}
+    event_loop: StoredLoop | None = None
+    load: dict[str, Offered] | None = None
+    executors: list[StoredExecutor] | None = None
+    tool: Tool | None = None
+    packages: dict[str, str | None] | None = None
+    raw: dict[str, Any] = msgspec.field(name="as stored", default_factory=dict)
+
+    def changed(self, **keys: Any) -> Manifest:
+        """The same with other values of some keys, as they are stored."""
+        return manifest_of({**self.raw, **msgspec.to_builtins(keys)})
+
+    @property
+    def suites(self) -> tuple[str, ...]:
+        """The names of its evaluations."""
+        return tuple(task.suite for task in self.tasks)
+
+    @property
+    def is_by_doing(self) -> bool:
+        """Whether nobody planned how much is asked: the run lasted a stated time, or followed a schedule."""
+        load = self.settings.load
+        return load is not None and (load.duration_s is not None or bool(load.schedule))
+
+    @property
+    def infos(self) -> tuple[EntryInfo, ...]:
+        """The lines of the ranking."""
+        return tuple(
+            EntryInfo(**{name: getattr(entry, name) for name in EntryInfo.__dataclass_fields__})
+            for entry in self.entries
+        )
+
+
+def manifest_of(raw: Mapping[str, Any]) -> Manifest:
+    """The manifest with these keys.
+
+    Raises:
+        UnreadableManifest: a key is missing, or holds something else than it should; with the place.
+    """
+    try:
+        manifest = msgspec.convert(raw, Manifest)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise UnreadableManifest(f"is damaged, or no run of this tool: {error}") from None
+    if manifest.schema > MANIFEST_SCHEMA:
+        raise UnreadableManifest(
+            f"is of schema {manifest.schema}, newer than this program's {MANIFEST_SCHEMA}; use a newer version"
+        )
+    manifest.raw = dict(raw)
+    return manifest
+
+
+def read_manifest(text: str) -> Manifest:
+    """The manifest of a file's text.
+
+    Raises:
+        UnreadableManifest: it is none.
+    """
+    try:
+        raw = parse_json(text)
+    except ValueError as error:
+        raise UnreadableManifest(f"cannot be read: {error}") from None
+    if not isinstance(raw, dict):
+        raise UnreadableManifest("is not a JSON object")
+    # Half a character has no UTF-8 form, and what is read here is written elsewhere.
+    return manifest_of(well_formed_value(raw) if "\\ud" in text.lower() else raw)
+
+
+def written_manifest(manifest: Manifest) -> str:
+    """The text of its file.
+
+    Raises:
+        ValueError: a number is no JSON.
+    """
+    return json.dumps(manifest.raw, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def well_formed_value(value: Any) -> Any:
+    """The same JSON value with every half of a character replaced."""
+    if isinstance(value, str):
+        return well_formed(value)
+    if isinstance(value, dict):
+        return {well_formed_value(key): well_formed_value(item) for key, item in value.items()}
+    return [well_formed_value(item) for item in value] if isinstance(value, (list, tuple)) else value
