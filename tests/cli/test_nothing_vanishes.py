@@ -17,9 +17,9 @@ from histories import nights
 import vendor_verifier.features.capacity.search as capacity_module
 import vendor_verifier.features.simulate.server as server
 import vendor_verifier.pipeline.plan as planning
-from vendor_verifier.cli import main_job
 from vendor_verifier.cli.main import COMMAND_NAMES, build_app
 from vendor_verifier.cli.run import run_command
+from vendor_verifier.console import main_job
 from vendor_verifier.errors import UsageError
 from vendor_verifier.features.history.database import add_run
 

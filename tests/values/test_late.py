@@ -9,7 +9,8 @@ import pytest
 
 import vendor_verifier
 from vendor_verifier.cli.main import COMMANDS
-from vendor_verifier.lazy_import import late
+from vendor_verifier.lazy_import import late, registered
+from vendor_verifier.pipeline.suites import SuiteHooks
 from vendor_verifier.reports import REPORTS
 from vendor_verifier.suites import SUITES
 
@@ -23,6 +24,10 @@ def test_every_named_thing_is_there() -> None:
     assert all(callable(form.render) for form in REPORTS)
     assert all(getattr(vendor_verifier, name) for name in vendor_verifier.__all__)
     assert all(callable(late(place)) for place, _ in COMMANDS.values())
+    assert all(issubclass(late(kind.hooks), SuiteHooks) for kind in SUITES if kind.hooks is not None)
+    assert all(registered(seam) for seam in ("simulated vendors", "file of the history", "remembering a run"))
+    with pytest.raises(LookupError):
+        registered("nothing")
 
 
 def test_a_wrong_name_is_an_error() -> None:
@@ -35,7 +40,7 @@ def test_a_wrong_name_is_an_error() -> None:
 
 def test_a_plain_run_loads_no_other_evaluation_and_no_report_before_it_writes_one() -> None:
     """Start-up is paid at every run: BFCL's modules, the template engine and the formats of machines wait."""
-    script = "import sys, vendor_verifier.cli.main_job; print('\\n'.join(sys.modules))"
+    script = "import sys, vendor_verifier.console.main_job; print('\\n'.join(sys.modules))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     loaded = done.stdout.split()
     assert "vendor_verifier.pipeline.run" in loaded

@@ -65,7 +65,7 @@ _HELP = "Verify that the vendors of an LLM serve the model they sell. Default: r
 COMMANDS = {
     "run": ("vendor_verifier.cli.run:run_command", "Ask every vendor, score the answers, rank (the default)."),
     "demo": ("vendor_verifier.cli.run:demo_command", "The same on simulated vendors: no key, no network."),
-    "bfcl": ("vendor_verifier.cli.bfcl:bfcl_command", "Run a BFCL evaluation job file."),
+    "bfcl": ("vendor_verifier.features.bfcl.command:bfcl_command", "Run a BFCL evaluation job file."),
     "plan": ("vendor_verifier.cli.run:plan_command", "Requests, tokens, money, time; reads no key, sends nothing."),
     "score": ("vendor_verifier.cli.stored:score_command", "Score a stored run again."),
     "report": ("vendor_verifier.cli.stored:report_command", "Render a stored run in other formats."),
@@ -96,7 +96,7 @@ COMMANDS = {
         "Plot a figure over the runs; did a vendor get worse?",
     ),
     "init": ("vendor_verifier.cli.init:init_command", "Write config.yaml, .env and .gitignore to begin with."),
-    "completion": ("vendor_verifier.cli.completion:completion_command", "Print a shell's completion script."),
+    "completion": ("vendor_verifier.cli.vendors:completion_command", "Print a shell's completion script."),
     "convert": ("vendor_verifier.cli.datasets:convert_command", "Turn a public data set into our own sample rows."),
     "doctor": (
         "vendor_verifier.features.doctor.command:doctor_command",

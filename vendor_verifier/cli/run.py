@@ -65,7 +65,7 @@ def plan_command(
 
 def run_command(options: RunOptions = _NO_OPTIONS) -> int:
     """Send every sample to every configured vendor, score the answers, rank the vendors."""
-    from vendor_verifier.cli.main_job import run_main_job
+    from vendor_verifier.console.main_job import run_main_job
 
     return run_main_job(options)
 
@@ -103,7 +103,7 @@ def demo_command(
         json=json,
         no_history=True,
     )
-    from vendor_verifier.cli.main_job import run_main_job
+    from vendor_verifier.console.main_job import run_main_job
 
     # Bad enough to make a run of few samples incomplete, which the demonstration is not for that.
     return run_main_job(options, meant_to_fail=(f"{SIMULATED_MODEL}: cutter",))

@@ -1,4 +1,4 @@
-"""The commands ``vendors`` (plugins found, and those that cannot be used) and ``models`` (unified names by vendor)."""
+"""The commands that list what there is: ``vendors``, ``models`` (unified names by vendor), and ``completion``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import json as json_module
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
 
 from vendor_verifier.config.model_names import MODEL_IDS
 from vendor_verifier.console.options import OUTPUT, flag, many
@@ -52,6 +54,21 @@ def vendors_command(
     sys.stdout.writelines(line + "\n" for line in _aligned(rows))
     for plugin in broken:
         sys.stdout.write(plain(f"cannot be used: {plugin['source']}: {plugin['error']}") + "\n")
+    return EXIT_OK
+
+
+def completion_command(
+    shell: Annotated[Literal["bash", "zsh", "fish"], Parameter(help="Your shell.")],
+    /,
+) -> int:
+    """Print the completion script of a shell, to put where that shell looks for one.
+
+    bash: ~/.local/share/bash-completion/completions/agent-vendor-verifier; zsh: a file _agent-vendor-verifier in a
+    folder of $fpath; fish: ~/.config/fish/completions/agent-vendor-verifier.fish.
+    """
+    from vendor_verifier.cli.main import build_app
+
+    sys.stdout.write(build_app().generate_completion(shell=shell).rstrip() + "\n")
     return EXIT_OK
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -146,8 +146,15 @@ def words_there_are(samples: Iterable[Sample], option: str) -> list[str]:
         elif option == "category":
             found.add(_tag(sample, "category"))
         else:
-            found |= {_tag(sample, key) for key in sample.tags if key not in ("id", "source")}
+            found |= {word for key, tag in sample.tags.items() if key not in ("id", "source") for word in _words(tag)}
     return sorted(found - {""})
+
+
+def _words(tag: object) -> Iterator[str]:
+    """The words of a tag, which may be a list of them; numbers and objects are none."""
+    for word in tag if isinstance(tag, list) else [tag]:
+        if isinstance(word, str):
+            yield word
 
 
 def _fits(sample: Sample, option: str, word: str) -> bool:

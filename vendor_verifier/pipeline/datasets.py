@@ -164,7 +164,7 @@ _FILTERS = {
     "category": "filter_category",
     "tags": "filter_tags",
 }
-_MOST_LISTED = 60
+_MOST_LISTED = 20
 
 
 def chosen_samples(dataset: Dataset, own: TaskOptions, asked: Selection) -> Sequence[Sample]:

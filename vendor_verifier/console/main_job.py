@@ -17,7 +17,7 @@ from vendor_verifier.console.output import (
     say_where,
 )
 from vendor_verifier.console.progress import progress
-from vendor_verifier.features.history.add_run import history_file, remember
+from vendor_verifier.lazy_import import registered
 from vendor_verifier.pipeline.execute import check_executor
 from vendor_verifier.pipeline.load_profile import foreseen
 from vendor_verifier.pipeline.manifest import told_load
@@ -31,7 +31,7 @@ from vendor_verifier.values.plan import Entry, Plan
 def run_main_job(options: RunOptions, *, meant_to_fail: Collection[str] = ()) -> int:
     """Do what the flags say; vendors ``meant_to_fail`` (``model: label``) may be incomplete without failing the run."""
     request = options.request()
-    history = history_file(options.history, none=options.no_history)
+    history = registered("file of the history")(options.history, none=options.no_history)
     prepared = prepare(request, read_environment(), require_keys=not options.dry_run)
     # Before anything is spent, with --quiet too: they are no progress. The printed result does not say them again.
     said = prepared.plan.warnings
@@ -43,7 +43,7 @@ def run_main_job(options: RunOptions, *, meant_to_fail: Collection[str] = ()) ->
         return EXIT_OK
     with progress(quiet=options.quiet, verbose=options.verbose) as watcher:
         outcome = run(request, prepared, on_start=watcher.started, on_record=watcher.finished)
-    unkept = remember(outcome.folder, outcome.report, history)
+    unkept = registered("remembering a run")(outcome.folder, outcome.report, history)
     if unkept is not None:
         say(f"warning: {plain(unkept)}")
     print_report(outcome.report, as_json=options.json, said=said)

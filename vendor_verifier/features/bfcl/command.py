@@ -1,25 +1,36 @@
 """The command ``bfcl``: runs the published evaluation's job file on the configured vendors."""
 
-from __future__ import annotations
+# No `from __future__ import annotations` here: cyclopts would evaluate the text of all these flags at every start.
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
+from cyclopts import Parameter
+
 from vendor_verifier.console.options import WHAT, RunOptions, flag, option
 
-_NO_OPTIONS = RunOptions()
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class BfclRunOptions(RunOptions):
+    """What ``run`` takes; which evaluation it is a job says, so a typed ``--suite`` is refused and none is offered."""
+
+    suite: Annotated[tuple[str, ...], Parameter(show=False, negative=(), consume_multiple=False)] = ()
+
+
+_NO_OPTIONS = BfclRunOptions()
 
 
 def bfcl_command(
-    options: RunOptions = _NO_OPTIONS,
+    options: BfclRunOptions = _NO_OPTIONS,
     *,
     job: Annotated[Path, option("The job, a JSON file; see docs/bfcl.md.", WHAT)],
     infer_tools: Annotated[bool, flag("Custom rows without tools: make some from the expected calls.", WHAT)] = False,
     tools: Annotated[Path | None, option("Tools for custom rows that bring none, JSON.", WHAT)] = None,
 ) -> int:
     """Run a BFCL evaluation job: its tasks, each with its own data, on every configured vendor."""
-    from vendor_verifier.cli.main_job import run_main_job
+    from vendor_verifier.console.main_job import run_main_job
 
     words = [f"bfcl.job={job}"]
     words += ["bfcl.infer_tools=true"] if infer_tools else []
