@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.errors import DataError
-from vendor_verifier.loaders import LoadedSamples, read_samples
+from vendor_verifier.loaders import LoadedSamples
+from vendor_verifier.loaders.detect import read_dataset_file
 from vendor_verifier.values.sample import content_digest, numbered
 from vendor_verifier.wire.base import json_bytes
 
@@ -26,7 +27,7 @@ def line(**body: Any) -> bytes:
 
 
 def read(*lines: bytes, skip_bad: bool = False) -> LoadedSamples:
-    return read_samples(lines, dataset="mine", file=FILE, skip_bad=skip_bad)
+    return read_dataset_file(lines, dataset="mine", file=FILE, skip_bad=skip_bad, format="chat")
 
 
 def refusal(*lines: bytes) -> list[str]:
@@ -164,7 +165,7 @@ def test_real_set_loads_with_its_known_peculiarities() -> None:
     if not LLMVV.exists():
         pytest.skip("the shared data sets are not beside this checkout")
     with LLMVV.open("rb") as lines:
-        loaded = read_samples(lines, dataset="llmvv", file=LLMVV)
+        loaded = read_dataset_file(lines, dataset="llmvv", file=LLMVV, format="chat")
     assert len(loaded.samples) == len({sample.id for sample in loaded.samples}) == 512
     assert [defect.split(":")[0] for defect in loaded.defects[:-1]] == ["line 72", "line 168", "line 328", "line 380"]
     assert loaded.defects[-1].startswith("13 samples")

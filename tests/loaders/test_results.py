@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.errors import DataError
-from vendor_verifier.loaders import LoadedSamples, read_samples
+from vendor_verifier.loaders import LoadedSamples
 from vendor_verifier.loaders.building import UnusableRequest
+from vendor_verifier.loaders.detect import read_dataset_file
 from vendor_verifier.loaders.result_rows import ResultRow, read_result
 from vendor_verifier.loaders.results import Imported, import_results
 from vendor_verifier.values.record import Record
@@ -81,7 +82,7 @@ def test_losing_any_rows_changes_no_other_pairing(data: st.DataObject) -> None:
     files = {label: data.draw(st.permutations(every)) for label in "ab"}
     files = {label: rows[: data.draw(st.integers(1, len(rows)))] for label, rows in files.items()}
     asked = [json.dumps(one["request"]).encode() for one in every]
-    samples = read_samples(asked, dataset="d", file=Path("d"))
+    samples = read_dataset_file(asked, dataset="d", file=Path("d"), format="chat")
     known = {sample.id: str(sample.source.line) for sample in samples.samples if sample.source}
     with_file = run(samples=samples, **files)
     for label, rows in files.items():
@@ -109,7 +110,7 @@ def test_settings_of_a_request_do_not_change_its_identity() -> None:
 def test_test_file_is_the_plan_and_foreign_rows_are_left_out() -> None:
     """What the test file asks is planned for everybody; a row that asks something else is said and dropped."""
     asked = [json.dumps(request(text, expected_tool_call=True)).encode() for text in ("q", "never answered")]
-    samples = read_samples(asked, dataset="d", file=Path("d"))
+    samples = read_dataset_file(asked, dataset="d", file=Path("d"), format="chat")
     imported = run(samples=samples, a=[row(1), row(2, "foreign")])
     assert imported.samples == samples.samples
     assert [record.sample for record in imported.records] == [samples.samples[0].id]
@@ -121,7 +122,7 @@ def test_test_file_is_the_plan_and_foreign_rows_are_left_out() -> None:
 def test_counting_from_zero_joins_the_same_lines() -> None:
     """A tool whose data_index starts at 0 says the order, which is enough."""
     asked = [json.dumps(request(text)).encode() for text in ("q", "x", "q")]
-    samples = read_samples(asked, dataset="d", file=Path("d"))
+    samples = read_dataset_file(asked, dataset="d", file=Path("d"), format="chat")
     imported = run(samples=samples, a=[row(2, answer=body(text="last")), row(1, "x"), row(0)])
     assert answers(imported, "a")[samples.samples[2].id] == "last"
 
@@ -343,7 +344,7 @@ def test_real_files_give_the_known_confusion_counts(with_test_file: bool) -> Non
     samples = None
     if with_test_file:
         content = (LLMVV / "samples.jsonl").read_bytes()
-        samples = read_samples(content.splitlines(), dataset="llmvv", file=Path("samples.jsonl"))
+        samples = read_dataset_file(content.splitlines(), dataset="llmvv", file=Path("samples.jsonl"), format="chat")
     imported = import_results(files, model="deepseek-v3.2", baseline="official", run="r", samples=samples)
     assert (len(imported.samples), len(imported.records)) == (512, 512 + 512 + 511)
     official = _decisions(imported, "official")

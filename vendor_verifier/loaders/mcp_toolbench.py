@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from vendor_verifier.loaders.base import Question
+from vendor_verifier.loaders.base import Loader, Question
 from vendor_verifier.loaders.building import UnusableRequest
 from vendor_verifier.loaders.tool_rows import (
     NormalCall,
@@ -81,3 +81,6 @@ def _similar(step: object) -> list[str]:
         raise UnusableRequest("expected an array of tools under similar_tools", LABEL)
     names = [tool if isinstance(tool, str) else as_dict(tool).get("name") for tool in similar or ()]
     return [name for name in names if isinstance(name, str) and name]
+
+
+FORMATS = (Loader("mcp_toolbench_pp", read_row, recognises, "query, function_call_label"),)

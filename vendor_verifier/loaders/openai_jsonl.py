@@ -10,13 +10,12 @@ would do as well. Writing and reading again gives the same id, expectation and t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from vendor_verifier.loaders.base import LoadedSamples, Question, kind_of, read_rows
-from vendor_verifier.loaders.building import UnusableRequest, build_samples, read_question
+from vendor_verifier.loaders.base import Loader, Question, kind_of
+from vendor_verifier.loaders.building import UnusableRequest, read_question
 from vendor_verifier.loaders.tool_rows import call_defects, normal_calls
 from vendor_verifier.values.sample import Sample
 
@@ -24,21 +23,6 @@ from vendor_verifier.values.sample import Sample
 def recognises(row: Mapping[str, Any]) -> bool:
     """A body, a body under ``request``, or a result row or raw prompt, which this reader refuses in clear words."""
     return any(key in row for key in ("messages", "request", "prompt"))
-
-
-def read_samples(lines: Iterable[bytes], *, dataset: str, file: Path, skip_bad: bool = False) -> LoadedSamples:
-    """Read samples.
-
-    Args:
-        lines: physical lines of the file, from the first.
-        dataset: the name samples carry as their source.
-        file: what error messages call the file.
-        skip_bad: leave unusable lines out and list them in ``skipped``, instead of refusing the file.
-
-    Raises:
-        DataError: unusable lines (all of them, the first in full), or no usable line at all.
-    """
-    return build_samples(read_rows(lines, file), read_question, dataset=dataset, file=file, skip_bad=skip_bad)
 
 
 def recognises_tool_calls(row: Mapping[str, Any]) -> bool:
@@ -88,3 +72,9 @@ def _check_similar(similar: object, calls: int) -> None:
         raise UnusableRequest('expected an array of names for each call, such as [[], ["get_rate"]]', key)
     if len(similar) != calls:
         raise UnusableRequest(f"expected one array of names for each of the {calls} calls, read {len(similar)}", key)
+
+
+FORMATS = (
+    Loader("tool_calls", read_row, recognises_tool_calls, "messages, expected.calls"),
+    Loader("chat", read_question, recognises, "messages"),
+)

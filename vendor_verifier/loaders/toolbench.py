@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from vendor_verifier.loaders.base import Question, half_character, kind_of, shortened
+from vendor_verifier.loaders.base import Loader, Question, half_character, kind_of, shortened
 from vendor_verifier.loaders.building import UnusableRequest
 from vendor_verifier.loaders.tool_rows import (
     NormalCall,
@@ -259,3 +259,10 @@ def _result(text: str) -> object:
     except PayloadError:
         return text
     return text if found is None or half_character(found) else found
+
+
+FORMATS = (
+    Loader("toolbench", read_row, recognises, "query, tools, ground_truth"),
+    Loader("toolbench_conversations", read_conversation_row, recognises_conversations, "conversations"),
+    Loader("openbmb", read_openbmb_row, recognises_openbmb, "query, api_list, relevant APIs"),
+)
