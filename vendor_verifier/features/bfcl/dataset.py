@@ -19,11 +19,11 @@ from vendor_verifier.features.bfcl.executables import find_functions
 from vendor_verifier.features.bfcl.job import told_job
 from vendor_verifier.features.bfcl.source import Loaded
 from vendor_verifier.loaders.base import LoadedSamples
-from vendor_verifier.loaders.bfcl_custom import read_custom
 from vendor_verifier.loaders.selection import classes_of
 from vendor_verifier.pipeline.datasets import Dataset
 from vendor_verifier.samples_file import open_lines
 from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, expand
+from vendor_verifier.suites.bfcl.custom_rows import read_custom
 from vendor_verifier.suites.bfcl.job_file import BfclOptions, Job
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.wire.payload import parse_json

@@ -11,8 +11,8 @@ from bfcl_replies import called, failed, said
 
 from vendor_verifier.errors import DataError
 from vendor_verifier.loaders.base import LoadedSamples
-from vendor_verifier.loaders.bfcl_custom import read_custom
 from vendor_verifier.suites.base import replay
+from vendor_verifier.suites.bfcl.custom_rows import read_custom
 from vendor_verifier.suites.bfcl.suite import BfclSuite
 from vendor_verifier.values.record import Attempt
 from vendor_verifier.values.sample import Sample

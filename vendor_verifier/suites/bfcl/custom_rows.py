@@ -7,42 +7,33 @@ before anything is sent. The converter's form: ``messages`` as a list of lists, 
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from vendor_verifier.errors import Problem
-from vendor_verifier.loaders.base import LoadedSamples, Row, data_error, kind_of, read_rows
-from vendor_verifier.suites.bfcl.custom import answer_from, category_for, documents_from, inferred_tools
+from vendor_verifier.loaders.base import LoadedSamples, Row, kind_of, read_rows
+from vendor_verifier.loaders.building import UnusableRequest
 from vendor_verifier.suites.bfcl.function_docs import sent_name
+from vendor_verifier.suites.bfcl.native_rows import ReadRow, digest_of, samples_of
 from vendor_verifier.suites.bfcl.services import row_problem
 from vendor_verifier.suites.bfcl.verdict import json_equal
 from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample, Source
 from vendor_verifier.wire.payload import PayloadError, parse_json
 
 Call = tuple[str, dict[str, Any]]
+_ALIASES = {"number": "float", "object": "dict"}
 _ROLES = ("system", "developer", "user", "assistant", "tool")
-
-
-class BadField(ValueError):
-    """Why a row is no sample; ``key`` is the field."""
-
-    def __init__(self, message: str, key: str) -> None:
-        super().__init__(message)
-        self.key = key
 
 
 def read_calls(value: object, key: str) -> list[Call]:
     """Calls in any usual form: ``args`` or ``arguments``, an object or its JSON text, bare or under ``function``.
 
     Raises:
-        BadField: something else.
+        UnusableRequest: something else.
     """
     if not isinstance(value, list):
-        raise BadField(f"expected a list of calls, read {kind_of(value)}", key)
+        raise UnusableRequest(f"expected a list of calls, read {kind_of(value)}", key)
     return [_read_call(item, f"{key}[{place}]") for place, item in enumerate(value)]
 
 
@@ -54,9 +45,9 @@ def _read_call(item: object, key: str) -> Call:
         try:
             arguments = parse_json(arguments) if arguments.strip() else {}
         except PayloadError as error:
-            raise BadField(f"the arguments are not JSON: {error}", key) from None
+            raise UnusableRequest(f"the arguments are not JSON: {error}", key) from None
     if not isinstance(call.get("name"), str) or not isinstance(arguments, dict):
-        raise BadField("expected a name and an object of arguments", key)
+        raise UnusableRequest("expected a name and an object of arguments", key)
     return call["name"], arguments
 
 
@@ -69,7 +60,7 @@ def without_answer(
     history. Nothing from the answer on is sent, nor is a closing assistant turn.
 
     Raises:
-        BadField: the answer in the messages and the stated calls disagree; or nothing is left to ask.
+        UnusableRequest: the answer in the messages and the stated calls disagree; or nothing is left to ask.
     """
     called = [place for place, message in enumerate(messages) if message.get("tool_calls")]
     end = len(messages)
@@ -80,9 +71,11 @@ def without_answer(
         if stated is None or (_same_calls(said, stated) and not _asked_again(messages, last)):
             end, stated = last, said
         elif not followed:
-            raise BadField("the calls in the messages are not the row's tool_calls", f"messages[{last}].tool_calls")
+            key = f"messages[{last}].tool_calls"
+            raise UnusableRequest("the calls in the messages are not the row's tool_calls", key)
     if stated is None:
-        raise BadField("neither the row nor its messages say which calls are expected; [] means none", "tool_calls")
+        words = "neither the row nor its messages say which calls are expected; [] means none"
+        raise UnusableRequest(words, "tool_calls")
     return without_closing(messages[:end]), list(stated)
 
 
@@ -90,16 +83,16 @@ def without_closing(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any
     """What is sent: chat-completions messages without the assistant turns that close them.
 
     Raises:
-        BadField: an unknown role; or nothing is left to ask.
+        UnusableRequest: an unknown role; or nothing is left to ask.
     """
     for place, message in enumerate(messages):
         if message.get("role") not in _ROLES:
-            raise BadField(f"read role {message.get('role')!r}", f"messages[{place}]")
+            raise UnusableRequest(f"read role {message.get('role')!r}", f"messages[{place}]")
     end = len(messages)
     while end and messages[end - 1].get("role") == "assistant":
         end -= 1
     if not any(message.get("role") == "user" for message in messages[:end]):
-        raise BadField("no user message is left once the answer is taken out", "messages")
+        raise UnusableRequest("no user message is left once the answer is taken out", "messages")
     return _as_sent(messages[:end])
 
 
@@ -170,30 +163,14 @@ def read_custom(
     rows = list(read_rows(lines, file))
     if infer_tools and tools is None:
         tools = inferred_tools([call for row in rows if isinstance(row, Row) for call in _calls_or_none(row.fields)])
-    samples: list[Sample] = []
-    problems: list[Problem] = []
-    seen: dict[str, int] = {}
-    for row in rows:
-        if limit is not None and len(samples) >= limit:
-            break
-        if isinstance(row, Problem):
-            problems.append(row)
-            continue
-        try:
-            turn, expected = _row(row.fields, category, tools)
-        except BadField as reason:
-            problems.append(Problem(str(reason), file, row.line, reason.key))
-            continue
-        expected["id"] = f"{expected['category']}_{len(samples)}"
-        digest = _digest(turn, expected)
-        seen[digest] = seen.get(digest, 0) + 1
+
+    def read(row: Row, number: int) -> ReadRow:
+        turn, expected = _row(row.fields, category, tools)
+        expected["id"] = f"{expected['category']}_{number}"
         tags = {"category": expected["category"], "bfcl_id": expected["id"], "bfcl_data": dataset}
-        samples.append(Sample(f"{digest}-{seen[digest]}", turn, expected, tags, Source(dataset, row.line)))
-    if problems and not skip_bad:
-        raise data_error(problems)
-    if not samples:
-        raise data_error([Problem("no custom row", file), *problems])
-    return LoadedSamples(tuple(samples), tuple(problems))
+        return ReadRow(digest_of([expected["category"], list(turn.messages), list(turn.tools)]), turn, expected, tags)
+
+    return samples_of(rows, read, dataset=dataset, file=file, limit=limit, skip_bad=skip_bad, holds="custom")
 
 
 def _row(
@@ -204,12 +181,12 @@ def _row(
     if "tool_calls_ground_truth" in fields:
         answer = fields["tool_calls_ground_truth"]
         if not isinstance(answer, list):
-            raise BadField(f"expected a list, read {kind_of(answer)}", "tool_calls_ground_truth")
+            raise UnusableRequest(f"expected a list, read {kind_of(answer)}", "tool_calls_ground_truth")
         fitting = category or category_for(len(answer), len(tools))
         expected: dict[str, Any] = {"category": fitting, "functions": documents_from(tools), "answer": answer}
         problem = row_problem(expected)
         if problem:
-            raise BadField(problem, "tool_calls_ground_truth")
+            raise UnusableRequest(problem, "tool_calls_ground_truth")
         sent = without_closing(messages)
     else:
         stated = read_calls(fields["tool_calls"], "tool_calls") if "tool_calls" in fields else None
@@ -228,22 +205,22 @@ def _messages(value: object) -> list[dict[str, Any]]:
     """The messages of either form: a list of them, or a list with one list of them."""
     if isinstance(value, list) and value and all(isinstance(turn, list) for turn in value):
         if len(value) > 1:
-            raise BadField(f"{len(value)} turns; custom rows have one", "messages")
+            raise UnusableRequest(f"{len(value)} turns; custom rows have one", "messages")
         value = value[0]
     if not isinstance(value, list) or not value or not all(isinstance(message, dict) for message in value):
-        raise BadField(f"expected a list of messages, read {kind_of(value)}", "messages")
+        raise UnusableRequest(f"expected a list of messages, read {kind_of(value)}", "messages")
     return value
 
 
 def _tools(fields: Mapping[str, Any], shared: Sequence[Mapping[str, Any]] | None) -> list[Mapping[str, Any]]:
     given = fields.get("tools", fields.get("functions", shared))
     if given is None:
-        raise BadField(_NO_TOOLS, "tools")
+        raise UnusableRequest(_NO_TOOLS, "tools")
     tools: list[Mapping[str, Any]] = []
     for tool in given if isinstance(given, (list, tuple)) else [given]:
         whole = tool if isinstance(tool, dict) and "function" in tool else {"type": "function", "function": tool}
         if not isinstance(whole["function"], dict) or not isinstance(whole["function"].get("name"), str):
-            raise BadField("expected chat-completions tools, each a function with a name", "tools")
+            raise UnusableRequest("expected chat-completions tools, each a function with a name", "tools")
         tools.append(whole)
     return tools
 
@@ -255,10 +232,78 @@ def _calls_or_none(fields: Mapping[str, Any]) -> list[Call]:
             _messages(fields.get("messages")),
             read_calls(fields["tool_calls"], "tool_calls") if "tool_calls" in fields else None,
         )[1]
-    except BadField:
+    except UnusableRequest:
         return []
 
 
-def _digest(turn: Turn, expected: Mapping[str, Any]) -> str:
-    content = [expected["category"], list(turn.messages), list(turn.tools)]
-    return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()[:16]
+def category_for(calls: int, tools: int) -> str:
+    """The category whose rules fit a row with so many expected calls and tools."""
+    if calls == 0:
+        return "irrelevance"
+    if calls == 1:
+        return "simple_python" if tools == 1 else "multiple"
+    return "parallel" if tools == 1 else "parallel_multiple"
+
+
+def answer_from(calls: Iterable[tuple[str, Mapping[str, Any]]]) -> list[dict[str, Any]]:
+    """Possible answers that accept exactly these calls' arguments."""
+    return [{name: {key: _accepted(value) for key, value in arguments.items()}} for name, arguments in calls]
+
+
+def _accepted(value: Any) -> list[Any]:
+    """One accepted value. Inside objects the leaderboard wants a list of alternatives per key."""
+    if isinstance(value, list):
+        return [[_alternatives(item) if isinstance(item, dict) else item for item in value]]
+    return [_alternatives(value) if isinstance(value, dict) else value]
+
+
+def _alternatives(value: Mapping[str, Any]) -> dict[str, list[Any]]:
+    return {key: [entry] for key, entry in value.items()}
+
+
+def documents_from(tools: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Chat-completions tools → function documents, with the leaderboard's names for ``number`` and ``object``."""
+    return [_document(tool["function"]) for tool in tools]
+
+
+def _document(function: Mapping[str, Any]) -> dict[str, Any]:
+    parameters = function.get("parameters") or {}
+    properties = {name: _aliased(details) for name, details in (parameters.get("properties") or {}).items()}
+    known = {"type": "dict", "properties": properties, "required": list(parameters.get("required") or ())}
+    return {"name": function.get("name"), "description": function.get("description", ""), "parameters": known}
+
+
+def _aliased(details: Any) -> Any:
+    if not isinstance(details, dict):
+        return details
+    name = details.get("type")
+    changed = {**details, "type": _ALIASES.get(name, name) if isinstance(name, str) else name}
+    if isinstance(details.get("items"), dict):
+        changed["items"] = _aliased(details["items"])
+    return changed
+
+
+def inferred_tools(calls: Sequence[tuple[str, Mapping[str, Any]]]) -> list[dict[str, Any]]:
+    """Tools that fit these calls: every argument seen, with the type of its first value. A last resort, by request.
+
+    ``a.b`` and ``a_b`` are one tool, because they are to a vendor, and vendors refuse two of one name.
+    """
+    properties: dict[str, dict[str, Any]] = {}
+    spelled: dict[str, str] = {}
+    for name, arguments in calls:
+        known = properties.setdefault(spelled.setdefault(sent_name(name), name), {})
+        for key, value in arguments.items():
+            known.setdefault(key, _schema_of(value))
+    return [
+        {"type": "function", "function": {"name": name, "parameters": {"type": "object", "properties": known}}}
+        for name, known in properties.items()
+    ]
+
+
+def _schema_of(value: object) -> dict[str, Any]:
+    if isinstance(value, bool):
+        return {"type": "boolean"}
+    if isinstance(value, list):
+        return {"type": "array", "items": _schema_of(value[0]) if value else {"type": "string"}}
+    kinds = {str: "string", int: "integer", float: "number", dict: "object"}
+    return {"type": kinds.get(type(value), "string")}

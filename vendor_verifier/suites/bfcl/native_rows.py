@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from vendor_verifier.errors import Problem
 from vendor_verifier.loaders.base import LoadedSamples, Row, data_error, kind_of, read_rows
+from vendor_verifier.loaders.building import UnusableRequest
 from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, REST, is_relevance, language_of
 from vendor_verifier.suites.bfcl.function_docs import tools_of
 from vendor_verifier.suites.bfcl.services import row_problem, unreachable
 from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample, Source
+from vendor_verifier.values.sample import Sample, Source, numbered
 
 ServiceDocs = Mapping[str, Sequence[Mapping[str, Any]]]
 """Simulated class → its function documents (``multi_turn_func_doc/``)."""
@@ -33,12 +35,58 @@ class Lines:
     file: Path
 
 
-class _BadRow(ValueError):
-    """Why a row is no sample; ``key`` is the field."""
+@dataclass(frozen=True, slots=True)
+class ReadRow:
+    """A row as it was understood: a ``digest`` of what it says, and why its own answers fail it, if they do."""
 
-    def __init__(self, message: str, key: str) -> None:
-        super().__init__(message)
-        self.key = key
+    digest: str
+    turn: Turn
+    expected: dict[str, Any]
+    tags: Mapping[str, Any]
+    defect: str | None = None
+
+
+def samples_of(
+    rows: Iterable[Row | Problem],
+    read: Callable[[Row, int], ReadRow],
+    *,
+    dataset: str,
+    file: Path,
+    limit: int | None,
+    skip_bad: bool,
+    holds: str,
+    problems: Sequence[Problem] = (),
+    defects: Sequence[str] = (),
+) -> LoadedSamples:
+    """The samples of the rows, equal ones told apart by number. ``read`` is given a row and how many there were.
+
+    Raises:
+        DataError: unusable rows (all of them), or no row at all.
+    """
+    samples: list[Sample] = []
+    wrong, peculiar = list(problems), list(defects)
+    seen: Counter[str] = Counter()
+    for row in rows:
+        if limit is not None and len(samples) >= limit:
+            break
+        if isinstance(row, Problem):
+            wrong.append(row)
+            continue
+        try:
+            found = read(row, len(samples))
+        except UnusableRequest as reason:
+            wrong.append(Problem(str(reason), file, row.line, reason.key))
+            continue
+        seen[found.digest] += 1
+        name, source = numbered(found.digest, seen[found.digest]), Source(dataset, row.line)
+        samples.append(Sample(name, found.turn, found.expected, found.tags, source))
+        if found.defect:
+            peculiar.append(f"{found.expected['id']}: its own answers fail it ({found.defect})")
+    if wrong and not skip_bad:
+        raise data_error(wrong)
+    if not samples:
+        raise data_error([Problem(f"no {holds} row", file), *wrong])
+    return LoadedSamples(tuple(samples), tuple(wrong), tuple(peculiar))
 
 
 def read_category(
@@ -69,28 +117,22 @@ def read_category(
     rows = list(read_rows(questions.lines, questions.file))
     keyed = {} if answers is None else dict(_answers(answers, problems))
     defects = _adopt_orphan(rows, keyed)
-    samples: list[Sample] = []
-    seen: dict[str, int] = {}
     docs = _Services(service_docs or {})
-    for row in rows:
-        if limit is not None and len(samples) >= limit:
-            break
-        if isinstance(row, Problem):
-            problems.append(row)
-            continue
-        try:
-            sample, defect = _sample(row, category, keyed, docs, Source(dataset, row.line), version, seen)
-        except _BadRow as reason:
-            problems.append(Problem(str(reason), questions.file, row.line, reason.key))
-            continue
-        samples.append(sample)
-        if defect:
-            defects.append(f"{sample.expected['id']}: its own answers fail it ({defect})")
-    if problems and not skip_bad:
-        raise data_error(problems)
-    if not samples:
-        raise data_error([Problem(f"no {category} row", questions.file), *problems])
-    return LoadedSamples(tuple(samples), tuple(problems), tuple(defects))
+
+    def read(row: Row, _number: int) -> ReadRow:
+        return _read(row, category, keyed, docs, version)
+
+    return samples_of(
+        rows,
+        read,
+        dataset=dataset,
+        file=questions.file,
+        limit=limit,
+        skip_bad=skip_bad,
+        holds=category,
+        problems=problems,
+        defects=defects,
+    )
 
 
 def _answers(answers: Lines, problems: list[Problem]) -> Iterator[tuple[str, Any]]:
@@ -117,23 +159,14 @@ def _adopt_orphan(rows: Sequence[Row | Problem], answers: dict[str, Any]) -> lis
     return [f"{question}: its answer is filed under {answer}"]
 
 
-def _sample(
-    row: Row,
-    category: str,
-    answers: Mapping[str, Any],
-    docs: _Services,
-    source: Source,
-    version: str | None,
-    seen: dict[str, int],
-) -> tuple[Sample, str | None]:
-    """The sample of a row, and what makes it impossible to pass if anything does."""
+def _read(row: Row, category: str, answers: Mapping[str, Any], docs: _Services, version: str | None) -> ReadRow:
     name = row.fields.get("id")
     if not isinstance(name, str):
-        raise _BadRow(f"expected a text, read {kind_of(name)}", "id")
+        raise UnusableRequest(f"expected a text, read {kind_of(name)}", "id")
     executable = category in EXECUTABLE
     answer = _own_answer(row.fields) if executable and name not in answers else answers.get(name)
     if answer is None and not is_relevance(category):
-        raise _BadRow(f"{name!r} has no possible answer", "id")
+        raise UnusableRequest(f"{name!r} has no possible answer", "id")
     turns = _question(row.fields.get("question"))
     several = category in MULTI_TURN
     turn, more = _several_turns(row.fields, turns, docs) if several else _one_turn(row.fields, turns, category)
@@ -144,12 +177,12 @@ def _sample(
     if not several and not executable and category not in REST:
         problem = row_problem(expected)
         if problem:
-            raise _BadRow(problem, "function")
+            raise UnusableRequest(problem, "function")
         defect = unreachable(expected)
-    digest = _digest(row.fields, category, docs)
-    seen[digest] = seen.get(digest, 0) + 1
     tags = {"category": category, "bfcl_id": name, **({"bfcl_data": version} if version else {})}
-    return Sample(f"{digest}-{seen[digest]}", turn, expected, tags, source), defect
+    services = [docs.digest(name) for name in row.fields.get("involved_classes") or ()]
+    content = {key: value for key, value in row.fields.items() if key != "id"}
+    return ReadRow(digest_of([category, content, services]), turn, expected, tags, defect)
 
 
 def _own_answer(fields: Mapping[str, Any]) -> list[str] | None:
@@ -168,7 +201,7 @@ def _match_types(value: object, answer: object) -> list[str]:
 def _question(question: object) -> list[list[dict[str, Any]]]:
     turns = question if isinstance(question, list) else []
     if not turns or not all(isinstance(turn, list) and all(isinstance(said, dict) for said in turn) for turn in turns):
-        raise _BadRow("expected a list of turns, each a list of messages", "question")
+        raise UnusableRequest("expected a list of turns, each a list of messages", "question")
     return turns
 
 
@@ -179,9 +212,9 @@ def _one_turn(
     if isinstance(functions, dict):
         functions = [functions]
     if not isinstance(functions, list) or not all(isinstance(function, dict) for function in functions):
-        raise _BadRow(f"expected a list of function documents, read {kind_of(functions)}", "function")
+        raise UnusableRequest(f"expected a list of function documents, read {kind_of(functions)}", "function")
     if len(turns) != 1 or not turns[0]:
-        raise _BadRow(f"expected one turn with messages, read {len(turns)} turns", "question")
+        raise UnusableRequest(f"expected one turn with messages, read {len(turns)} turns", "question")
     return Turn(tuple(turns[0]), tools_of(functions, language_of(category))), {"functions": functions}
 
 
@@ -191,7 +224,7 @@ def _several_turns(
     """The first turn with the tools it has; later turns, and tools that come with one of them, wait in ``expected``."""
     classes = fields.get("involved_classes")
     if not isinstance(classes, list) or not all(isinstance(name, str) for name in classes):
-        raise _BadRow("expected a list of names", "involved_classes")
+        raise UnusableRequest("expected a list of names", "involved_classes")
     tools = docs.tools(classes)
     missed = fields.get("missed_function") or {}
     withheld = {turn: [tools[name] for name in names if name in tools] for turn, names in missed.items()}
@@ -219,23 +252,18 @@ class _Services:
 
     def digest(self, service: str) -> str:
         if service not in self._digests:
-            self._digests[service] = _sha(list(self._docs.get(service, ())))
+            self._digests[service] = digest_of(list(self._docs.get(service, ())))
         return self._digests[service]
 
     def _of(self, service: str) -> dict[str, dict[str, Any]]:
         if service not in self._docs:
-            raise _BadRow(f"no function documents for {service!r} (multi_turn_func_doc/)", "involved_classes")
+            raise UnusableRequest(f"no function documents for {service!r} (multi_turn_func_doc/)", "involved_classes")
         if service not in self._tools:
             tools = tools_of(self._docs[service], "python")
             self._tools[service] = {str(tool["function"]["name"]): tool for tool in tools}
         return self._tools[service]
 
 
-def _digest(fields: Mapping[str, Any], category: str, docs: _Services) -> str:
-    content = {key: value for key, value in fields.items() if key != "id"}
-    services = [docs.digest(name) for name in fields.get("involved_classes") or ()]
-    return _sha([category, content, services])
-
-
-def _sha(content: object) -> str:
+def digest_of(content: object) -> str:
+    """What tells a row from others."""
     return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()[:16]

@@ -10,7 +10,7 @@ import pytest
 
 from vendor_verifier.errors import DataError
 from vendor_verifier.loaders.base import LoadedSamples
-from vendor_verifier.loaders.bfcl import Lines, read_category
+from vendor_verifier.suites.bfcl.native_rows import Lines, read_category
 
 QUESTIONS, ANSWERS = Path("BFCL_v3_simple.json"), Path("possible_answer/BFCL_v3_simple.json")
 
