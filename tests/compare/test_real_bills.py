@@ -16,7 +16,7 @@ from vendor_verifier.scoring.observation import facts_of
 from vendor_verifier.scoring.observation_table import Columns
 from vendor_verifier.stats.ratio_table import Unit
 from vendor_verifier.suites.schema import schema_defects
-from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
+from vendor_verifier.suites.trigger import TriggerSuite
 from vendor_verifier.values.event import ToolCall
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
 from vendor_verifier.values.request import Turn
@@ -72,7 +72,7 @@ def outcomes_of_row_344(label: str) -> dict[Unit, Outcome]:
     sample = Sample("344", Turn(tuple(body["messages"]), tuple(body["tools"])))
     record = Record("run", "m", label, label, "trigger", "344", 0, (TurnRecord((attempt_of(row_344(label)),)),))
     columns = Columns()
-    suite = TriggerSuite(checkers=KeptCheckers())
+    suite = TriggerSuite()
     columns.add("344", 0, facts_of(record, suite, sample, defective=bool(schema_defects(sample))))
     return outcomes_of(columns)
 

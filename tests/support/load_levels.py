@@ -12,7 +12,7 @@ import numpy as np
 from vendor_verifier.features.capacity.curve import Curve, read_limits
 from vendor_verifier.features.capacity.values import Point, SearchBounds, Sitting, Stage
 from vendor_verifier.scoring.observation import Facts, facts_of
-from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
+from vendor_verifier.suites.trigger import TriggerSuite
 from vendor_verifier.values.event import ToolCall, Usage
 from vendor_verifier.values.record import Attempt, Failure, FailureKind, Record, Response, Timing, TurnRecord
 from vendor_verifier.values.request import Turn
@@ -31,7 +31,7 @@ SAMPLES = tuple(
     Sample(f"s{number}", Turn(({"role": "user", "content": f"{number}"},), (_TOOL,))) for number in range(40)
 )
 BOUNDS = SearchBounds("concurrency", highest=64, samples=len(SAMPLES), max_requests=2000)
-_SUITE = TriggerSuite(checkers=KeptCheckers())
+_SUITE = TriggerSuite()
 
 
 @dataclass(frozen=True)

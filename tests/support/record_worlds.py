@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from vendor_verifier.scoring.observation import facts_of
 from vendor_verifier.scoring.observation_table import Columns
 from vendor_verifier.stats.ratio_table import Trials, trials_of
-from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
+from vendor_verifier.suites.trigger import TriggerSuite
 from vendor_verifier.values.event import ToolCall, Usage
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
 from vendor_verifier.values.request import Turn
@@ -62,7 +62,7 @@ def record(rng: np.random.Generator, persona: Persona, sample: Sample, chance: f
 
 def columns(rng: np.random.Generator, played: World, personas: Sequence[Persona]) -> dict[str, Columns]:
     """Every persona's answers to all samples, scored into columns, by label."""
-    suite = TriggerSuite(checkers=KeptCheckers())
+    suite = TriggerSuite()
     found = {persona.label: Columns() for persona in personas}
     for persona in personas:
         for repetition in range(persona.runs):

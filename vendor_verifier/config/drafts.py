@@ -9,12 +9,14 @@ from typing import Any
 from msgspec import to_builtins
 
 from vendor_verifier.config.credentials import Address, AddressError, KeySource, check_headers, key_source, read_address
-from vendor_verifier.config.env_file import has_known_form, looks_secret, names_a_secret, shown
+from vendor_verifier.config.env_file import has_known_form, looks_secret, names_a_secret, references, shown
 from vendor_verifier.config.model_names import model_id_of
 from vendor_verifier.config.problems import Findings, listed, nearest
 from vendor_verifier.config.schema import RESERVED, ModelSection, Settings, VendorEntry, check_shape, quoted_raw
 from vendor_verifier.config.yaml_tree import Listing, Path, Table, find, walk
 from vendor_verifier.registry import WIRES, Registry
+from vendor_verifier.values.plan import Entry
+from vendor_verifier.values.request import Endpoint
 
 _KEY_SETTINGS = (("api_key",), ("api_key_env",), ("extra_headers",))
 OWN_BODY_KEYS = ("model", "messages", "tools")
@@ -22,25 +24,13 @@ OWN_BODY_KEYS = ("model", "messages", "tools")
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """One vendor entry with its defaults applied, checked, its key not yet looked up."""
+    """One vendor entry with its defaults applied, checked; its key and headers are not yet looked up."""
 
     path: Path
-    model: str
-    vendor: str
-    label: str
-    model_id: str
+    entry: Entry
     address: Address
-    wire: str
     key: KeySource
-    provider: str | None
-    is_baseline: bool
-    parameters: Mapping[str, Any]
-    body: Mapping[str, Any]
     headers: Mapping[str, tuple[Path, str]] = field(repr=False)
-    concurrency: int | None = None
-    requests_per_minute: float | None = None
-    tokens_per_minute: float | None = None
-    price: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,25 +133,25 @@ def _draft(model: str, written: _Written, defaults: Settings, registry: Registry
     if address is None or key is None or model_id is None or written.bad & {"api_key", "api_key_env"}:
         return None
     pin = {"provider": {"only": [slug], "allow_fallbacks": False, "require_parameters": True}} if slug else {}
-    return Draft(
-        path=path,
+    headers = _headers(("defaults",), defaults) | _headers(path, entry)
+    found = Entry(
         model=model,
-        vendor=entry.name,
         label=label_of(entry),
-        model_id=model_id,
-        address=address,
+        vendor=entry.name,
+        endpoint=Endpoint(address.url, model_id, body=merge(pin, merged.get("extra_body", {}))),
         wire=wire,
-        key=key,
-        provider=slug,
+        account="",
         is_baseline=bool(entry.is_baseline),
+        provider=slug,
+        key_command=key.command,
         parameters={name: merged[name] for name in ("temperature", "max_tokens") if name in merged},
-        body=merge(pin, merged.get("extra_body", {})),
-        headers=_headers(("defaults",), defaults) | _headers(path, entry),
         concurrency=merged.get("concurrency"),
+        price=merged.get("price"),
         requests_per_minute=merged.get("rpm"),
         tokens_per_minute=merged.get("tpm"),
-        price=merged.get("price"),
+        header_templates={name: text for name, (_, text) in headers.items() if references(text)},
     )
+    return Draft(path, found, address, key, headers)
 
 
 def _under_defaults(entry: VendorEntry, defaults: Settings) -> dict[str, Any]:

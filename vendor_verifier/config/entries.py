@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from vendor_verifier.config.drafts import Draft, merge
 from vendor_verifier.config.env_file import Variables, account_of, expand, printable, references
 from vendor_verifier.config.problems import Findings, nearest
 from vendor_verifier.values.plan import Entry
-from vendor_verifier.values.request import Endpoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,33 +36,17 @@ def build_entries(
 
 
 def _entry(draft: Draft, keys: _KeyRing, overrides: Mapping[str, Any]) -> Entry:
-    key = keys.key(draft)
+    entry, key = draft.entry, keys.key(draft)
     parameters = {name: overrides[name] for name in ("temperature", "max_tokens") if name in overrides}
     # A setting from the command line must not be undone by the same setting in the config's extra_body.
-    body = {name: value for name, value in draft.body.items() if name not in parameters}
-    return Entry(
-        model=draft.model,
-        label=draft.label,
-        vendor=draft.vendor,
-        endpoint=Endpoint(
-            base_url=draft.address.url,
-            model_id=draft.model_id,
-            key=key,
-            headers=keys.headers(draft),
-            body=merge(body, overrides.get("extra_body", {})),
-        ),
-        wire=draft.wire,
+    body = {name: value for name, value in entry.endpoint.body.items() if name not in parameters}
+    body = merge(body, overrides.get("extra_body", {}))
+    return replace(
+        entry,
+        endpoint=replace(entry.endpoint, key=key, headers=keys.headers(draft), body=body),
         account=_account(draft, key),
-        is_baseline=draft.is_baseline,
-        provider=draft.provider,
         key_name=draft.key.name if key is not None or _needs_key(draft) else None,
-        key_command=draft.key.command,
-        parameters={**draft.parameters, **parameters},
-        concurrency=draft.concurrency,
-        requests_per_minute=draft.requests_per_minute,
-        tokens_per_minute=draft.tokens_per_minute,
-        price=draft.price,
-        header_templates={name: text for name, (_, text) in draft.headers.items() if references(text)},
+        parameters={**entry.parameters, **parameters},
     )
 
 
@@ -75,7 +58,7 @@ def _account(draft: Draft, key: str | None) -> str:
 
 def _needs_key(draft: Draft) -> bool:
     """Vendors need a key, unless they are simulated, or on this machine and the config names none."""
-    if draft.key.command or draft.address.url.startswith("sim:"):
+    if draft.key.command or draft.entry.is_simulated:
         return False
     return draft.key.explicit or not draft.address.local
 
@@ -91,7 +74,7 @@ class _KeyRing:
         self._missing: dict[str, list[Draft]] = {}
 
     def key(self, draft: Draft) -> str | None:
-        if draft.key.command or draft.address.url.startswith("sim:"):
+        if draft.key.command or draft.entry.is_simulated:
             return None
         name = draft.key.name
         value = self._variables.get(name)

@@ -164,12 +164,12 @@ def _select(
     """The drafts that both filters let through. A filter word that matches nothing is a mistake, never an empty run."""
     present = [name for name in root.items if name not in RESERVED]
     problems = _unmatched("--model", models, present)
-    chosen = [draft for draft in drafts if not models or draft.model in models]
-    names = dict.fromkeys(name for draft in chosen for name in (draft.vendor, draft.label))
+    chosen = [draft for draft in drafts if not models or draft.entry.model in models]
+    names = dict.fromkeys(name for draft in chosen for name in (draft.entry.vendor, draft.entry.label))
     if not problems and not findings.has_problems():
         problems = _unmatched("--vendor", vendors, names)
     findings.add(problems)
-    return [draft for draft in chosen if not vendors or draft.vendor in vendors or draft.label in vendors]
+    return [draft for draft in chosen if not vendors or draft.entry.vendor in vendors or draft.entry.label in vendors]
 
 
 def _unmatched(flag: str, words: Sequence[str], present: Iterable[str]) -> list[Problem]:
@@ -185,7 +185,7 @@ def _with_baselines(entries: tuple[Entry, ...], drafts: Sequence[Draft], finding
     """Entries with a default baseline where the file marks none; a model left without one is warned about."""
     chosen: list[Entry] = []
     for model in dict.fromkeys(entry.model for entry in entries):
-        if any(draft.is_baseline for draft in drafts if draft.model == model):
+        if any(draft.entry.is_baseline for draft in drafts if draft.entry.model == model):
             if not any(entry.is_baseline for entry in entries if entry.model == model):
                 findings.warn((model,), f"the baseline is filtered out; {NO_F1}")
             continue
@@ -199,16 +199,17 @@ def _with_baselines(entries: tuple[Entry, ...], drafts: Sequence[Draft], finding
 
 def _warn(selected: Sequence[Draft], findings: Findings) -> None:
     """What may be meant, but measures something else than most people want."""
-    for model in dict.fromkeys(draft.model for draft in selected):
+    for model in dict.fromkeys(draft.entry.model for draft in selected):
         if model not in known_models():
             hint = nearest(model, known_models()) or "; `agent-vendor-verifier models` lists them"
             findings.warn((model,), f"not a known unified model name{hint}")
     for draft in selected:
-        router = draft.vendor == "openrouter" or draft.address.host.endswith("openrouter.ai")
-        pinned = isinstance(draft.body.get("provider"), Mapping) and "only" in draft.body["provider"]
+        router = draft.entry.vendor == "openrouter" or draft.address.host.endswith("openrouter.ai")
+        routed = draft.entry.endpoint.body.get("provider")
+        pinned = isinstance(routed, Mapping) and "only" in routed
         if router and not pinned:
             findings.warn(
                 draft.path, "no `provider:` pins it, so the router and whom it picks is measured, not a vendor"
             )
-        elif draft.provider and not router:
+        elif draft.entry.provider and not router:
             findings.warn((*draft.path, "provider"), "only OpenRouter is known to read this; it is sent as it is")

@@ -3,7 +3,7 @@
 # No `from __future__ import annotations` here: cyclopts would evaluate the text of all these flags at every start.
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -170,16 +170,25 @@ class RunOptions:
             ProblemsError: ``--extra-body`` is not a JSON object.
         """
         return RunRequest(
+            **_of_the_same_name(
+                RunRequest,
+                self,
+                executor=ExecutorChoice(
+                    self.executor,
+                    self.dask_scheduler,
+                    self.dask_local,
+                    self.insecure_cluster,
+                    self.dask_hang_after,
+                    self.workers,
+                ),
+            ),
             config_file=self.config_file_path,
             test_file=self.test_file_path,
-            env_file=self.env_file,
             vendor_paths=self.vendor_path,
             models=self.model,
             vendors=self.vendor,
             overrides=self._overrides(),
-            vendor_concurrency=self.vendor_concurrency,
-            request_concurrency=self.request_concurrency,
-            load=self._load(),
+            load=LoadRequest(**_of_the_same_name(LoadRequest, self, ramp_up_s=self.ramp_up, duration_s=self.duration)),
             retry=RetryRules() if self.retries is None else RetryRules(retries=self.retries),
             limits=Limits(
                 Limits().total_s if self.timeout is None else self.timeout,
@@ -191,45 +200,13 @@ class RunOptions:
             suites=self.suite or (("bfcl",) if self._asks_bfcl() else ("trigger",)),
             suite_options=self.suite_option,
             shared_options=self._shared_options(),
-            dataset_format=self.dataset_format,
             selection=self._selection(),
-            repeat=self.repeat,
-            baseline_repeats=self.baseline_repeats,
-            seed=self.seed,
-            output_dir=self.output_dir,
-            incremental=self.incremental,
-            redact_content=self.redact_content,
-            max_requests=self.max_requests,
             max_cost_usd=self.max_cost,
-            skip_bad_samples=self.skip_bad_samples,
-            client=self.client,
-            executor=ExecutorChoice(
-                self.executor,
-                self.dask_scheduler,
-                self.dask_local,
-                self.insecure_cluster,
-                self.dask_hang_after,
-                self.workers,
-            ),
-            transport=self.transport,
             calibrate=not self.no_calibration,
-            use_raw_completions=self.use_raw_completions,
-            tokenizer_model=self.tokenizer_model,
             language=self.lang,
             score=ScoreRequest(
                 self.undecided, self.schema, self.rank_metric, self.gate, self.baseline_f1, slos=self.slo
             ),
-        )
-
-    def _load(self) -> LoadRequest:
-        return LoadRequest(
-            request_rate=self.request_rate,
-            arrival=self.arrival,
-            replay_schedule=self.replay_schedule,
-            ramp_up_s=self.ramp_up,
-            warmup=self.warmup,
-            cooldown=self.cooldown,
-            duration_s=self.duration,
         )
 
     def _asks_bfcl(self) -> bool:
@@ -265,6 +242,12 @@ class RunOptions:
             "extra_body": _json_object(self.extra_body) if self.extra_body is not None else None,
         }
         return {name: value for name, value in stated.items() if value is not None}
+
+
+def _of_the_same_name(kind: type[Any], options: RunOptions, **others: Any) -> dict[str, Any]:
+    """The fields of a dataclass that go by the name of their flag, and ``others``, which do not or mean more."""
+    names = [item.name for item in fields(kind) if hasattr(options, item.name)]
+    return {name: getattr(options, name) for name in names} | others
 
 
 def _json_object(text: str) -> dict[str, Any]:

@@ -92,7 +92,7 @@ def _body(row: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _messages(body: Mapping[str, Any]) -> list[Any]:
-    messages = _unpacked(body, "messages")
+    messages = _array(body, "messages")
     if not isinstance(messages, list):
         raise UnusableRequest(f"expected an array of messages, read {kind_of(messages)}", "messages")
     if not messages:
@@ -112,7 +112,7 @@ def _message(position: int, item: object) -> Mapping[str, Any]:
 
 
 def _tools(body: Mapping[str, Any]) -> tuple[tuple[Mapping[str, Any], ...], tuple[str, ...]]:
-    tools = _unpacked(body, "tools")
+    tools = _array(body, "tools")
     if tools is None or tools == "":
         return (), ()
     if not isinstance(tools, list):
@@ -135,18 +135,27 @@ def _tools(body: Mapping[str, Any]) -> tuple[tuple[Mapping[str, Any], ...], tupl
     return tuple(usable), tuple(dict.fromkeys(defects))
 
 
-def _unpacked(body: Mapping[str, Any], key: str) -> object:
-    """The value, read once more if it is JSON text."""
-    value = body.get(key)
-    if not isinstance(value, str) or not value.strip():
+def unpacked(value: object, key: str, expected: str = "") -> object:
+    """The value, read once more if it is JSON text.
+
+    Raises:
+        UnusableRequest: it is text, but no JSON or with half a character.
+    """
+    if not isinstance(value, str):
         return value
     try:
-        unpacked = parse_json(value)
+        found = parse_json(value)
     except PayloadError as error:
-        raise UnusableRequest(f"expected an array, read text that is not JSON: {error}", key) from None
-    if half := half_character(unpacked):
+        raise UnusableRequest(f"{expected}text that is not JSON: {error}", key) from None
+    if half := half_character(found):
         raise UnusableRequest(f"half a character, {half}, which cannot be sent; complete the pair or remove it", key)
-    return unpacked
+    return found
+
+
+def _array(body: Mapping[str, Any], key: str) -> object:
+    """The value of a key, which may be an array as JSON text."""
+    value = body.get(key)
+    return value if isinstance(value, str) and not value.strip() else unpacked(value, key, "expected an array, read ")
 
 
 _MAX_DEFECTS = 50

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vendor_verifier.loaders.base import Loader, Question
-from vendor_verifier.loaders.building import UnusableRequest
+from vendor_verifier.loaders.building import UnusableRequest, unpacked
 from vendor_verifier.loaders.tool_rows import (
     NormalCall,
     Tool,
@@ -15,7 +15,6 @@ from vendor_verifier.loaders.tool_rows import (
     question_of,
     read_query,
     row_tags,
-    unpacked,
 )
 from vendor_verifier.wire.payload import as_dict, as_list
 

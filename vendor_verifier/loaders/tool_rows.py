@@ -10,13 +10,13 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from vendor_verifier.loaders.base import Question, half_character, kind_of, shortened
-from vendor_verifier.loaders.building import UnusableRequest, control_tags
+from vendor_verifier.loaders.base import Question, kind_of, shortened
+from vendor_verifier.loaders.building import UnusableRequest, control_tags, unpacked
 from vendor_verifier.suites.schema import ArgumentChecker
 from vendor_verifier.suites.tool_calls.calls import Call, read_expectation
 from vendor_verifier.values.event import ToolCall
 from vendor_verifier.values.request import Turn
-from vendor_verifier.wire.payload import PayloadError, as_dict, parse_json
+from vendor_verifier.wire.payload import as_dict
 
 Tool = Mapping[str, Any]
 NormalCall = Mapping[str, Any] | str
@@ -56,19 +56,6 @@ def row_tags(row: Mapping[str, Any], *, id_key: str = "id") -> dict[str, Any]:
     if row.get(id_key) is not None:
         tags["id"] = row[id_key]
     return tags
-
-
-def unpacked(value: object, key: str) -> object:
-    """The value, read once more if it is JSON text."""
-    if not isinstance(value, str):
-        return value
-    try:
-        found = parse_json(value)
-    except PayloadError as error:
-        raise UnusableRequest(f"text that is not JSON: {error}", key) from None
-    if half := half_character(found):
-        raise UnusableRequest(f"half a character, {half}, which cannot be sent; complete the pair or remove it", key)
-    return found
 
 
 def normal_calls(value: object, key: str) -> list[NormalCall]:

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vendor_verifier.loaders.base import Loader, Question, half_character, kind_of, shortened
-from vendor_verifier.loaders.building import UnusableRequest
+from vendor_verifier.loaders.building import UnusableRequest, unpacked
 from vendor_verifier.loaders.tool_rows import (
     NormalCall,
     Tool,
@@ -26,7 +26,6 @@ from vendor_verifier.loaders.tool_rows import (
     question_of,
     read_query,
     row_tags,
-    unpacked,
 )
 from vendor_verifier.wire.payload import PayloadError, as_dict, as_list, parse_json
 

@@ -18,8 +18,8 @@ from vendor_verifier.pipeline.prices import price_of
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.run.conversation import with_parameters
 from vendor_verifier.stats.sample_size import f1_detectable_drop, f1_samples
+from vendor_verifier.suites import compares
 from vendor_verifier.suites.base import Suite
-from vendor_verifier.suites.trigger import TriggerSuite
 from vendor_verifier.values.event import Usage
 from vendor_verifier.values.judgement import Price
 from vendor_verifier.values.plan import Assumptions, Entry, EntryForecast, Forecast, Plan
@@ -52,7 +52,7 @@ def forecast(prepared: Prepared, assumptions: Assumptions, now: datetime) -> For
     plan = prepared.plan
     questions = list(_questions(prepared))
     entries = tuple(_entry(entry, prepared, questions, assumptions, now) for entry in plan.entries)
-    n = len({name for task in plan.tasks if _is_trigger(task.suite) for name in listed(task.samples).ids})
+    n = len({name for task in plan.tasks if compares(task.suite) for name in listed(task.samples).ids})
     ceiling, prevalence, drop = assumptions.ceiling, assumptions.prevalence, assumptions.drop
     ceilings = [entry.cost_ceiling_usd for entry in entries]
     return Forecast(
@@ -70,10 +70,6 @@ def forecast(prepared: Prepared, assumptions: Assumptions, now: datetime) -> For
         max_requests=plan.max_requests,
         max_cost_usd=plan.max_cost_usd,
     )
-
-
-def _is_trigger(suite: str) -> bool:
-    return suite == TriggerSuite().name
 
 
 def _questions(prepared: Prepared) -> Iterator[_Question]:

@@ -27,12 +27,11 @@ from vendor_verifier.run.local_run import RunEnd
 from vendor_verifier.run.work_queue import Part
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import suite_kind
-from vendor_verifier.suites.base import Suite, judged
+from vendor_verifier.suites.base import judged
 from vendor_verifier.suites.schema import schema_defects
-from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
 from vendor_verifier.values.plan import LoadShape, Plan, Task
 from vendor_verifier.values.record import Record
-from vendor_verifier.values.sample import Samples, listed
+from vendor_verifier.values.sample import listed
 from vendor_verifier.values.score import Report
 
 # A refusal that a sample with a broken tool schema brought upon itself, which a redacted sample no longer shows.
@@ -41,10 +40,7 @@ _REFUSALS = frozenset({"bad_request", "unprocessable"})
 
 def redactor(parts: Iterable[Part]) -> Callable[[Record], Record]:
     """What to pass every record of ``parts`` through before it is written."""
-    kept = TriggerSuite(checkers=KeptCheckers())
-    asked: dict[str, tuple[Suite, Samples]] = {
-        part.suite.name: (kept if isinstance(part.suite, TriggerSuite) else part.suite, part.samples) for part in parts
-    }
+    asked = {part.suite.name: (part.suite, part.samples) for part in parts}
 
     def redact(record: Record) -> Record:
         if keeps_texts(record.suite):

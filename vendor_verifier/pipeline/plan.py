@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from vendor_verifier.config import Configuration, load_config
-from vendor_verifier.config.suite_options import StatedOptions, TaskOptions, known_suite, split_options
-from vendor_verifier.errors import UsageError
-from vendor_verifier.pipeline.asked_options import asked_options
+from vendor_verifier.config.problems import listed
+from vendor_verifier.config.suite_options import (
+    Flag,
+    StatedOptions,
+    TaskOptions,
+    known_suite,
+    split_options,
+    stated_options,
+)
+from vendor_verifier.errors import Problem, ProblemsError, UsageError
 from vendor_verifier.pipeline.datasets import Dataset, check_choices, chosen_samples, missing_classes
 from vendor_verifier.pipeline.gates import check_conditions, check_rank_metrics
 from vendor_verifier.pipeline.load_profile import check_named_samples, places, read_load
@@ -17,7 +24,7 @@ from vendor_verifier.pipeline.request import RunRequest
 from vendor_verifier.pipeline.simulated import AnswerKey, known_answers
 from vendor_verifier.pipeline.suites import SuiteHooks, hooks_of
 from vendor_verifier.registry import WIRES, Registry, find_vendors
-from vendor_verifier.suites import compares
+from vendor_verifier.suites import SUITES, compares
 from vendor_verifier.values.plan import Entry, LoadShape, Plan, Task
 from vendor_verifier.vendor import Vendor
 from vendor_verifier.wire.base import Wire
@@ -106,7 +113,7 @@ def prepare(request: RunRequest, environ: Mapping[str, str], *, require_keys: bo
     )
     check_rank_metrics(request.score.rank_metrics, request.suites)
     check_conditions(request.score, request.suites, configuration.gates, configuration.slos)
-    stated = asked_options(request, configuration)
+    stated = _options(request, configuration)
     hooks = {
         name: hooks_of(known_suite(name)).prepare(request, stated.options.get(name, {}), environ)
         for name in dict.fromkeys(request.suites)
@@ -163,6 +170,65 @@ def _plan(
         load=load,
         warnings=warnings,
     )
+
+
+def _options(request: RunRequest, configuration: Configuration) -> StatedOptions:
+    """What the flags of a run say to its evaluations, laid over what the configuration says.
+
+    Raises:
+        ProblemsError: all that cannot be meant or would be heard by none of them.
+    """
+    suites = tuple(dict.fromkeys(request.suites))
+    for name in suites:
+        known_suite(name)
+    return stated_options(
+        suites,
+        configuration.suites,
+        request.suite_options,
+        _flags(request, suites),
+        file=request.config_file,
+        lines=configuration.suite_lines,
+    )
+
+
+def _flags(request: RunRequest, suites: Collection[str]) -> Iterator[Flag]:
+    for option, value in request.shared_options.items():
+        yield Flag(_flag_of(option), option, value)
+    if request.test_file is not None:
+        reader = _reader(suites, request.suite_options)
+        yield Flag("--test-file-path", "test_file_path", str(request.test_file), (reader,))
+    if request.dataset_format is not None:
+        yield Flag("--dataset-format", "dataset_format", request.dataset_format)
+    # These have a use of their own, and replace what the config says to one evaluation.
+    if request.states_timeout:
+        yield Flag("--timeout", "timeout_seconds", None)
+    if request.selection.limit is not None:
+        yield Flag("--limit", "sample_size", None, may_idle=True)
+
+
+def _flag_of(option: str) -> str:
+    own = (kind.flags[option] for kind in SUITES if option in kind.flags)
+    return next(own, f"--{option.replace('_', '-')}")
+
+
+def _reader(suites: Collection[str], words: Collection[str]) -> str:
+    """The evaluation that a file of samples for the whole run is meant for.
+
+    Raises:
+        ProblemsError: none reads one, or nobody can tell which of several.
+    """
+    named = [name for name in suites if any(word.startswith(f"{name}.test_file_path=") for word in words)]
+    able = [name for name in suites if not callable(known_suite(name).dataset)]
+    left = [name for name in able if name not in named] or able
+    usual = [name for name in left if compares(name)] or left
+    if len(usual) == 1:
+        return usual[0]
+    if not left:
+        words_ = f"the questions of {listed(suites)} are built in and take no file; leave it out"
+    else:
+        ways = " or ".join(f"--suite-option {name}.test_file_path=FILE" for name in left)
+        words_ = f"{listed(left)} each read rows of their own; say whose they are with {ways}"
+    raise ProblemsError([Problem(words_, key="--test-file-path")])
 
 
 def _read_datasets(

@@ -28,11 +28,9 @@ from vendor_verifier.scoring.row_warnings import unread_calls
 from vendor_verifier.scoring.score_run import score_run
 from vendor_verifier.scoring.under_way import UnderWay, with_pace
 from vendor_verifier.store import RunFolder
-from vendor_verifier.suites.base import Suite
-from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
 from vendor_verifier.values.judgement import Threshold
 from vendor_verifier.values.record import Record
-from vendor_verifier.values.sample import Sample, listed
+from vendor_verifier.values.sample import listed
 from vendor_verifier.values.score import PlayedTask, Report
 
 # A run that was killed still says "running": whether it is complete is then seen from its records.
@@ -74,7 +72,10 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
     warnings = [*_of_sending(manifest), *recount_troubles(recounts)]
     warnings += [f"sample left out: {skipped}" for task in stored for skipped in task.skipped]
     played = [_played(folder, task) for task in stored]
-    suites = {task.suite: _judge(task, known.samples, folder) for task, known in zip(stored, played, strict=True)}
+    suites = {
+        task.suite: ready_suite(task.suite, task.options, known.samples, folder)
+        for task, known in zip(stored, played, strict=True)
+    }
     hooks = {known.suite: hooks_of(known_suite(known.suite)) for known in played}
     warnings += [words for known in played for words in hooks[known.suite].unjudged(suites[known.suite], known.samples)]
     unreadable: list[str] = []
@@ -194,13 +195,6 @@ def _duplicates(folder: RunFolder, audits: Audits, unreadable: list[str]) -> lis
 def _played(folder: RunFolder, task: StoredTask) -> PlayedTask:
     kind = known_suite(task.suite)
     return PlayedTask(kind.name, folder.read_samples(kind.name), kind.ranks_by, kind.apart)
-
-
-def _judge(task: StoredTask, samples: Sequence[Sample], folder: RunFolder) -> Suite:
-    """The suite that judges a stored task; argument checkers are kept, because every sample is judged many times."""
-    if known_suite(task.suite).build is TriggerSuite:
-        return TriggerSuite(checkers=KeptCheckers())
-    return ready_suite(task.suite, task.options, samples, folder)
 
 
 def write_pages(folder: RunFolder, report: Report) -> None:

@@ -157,7 +157,7 @@ def score_run(
         columns=columns,
         features={(entry.model, entry.label): FeatureRows() for entry in entries},
     )
-    ignored = _collect(board, suites or {TRIGGER: TriggerSuite(checkers=KeptCheckers())}, records, look or Look())
+    ignored = _collect(board, suites or {TRIGGER: TriggerSuite()}, records, look or Look())
     if complete is None:
         board = replace(board, complete=board.whole)
     outside = [f"{ignored} records are outside the plan and ignored"] if ignored else []

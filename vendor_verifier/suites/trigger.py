@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import msgspec
@@ -29,11 +29,6 @@ from vendor_verifier.wire.payload import PayloadError, parse_json
 
 # A compiled schema takes tens of kB.
 _MOST_CHECKERS = 1000
-
-
-def fresh_checker(sample: Sample) -> ArgumentChecker:
-    """A checker for this sample alone."""
-    return ArgumentChecker(sample.turn.tools)
 
 
 class KeptCheckers:
@@ -56,21 +51,21 @@ class KeptCheckers:
         try:
             written = msgspec.json.encode(sample.turn.tools)
         except UnicodeEncodeError:
-            return fresh_checker(sample)
+            return ArgumentChecker(sample.turn.tools)
         key = hashlib.sha256(written).digest()
         checker = self._by_tools.get(key)
         if checker is None:
-            checker = fresh_checker(sample)
+            checker = ArgumentChecker(sample.turn.tools)
             self._by_tools.keep(key, checker)
         return checker
 
 
 @dataclass(frozen=True, slots=True)
 class TriggerSuite:
-    """Sends the sample as it is. ``checkers`` finds the argument checker of a sample (:class:`KeptCheckers` reuses)."""
+    """Sends the sample as it is. ``checkers`` finds the argument checker of a sample."""
 
     name: str = "trigger"
-    checkers: Callable[[Sample], ArgumentChecker] = fresh_checker
+    checkers: Callable[[Sample], ArgumentChecker] = field(default_factory=KeptCheckers, compare=False)
 
     def play(self, sample: Sample) -> Play:
         """Ask once, judge the answer."""

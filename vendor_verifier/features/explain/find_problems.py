@@ -15,7 +15,7 @@ from vendor_verifier.scoring.excerpts import first_failure
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites.base import Suite, judged
 from vendor_verifier.suites.schema import ArgumentChecker
-from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite, complete_calls
+from vendor_verifier.suites.trigger import complete_calls
 from vendor_verifier.values.record import Record, supersedes
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample, sample_in
@@ -67,8 +67,6 @@ def read_answers(folder: RunFolder, wanted: Iterable[EntryInfo]) -> Answers:
 
 def quiet_suite(task: StoredTask) -> Suite:
     """The suite without services and functions, so that judging runs nobody's code."""
-    if known_suite(task.suite).build is TriggerSuite:
-        return TriggerSuite(checkers=KeptCheckers())
     return build_suite(known_suite(task.suite), task.options)
 
 
