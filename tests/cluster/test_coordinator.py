@@ -24,7 +24,7 @@ from vendor_verifier.values.record import Attempt, Failure, Record, RecordKey, T
 from vendor_verifier.values.request import Endpoint, Turn
 from vendor_verifier.values.sample import Sample, listed
 from vendor_verifier.vendor import OpenAICompatible
-from vendor_verifier.wire.openai_chat.request import OpenAIChat
+from vendor_verifier.wire.openai_chat import OpenAIChat
 
 ENTRIES = [
     Entry("model", label, "plain", Endpoint("http://127.0.0.1", "m"), "openai", account=label) for label in ("a", "b")

@@ -11,8 +11,7 @@ from vendor_verifier.errors import ClusterError, UsageError
 from vendor_verifier.run.cluster.coordinator import Coordinator, block_size
 from vendor_verifier.run.cluster.dask_cluster import CommChannel, DaskCluster, failure_of
 from vendor_verifier.run.cluster.job import ChannelClosed, ClusterSide, Outbox, SessionReport, worst_loop
-from vendor_verifier.run.local_run import RunEnd, interruptible
-from vendor_verifier.run.work import Work
+from vendor_verifier.run.local_run import RunEnd, Work, interruptible
 from vendor_verifier.values.plan import ExecutorChoice
 
 # A cluster may still be starting, or starting a worker anew.

@@ -19,8 +19,7 @@ from vendor_verifier.run.cluster.coordinator import Coordinator, block_size
 from vendor_verifier.run.cluster.job import ChannelClosed, ClusterSide, Outbox, SessionReport, worst_loop
 from vendor_verifier.run.cluster.lease_server import LeaseServer
 from vendor_verifier.run.cluster.process_worker import Child, Start, failure_in
-from vendor_verifier.run.local_run import RunEnd, interruptible
-from vendor_verifier.run.work import Work
+from vendor_verifier.run.local_run import RunEnd, Work, interruptible
 from vendor_verifier.values.plan import ExecutorChoice, WorkersWish
 
 # Up to here one process stamps times within a millisecond or two (benchmarks/README.md); beyond, its loop gets late.
