@@ -47,8 +47,6 @@ class Wire:
     def told(self, kind: str, *items: Any) -> None:
         if kind == "permit":
             self.limiter.answer(list(items))
-        elif kind == "permit_counted":
-            self.limiter.answer_counted(list(items))
         elif kind == "closed":
             self.limiter.close()
 

@@ -10,9 +10,8 @@ import asyncio
 import pickle
 import random
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain
+from dataclasses import asdict
 
 import anyio
 from anyio.abc import TaskGroup
@@ -55,7 +54,7 @@ async def serve(channel: Channel, bench: Bench, run: str, worker: str) -> None:
             session = _Session(channel, outbox, limiter, conversation, bench, run, worker)
 
             def report() -> SessionReport:
-                return SessionReport(session.records, time.process_time() - cpu_before_s, lag.report())
+                return SessionReport(session.records, round(time.process_time() - cpu_before_s, 3), lag.report())
 
             await session.run(report)
 
@@ -89,7 +88,7 @@ class _Session:
                 self._limiter.close()
                 blocks.cancel_scope.cancel()
             # Rows of what was finished still go out, if anybody is there to take them.
-            self._outbox.send("report", report().told())
+            self._outbox.send("report", asdict(report()))
             with anyio.move_on_after(BEAT_S):
                 await self._outbox.drain()
             group.cancel_scope.cancel()
@@ -103,8 +102,6 @@ class _Session:
                 return
             if "permit" in message:
                 self._limiter.answer(message["permit"])
-            if "permit_counted" in message:
-                self._limiter.answer_counted(message["permit_counted"])
             if "over" in message:
                 self._limiter.over(message["over"])
             if "refused" in message:
@@ -143,45 +140,32 @@ class RemoteLimiter:
         self._outbox = outbox
         self._tells_all = plan.max_cost_usd is not None
         self._counted = {entry.account for entry in plan.entries if entry.tokens_per_minute is not None}
-        self._waiting: dict[int, deque[asyncio.Future[Permit]]] = {}
-        # Where tokens are counted each request is known by a number, because each takes its own share.
-        self._numbers: dict[Ask, int] = {}
-        self._numbered: dict[int, asyncio.Future[Permit]] = {}
+        self._waiting: dict[int, asyncio.Future[Permit]] = {}
         self._last_number = 0
+        # The numbers of requests whose tokens are counted: how each ended is reported under its own.
+        self._numbers: dict[Ask, int] = {}
         self._over = {name: asyncio.Event() for name in self._places}
         self._accounts = {(entry.model, entry.label): entry.account for entry in plan.entries}
         self._closed = False
 
     async def acquire(self, entry: Entry, ask: Ask) -> Permit:
-        place = self._place(entry)
-        if entry.account not in self._counted:
-            return await self.ask(place)
         if self._closed:
             return "closed"
-        self._last_number += 1
-        number = self._numbers[ask] = self._last_number
+        self._last_number = number = self._last_number + 1
         answer: asyncio.Future[Permit] = asyncio.get_running_loop().create_future()
-        self._numbered[number] = answer
-        self._outbox.send("acquire_counted", [place, number, ask.size, ask.most_tokens])
+        self._waiting[number] = answer
+        if entry.account not in self._counted:
+            self._outbox.send("acquire", [self._place(entry), number])
+            return await answer
+        self._numbers[ask] = number
+        self._outbox.send("acquire", [self._place(entry), number, ask.size, ask.most_tokens])
         permit = await answer
         if permit != "granted":
             del self._numbers[ask]
         return permit
 
-    async def ask(self, place: int) -> Permit:
-        """Wait for one lease of ``place``."""
-        if self._closed:
-            return "closed"
-        answer: asyncio.Future[Permit] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(place, deque()).append(answer)
-        self._outbox.send("acquire", place)
-        return await answer
-
     def release(self, entry: Entry) -> None:
-        self.give_back(self._place(entry))
-
-    def give_back(self, place: int) -> None:
-        self._outbox.send("release", place)
+        self._outbox.send("release", self._place(entry))
 
     async def rest(self, entry: Entry, seconds: float) -> None:
         with anyio.move_on_after(seconds):
@@ -206,27 +190,14 @@ class RemoteLimiter:
         if attempt.failure is not None:
             self._outbox.send("concluded", [self._place(entry), pickle.dumps(self._shortened(attempt))])
 
-    def answer(self, permits: Sequence[tuple[int, Permit]]) -> None:
-        """What the lease server said. A lease that nobody waits for any more goes straight back."""
-        for place, permit in permits:
-            waiting = self._waiting.get(place)
-            while waiting:
-                future = waiting.popleft()
-                if not future.done():
-                    future.set_result(permit)
-                    break
-            else:
-                if permit == "granted":
-                    self.give_back(place)
-
-    def answer_counted(self, permits: Sequence[tuple[int, int, Permit]]) -> None:
-        """The same where each request has its number."""
+    def answer(self, permits: Sequence[tuple[int, int, Permit]]) -> None:
+        """Wake the requests that permits came for; a permit whose request was cancelled goes straight back."""
         for place, number, permit in permits:
-            future = self._numbered.pop(number, None)
+            future = self._waiting.pop(number, None)
             if future is not None and not future.done():
                 future.set_result(permit)
             elif permit == "granted":
-                self.give_back(place)
+                self._outbox.send("release", place)
 
     def over(self, accounts: Sequence[str]) -> None:
         """Nothing more will be sent on these accounts: whoever rests before a retry need not."""
@@ -241,10 +212,9 @@ class RemoteLimiter:
         """The lease server gives no more permits, or is gone."""
         self._closed = True
         self.refused(self._over)
-        for future in [*self._numbered.values(), *chain.from_iterable(self._waiting.values())]:
+        for future in self._waiting.values():
             if not future.done():
                 future.set_result("closed")
-        self._numbered.clear()
         self._waiting.clear()
 
     def _place(self, entry: Entry) -> int:
