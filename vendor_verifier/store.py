@@ -27,8 +27,7 @@ import msgspec
 from vendor_verifier.errors import RunFolderError, StorageError
 from vendor_verifier.manifest_shape import misshapen
 from vendor_verifier.sample_store import Shelf, lines_of
-from vendor_verifier.values.plausible import implausible
-from vendor_verifier.values.record import RECORD_SCHEMA, Record
+from vendor_verifier.values.record import RECORD_SCHEMA, Record, implausible
 from vendor_verifier.values.sample import Sample, Samples
 from vendor_verifier.wire.payload import parse_json, well_formed
 

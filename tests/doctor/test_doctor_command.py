@@ -226,7 +226,7 @@ def test_a_plugin_that_raises_leaves_the_other_vendors_alone(
     (plugins / "odd.py").write_text(
         "from dataclasses import dataclass\n"
         "from vendor_verifier.vendor import OpenAICompatible\n"
-        "from vendor_verifier.wire.openai_chat.request import OpenAIChat\n"
+        "from vendor_verifier.wire.openai_chat import OpenAIChat\n"
         "@dataclass(frozen=True, slots=True)\n"
         "class _Wire(OpenAIChat):\n"
         "    def request(self, turn, endpoint):\n"

@@ -10,8 +10,8 @@ import pytest
 
 from vendor_verifier.run import calibration
 from vendor_verifier.run.calibration import ENOUGH, calibrate
-from vendor_verifier.transport.base import Client
 from vendor_verifier.transport.client import FastTransport
+from vendor_verifier.transport.policy import Client
 from vendor_verifier.values.record import Exchange
 
 

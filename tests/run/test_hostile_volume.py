@@ -24,7 +24,7 @@ from vendor_verifier.values.plan import Limits
 from vendor_verifier.values.record import Failure
 from vendor_verifier.values.request import Endpoint
 from vendor_verifier.wire import progress
-from vendor_verifier.wire.openai_chat.request import OpenAIChat
+from vendor_verifier.wire.openai_chat import OpenAIChat
 from vendor_verifier.wire.parse_answer import answer_in_steps
 from vendor_verifier.wire.progress import ProgressMeter
 from vendor_verifier.wire.sse import MAX_LINE_BYTES

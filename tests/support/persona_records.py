@@ -27,7 +27,7 @@ from vendor_verifier.values.plan import RetryRules
 from vendor_verifier.values.record import Attempt, Exchange, Failure, Record, TurnRecord
 from vendor_verifier.values.request import Endpoint, HttpRequest
 from vendor_verifier.values.sample import Sample
-from vendor_verifier.wire.openai_chat.request import OpenAIChat
+from vendor_verifier.wire.openai_chat import OpenAIChat
 from vendor_verifier.wire.parse_answer import read_answer
 
 MODEL = "simulated-model"

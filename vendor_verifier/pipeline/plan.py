@@ -24,7 +24,7 @@ from vendor_verifier.suites import BFCL
 from vendor_verifier.values.plan import Entry, LoadShape, Plan, Task
 from vendor_verifier.vendor import Vendor
 from vendor_verifier.wire.base import Wire
-from vendor_verifier.wire.openai_completions.request import OpenAICompletions
+from vendor_verifier.wire.openai_completions import OpenAICompletions
 
 if TYPE_CHECKING:
     from vendor_verifier.suites.bfcl.job_file import Job

@@ -25,8 +25,7 @@ from vendor_verifier.run.event_loop_lag import STALL_NS, LoopLag
 from vendor_verifier.run.rate_limiter import Limiter
 from vendor_verifier.run.retry import attempt_until_done, stops_vendor
 from vendor_verifier.suites.base import Play
-from vendor_verifier.transport.base import Client
-from vendor_verifier.transport.policy import RoundLimit, in_slices
+from vendor_verifier.transport.policy import Client, RoundLimit, in_slices
 from vendor_verifier.values.plan import Entry, RetryRules
 from vendor_verifier.values.record import Attempt, Exchange, Failure, Phase, Response, TurnRecord
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn

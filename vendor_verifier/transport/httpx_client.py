@@ -23,9 +23,8 @@ import anyio
 import httpx2
 
 from vendor_verifier.transport import policy
-from vendor_verifier.transport.connection_pool import Closings
 from vendor_verifier.transport.httpx_surplus import WatchedStream
-from vendor_verifier.transport.policy import HTTP_LOGGERS, Slices, silence
+from vendor_verifier.transport.policy import HTTP_LOGGERS, Closings, Slices, silence
 from vendor_verifier.transport.proxies import Proxy, proxy_for
 from vendor_verifier.transport.unpacking import unpacked, unpacker_of
 from vendor_verifier.values.plan import Limits

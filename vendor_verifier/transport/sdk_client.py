@@ -29,8 +29,7 @@ from typing import Any
 import httpx2
 from msgspec import structs
 
-from vendor_verifier.transport.base import Client
-from vendor_verifier.transport.policy import Slices
+from vendor_verifier.transport.policy import Client, Slices
 from vendor_verifier.transport.sdk_adapter import (
     SDK_OF_WIRE,
     Seam,

@@ -31,9 +31,8 @@ from vendor_verifier.redaction import Scrubber
 from vendor_verifier.registry import Registry, find_vendors
 from vendor_verifier.run.api_keys import KeyRing
 from vendor_verifier.transport.client import FastTransport
-from vendor_verifier.transport.policy import in_slices
+from vendor_verifier.transport.policy import in_slices, sent_to_the_end
 from vendor_verifier.transport.proxies import require_proxies
-from vendor_verifier.transport.resend import sent_to_the_end
 from vendor_verifier.transport.sdk_adapter import SDK_OF_WIRE, require_sdks
 from vendor_verifier.values.plan import Entry, Limits
 from vendor_verifier.values.record import Exchange, Failure
