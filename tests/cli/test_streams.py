@@ -78,4 +78,4 @@ def test_a_run_nobody_listens_to_leaves_whole_files(folder: Path, redirection: s
 
 def test_a_failed_gate_keeps_its_exit_code_in_a_broken_pipe(folder: Path) -> None:
     """Who only reads the first line of a report is told of the gate all the same."""
-    assert shell(f"{PROGRAM} score run --gate 'avg_ttft_ms <= 0' | head -c 1", folder)[0] == 1
+    assert shell(f"{PROGRAM} score run --gate 'avg_tokens <= 0' | head -c 1", folder)[0] == 1
