@@ -28,6 +28,13 @@ def with_simulated_vendors(
     if not is_simulated(entries):
         yield tuple(entries)
         return
+    with _started(entries, seed, known) as base:
+        yield tuple(_resolved(entry, base) for entry in entries)
+
+
+@contextmanager
+def _started(_entries: Sequence[Entry], seed: int, known: AnswerKey) -> Iterator[str]:
+    """The address of vendors in a process of their own, which ends with the block."""
     # The same interpreter and our own command; -P keeps modules of the current folder out.
     command = [sys.executable, "-P", "-m", "vendor_verifier.cli.main", "simulate", "--port", "0", "--seed", str(seed)]
     command += ["--answers-from-stdin"]
@@ -37,8 +44,7 @@ def with_simulated_vendors(
     ) as process:
         try:
             _tell(process, known)
-            base = _address(process)
-            yield tuple(_resolved(entry, base) for entry in entries)
+            yield _address(process)
         finally:
             _end(process)
 
