@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import socket
 import threading
 import time
@@ -144,7 +143,6 @@ def _cpu_s(data: bytes, monkeypatch: pytest.MonkeyPatch) -> float:
             await answered(port, FastTransport)
         return watched
 
-    gc.collect()
     return min(sum(anyio.run(asked).took_s) for _ in range(3))
 
 

@@ -28,19 +28,28 @@ def with_simulated_vendors(
     if not is_simulated(entries):
         yield tuple(entries)
         return
-    # The same interpreter and our own command; -P keeps modules of the current folder out.
-    command = [sys.executable, "-P", "-m", "vendor_verifier.cli.main", "simulate", "--port", "0", "--seed", str(seed)]
-    command += ["--answers-from-stdin"]
+    with _started(entries, seed, known) as base:
+        yield tuple(_resolved(entry, base) for entry in entries)
+
+
+@contextmanager
+def _started(_entries: Sequence[Entry], seed: int, known: AnswerKey) -> Iterator[str]:
+    """The address of vendors in a process of their own, which ends with the block."""
     # Out of reach of the terminal's Ctrl-C, after which answers under way still come in; they end with their input.
     with subprocess.Popen(  # noqa: S603
-        command, stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True, start_new_session=True
+        _command(seed), stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
         try:
             _tell(process, known)
-            base = _address(process)
-            yield tuple(_resolved(entry, base) for entry in entries)
+            yield _address(process)
         finally:
             _end(process)
+
+
+def _command(seed: int) -> list[str]:
+    """The same interpreter and our own command; -P keeps modules of the current folder out."""
+    program = [sys.executable, "-P", "-m", "vendor_verifier.cli.main", "simulate"]
+    return [*program, "--port", "0", "--seed", str(seed), "--answers-from-stdin"]
 
 
 def _end(process: subprocess.Popen[str]) -> None:
