@@ -87,8 +87,11 @@ class Failure(msgspec.Struct, frozen=True):
     request_id: str | None = None
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
+        known = KINDS.get(self.kind)
+        if known is None:
             raise ValueError(f"{self.kind!r} is no kind of failure; the kinds are in values/failure_kinds.py")
+        # One string for all failures of a kind, however many records are read.
+        object.__setattr__(self, "kind", known.name)
 
     @classmethod
     def of(
