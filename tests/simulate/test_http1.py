@@ -43,6 +43,12 @@ def test_any_chunking_reads_the_same(cuts: list[int]) -> None:
     assert [call.keep_alive for call in calls] == [True, True, True]
 
 
+def test_an_offer_of_another_protocol_is_passed_over() -> None:
+    """A client that would rather speak HTTP/2 is answered as if it had not said so, and its body is read."""
+    offer = b"POST /a HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: h2c\r\nContent-Length: 5\r\n\r\nhello"
+    assert [(call.target, call.body) for call in _taken([offer + offer])] == [("/a", b"hello")] * 2
+
+
 @pytest.mark.parametrize(
     ("raw", "status"),
     [

@@ -32,10 +32,10 @@ from vendor_verifier.features.capacity.values import (
     Stage,
     VendorCapacity,
 )
-from vendor_verifier.features.simulate.start import with_simulated_vendors
 from vendor_verifier.pipeline.manifest import now_text
 from vendor_verifier.pipeline.plan import Prepared
 from vendor_verifier.pipeline.run_warnings import costs_of
+from vendor_verifier.pipeline.simulated_vendors import with_simulated_vendors
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.budgets import GuardedSpending

@@ -25,8 +25,8 @@ from vendor_verifier.features.doctor.values import (
     pause_s,
     within_budget,
 )
-from vendor_verifier.features.simulate.start import with_simulated_vendors
 from vendor_verifier.pipeline.plan import run_wires, wire_of
+from vendor_verifier.pipeline.simulated_vendors import with_simulated_vendors
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.registry import Registry, find_vendors
 from vendor_verifier.run.api_keys import KeyRing

@@ -11,8 +11,8 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from vendor_verifier.features.simulate.start import SCHEME
 from vendor_verifier.pipeline.plan import RAW, wire_of
+from vendor_verifier.pipeline.simulated_vendors import SCHEME
 from vendor_verifier.registry import WIRES, find_vendors
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.run.conversation import with_parameters

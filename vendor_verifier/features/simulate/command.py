@@ -17,7 +17,7 @@ from vendor_verifier.console.options import OUTPUT, WHAT, many, option
 from vendor_verifier.console.output import EXIT_OK, say
 from vendor_verifier.errors import UsageError
 from vendor_verifier.features.simulate.answer import AnswerKey, read_key
-from vendor_verifier.features.simulate.start import READY_PREFIX
+from vendor_verifier.pipeline.simulated_vendors import READY_PREFIX
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.wire.payload import PayloadError
 
@@ -44,7 +44,7 @@ def simulate_command(
     if answers_from_stdin:
         threading.Thread(target=_end_with_stdin, daemon=True).start()
     if test_file_path:
-        from vendor_verifier.pipeline.rehearse import known_of_files
+        from vendor_verifier.features.simulate.rehearse import known_of_files
 
         found = known_of_files(test_file_path)
         known |= found.key

@@ -70,9 +70,12 @@ class CallParser:
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
-            # Nothing is upgraded to: what follows is the next request.
+            # Some clients offer HTTP/2. Here the offer is passed over: the request is read again without it.
+            offered = self._calls.pop()
+            kept = [f"{key}: {value}" for key, value in offered.headers.items() if key not in ("upgrade", "connection")]
+            head = "\r\n".join([f"{offered.method} {offered.target} HTTP/1.1", *kept, "", ""])
             self._parser = httptools.HttpRequestParser(self)
-            self.feed(data[upgrade.args[0] :])
+            self.feed(head.encode("latin-1") + data[upgrade.args[0] :])
         except httptools.HttpParserError as error:
             own = error.__context__
             self._refusal = own if isinstance(own, HttpError) else HttpError(400, f"not an HTTP/1.1 request: {error}")

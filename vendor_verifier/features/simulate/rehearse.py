@@ -21,6 +21,7 @@ from vendor_verifier.features.simulate.answer import (
     known_answer,
     known_answers,
     right_calls,
+    written_key,
 )
 from vendor_verifier.features.simulate.performance import persona_answer
 from vendor_verifier.features.simulate.personas import PERSONAS
@@ -76,6 +77,12 @@ def rehearse(tasks: Sequence[Task], seed: int) -> Rehearsed:
     for task in sorted(judged, key=lambda task: _main(task.suite) is None):
         found.add(task)
     return Rehearsed(found.key, {task.suite: len(task.samples) for task in judged}, found.unknown)
+
+
+def rehearsed_key(tasks: Sequence[Task], seed: int) -> tuple[str, list[str]]:
+    """What was found by :func:`rehearse`, as the line that the vendors' process reads, and its warnings."""
+    found = rehearse(tasks, seed)
+    return written_key(found.key), list(found.warnings())
 
 
 def known_of_files(paths: Iterable[Path]) -> Rehearsed:
