@@ -91,7 +91,7 @@ class Failure(msgspec.Struct, frozen=True):
         if known is None:
             raise ValueError(f"{self.kind!r} is no kind of failure; the kinds are in values/failure_kinds.py")
         # One string for all failures of a kind, however many records are read.
-        object.__setattr__(self, "kind", known.name)
+        msgspec.structs.force_setattr(self, "kind", known.name)
 
     @classmethod
     def of(

@@ -22,6 +22,7 @@ from vendor_verifier.errors import DataError
 from vendor_verifier.features.simulate.chance import chance, generator
 from vendor_verifier.features.simulate.question import CHARACTERS_PER_TOKEN, BadQuestion, Question, question_of
 from vendor_verifier.features.simulate.schema_values import satisfying_value
+from vendor_verifier.lazy_import import late
 from vendor_verifier.values.event import TextDelta, ToolCallDelta
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
@@ -265,18 +266,26 @@ def shipped_answers() -> AnswerKey:
     Raises:
         DataError: the shipped rows are damaged.
     """
-    from vendor_verifier.features.bfcl.source import find_data, load_categories
     from vendor_verifier.loaders.detect import read_dataset_file
     from vendor_verifier.resources import shipped
     from vendor_verifier.samples_file import open_lines
-    from vendor_verifier.suites.bfcl.categories import SINGLE_TURN
 
     samples: list[Sample] = []
     for name in _FILES:
         path = shipped(f"datasets/{name}.jsonl")
         samples += read_dataset_file(open_lines(path), dataset=path.name, file=path).samples
-    samples += load_categories(find_data("shipped"), SINGLE_TURN).samples.samples
+    samples += leaderboard_rows("shipped")
     return MappingProxyType(answer_key(samples))
+
+
+def leaderboard_rows(where: str) -> Sequence[Sample]:
+    """The leaderboard's rows that state their calls, of the data that ships or of a folder.
+
+    Raises:
+        UsageError: there is no such data.
+    """
+    found: Sequence[Sample] = late("vendor_verifier.features.bfcl.source:stated_rows")(where)
+    return found
 
 
 def known_answers(sample: Sample) -> list[tuple[str, Known]]:

@@ -20,6 +20,7 @@ from vendor_verifier.features.simulate.answer import (
     calls_in_source,
     known_answer,
     known_answers,
+    leaderboard_rows,
     right_calls,
     written_key,
 )
@@ -108,12 +109,7 @@ def known_of_files(paths: Iterable[Path]) -> Rehearsed:
 
 
 def _samples_of(path: Path) -> Sequence[Sample]:
-    if not path.is_dir():
-        return load_dataset(path).samples
-    from vendor_verifier.features.bfcl.source import find_data, load_categories
-    from vendor_verifier.suites.bfcl.categories import EXECUTABLE, SINGLE_TURN
-
-    return load_categories(find_data(str(path)), (*SINGLE_TURN, *EXECUTABLE)).samples.samples
+    return leaderboard_rows(str(path)) if path.is_dir() else load_dataset(path).samples
 
 
 @dataclass(slots=True)
