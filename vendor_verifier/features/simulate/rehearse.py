@@ -11,10 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vendor_verifier.features.simulate.answer import (
-    Answer,
-    AnswerKey,
-    Known,
+from vendor_verifier.features.simulate.answer import Answer, AnswerKey, Known
+from vendor_verifier.features.simulate.answer_key import (
     RightCall,
     UnknownAnswer,
     calls_in_source,
@@ -24,8 +22,7 @@ from vendor_verifier.features.simulate.answer import (
     right_calls,
     written_key,
 )
-from vendor_verifier.features.simulate.performance import persona_answer
-from vendor_verifier.features.simulate.personas import PERSONAS
+from vendor_verifier.features.simulate.performance import PERSONAS, persona_answer
 from vendor_verifier.features.simulate.question import question_of
 from vendor_verifier.pipeline.datasets import load_dataset
 from vendor_verifier.pipeline.suites import ready_suite
