@@ -240,7 +240,7 @@ def test_a_plugin_that_raises_leaves_the_other_vendors_alone(
     assert doctor_command(config_file_path=path, vendor_path=(plugins,)) == 3
     out = capsys.readouterr().out
     assert "simulated-model / good: usable" in out
-    assert "the plugin raised KeyError: 'oops'" in out
+    assert "harness: KeyError: 'oops' (odd.py:7)" in out
     assert "0 requests" in out
 
 

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vendor_verifier.features.simulate.answer import NOTHING_KNOWN, AnswerKey
-from vendor_verifier.features.simulate.performance import Performance, perform
-from vendor_verifier.features.simulate.personas import PERSONAS
+from vendor_verifier.features.simulate.performance import PERSONAS, Performance, perform
 from vendor_verifier.features.simulate.server import WIRES
 from vendor_verifier.features.simulate.wires.base import Asked, SimulatedWire
 from vendor_verifier.features.simulate.wires.completions import plain_template

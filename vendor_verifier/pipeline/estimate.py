@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from vendor_verifier.audit.cost import cost_usd
-from vendor_verifier.features.simulate.start import SCHEME
 from vendor_verifier.pipeline.load_profile import foreseen as foreseen_records
 from vendor_verifier.pipeline.plan import Prepared, wire_of
 from vendor_verifier.pipeline.prices import price_of
+from vendor_verifier.pipeline.simulated_vendors import SCHEME
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.run.conversation import with_parameters
 from vendor_verifier.stats.sample_size import f1_detectable_drop, f1_samples

@@ -15,9 +15,9 @@ from typing import Any, NoReturn
 import anyio
 
 from vendor_verifier.errors import ClusterError, StorageError, UsageError, VerifierError
-from vendor_verifier.features.simulate.start import SCHEME
 from vendor_verifier.pipeline.plan import Prepared
 from vendor_verifier.pipeline.request import RunRequest
+from vendor_verifier.pipeline.simulated_vendors import SCHEME
 from vendor_verifier.pipeline.worker_setup import CLUSTER_SIDE
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.budgets import CostOf

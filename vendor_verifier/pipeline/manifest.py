@@ -27,13 +27,11 @@ from vendor_verifier.suites import suite_kind
 from vendor_verifier.suites.base import Suite, judged
 from vendor_verifier.suites.schema import schema_defects
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
+from vendor_verifier.values.failure_kinds import QUESTION_REFUSED
 from vendor_verifier.values.plan import Plan, Task
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.sample import Samples, listed
 from vendor_verifier.values.score import EntryInfo, Report
-
-# A refusal that a sample with a broken tool schema brought upon itself, which a redacted sample no longer shows.
-_REFUSALS = frozenset({"bad_request", "unprocessable"})
 
 
 def redactor(parts: Iterable[Part]) -> Callable[[Record], Record]:
@@ -73,8 +71,9 @@ def redacted_task(task: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_refused(record: Record) -> bool:
+    """Whether the question was refused: a redacted sample no longer shows that its own schema brought it on."""
     finals = [turn.attempts[-1] for turn in record.turns if turn.attempts]
-    return any(attempt.failure is not None and attempt.failure.kind in _REFUSALS for attempt in finals)
+    return any(attempt.failure is not None and attempt.failure.kind in QUESTION_REFUSED for attempt in finals)
 
 
 MANIFEST_SCHEMA = 1

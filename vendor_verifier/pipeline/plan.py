@@ -11,13 +11,12 @@ from vendor_verifier.config import Configuration, load_config
 from vendor_verifier.config.env_file import read_variables
 from vendor_verifier.config.suite_options import StatedOptions, TaskOptions, known_suite, split_options
 from vendor_verifier.errors import UsageError
-from vendor_verifier.features.simulate.answer import NOTHING_KNOWN, AnswerKey
-from vendor_verifier.features.simulate.start import is_simulated
 from vendor_verifier.pipeline.asked_options import asked_options
 from vendor_verifier.pipeline.datasets import Dataset, check_choices, chosen_samples, missing_classes, suite_dataset
 from vendor_verifier.pipeline.gates import check_conditions, check_rank_metrics
 from vendor_verifier.pipeline.load_profile import check_named_samples, places, read_load
 from vendor_verifier.pipeline.request import RunRequest
+from vendor_verifier.pipeline.simulated_vendors import rehearsed
 from vendor_verifier.registry import WIRES, Registry, find_vendors
 from vendor_verifier.stats.ratio_table import TRIGGER
 from vendor_verifier.suites import BFCL
@@ -84,7 +83,7 @@ class Prepared:
     registry: Registry
     wires: Mapping[str, Wire]
     rest_keys: Mapping[str, str] = field(default_factory=dict, repr=False)
-    known_answers: AnswerKey = field(default_factory=dict, repr=False)
+    known_answers: str = field(default="{}", repr=False)
 
 
 def prepare(request: RunRequest, environ: Mapping[str, str], *, require_keys: bool = True) -> Prepared:
@@ -122,7 +121,7 @@ def prepare(request: RunRequest, environ: Mapping[str, str], *, require_keys: bo
     check_named_samples(load, tasks, request.load.replay_schedule)
     entries = configuration.entries if job is None else _job_settings(configuration.entries, job, request)
     entries = as_raw_completions(entries) if request.use_raw_completions else entries
-    known_answers, unknown = _rehearsed(entries, tasks, request.seed)
+    known_answers, unknown = rehearsed(entries, tasks, request.seed)
     warnings = (
         *configuration.warnings,
         *_plugin_warnings(registry),
@@ -159,16 +158,6 @@ def _plan(
         load=load,
         warnings=warnings,
     )
-
-
-def _rehearsed(entries: Sequence[Entry], tasks: Sequence[Task], seed: int) -> tuple[AnswerKey, list[str]]:
-    """What simulated vendors can know of the rows, and which rows they cannot; nothing without such vendors."""
-    if not is_simulated(entries):
-        return NOTHING_KNOWN, []
-    from vendor_verifier.pipeline.rehearse import rehearse
-
-    rehearsed = rehearse(tasks, seed)
-    return rehearsed.key, list(rehearsed.warnings())
 
 
 def _read_datasets(

@@ -19,9 +19,9 @@ import msgspec
 
 from vendor_verifier.audit.cost import cost_ratios, money
 from vendor_verifier.errors import RunFolderError, UsageError
-from vendor_verifier.features.simulate.start import SCHEME
 from vendor_verifier.loopback import is_loopback
 from vendor_verifier.pipeline.audit import Audit
+from vendor_verifier.pipeline.simulated_vendors import SCHEME
 from vendor_verifier.resources import shipped
 from vendor_verifier.scoring.observation_table import Columns
 from vendor_verifier.stats.ratio_table import Trials, Unit

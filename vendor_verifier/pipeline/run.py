@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from vendor_verifier.errors import ClusterError, RunFolderError
-from vendor_verifier.features.simulate.start import SCHEME, with_simulated_vendors
 from vendor_verifier.pipeline.audit import recount
 from vendor_verifier.pipeline.execute import Sent, check_executor, duplicates_of, has_uvloop, job_of, send
 from vendor_verifier.pipeline.gates import with_stated_gates
@@ -30,6 +29,7 @@ from vendor_verifier.pipeline.plan import Prepared, wire_of
 from vendor_verifier.pipeline.request import RunRequest
 from vendor_verifier.pipeline.run_warnings import costs_of, ending, known_costs
 from vendor_verifier.pipeline.score import score_folder, write_pages, write_reports
+from vendor_verifier.pipeline.simulated_vendors import SCHEME, with_simulated_vendors
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.redaction import Scrubber, redacted_sample
 from vendor_verifier.run.budgets import CostOf

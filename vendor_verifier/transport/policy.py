@@ -51,7 +51,7 @@ def timeout_failure(kind: FailureKind, limits: Limits, total_s: float, phase: Ph
         "timeout_first_token": f"no token within {seconds:g} s",
         "timeout_idle": f"no data for {seconds:g} s in the middle of the answer",
     }.get(kind, f"not finished within {seconds:g} s")
-    return Failure(kind, phase, words, status)
+    return Failure.of(kind, words, status, phase=phase)
 
 
 def moment_ns(round_trip_ns: int) -> int:
@@ -62,13 +62,13 @@ def moment_ns(round_trip_ns: int) -> int:
 def over_cap(status: int) -> Failure:
     """An answer that is larger than what is kept of one."""
     words = f"the answer is larger than {MAX_ANSWER_BYTES} bytes or {MAX_CHUNKS} pieces"
-    return Failure("limit_exceeded", "stream", words, status)
+    return Failure.of("limit_exceeded", words, status)
 
 
 def flooded(status: int | None) -> Failure:
     """A stream that goes on and on and says nothing."""
     words = f"more than {MAX_EVENTS_WITHOUT_TOKEN} events, or three times as many lines, without a token"
-    return Failure("limit_exceeded", "first_token", words, status)
+    return Failure.of("limit_exceeded", words, status, phase="first_token")
 
 
 def advised(kind: FailureKind, words: str) -> str:

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
-from typing import Literal, Protocol
+from typing import Protocol
 
 import msgspec
 
 from vendor_verifier.values.event import FinishReason, ToolCall, Usage
+from vendor_verifier.values.failure_kinds import KINDS, Kind, kind_of_status
+from vendor_verifier.values.failure_kinds import FailureKind as FailureKind
+from vendor_verifier.values.failure_kinds import Phase as Phase
 from vendor_verifier.values.score import Score
 
 RECORD_SCHEMA = 1
 
-FailureKind = Literal[
-    "dns", "connect_refused", "connection_reset", "connect", "tls", "protocol", "redirect",
-    "timeout_connect", "timeout_first_token", "timeout_idle", "timeout_total",
-    "auth", "moderation", "no_credit", "bad_request", "not_found", "too_large", "unprocessable", "http_4xx",
-    "conflict", "request_timeout", "rate_limited", "overloaded", "http_5xx",
-    "not_an_api_response", "api_error_in_200", "empty_response", "truncated", "bad_payload", "limit_exceeded",
-    "untranslatable", "skipped", "harness", "proxy",
-]  # fmt: skip
-
-Phase = Literal["plan", "dns", "connect", "tls", "send", "headers", "first_token", "stream", "parse"]
+MAX_MESSAGE = 2_000
 
 
 class Timing(msgspec.Struct, frozen=True):
@@ -80,6 +74,9 @@ class Failure(msgspec.Struct, frozen=True):
     """Why an attempt did not succeed; a value, not an exception. ``message`` is capped and scrubbed of secrets.
 
     ``request_id`` is what the answer's headers call the request: by it a vendor's support finds what failed.
+
+    Raises:
+        ValueError: ``KINDS`` knows no such kind.
     """
 
     kind: FailureKind
@@ -89,6 +86,39 @@ class Failure(msgspec.Struct, frozen=True):
     code: str | None = None
     retry_after_s: float | None = None
     request_id: str | None = None
+
+    def __post_init__(self) -> None:
+        known = KINDS.get(self.kind)
+        if known is None:
+            raise ValueError(f"{self.kind!r} is no kind of failure; the kinds are in values/failure_kinds.py")
+        # One string for all failures of a kind, however many records are read.
+        msgspec.structs.force_setattr(self, "kind", known.name)
+
+    @classmethod
+    def of(
+        cls,
+        kind: FailureKind,
+        message: str,
+        status: int | None = None,
+        *,
+        phase: Phase | None = None,
+        code: str | None = None,
+        retry_after_s: float | None = None,
+    ) -> Failure:
+        """A failure in the phase that is usual for its kind unless ``phase`` is given, its message capped."""
+        return cls(kind, phase or KINDS[kind].phase, message[:MAX_MESSAGE], status, code, retry_after_s)
+
+    @classmethod
+    def truncated(cls, why: str, status: int | None) -> Failure:
+        """The failure of an answer that ended before its end; ``why`` is what showed it."""
+        return cls.of("truncated", f"the answer broke off: {why}", status)
+
+    @property
+    def rules(self) -> Kind:
+        """The row of the table that it is treated by: an error inside a 200 by the status it names."""
+        if self.kind == "api_error_in_200" and self.status is not None:
+            return KINDS[kind_of_status(self.status)]
+        return KINDS[self.kind]
 
 
 class Attempt(msgspec.Struct, frozen=True):

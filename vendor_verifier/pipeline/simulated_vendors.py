@@ -1,4 +1,7 @@
-"""Starts the simulated vendors in a process of their own, so that serving does not disturb what is being timed."""
+"""The one place where a run meets the simulated vendors: which entries they are, what they know, and their process.
+
+They serve in a process of their own, so that serving does not disturb what is being timed.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 from vendor_verifier.errors import VerifierError
-from vendor_verifier.features.simulate.answer import NOTHING_KNOWN, AnswerKey, written_key
-from vendor_verifier.values.plan import Entry
+from vendor_verifier.lazy_import import late
+from vendor_verifier.values.plan import Entry, Task
 
 SCHEME = "sim://"
 READY_PREFIX = "simulated vendors at "
@@ -18,12 +21,10 @@ _PATIENCE_S = 10.0
 
 
 @contextmanager
-def with_simulated_vendors(
-    entries: Sequence[Entry], seed: int, known: AnswerKey = NOTHING_KNOWN
-) -> Iterator[tuple[Entry, ...]]:
+def with_simulated_vendors(entries: Sequence[Entry], seed: int, known: str = "{}") -> Iterator[tuple[Entry, ...]]:
     """Entries with every ``sim://persona`` address replaced by a real loopback one; none started if none is needed.
 
-    ``known`` are answers that the vendors know beside those to the rows that ship.
+    ``known`` is what :func:`rehearsed` gave: answers that the vendors know beside those to the rows that ship.
     """
     if not is_simulated(entries):
         yield tuple(entries)
@@ -66,12 +67,20 @@ def is_simulated(entries: Sequence[Entry]) -> bool:
     return any(entry.endpoint.base_url.startswith(SCHEME) for entry in entries)
 
 
-def _tell(process: subprocess.Popen[str], known: AnswerKey) -> None:
+def rehearsed(entries: Sequence[Entry], tasks: Sequence[Task], seed: int) -> tuple[str, list[str]]:
+    """The answers to the rows that simulated vendors can know, as one line, and warnings of the rows they cannot."""
+    if not is_simulated(entries):
+        return "{}", []
+    found: tuple[str, list[str]] = late("vendor_verifier.features.simulate.rehearse:rehearsed_key")(tasks, seed)
+    return found
+
+
+def _tell(process: subprocess.Popen[str], known: str) -> None:
     """Hand the answers over in one line; over a pipe, so that nobody's rows are left in a file."""
     assert process.stdin is not None
     # Where the other side is gone already, reading its address says so.
     with suppress(BrokenPipeError):
-        process.stdin.write(written_key(known) + "\n")
+        process.stdin.write(known + "\n")
         process.stdin.flush()
 
 

@@ -11,19 +11,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vendor_verifier.features.simulate.answer import (
-    Answer,
-    AnswerKey,
-    Known,
+from vendor_verifier.features.simulate.answer import Answer, AnswerKey, Known
+from vendor_verifier.features.simulate.answer_key import (
     RightCall,
     UnknownAnswer,
     calls_in_source,
     known_answer,
     known_answers,
+    leaderboard_rows,
     right_calls,
+    written_key,
 )
-from vendor_verifier.features.simulate.performance import persona_answer
-from vendor_verifier.features.simulate.personas import PERSONAS
+from vendor_verifier.features.simulate.performance import PERSONAS, persona_answer
 from vendor_verifier.features.simulate.question import question_of
 from vendor_verifier.pipeline.datasets import load_dataset
 from vendor_verifier.pipeline.suites import ready_suite
@@ -78,6 +77,12 @@ def rehearse(tasks: Sequence[Task], seed: int) -> Rehearsed:
     return Rehearsed(found.key, {task.suite: len(task.samples) for task in judged}, found.unknown)
 
 
+def rehearsed_key(tasks: Sequence[Task], seed: int) -> tuple[str, list[str]]:
+    """What was found by :func:`rehearse`, as the line that the vendors' process reads, and its warnings."""
+    found = rehearse(tasks, seed)
+    return written_key(found.key), list(found.warnings())
+
+
 def known_of_files(paths: Iterable[Path]) -> Rehearsed:
     """The answers that rows of data sets carry; a folder is the leaderboard's data in its native layout.
 
@@ -101,12 +106,7 @@ def known_of_files(paths: Iterable[Path]) -> Rehearsed:
 
 
 def _samples_of(path: Path) -> Sequence[Sample]:
-    if not path.is_dir():
-        return load_dataset(path).samples
-    from vendor_verifier.features.bfcl.source import find_data, load_categories
-    from vendor_verifier.suites.bfcl.categories import EXECUTABLE, SINGLE_TURN
-
-    return load_categories(find_data(str(path)), (*SINGLE_TURN, *EXECUTABLE)).samples.samples
+    return leaderboard_rows(str(path)) if path.is_dir() else load_dataset(path).samples
 
 
 @dataclass(slots=True)
