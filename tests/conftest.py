@@ -12,8 +12,8 @@ from fault_server import FaultServer
 from hypothesis import settings
 from shared_vendors import SharedVendors
 
-from vendor_verifier.features.simulate import start
 from vendor_verifier.metrics import lateness
+from vendor_verifier.pipeline import simulated_vendors
 from vendor_verifier.run import event_loop_lag
 
 # A busy machine is no finding: properties have no deadline. In CI they try the same examples each time, so that a red
@@ -44,9 +44,9 @@ def _shared_vendors() -> Iterator[None]:
     """Simulated vendors that runs of this process share, and that answer quickly: to start some and to wait for them is
     most of what a small run takes."""
     with pytest.MonkeyPatch.context() as patch, SharedVendors() as shared:
-        plain = start._command
-        patch.setattr(start, "_command", lambda seed: [*plain(seed), "--speed", "5"])
-        patch.setattr(start, "_started", shared.started)
+        plain = simulated_vendors._command
+        patch.setattr(simulated_vendors, "_command", lambda seed: [*plain(seed), "--speed", "5"])
+        patch.setattr(simulated_vendors, "_started", shared.started)
         yield
 
 

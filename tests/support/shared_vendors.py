@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from vendor_verifier.features.simulate import start
-from vendor_verifier.features.simulate.answer import AnswerKey
+from vendor_verifier.pipeline import simulated_vendors
 from vendor_verifier.values.plan import Entry
 
 # They count what they refused: a run that ended amid it would be met by the next one.
@@ -17,7 +16,7 @@ class SharedVendors:
     """Vendors by their seed; those that know answers of a run's own rows, or remember refusals, are that run's own."""
 
     def __init__(self) -> None:
-        self._own = start._started
+        self._own = simulated_vendors._started
         self._stack = ExitStack()
         self._bases: dict[int, str] = {}
 
@@ -28,9 +27,9 @@ class SharedVendors:
         self._stack.close()
 
     @contextmanager
-    def started(self, entries: Sequence[Entry], seed: int, known: AnswerKey) -> Iterator[str]:
+    def started(self, entries: Sequence[Entry], seed: int, known: str) -> Iterator[str]:
         """The address of vendors for these entries."""
-        if known or any(_REMEMBERING in entry.endpoint.base_url for entry in entries):
+        if known != "{}" or any(_REMEMBERING in entry.endpoint.base_url for entry in entries):
             with self._own(entries, seed, known) as base:
                 yield base
             return

@@ -34,7 +34,7 @@ def with_simulated_vendors(entries: Sequence[Entry], seed: int, known: str = "{}
 
 
 @contextmanager
-def _started(_entries: Sequence[Entry], seed: int, known: AnswerKey) -> Iterator[str]:
+def _started(_entries: Sequence[Entry], seed: int, known: str) -> Iterator[str]:
     """The address of vendors in a process of their own, which ends with the block."""
     # Out of reach of the terminal's Ctrl-C, after which answers under way still come in; they end with their input.
     with subprocess.Popen(  # noqa: S603

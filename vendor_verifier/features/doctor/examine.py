@@ -38,8 +38,8 @@ from vendor_verifier.run.api_keys import KeyRing
 from vendor_verifier.run.conversation import Conversation, Target
 from vendor_verifier.run.rate_limiter import LocalLimiter
 from vendor_verifier.suites.base import Play
-from vendor_verifier.transport.base import Client
 from vendor_verifier.transport.client import FastTransport
+from vendor_verifier.transport.policy import Client
 from vendor_verifier.transport.proxies import proxy_for, require_proxies
 from vendor_verifier.transport.sdk_adapter import SDK_OF_WIRE, require_sdks
 from vendor_verifier.values.plan import Limits, RetryRules
