@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 from fault_server import FaultServer
 from hypothesis import settings
+from shared_vendors import SharedVendors
 
 from vendor_verifier.metrics import lateness
+from vendor_verifier.pipeline import simulated_vendors
+from vendor_verifier.run import event_loop_lag
 
 # A busy machine is no finding: properties have no deadline. In CI they try the same examples each time, so that a red
-# run says something about the change; everywhere else they go on looking.
-settings.register_profile("here", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True)
+# run says something about the change; everywhere else they go on looking, a few at a time and others every time.
+settings.register_profile("here", deadline=None, max_examples=40)
+settings.register_profile("ci", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 
@@ -29,9 +32,22 @@ def _no_user_data(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.
 
 @pytest.fixture(autouse=True)
 def _never_late(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """How busy this machine is decides no test: what was read late is left out only where that is what is tested."""
+    """How busy this machine is decides no test: what was read late is left out, and a loop that was late is told of,
+    only where that is what is tested."""
     if "lateness" not in request.keywords:
         monkeypatch.setattr(lateness, "LEAST_NS", math.inf)
+        monkeypatch.setattr(event_loop_lag, "MIN_WATCH_S", math.inf)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _shared_vendors() -> Iterator[None]:
+    """Simulated vendors that runs of this process share, and that answer quickly: to start some and to wait for them is
+    most of what a small run takes."""
+    with pytest.MonkeyPatch.context() as patch, SharedVendors() as shared:
+        plain = simulated_vendors._command
+        patch.setattr(simulated_vendors, "_command", lambda seed: [*plain(seed), "--speed", "5"])
+        patch.setattr(simulated_vendors, "_started", shared.started)
+        yield
 
 
 @pytest.fixture

@@ -28,6 +28,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
+@pytest.mark.slow  # builds, makes an environment and runs the program in it
 def test_the_installed_wheel_runs_the_demonstration(built: Path, tmp_path: Path) -> None:
     """Plugins, samples and example configuration are found inside the wheel, with no checkout in sight."""
     wheel = next(built.glob("*.whl"))

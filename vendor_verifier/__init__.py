@@ -34,7 +34,7 @@ __all__ = [
 
 
 # What the line calls back, which stands above it.
-register("simulated vendors", "vendor_verifier.features.simulate.rehearse:SIMULATION")
+register("rehearsal", "vendor_verifier.features.simulate.rehearse:rehearsed_key")
 register("file of the history", "vendor_verifier.features.history.add_run:history_file")
 register("remembering a run", "vendor_verifier.features.history.add_run:remember")
 

@@ -17,12 +17,12 @@ from types import ModuleType
 
 from vendor_verifier.resources import shipped
 from vendor_verifier.vendor import OpenAICompatible, Vendor
-from vendor_verifier.wire.anthropic_messages.request import AnthropicMessages
+from vendor_verifier.wire.anthropic_messages import AnthropicMessages
 from vendor_verifier.wire.base import Wire
-from vendor_verifier.wire.gemini.request import Gemini
-from vendor_verifier.wire.openai_chat.request import OpenAIChat
-from vendor_verifier.wire.openai_completions.request import OpenAICompletions
-from vendor_verifier.wire.openai_responses.request import OpenAIResponses
+from vendor_verifier.wire.gemini import Gemini
+from vendor_verifier.wire.openai_chat import OpenAIChat
+from vendor_verifier.wire.openai_completions import OpenAICompletions
+from vendor_verifier.wire.openai_responses import OpenAIResponses
 
 ENTRY_POINT_GROUP = "vendor_verifier.vendors"
 

@@ -18,8 +18,7 @@ from vendor_verifier.errors import DataError, Problem
 from vendor_verifier.loaders.base import MAX_LINE_BYTES
 from vendor_verifier.values.bounded_cache import Kept
 from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample, Source
-from vendor_verifier.wire.tools import MOST_TOOLS_BYTES, Tools
+from vendor_verifier.values.sample import MOST_TOOLS_BYTES, Sample, Source, Tools
 
 MAX_FILE_BYTES = 8 * 1024**3
 _GZIP_MAGIC = b"\x1f\x8b"

@@ -31,8 +31,7 @@ from vendor_verifier.manifest import (
     written_manifest,
 )
 from vendor_verifier.sample_store import Shelf, lines_of
-from vendor_verifier.values.plausible import implausible
-from vendor_verifier.values.record import RECORD_SCHEMA, Record
+from vendor_verifier.values.record import RECORD_SCHEMA, Record, implausible
 from vendor_verifier.values.sample import Sample, Samples
 
 FOLDER_MODE = 0o700

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from vendor_verifier.values.record import Failure
 from vendor_verifier.wire.base import Wire
-from vendor_verifier.wire.openai_chat.request import OpenAIChat
+from vendor_verifier.wire.openai_chat import OpenAIChat
 
 
 class Vendor:

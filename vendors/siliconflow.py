@@ -2,7 +2,7 @@
 
 from vendor_verifier.vendor import OpenAICompatible
 from vendor_verifier.wire.openai_chat import OpenAIChat
-from vendor_verifier.wire.post import ENABLE_THINKING
+from vendor_verifier.wire.request_support import ENABLE_THINKING
 
 
 class SiliconFlow(OpenAICompatible):

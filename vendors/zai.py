@@ -2,7 +2,7 @@
 
 from vendor_verifier.vendor import OpenAICompatible
 from vendor_verifier.wire.openai_chat import OpenAIChat
-from vendor_verifier.wire.post import THINKING_TYPE
+from vendor_verifier.wire.request_support import THINKING_TYPE
 
 
 class Zai(OpenAICompatible):

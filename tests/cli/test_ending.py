@@ -97,6 +97,7 @@ def test_the_command_line_handles_signals_before_it_loads_its_library() -> None:
     assert done.stdout == "False\n"
 
 
+@pytest.mark.slow  # a whole demonstration
 def test_a_ctrl_c_at_the_terminal_lets_simulated_answers_under_way_come_in(tmp_path: Path) -> None:
     """The terminal tells every process of the command; those who answer must not go before those who ask."""
     command = [sys.executable, "-m", "vendor_verifier.cli.main", "demo", "-q", "-o", str(tmp_path / "run")]

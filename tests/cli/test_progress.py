@@ -14,7 +14,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from costs import await_that
+from costs import await_that, least_of
 from small_records import answer, failure
 
 from vendor_verifier.console.progress import progress
@@ -80,8 +80,8 @@ class _Screen(io.StringIO):
         return True
 
 
-async def _lag_ms(*, drawn: bool) -> tuple[float, float]:
-    """(p99, max) of the loop's lateness with ten vendors of 200 answers each, drawn 20 times as often as usual."""
+async def _lag_ms(*, drawn: bool) -> float:
+    """p99 of the loop's lateness with ten vendors of 200 answers each, drawn 20 times as often as usual."""
     names = {("model", f"vendor-{number}"): 1000 for number in range(10)}
     with progress(quiet=not drawn, verbose=False, every_s=0.05) as watcher:
         watcher.started(Outlook(names, dict.fromkeys(names, 0), in_flight=dict.fromkeys(names, 8)))
@@ -92,19 +92,23 @@ async def _lag_ms(*, drawn: bool) -> tuple[float, float]:
                 await anyio.sleep(0.012)
             report = lag.report()
     assert report.p99_ms is not None
-    assert report.max_ms is not None
-    return report.p99_ms, report.max_ms
+    return report.p99_ms
 
 
 @pytest.mark.slow
-def test_drawing_ten_vendors_does_not_hold_up_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.lateness
+@pytest.mark.anyio
+async def test_drawing_ten_vendors_does_not_hold_up_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     """Drawn 20 times as often as usual, the loop's p99 is within 10 ms (two switches of threads) of a quiet run's."""
     monkeypatch.setattr(sys, "stderr", _Screen())
     monkeypatch.setenv("TERM", "xterm")
-    # The best of three: what another process does to this machine is no matter of the table.
-    quiet = min(anyio.run(lambda: _lag_ms(drawn=False))[0] for _ in range(3))
-    drawn = min(anyio.run(lambda: _lag_ms(drawn=True))[0] for _ in range(3))
-    assert drawn < quiet + 10, (quiet, drawn)
+
+    async def later_ms() -> float:
+        quiet, drawn = await _lag_ms(drawn=False), await _lag_ms(drawn=True)
+        return drawn - quiet
+
+    # The best of several: what another process does to this machine is no matter of the table.
+    assert await least_of(later_ms, 10) < 10
 
 
 def _told(folder: Path, *arguments: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,9 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vendor_verifier.errors import ClusterError, StorageError
+from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.cluster.coordinator import MAX_FRUITLESS_LOSSES, Coordinator, block_size
-from vendor_verifier.run.cluster.job import Block
+from vendor_verifier.run.cluster.job import Block, Job
 from vendor_verifier.run.conversation import Target
+from vendor_verifier.run.engine import Emit
+from vendor_verifier.run.local_run import Work
 from vendor_verifier.run.work_queue import Part, WorkQueue
 from vendor_verifier.store import encode_record
 from vendor_verifier.suites.trigger import TriggerSuite
@@ -24,7 +28,7 @@ from vendor_verifier.values.record import Attempt, Failure, Record, RecordKey, T
 from vendor_verifier.values.request import Endpoint, Turn
 from vendor_verifier.values.sample import Sample, listed
 from vendor_verifier.vendor import OpenAICompatible
-from vendor_verifier.wire.openai_chat.request import OpenAIChat
+from vendor_verifier.wire.openai_chat import OpenAIChat
 
 ENTRIES = [
     Entry("model", label, "plain", Endpoint("http://127.0.0.1", "m"), "openai", account=label) for label in ("a", "b")
@@ -50,17 +54,13 @@ class Bench:
     kept: list[Record] = field(default_factory=list)
     twice: list[Record] = field(default_factory=list)
     ended: set[int] = field(default_factory=set)
+    emit: Emit | None = None
 
     def __post_init__(self) -> None:
-        self.coordinator = Coordinator(
-            work_of(self.count),
-            Plan(tuple(ENTRIES), (), vendor_concurrency=self.vendor_concurrency),
-            5,
-            "run",
-            emit=self.kept.extend,
-            emit_duplicate=self.twice.append,
-            order=lambda kind, *items: self.orders.extend((kind, item) for item in items),
-        )
+        plan = Plan(tuple(ENTRIES), (), vendor_concurrency=self.vendor_concurrency)
+        job = Job("run", "run", plan, {}, Path("config.yaml"))
+        work = Work(plan, work_of(self.count), job, self.emit or self.kept.extend, self.twice.append, Scrubber(()))
+        self.coordinator = Coordinator(work, 5, lambda kind, *items: self.orders.extend((kind, item) for item in items))
 
     def given(self) -> dict[int, tuple[str, list[Record]]]:
         """Every dispatch so far: who has it and the records it should bring."""
@@ -181,7 +181,7 @@ def test_a_lost_session_s_missing_records_alone_are_issued_again() -> None:
     assert bench.coordinator.is_finished
     assert keys(bench.kept) == keys(records + others)
     losses = bench.coordinator.losses
-    assert (losses.issued_again, losses.lost_s, len(losses.sessions)) == (2, 2.0, 1)
+    assert (losses.issued_again, losses.lost_s, len(losses.lost_sessions)) == (2, 2.0, 1)
 
 
 def test_the_first_of_two_rows_counts_and_the_other_is_kept_aside() -> None:
@@ -226,12 +226,11 @@ def test_work_that_kills_one_worker_after_another_ends_the_run() -> None:
 
 def test_a_record_that_cannot_be_kept_ends_the_run() -> None:
     """The disk's refusal is the run's end, and is told as it is."""
-    bench = Bench(5)
 
     def full(_records: object) -> None:
         raise StorageError("disk full")
 
-    bench.coordinator._emit = full
+    bench = Bench(5, emit=full)
     bench.coordinator.hear({"joined": ["one"]})
     bench.row(1, bench.given()[1][1][0])
     assert isinstance(bench.coordinator.failed, StorageError)

@@ -12,7 +12,7 @@ from costs import PATIENCE_S
 
 from vendor_verifier.run.budgets import Ask
 from vendor_verifier.run.cluster.lease_server import LeaseServer
-from vendor_verifier.run.cluster.remote_limiter import RemoteLimiter
+from vendor_verifier.run.cluster.worker_session import RemoteLimiter
 from vendor_verifier.values.event import Usage
 from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.values.record import Attempt, Failure, Response
@@ -47,8 +47,6 @@ class Wire:
     def told(self, kind: str, *items: Any) -> None:
         if kind == "permit":
             self.limiter.answer(list(items))
-        elif kind == "permit_counted":
-            self.limiter.answer_counted(list(items))
         elif kind == "closed":
             self.limiter.close()
 

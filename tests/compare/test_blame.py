@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.audit.failure_causes import Outcome, blame, cause_of
+from vendor_verifier.values.failure_kinds import KINDS
 from vendor_verifier.values.judgement import Cause
-from vendor_verifier.values.record import FailureKind
 from vendor_verifier.values.score import CallClass
 
 OK = Outcome()
@@ -79,7 +79,7 @@ def test_attributable_rates_stand_beside_raw_ones() -> None:
     assert blame({("a", 0): Outcome("dns")}).attributable is None
 
 
-kinds = st.one_of(st.none(), st.sampled_from(get_args(FailureKind)))
+kinds = st.one_of(st.none(), st.sampled_from(sorted(KINDS)))
 classes = st.lists(st.sampled_from(get_args(CallClass)), max_size=3).map(tuple)
 outcomes = st.dictionaries(
     st.tuples(st.sampled_from("abcdef"), st.integers(0, 1)),

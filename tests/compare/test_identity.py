@@ -120,7 +120,7 @@ HONEST: dict[str, Callable[[random.Random], str]] = {
 
 
 @pytest.mark.parametrize("shape", HONEST)
-@pytest.mark.parametrize("many", [20, 512, 5000])
+@pytest.mark.parametrize("many", [20, 512, pytest.param(5000, marks=pytest.mark.slow)])
 def test_one_shape_of_ids_is_one_family_however_they_begin(shape: str, many: int) -> None:
     """Forty honest runs each: ids that begin with letters and a dash by chance make no family."""
     dice = random.Random(f"{shape} {many}")

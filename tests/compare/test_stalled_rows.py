@@ -139,6 +139,19 @@ def test_every_format_with_warnings_warns_of_our_lateness(name: str) -> None:
     assert "our own process was late" not in render(report(0))
 
 
+def test_one_warning_a_model_names_its_vendors_however_many_were_met() -> None:
+    """Ten vendors of a busy machine are one line, with each one's rows; who lost none is not in it."""
+    labels = [f"v{number}" for number in range(10)]
+    records = [row(n, 30_000 if n <= met else 0, label=label) for met, label in enumerate(labels) for n in range(20)]
+    records += [row(number, label="whole") for number in range(20)]
+    entries = [EntryInfo("m", label, label, "m-1") for label in (*labels, "whole")]
+    scored = score_run(entries, [PlayedTask("trigger", SAMPLES)], records, repeat=1, run="run", complete=True)
+    (told,) = scored.warnings
+    assert "the times it would spoil: v0 1, v1 2, v2 3, v3 4, v4 5, v5 6, v6 7, v7 8, v8 9, v9 10; " in told
+    assert "times not measurable because of us (v4, v5, v6, v7, v8, v9): " in told
+    assert "whole" not in told
+
+
 def test_the_machine_readable_formats_hold_the_numbers() -> None:
     """scores.json by metric and by distribution, ranking.csv in columns of their own."""
     vendor = json.loads(scores_json.render(report(2)))["models"]["m"]["vendors"]["a"]

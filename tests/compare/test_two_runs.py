@@ -119,6 +119,23 @@ def test_what_only_one_run_measured_is_not_compared() -> None:
     assert compared([trials("a", 1)], [trials("a", 1)], "tps") == {}
 
 
+def test_figures_stand_over_the_samples_that_both_runs_measured() -> None:
+    """What one run alone measured is in neither figure nor in n, so that figures and change agree."""
+    units = {(f"s{number}", 0): (100.0, 1.0) for number in range(10)}
+    slower = {(f"s{number}", 0): (200.0, 1.0) for number in range(5, 15)}
+    names = [f"s{number}" for number in range(15)]
+
+    def side(parts: dict[tuple[str, int], tuple[float, float]]) -> Side:
+        valid = {unit: (float(unit[0] != "s5"), 1.0) for unit in parts}
+        return Side([Trials("a", (), {"avg_tokens": parts, "schema_accuracy": valid})])
+
+    first = side({**units, ("s0", 0): (9000.0, 1.0)})
+    tokens, schema = compare_model("m", first, side(slower), names, metrics=["avg_tokens", "schema_accuracy"])
+    assert (tokens.before, tokens.after, tokens.effect.n) == (100, 200, 5)
+    assert tokens.effect.value == pytest.approx(1.0)
+    assert (schema.before, schema.after, schema.effect.n) == (0.8, 0.8, 5)
+
+
 def test_samples_are_common_when_the_same_suite_asked_them() -> None:
     """Order of the first run, each once, and never across suites."""
     before, after = {"trigger": ("x", "y", "z"), "toolbench": ("w",)}, {"trigger": ("z", "x", "w")}

@@ -31,7 +31,7 @@ from vendor_verifier.features.doctor import checks
 from vendor_verifier.features.doctor.diagnose import CHECKS, diagnose, exit_code_of, verdict
 from vendor_verifier.features.doctor.values import Answer, Case, Check, SdkFinding
 from vendor_verifier.values.request import Endpoint
-from vendor_verifier.wire.openai_chat.request import OpenAIChat
+from vendor_verifier.wire.openai_chat import OpenAIChat
 
 PROXIED = replace(REACH, proxy="http://proxy:3128", addresses=(), tls_version=None, tls_days_left=None)
 UNRESOLVED = replace(REACH, addresses=(), dns_error="unknown host", tls_version=None, tls_days_left=None)

@@ -226,7 +226,7 @@ def test_a_plugin_that_raises_leaves_the_other_vendors_alone(
     (plugins / "odd.py").write_text(
         "from dataclasses import dataclass\n"
         "from vendor_verifier.vendor import OpenAICompatible\n"
-        "from vendor_verifier.wire.openai_chat.request import OpenAIChat\n"
+        "from vendor_verifier.wire.openai_chat import OpenAIChat\n"
         "@dataclass(frozen=True, slots=True)\n"
         "class _Wire(OpenAIChat):\n"
         "    def request(self, turn, endpoint):\n"
@@ -240,7 +240,7 @@ def test_a_plugin_that_raises_leaves_the_other_vendors_alone(
     assert doctor_command(config_file_path=path, vendor_path=(plugins,)) == 3
     out = capsys.readouterr().out
     assert "simulated-model / good: usable" in out
-    assert "the plugin raised KeyError: 'oops'" in out
+    assert "harness: KeyError: 'oops' (odd.py:7)" in out
     assert "0 requests" in out
 
 

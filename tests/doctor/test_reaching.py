@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from costs import PATIENCE_S
 
-from vendor_verifier.features.doctor import reach as reaching
-from vendor_verifier.features.doctor.reach import reach
+from vendor_verifier.features.doctor import examine as reaching
+from vendor_verifier.features.doctor.examine import reach
 
 pytestmark = pytest.mark.anyio
 

@@ -14,10 +14,10 @@ from vendor_verifier.features.doctor.sdk_compatibility import SdkReading, losses
 from vendor_verifier.features.doctor.values import Answer, SdkFinding
 from vendor_verifier.values.event import ToolCall, Usage
 from vendor_verifier.values.record import Failure, Response
-from vendor_verifier.wire.anthropic_messages.request import AnthropicMessages
+from vendor_verifier.wire.anthropic_messages import AnthropicMessages
 from vendor_verifier.wire.base import Wire
-from vendor_verifier.wire.openai_chat.request import OpenAIChat
-from vendor_verifier.wire.openai_responses.request import OpenAIResponses
+from vendor_verifier.wire.openai_chat import OpenAIChat
+from vendor_verifier.wire.openai_responses import OpenAIResponses
 
 pytestmark = pytest.mark.anyio
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.features.doctor.diagnose import timeline
-from vendor_verifier.wire.openai_chat.request import OpenAIChat
+from vendor_verifier.wire.openai_chat import OpenAIChat
 
 
 def test_a_stream_is_told_moment_by_moment_with_the_middle_as_one() -> None:

@@ -14,7 +14,7 @@ from vendor_verifier.console.options import RunOptions
 from vendor_verifier.pipeline import run
 from vendor_verifier.pipeline.request import RunRequest
 from vendor_verifier.pipeline.run import calibrated
-from vendor_verifier.pipeline.simulated import with_simulated_vendors
+from vendor_verifier.pipeline.simulated_vendors import with_simulated_vendors
 from vendor_verifier.run.calibration import Calibration, calibrate
 from vendor_verifier.values.plan import Entry, ExecutorChoice, Plan
 from vendor_verifier.values.request import Endpoint

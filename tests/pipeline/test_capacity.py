@@ -20,9 +20,9 @@ from vendor_verifier.features.capacity import search
 from vendor_verifier.features.capacity.search import CapacityOutcome, measure_capacity
 from vendor_verifier.features.capacity.store import judge_again
 from vendor_verifier.features.capacity.values import CapacityRequest
-from vendor_verifier.features.simulate.start import READY_PREFIX
 from vendor_verifier.pipeline.plan import prepare
 from vendor_verifier.pipeline.request import RunRequest, Selection
+from vendor_verifier.pipeline.simulated_vendors import READY_PREFIX
 from vendor_verifier.run import event_loop_lag
 from vendor_verifier.values.record import Record
 

@@ -32,7 +32,7 @@ def test_two_runs_are_compared_with_verdicts_changes_and_flips(bench: Any) -> No
     code, out, _ = bench("compare", "before", "before")
     assert code == 0
     assert "nothing of the question changed" in out
-    assert "no sample ended otherwise" in out
+    assert "of 60 samples in both runs none ended otherwise" in out
     code, out, _ = bench("compare", "before", "after", "--fail-on", "success", "--json")
     assert code == 0
     found = json.loads(out)
@@ -73,6 +73,28 @@ def test_one_vendor_that_got_slower_is_named_alone_and_none_is_none(bench: Any, 
     assert len(changes) == many
     changed = {change["label"]: change["verdict"] for change in changes if change["verdict"] in ("worse", "improved")}
     assert (code, changed) == (1, {"twin": "worse"})
+
+
+def test_runs_with_other_choices_of_samples_are_compared_over_those_of_both(bench: Any) -> None:
+    """The other choice stands among what changed; what is compared, and over how many, is said in the same words."""
+    bench.configure("official: faithful", "twin: faithful")
+    path = bench.samples(12)
+    lines = path.read_text().splitlines(keepends=True)
+    for output, chosen in (("eight", lines[:8]), ("others", lines[4:]), ("one", lines[7:])):
+        path.write_text("".join(chosen))
+        bench.run("--baseline-repeats", "1", output=output)
+    code, out, _ = bench("compare", "eight", "others")
+    assert code == 0
+    assert " over 4 samples: " in out.splitlines()[0]
+    assert "note: only what both runs asked is compared: 4 samples, of 8 before and 8 after" in out
+    assert "  tasks.trigger.samples: 8, of which 4 in both runs → 8, of which 4 in both runs" in out
+    assert "of 4 samples in both runs none ended otherwise" in out
+    assert "simulated-model / twin / success_rate: 1 → 1, +0.0 points (-75.0 points … +75.0 points, n 4)" in out
+    code, out, err = bench("compare", "eight", "one")
+    assert code == 2
+    assert "compared: 1 sample, of 8 before and 5 after" in out
+    assert "one sample shows no change" in out
+    assert "no vendor measured two samples in both runs" in err
 
 
 def test_runs_without_a_common_sample_say_so(bench: Any) -> None:

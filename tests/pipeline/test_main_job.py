@@ -222,6 +222,7 @@ def test_bad_samples_are_an_error_by_line_or_counted(bench: Any) -> None:
     assert any("samples.jsonl:4" in warning for warning in scores["warnings"])
 
 
+@pytest.mark.slow  # a whole process that is interrupted; what ends in it has tests of its own
 @pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_exits_with_its_signal_prints_the_table_and_can_be_resumed(
     bench: Any, first: signal.Signals

@@ -11,18 +11,17 @@ import pytest
 import vendor_verifier
 from vendor_verifier.metrics import FIGURES, METRICS
 from vendor_verifier.metrics.inter_chunk_latency import ICL
-from vendor_verifier.values.record import FailureKind
 from vendor_verifier.values.score import CallClass
 from vendor_verifier.wire.gemini import reader
 
 PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
 PACKAGE = "\n".join(path.read_text(encoding="utf-8") for path in Path(vendor_verifier.__file__).parent.rglob("*.py"))
-NAMES = sorted({*get_args(FailureKind), *get_args(CallClass), ICL, *(item.name for item in (*FIGURES, *METRICS))})
+NAMES = sorted({*get_args(CallClass), ICL, *(item.name for item in (*FIGURES, *METRICS))})
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_name_has_its_row(name: str) -> None:
-    """A failure kind, a class of arguments or a metric cannot be added without a word about it."""
+    """A class of arguments or a metric cannot be added without a word about it."""
     assert f"\n| `{name}` | " in PAGE.read_text(encoding="utf-8")
 
 

@@ -14,7 +14,7 @@ import pytest
 from vendor_verifier.errors import UsageError
 from vendor_verifier.run.chat_template import load_renderer
 from vendor_verifier.values.request import Turn
-from vendor_verifier.wire.openai_completions.request import CannotRender
+from vendor_verifier.wire.openai_completions import CannotRender
 
 CALL = {"id": "a", "function": {"name": "f", "arguments": '{"x": 1}'}}
 TURN = Turn(

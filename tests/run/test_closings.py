@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vendor_verifier.transport.connection_pool import Closings
+from vendor_verifier.transport.policy import Closings
 
 
 def kept(closings: Closings, server: str, count: int = 160) -> int:

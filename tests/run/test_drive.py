@@ -13,7 +13,7 @@ from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.local_run import run_local
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
-from vendor_verifier.wire.openai_chat.request import OpenAIChat
+from vendor_verifier.wire.openai_chat import OpenAIChat
 
 pytestmark = pytest.mark.anyio
 

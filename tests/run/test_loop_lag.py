@@ -7,6 +7,7 @@ import time
 import anyio
 import pytest
 from asking import entry, run
+from costs import least_of
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text
 from manifests import some_manifest
 
@@ -27,8 +28,14 @@ async def test_a_stall_is_noticed_before_its_own_timer_can_tell() -> None:
         assert (lag.lateness_ns(began_ns, ended_ns) or 0) > 90_000_000
         await anyio.sleep(0.05)
         assert (lag.lateness_ns(began_ns, ended_ns) or 0) > 90_000_000
-        now_ns = time.perf_counter_ns()
-        assert lag.lateness_ns(now_ns, now_ns) == 0
+
+        async def later_ns() -> float:
+            await anyio.sleep(0)
+            now_ns = time.perf_counter_ns()
+            return lag.lateness_ns(now_ns, now_ns) or 0
+
+        # A busy machine holds loops up of its own accord, but not at every moment.
+        assert await least_of(later_ns, 1) == 0
     assert lag.report().stalls >= 1
 
 

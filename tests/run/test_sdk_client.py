@@ -19,10 +19,10 @@ from vendor_verifier.transport.sdk_client import SdkTransport
 from vendor_verifier.values.plan import Limits
 from vendor_verifier.values.record import Exchange, Failure, Response, Timing
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
-from vendor_verifier.wire.anthropic_messages.request import AnthropicMessages
+from vendor_verifier.wire.anthropic_messages import AnthropicMessages
 from vendor_verifier.wire.base import Wire
-from vendor_verifier.wire.openai_chat.request import OpenAIChat
-from vendor_verifier.wire.openai_responses.request import OpenAIResponses
+from vendor_verifier.wire.openai_chat import OpenAIChat
+from vendor_verifier.wire.openai_responses import OpenAIResponses
 from vendor_verifier.wire.parse_answer import read_answer
 from vendor_verifier.wire.progress import ProgressMeter
 

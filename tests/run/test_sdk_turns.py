@@ -16,7 +16,7 @@ from sending import CLIENTS, PATIENT, SOON_A_TOKEN, OpenTransport, send
 from vendor_verifier.transport import sdk_client
 from vendor_verifier.transport.sdk_adapter import open_stream
 from vendor_verifier.values.request import Endpoint
-from vendor_verifier.wire.openai_chat.request import OpenAIChat
+from vendor_verifier.wire.openai_chat import OpenAIChat
 from vendor_verifier.wire.progress import ProgressMeter
 
 pytestmark = pytest.mark.anyio

@@ -12,8 +12,8 @@ from fault_server import FaultServer, say, whole
 from vendor_verifier.transport.client import FastTransport
 from vendor_verifier.transport.sdk_client import SdkTransport
 from vendor_verifier.values.request import Endpoint, Turn
-from vendor_verifier.wire.anthropic_messages.request import AnthropicMessages
-from vendor_verifier.wire.openai_chat.request import OpenAIChat
+from vendor_verifier.wire.anthropic_messages import AnthropicMessages
+from vendor_verifier.wire.openai_chat import OpenAIChat
 from vendor_verifier.wire.parse_answer import read_answer
 from vendor_verifier.wire.progress import ProgressMeter
 

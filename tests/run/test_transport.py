@@ -26,7 +26,7 @@ from fault_server import (
 from vendor_verifier.transport import connect
 from vendor_verifier.transport.httpx_client import Transport
 from vendor_verifier.values.request import Endpoint
-from vendor_verifier.wire.openai_chat.request import OpenAIChat
+from vendor_verifier.wire.openai_chat import OpenAIChat
 from vendor_verifier.wire.progress import ProgressMeter
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("each_transport")]

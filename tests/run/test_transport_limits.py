@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import gzip
+import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -96,11 +97,12 @@ async def test_silence_before_headers_is_the_first_token_limit(server: FaultServ
 async def test_tokens_for_ever_meet_the_total_limit(server: FaultServer) -> None:
     """The whole attempt has a limit that no progress moves."""
     server.answer = lambda _: Script(one_token_then(forever(text("more ", None))))
+    began_s = time.perf_counter()
     asked = await ask(server.url(), limits=replace(QUICK, total_s=0.4))
     assert asked.kind == "timeout_total"
-    # The limit counts from the beginning, the end from the sending: connecting lies between.
-    whole_ns = asked.timing.end_ns + (asked.timing.connect_ns or 0)
-    assert 400_000_000 <= whole_ns < QUICK.first_token_s * 1e9
+    # The limit counts from the beginning, the recorded end from the sending.
+    assert time.perf_counter() - began_s >= 0.4
+    assert asked.timing.end_ns < QUICK.first_token_s * 1e9
 
 
 async def test_reasoning_is_progress(server: FaultServer) -> None:

@@ -14,14 +14,13 @@ from hypothesis import strategies as st
 
 from vendor_verifier.run.conversation import Target
 from vendor_verifier.run.load_lane import in_lanes
-from vendor_verifier.run.streams import Stream, streams_of
-from vendor_verifier.run.work_queue import Part, WorkItem, WorkQueue
+from vendor_verifier.run.work_queue import Part, Stream, WorkItem, WorkQueue, streams_of
 from vendor_verifier.suites.trigger import TriggerSuite
 from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.values.record import RecordKey
 from vendor_verifier.values.request import Endpoint, Turn
 from vendor_verifier.values.sample import Sample, listed
-from vendor_verifier.wire.openai_chat.request import OpenAIChat
+from vendor_verifier.wire.openai_chat import OpenAIChat
 
 LABELS = ("a", "b", "c")
 ENTRIES = [Entry("model", label, Plain.name, Endpoint("http://127.0.0.1", "m"), "openai", label) for label in LABELS]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -14,7 +15,7 @@ import pytest
 from costs import PATIENCE_S, least_of
 from questions import body
 
-from vendor_verifier.features.simulate.personas import PERSONAS
+from vendor_verifier.features.simulate.performance import PERSONAS
 from vendor_verifier.features.simulate.server import SimulatedVendors, serve
 from vendor_verifier.wire.assembler import collect
 from vendor_verifier.wire.gemini.reader import GeminiReader
@@ -257,8 +258,9 @@ def test_streams_are_paced_and_buffering_is_not() -> None:
     async def shortest_burst(vendors: SimulatedVendors) -> float:
         """Its length, as a share of the time over which the faithful stream was spread just before."""
         spread, burst = await moments(vendors, "faithful"), await moments(vendors, "buffering")
-        assert len(spread) >= 6
-        assert spread[-1] - spread[0] > 0.020
+        # A busy machine may let us read a paced answer late, and so in fewer pieces.
+        if len(spread) < 6 or spread[-1] - spread[0] <= 0.020:
+            return math.inf
         assert burst[-1] > 0.030
         return (burst[-1] - burst[0]) / (spread[-1] - spread[0])
 

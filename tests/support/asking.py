@@ -21,7 +21,7 @@ from vendor_verifier.values.request import Endpoint, Turn
 from vendor_verifier.values.sample import Sample, listed
 from vendor_verifier.vendor import OpenAICompatible
 from vendor_verifier.wire.base import Wire
-from vendor_verifier.wire.openai_chat.request import OpenAIChat
+from vendor_verifier.wire.openai_chat import OpenAIChat
 from vendor_verifier.wire.parse_answer import read_answer
 from vendor_verifier.wire.progress import ProgressMeter
 

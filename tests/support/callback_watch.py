@@ -40,7 +40,6 @@ def watched_callbacks(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
         watched.took_s.append(time.thread_time() - began_s)
 
     was_enabled = gc.isenabled()
-    gc.collect()
     gc.disable()
     try:
         with monkeypatch.context() as patch:

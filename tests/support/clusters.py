@@ -210,6 +210,11 @@ class Site:
         path = self.folder / output / "records.jsonl"
         return [json.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []
 
+    def kept(self, output: str) -> int:
+        """How many records are written so far."""
+        path = self.folder / output / "records.jsonl"
+        return path.read_bytes().count(b"\n") if path.exists() else 0
+
     def manifest(self, output: str) -> dict[str, Any]:
         found: dict[str, Any] = json.loads((self.folder / output / "manifest.json").read_text(encoding="utf-8"))
         return found

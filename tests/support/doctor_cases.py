@@ -11,7 +11,7 @@ from vendor_verifier.values.plan import Entry
 from vendor_verifier.values.record import Exchange, Failure
 from vendor_verifier.values.request import Endpoint
 from vendor_verifier.wire.base import Wire
-from vendor_verifier.wire.openai_chat.request import OpenAIChat
+from vendor_verifier.wire.openai_chat import OpenAIChat
 from vendor_verifier.wire.parse_answer import read_answer
 
 SENT_AT = "2026-01-02T03:04:05.500+00:00"

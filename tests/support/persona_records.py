@@ -16,9 +16,8 @@ from typing import Any
 
 from vendor_verifier.features.simulate.answer import NOTHING_KNOWN, AnswerKey
 from vendor_verifier.features.simulate.http import stream_reply
-from vendor_verifier.features.simulate.performance import Refusal, perform
-from vendor_verifier.features.simulate.personas import Persona
-from vendor_verifier.features.simulate.wires.chat import SimulatedChat
+from vendor_verifier.features.simulate.performance import Persona, Refusal, perform
+from vendor_verifier.features.simulate.wires.openai import SimulatedChat
 from vendor_verifier.manifest import manifest_of
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.journal import Journal
@@ -28,7 +27,7 @@ from vendor_verifier.values.plan import RetryRules
 from vendor_verifier.values.record import Attempt, Exchange, Failure, Record, TurnRecord
 from vendor_verifier.values.request import Endpoint, HttpRequest
 from vendor_verifier.values.sample import Sample
-from vendor_verifier.wire.openai_chat.request import OpenAIChat
+from vendor_verifier.wire.openai_chat import OpenAIChat
 from vendor_verifier.wire.parse_answer import read_answer
 
 MODEL = "simulated-model"

@@ -7,19 +7,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from vendor_verifier.features.simulate.answer import NOTHING_KNOWN, AnswerKey
-from vendor_verifier.features.simulate.performance import Performance, perform
-from vendor_verifier.features.simulate.personas import PERSONAS
+from vendor_verifier.features.simulate.performance import PERSONAS, Performance, perform
 from vendor_verifier.features.simulate.server import WIRES
 from vendor_verifier.features.simulate.wires.base import Asked, SimulatedWire
 from vendor_verifier.features.simulate.wires.completions import plain_template
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
-from vendor_verifier.wire.anthropic_messages.request import AnthropicMessages
+from vendor_verifier.wire.anthropic_messages import AnthropicMessages
 from vendor_verifier.wire.assembler import Assembler, Collected, collect
 from vendor_verifier.wire.base import Wire
-from vendor_verifier.wire.gemini.request import Gemini
-from vendor_verifier.wire.openai_chat.request import OpenAIChat
-from vendor_verifier.wire.openai_completions.request import OpenAICompletions
-from vendor_verifier.wire.openai_responses.request import OpenAIResponses
+from vendor_verifier.wire.gemini import Gemini
+from vendor_verifier.wire.openai_chat import OpenAIChat
+from vendor_verifier.wire.openai_completions import OpenAICompletions
+from vendor_verifier.wire.openai_responses import OpenAIResponses
 from vendor_verifier.wire.sse import SseDecoder
 
 EVENT_INTERVAL_NS = 10_000_000

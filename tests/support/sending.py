@@ -9,19 +9,19 @@ from contextlib import AbstractAsyncContextManager
 from asking import KEY, TURN, Asked
 from matrix import Row
 
-from vendor_verifier.transport.base import Client
 from vendor_verifier.transport.client import FastTransport
 from vendor_verifier.transport.httpx_client import Transport
+from vendor_verifier.transport.policy import Client
 from vendor_verifier.transport.sdk_client import SdkTransport
 from vendor_verifier.values.plan import Limits
 from vendor_verifier.values.record import Attempt
 from vendor_verifier.values.request import Endpoint, Turn
-from vendor_verifier.wire.anthropic_messages.request import AnthropicMessages
+from vendor_verifier.wire.anthropic_messages import AnthropicMessages
 from vendor_verifier.wire.base import Wire
-from vendor_verifier.wire.gemini.request import Gemini
-from vendor_verifier.wire.openai_chat.request import OpenAIChat
-from vendor_verifier.wire.openai_completions.request import OpenAICompletions
-from vendor_verifier.wire.openai_responses.request import OpenAIResponses
+from vendor_verifier.wire.gemini import Gemini
+from vendor_verifier.wire.openai_chat import OpenAIChat
+from vendor_verifier.wire.openai_completions import OpenAICompletions
+from vendor_verifier.wire.openai_responses import OpenAIResponses
 from vendor_verifier.wire.parse_answer import read_answer
 from vendor_verifier.wire.progress import ProgressMeter
 

@@ -16,7 +16,7 @@ from vendor_verifier.values.event import Anomaly, Fault, Lost, StreamEvent, Text
 from vendor_verifier.values.request import Endpoint, Turn
 from vendor_verifier.wire.assembler import collect
 from vendor_verifier.wire.base import Wire
-from vendor_verifier.wire.openai_completions.request import OpenAICompletions
+from vendor_verifier.wire.openai_completions import OpenAICompletions
 
 ALL: dict[str, Wire] = {**WIRES, "openai_completions": OpenAICompletions(render=lambda _turn: "hi")}
 EVERY_STREAM = [

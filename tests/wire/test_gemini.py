@@ -10,7 +10,7 @@ import pytest
 from turns import SCHEMA, USER, past, result
 
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
-from vendor_verifier.wire.gemini.request import Gemini
+from vendor_verifier.wire.gemini import Gemini
 
 BASE = "https://generativelanguage.googleapis.com/v1beta"
 TOOL = {"type": "function", "function": {"name": "get_weather", "description": "Weather now", "parameters": SCHEMA}}

@@ -25,8 +25,8 @@ from vendor_verifier.values.event import (
 from vendor_verifier.values.record import Exchange
 from vendor_verifier.values.request import Endpoint, Turn
 from vendor_verifier.wire.assembler import Collected, collect
+from vendor_verifier.wire.gemini import Gemini
 from vendor_verifier.wire.gemini.reader import FAILED_CALLS, FINISH_REASONS, GeminiReader
-from vendor_verifier.wire.gemini.request import Gemini
 from vendor_verifier.wire.parse_answer import read_answer
 
 

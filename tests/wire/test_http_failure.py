@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.wire.errors import MAX_MESSAGE, http_failure, kind_of_status, read_fault, retry_after_s, status_of
+from vendor_verifier.values.record import MAX_MESSAGE
+from vendor_verifier.wire.errors import http_failure, kind_of_status, read_fault, retry_after_s, status_of
 
 CAPTURES = Path(__file__).parent / "captures"
 NOW = datetime(2026, 11, 21, 7, 0, 0, tzinfo=UTC)

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from vendor_verifier.values.request import Endpoint, Turn
-from vendor_verifier.wire.openai_chat.request import OpenAIChat
+from vendor_verifier.wire.openai_chat import OpenAIChat
 
 TOOL = {"type": "function", "function": {"name": "get-weather.v2", "parameters": {"type": "object"}}}
 TURN = Turn(({"role": "user", "content": "Hi"},), (TOOL,), {"tool_choice": "auto", "max_tokens": 9, "temperature": 0})

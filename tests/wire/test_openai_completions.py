@@ -13,7 +13,7 @@ from turns import USER
 from vendor_verifier.values.event import Finish, Parsed, StreamEvent, TextDelta, Usage
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.assembler import Assembler, collect
-from vendor_verifier.wire.openai_completions.request import CannotRender, CompletionsReader, OpenAICompletions
+from vendor_verifier.wire.openai_completions import CannotRender, CompletionsReader, OpenAICompletions
 
 TOOL = {"type": "function", "function": {"name": "f", "parameters": {"properties": {"zip": {"type": "string"}}}}}
 

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from turns import SCHEMA, USER
 
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
-from vendor_verifier.wire.openai_responses.request import OpenAIResponses
+from vendor_verifier.wire.openai_responses import OpenAIResponses
 
 
 def tool(name: str = "get_weather", **more: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from vendor_verifier.wire.history import (
     read_messages,
     system_text,
 )
-from vendor_verifier.wire.tools import (
+from vendor_verifier.wire.request_support import (
     DeclaredTool,
     ToolChoice,
     names_back,

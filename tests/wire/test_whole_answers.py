@@ -12,12 +12,12 @@ from vendor_verifier.registry import WIRES, find_vendors
 from vendor_verifier.values.event import TextDelta
 from vendor_verifier.values.record import Exchange
 from vendor_verifier.values.request import Endpoint, Turn
-from vendor_verifier.wire.anthropic_messages.request import AnthropicMessages
-from vendor_verifier.wire.gemini.request import Gemini
-from vendor_verifier.wire.openai_chat.request import OpenAIChat
-from vendor_verifier.wire.openai_completions.request import OpenAICompletions
+from vendor_verifier.wire.anthropic_messages import AnthropicMessages
+from vendor_verifier.wire.gemini import Gemini
+from vendor_verifier.wire.openai_chat import OpenAIChat
+from vendor_verifier.wire.openai_completions import OpenAICompletions
 from vendor_verifier.wire.parse_answer import read_answer
-from vendor_verifier.wire.post import ENABLE_THINKING, THINKING_BUDGET, THINKING_TYPE
+from vendor_verifier.wire.request_support import ENABLE_THINKING, THINKING_BUDGET, THINKING_TYPE
 
 STREAMED = Turn(({"role": "user", "content": "hi"},))
 WHOLE = replace(STREAMED, stream=False)

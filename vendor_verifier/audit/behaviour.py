@@ -14,9 +14,10 @@ from dataclasses import dataclass
 
 from vendor_verifier.metrics.inter_chunk_latency import ICL
 from vendor_verifier.metrics.lateness import LOOP_LAG
-from vendor_verifier.scoring.observation import NOT_CHARGED, Facts
+from vendor_verifier.scoring.observation import Facts
 from vendor_verifier.scoring.observation_table import Columns
 from vendor_verifier.stats.intervals import wilson
+from vendor_verifier.values.failure_kinds import NOT_SENT, kinds_where
 from vendor_verifier.values.judgement import Difference, Estimate, Finding, Gap, RankingJudgement
 
 LEAST_ROWS = 5
@@ -26,11 +27,11 @@ LEAST_LOSS = 0.005
 LEAST_SLOWDOWN = 1.5
 _MOST_STALLED = 0.05
 _MOST_LOST = 0.05
-_NOT_SENT = NOT_CHARGED | {"skipped"}
 _CLOCK_TROUBLE = frozenset({LOOP_LAG, "clock_jump"})
 _CUT = frozenset({"truncated"})
-_REFUSED = frozenset({"rate_limited", "overloaded", "http_5xx", "conflict", "request_timeout"})
-_DENIED = frozenset({"auth", "no_credit"})
+# Statuses that say "later".
+_REFUSED = kinds_where(lambda kind: bool(kind.statuses) and kind.retried == "always")
+_DENIED = kinds_where(lambda kind: kind.charge == "account")
 _INVALID = ("invalid_json", "unknown_tool", "schema_mismatch")
 _SPEEDS = (
     ("avg_ttft_ms", "slow_first_token", "sends the first token", "ms"),
@@ -125,7 +126,7 @@ def _any(facts: Facts, kinds: frozenset[str]) -> bool:
 
 
 def _nothing_answered(label: str, rows: Sequence[_Row]) -> Finding | None:
-    charged = [facts for _, facts in rows if facts.failure not in _NOT_SENT]
+    charged = [facts for _, facts in rows if facts.failure not in NOT_SENT]
     if not charged or any(facts.succeeded for _, facts in rows):
         return None
     kinds = Counter(facts.failure or "no reason" for facts in charged)
@@ -158,7 +159,7 @@ def _share(label: str, share: _Share, rows: Sequence[_Row], baseline: Sequence[F
 
 
 def _requests_lost(label: str, rows: Sequence[_Row]) -> Finding | None:
-    sent = [(sample, facts) for sample, facts in rows if facts.failure not in _NOT_SENT]
+    sent = [(sample, facts) for sample, facts in rows if facts.failure not in NOT_SENT]
     resent = sum(facts.resent for _, facts in sent)
     sends = resent + sum(facts.attempts for _, facts in sent)
     if resent < 2 or sends < LEAST_ROWS or resent <= _MOST_LOST * sends:

@@ -24,6 +24,7 @@ from vendor_verifier.metrics.tokens import reported_usage
 from vendor_verifier.stats.bootstrap import Resampled, spread
 from vendor_verifier.stats.ratio_table import RatioColumn, Unit, Units
 from vendor_verifier.values.event import Usage
+from vendor_verifier.values.failure_kinds import KINDS
 from vendor_verifier.values.judgement import BreakEven, Estimate, Money, Price
 from vendor_verifier.values.record import Attempt, Record
 
@@ -84,13 +85,6 @@ def _interval(value: float, cheap: str, dear: str, resampled: Resampled) -> Esti
     costs = [resampled.draws[:, resampled.labels.index(label), column] for label in (cheap, dear)]
     with np.errstate(divide="ignore", invalid="ignore"):
         return spread(value, 1.0 - costs[0] / costs[1], 0)
-
-
-# Failures after which the vendor may have worked, and billed, although nothing usable came back.
-_MAYBE_BILLED = frozenset(
-    {"timeout_first_token", "timeout_idle", "timeout_total", "truncated", "empty_response", "bad_payload",
-     "limit_exceeded", "connection_reset", "api_error_in_200", "moderation"}
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,4 +216,4 @@ def cost_ratios(
 def _may_be_billed(attempt: Attempt) -> bool:
     if attempt.response is not None:
         return True
-    return attempt.failure is not None and attempt.failure.kind in _MAYBE_BILLED
+    return attempt.failure is not None and KINDS[attempt.failure.kind].maybe_billed

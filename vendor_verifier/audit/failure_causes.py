@@ -17,26 +17,24 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import get_args
 
-from vendor_verifier.scoring.observation import NOT_CHARGED
 from vendor_verifier.scoring.observation_table import Columns
 from vendor_verifier.stats.ratio_table import Unit
+from vendor_verifier.values.failure_kinds import KINDS, Charge, FailureKind, Phase
 from vendor_verifier.values.judgement import BlameCounts, Cause
-from vendor_verifier.values.record import Phase
 from vendor_verifier.values.score import CallClass
 
-_OURS = NOT_CHARGED | {"skipped", "auth", "no_credit"}
-_NO_BYTE = frozenset({"dns", "connect", "timeout_connect"})
-_DOOR = frozenset({"connect_refused", "tls", "connection_reset"})
+_CAUSES: Mapping[Charge, Cause] = {
+    "us": "harness", "unasked": "harness", "account": "harness", "network": "network", "rate_limit": "rate_limit",
+}  # fmt: skip
 _BEFORE_SENDING = frozenset({"dns", "connect", "tls", "send"})
 _INVALID: frozenset[CallClass] = frozenset({"invalid_json", "unknown_tool", "schema_mismatch", "schema_unusable"})
-_REFUSALS = frozenset({"bad_request", "unprocessable"})
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """How one unit ended. ``defective``: a schema of the sample's own tools is unusable."""
 
-    failure: str | None = None
+    failure: FailureKind | None = None
     phase: Phase | None = None
     classes: tuple[CallClass, ...] = ()
     defective: bool = False
@@ -71,7 +69,10 @@ def blame(
     trouble of our own network from a vendor's closed door.
     """
     troubled = {
-        sample for each in others for (sample, _), outcome in each.items() if outcome.failure in _NO_BYTE | _DOOR
+        sample
+        for each in others
+        for (sample, _), outcome in each.items()
+        if outcome.failure is not None and KINDS[outcome.failure].unreachable
     }
     excused = dict(_baseline_failures(baseline or {}, troubled))
     samples: dict[Cause, list[Unit]] = {cause: [] for cause in get_args(Cause)}
@@ -95,16 +96,15 @@ def cause_of(outcome: Outcome, network_elsewhere: bool, baseline: str | None) ->
     kind = outcome.failure
     if kind is None and {each for each in outcome.classes if each in _INVALID} == {"schema_unusable"}:
         return "dataset"
-    if outcome.defective and kind in _REFUSALS:
+    charge = "vendor" if kind is None else KINDS[kind].charge
+    if outcome.defective and charge == "question":
         return "dataset"
-    if kind in _OURS:
-        return "harness"
-    if kind in _NO_BYTE or (kind in _DOOR and network_elsewhere):
+    if charge in _CAUSES:
+        return _CAUSES[charge]
+    if charge == "door" and network_elsewhere:
         return "network"
     if kind == "connection_reset" and outcome.phase in _BEFORE_SENDING:
         return "network"
-    if kind == "rate_limited":
-        return "rate_limit"
     return "baseline_too" if baseline == _way(outcome) else "vendor"
 
 

@@ -74,7 +74,7 @@ COMMANDS = {
         "Show the evidence behind a vendor's figures.",
     ),
     "bundle": (
-        "vendor_verifier.features.bundle.command:bundle_command",
+        "vendor_verifier.features.bundle.create:bundle_command",
         "One archive of a run that others can verify.",
     ),
     "import": ("vendor_verifier.cli.datasets:import_command", "Turn other people's result files into a run."),
@@ -103,7 +103,7 @@ COMMANDS = {
         "Check each vendor with at most three tiny requests.",
     ),
     "simulate": (
-        "vendor_verifier.features.simulate.command:simulate_command",
+        "vendor_verifier.features.simulate.server:simulate_command",
         "Serve the simulated vendors on loopback.",
     ),
     "vendors": ("vendor_verifier.cli.vendors:vendors_command", "List the vendor plugins found."),

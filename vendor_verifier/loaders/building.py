@@ -19,9 +19,8 @@ from vendor_verifier.loaders.base import (
     shortened,
 )
 from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Digests, Sample, Source, numbered
+from vendor_verifier.values.sample import Digests, Sample, Source, ToolSets, numbered
 from vendor_verifier.wire.payload import PayloadError, as_dict, parse_json
-from vendor_verifier.wire.tools import ToolSets
 
 # Chosen by the run, whatever the row says.
 REPLACED_KEYS = frozenset({"model", "stream", "stream_options"})

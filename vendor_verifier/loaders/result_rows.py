@@ -19,11 +19,11 @@ from msgspec import structs
 
 from vendor_verifier.loaders.base import kind_of
 from vendor_verifier.loaders.building import UnusableRequest, control_tags, read_question
-from vendor_verifier.values.record import Attempt, Exchange, Failure, FailureKind, Phase, Response, Timing
+from vendor_verifier.values.record import MAX_MESSAGE, Attempt, Exchange, Failure, FailureKind, Phase, Response, Timing
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import content_digest
 from vendor_verifier.wire.base import json_bytes
-from vendor_verifier.wire.errors import MAX_MESSAGE, kind_of_status, read_fault
+from vendor_verifier.wire.errors import kind_of_status, read_fault
 from vendor_verifier.wire.openai_chat.reader import OpenAIChatReader
 from vendor_verifier.wire.parse_answer import read_answer
 from vendor_verifier.wire.payload import as_count, as_dict, as_list, as_text
@@ -80,11 +80,11 @@ def guess_failure(response: object) -> Failure:
     said = scrubbed(f"{error_type}: {message}" if error_type and error_type not in message else message or error_type)
     status = _status(error_type, message, body)
     if status is not None:
-        return Failure(kind_of_status(status, message), "headers", said, status)
+        return Failure.of(kind_of_status(status, message), said, status, phase="headers")
     for pattern, kind, phase in _WORDS:
         if pattern.search(f"{error_type} {message}"):
             return Failure(kind, phase, said)
-    return Failure("bad_payload", "parse", said)
+    return Failure.of("bad_payload", said)
 
 
 def scrubbed(text: str) -> str:

@@ -26,7 +26,7 @@ from vendor_verifier.values.plan import Assumptions, Entry, EntryForecast, Forec
 from vendor_verifier.values.record import Attempt, Response
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample, listed
-from vendor_verifier.wire.anthropic_messages.request import AnthropicMessages
+from vendor_verifier.wire.anthropic_messages import AnthropicMessages
 from vendor_verifier.wire.base import json_bytes
 
 _SHORT_ANSWER = Attempt(1, response=Response(text="ok", finish_reason="stop"))

@@ -23,8 +23,7 @@ from vendor_verifier.run.budgets import CostOf
 from vendor_verifier.run.cluster.job import Job, travelling
 from vendor_verifier.run.cluster.workers import is_loopback, scheduler_address
 from vendor_verifier.run.executors import check_choice, choose_executor
-from vendor_verifier.run.local_run import RunEnd
-from vendor_verifier.run.work import Work
+from vendor_verifier.run.local_run import RunEnd, Work
 from vendor_verifier.run.work_queue import WorkQueue
 from vendor_verifier.store import FILE_MODE, NO_LINK, RunFolder, encode_record
 from vendor_verifier.values.plan import ExecutorChoice, Plan

@@ -29,13 +29,11 @@ from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import suite_kind
 from vendor_verifier.suites.base import judged
 from vendor_verifier.suites.schema import schema_defects
+from vendor_verifier.values.failure_kinds import QUESTION_REFUSED
 from vendor_verifier.values.plan import LoadShape, Plan, Task
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.sample import listed
 from vendor_verifier.values.score import Report
-
-# A refusal that a sample with a broken tool schema brought upon itself, which a redacted sample no longer shows.
-_REFUSALS = frozenset({"bad_request", "unprocessable"})
 
 
 def redactor(parts: Iterable[Part]) -> Callable[[Record], Record]:
@@ -63,8 +61,9 @@ def keeps_texts(suite: str) -> bool:
 
 
 def _is_refused(record: Record) -> bool:
+    """Whether the question was refused: a redacted sample no longer shows that its own schema brought it on."""
     finals = [turn.attempts[-1] for turn in record.turns if turn.attempts]
-    return any(attempt.failure is not None and attempt.failure.kind in _REFUSALS for attempt in finals)
+    return any(attempt.failure is not None and attempt.failure.kind in QUESTION_REFUSED for attempt in finals)
 
 
 _PACKAGES = ("httpx2", "anyio", "jsonschema-rs", "msgspec", "tenacity", "numpy", "scipy", "genai-prices")

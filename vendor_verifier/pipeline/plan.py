@@ -21,14 +21,14 @@ from vendor_verifier.pipeline.datasets import Dataset, check_choices, chosen_sam
 from vendor_verifier.pipeline.gates import check_conditions, check_rank_metrics
 from vendor_verifier.pipeline.load_profile import check_named_samples, places, read_load
 from vendor_verifier.pipeline.request import RunRequest
-from vendor_verifier.pipeline.simulated import AnswerKey, known_answers
+from vendor_verifier.pipeline.simulated_vendors import rehearsed
 from vendor_verifier.pipeline.suites import SuiteHooks, hooks_of
 from vendor_verifier.registry import WIRES, Registry, find_vendors
 from vendor_verifier.suites import SUITES, compares
 from vendor_verifier.values.plan import Entry, LoadShape, Plan, Task
 from vendor_verifier.vendor import Vendor
 from vendor_verifier.wire.base import Wire
-from vendor_verifier.wire.openai_completions.request import OpenAICompletions
+from vendor_verifier.wire.openai_completions import OpenAICompletions
 
 CHAT = "openai"
 RAW = OpenAICompletions().name
@@ -83,7 +83,7 @@ class Prepared:
     registry: Registry
     wires: Mapping[str, Wire]
     hooks: Mapping[str, SuiteHooks] = field(default_factory=dict)
-    known_answers: AnswerKey = field(default_factory=dict, repr=False)
+    known_answers: str = field(default="{}", repr=False)
 
     @property
     def secrets(self) -> frozenset[str]:
@@ -132,7 +132,7 @@ def prepare(request: RunRequest, environ: Mapping[str, str], *, require_keys: bo
     for each in hooks.values():
         entries = each.entries(entries, request)
     entries = as_raw_completions(entries) if request.use_raw_completions else entries
-    known, unknown = known_answers(entries, tasks, request.seed)
+    known, unknown = rehearsed(entries, tasks, request.seed)
     warnings = (
         *configuration.warnings,
         *_plugin_warnings(registry),

@@ -32,7 +32,7 @@ from vendor_verifier.pipeline.plan import Prepared, wire_of
 from vendor_verifier.pipeline.request import RunRequest
 from vendor_verifier.pipeline.run_warnings import costs_of, known_costs
 from vendor_verifier.pipeline.score import score_folder, write_pages, write_reports
-from vendor_verifier.pipeline.simulated import with_simulated_vendors
+from vendor_verifier.pipeline.simulated_vendors import with_simulated_vendors
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.redaction import Scrubber, redacted_sample
 from vendor_verifier.run.budgets import CostOf

@@ -7,17 +7,17 @@ made visible, so no character that XML 1.0 forbids can occur.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from xml.etree import ElementTree as ET
 
 from vendor_verifier.reports import markdown_tables as tables
 from vendor_verifier.reports import number_format, sentences
 from vendor_verifier.reports.escape import markdown, visible
+from vendor_verifier.values.failure_kinds import KINDS, Charge
 from vendor_verifier.values.score import Case, ModelScore, Report, VendorDetails, VendorScore
 
-_OURS = frozenset({"untranslatable", "harness", "proxy"})
-_NEVER_ASKED = frozenset({"skipped"})
+_OUTCOMES: Mapping[Charge, str] = {"us": "error", "unasked": "skipped"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ def _sample(case: Case) -> _Line:
     name = f"{case.sample} #{case.repetition + 1}"
     if case.failure is None:
         return _Line(case.suite, name, case.seconds)
-    outcome = "error" if case.failure in _OURS else "skipped" if case.failure in _NEVER_ASKED else "failure"
+    outcome = _OUTCOMES.get(KINDS[case.failure].charge, "failure")
     message = f"{case.failure}: {case.message}" if case.message else case.failure
     return _Line(case.suite, name, case.seconds, outcome, case.failure, message)
 

@@ -127,3 +127,8 @@ def irf(vendor: VendorScore, model: ModelScore) -> str:
         return MISSING
     most = max(other.irf_metrics for other in model.vendors)
     return fusion(vendor.irf) + (FEWER_METRICS if vendor.irf_metrics < most else "")
+
+
+def samples_asked(count: int) -> str:
+    """``1 sample``, ``20 samples``."""
+    return f"{count} sample" if count == 1 else f"{count} samples"

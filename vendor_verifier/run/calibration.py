@@ -21,13 +21,13 @@ from subprocess import DEVNULL
 import anyio
 
 from vendor_verifier.metrics.distribution import distribution
-from vendor_verifier.transport.base import Client
 from vendor_verifier.transport.client import open_client
+from vendor_verifier.transport.policy import Client
 from vendor_verifier.values.plan import ClientName, Limits, TransportName
 from vendor_verifier.values.record import Response, Timing
 from vendor_verifier.values.request import Endpoint, Turn
 from vendor_verifier.values.score import Distribution
-from vendor_verifier.wire.openai_chat.request import OpenAIChat
+from vendor_verifier.wire.openai_chat import OpenAIChat
 from vendor_verifier.wire.parse_answer import read_answer
 from vendor_verifier.wire.progress import ProgressMeter
 

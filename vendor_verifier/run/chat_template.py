@@ -14,7 +14,7 @@ from typing import Any
 from vendor_verifier.errors import UsageError
 from vendor_verifier.installing import install_line
 from vendor_verifier.values.request import Turn
-from vendor_verifier.wire.openai_completions.request import CannotRender, Render
+from vendor_verifier.wire.openai_completions import CannotRender, Render
 from vendor_verifier.wire.payload import parse_json
 
 _APPLIES = Callable[[list[dict[str, Any]], list[dict[str, Any]] | None, dict[str, Any]], str]

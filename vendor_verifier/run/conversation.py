@@ -25,14 +25,12 @@ from vendor_verifier.run.event_loop_lag import STALL_NS, LoopLag
 from vendor_verifier.run.rate_limiter import Limiter
 from vendor_verifier.run.retry import attempt_until_done, stops_vendor
 from vendor_verifier.suites.base import Play
-from vendor_verifier.transport.base import Client
-from vendor_verifier.transport.policy import RoundLimit, in_slices
+from vendor_verifier.transport.policy import Client, RoundLimit, in_slices
 from vendor_verifier.values.plan import Entry, RetryRules
 from vendor_verifier.values.record import Attempt, Exchange, Failure, Phase, Response, TurnRecord
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.vendor import Vendor
 from vendor_verifier.wire.base import Reader, Wire
-from vendor_verifier.wire.errors import MAX_MESSAGE
 from vendor_verifier.wire.parse_answer import answer_in_steps
 from vendor_verifier.wire.progress import ProgressMeter
 
@@ -136,15 +134,14 @@ class Conversation:
         except UsageError as error:
             # No key, no vendor; the others go on.
             self.limiter.stop(entry, str(error))
-            return TurnRecord((Attempt(1, failure=Failure("auth", "plan", str(error))),))
+            return TurnRecord((Attempt(1, failure=Failure.of("auth", str(error), phase="plan")),))
         try:
             request = target.wire.request(with_parameters(turn, entry), endpoint)
         except Exception as error:  # noqa: BLE001 a plugin may raise anything; it must not take the other vendors along
             return TurnRecord((Attempt(1, failure=self._plugin_failure(error, "plan")),))
         if request.untranslatable:
-            failure = Failure(
-                "untranslatable", "plan", "not expressible on this wire: " + ", ".join(request.untranslatable)
-            )
+            words = "not expressible on this wire: " + ", ".join(request.untranslatable)
+            failure = Failure.of("untranslatable", words)
             return TurnRecord((Attempt(1, failure=failure),))
         question = _Question(target, request, turn, total_s)
         scheduled_ns = self.clock_ns() if due_ns is None else due_ns
@@ -252,8 +249,8 @@ class Conversation:
     def _unasked(self, entry: Entry) -> Failure:
         """Why nothing more is asked of a stopped vendor; a proxy in the way stays nobody's failure."""
         if entry.account in self.barred:
-            return Failure("proxy", "plan", self.barred[entry.account])
-        return Failure("skipped", "plan", "the vendor was stopped earlier in this run")
+            return Failure.of("proxy", self.barred[entry.account], phase="plan")
+        return Failure.of("skipped", "the vendor was stopped earlier in this run")
 
     def _lateness_ns(self, exchange: Exchange, scheduled_ns: int, began_ns: int) -> int | None:
         """How late our stamps of this exchange may be, from connecting to its end; before and after is no matter."""
@@ -266,7 +263,7 @@ class Conversation:
         """A bug on our side of the target: it is counted as ours, never charged to the vendor."""
         where = traceback.extract_tb(error.__traceback__)[-1]
         words = f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
-        return Failure("harness", phase, self.scrubber.text(words)[:MAX_MESSAGE])
+        return Failure.of("harness", self.scrubber.text(words), phase=phase)
 
 
 def _as_asked(attempts: tuple[Attempt, ...]) -> tuple[Attempt, ...]:

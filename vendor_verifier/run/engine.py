@@ -13,8 +13,7 @@ from typing import Protocol
 import anyio
 
 from vendor_verifier.run.conversation import Conversation, RunClosed
-from vendor_verifier.run.streams import Stream
-from vendor_verifier.run.work_queue import WorkItem
+from vendor_verifier.run.work_queue import Stream, WorkItem
 from vendor_verifier.values.record import Record
 
 Emit = Callable[[Sequence[Record]], None]

@@ -15,9 +15,8 @@ from vendor_verifier.installing import install_line
 from vendor_verifier.run.cluster.job import ClusterSide
 from vendor_verifier.run.cluster.process_executor import MOST_PER_CORE, cores_here, workers_for
 from vendor_verifier.run.cluster.workers import refuse_insecure, scheduler_address
-from vendor_verifier.run.local_run import RunEnd, run_local
+from vendor_verifier.run.local_run import RunEnd, Work, run_local
 from vendor_verifier.run.rate_limiter import LocalLimiter
-from vendor_verifier.run.work import Work
 from vendor_verifier.values.plan import ExecutorChoice, Plan
 
 

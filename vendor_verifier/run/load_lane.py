@@ -19,10 +19,13 @@ from itertools import accumulate, count, repeat
 from typing import Literal
 
 from vendor_verifier.run.work_queue import WorkItem, WorkQueue
+from vendor_verifier.values.failure_kinds import NOT_SENT, kinds_where
 from vendor_verifier.values.plan import Arrival, Due, LoadShape
 from vendor_verifier.values.record import Record
 
 Stage = Literal["warmup", "counted", "cooldown"]
+# What a play ends in once nothing more goes to its vendor.
+_OF_A_STOPPED_VENDOR = kinds_where(lambda kind: kind.stops) & NOT_SENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +120,7 @@ class Lane:
         elif record is not None and not record.succeeded:
             self.discarded_failed[start.stage] += 1
         final = None if record is None else record.final
-        if final is not None and final.failure is not None and final.failure.kind in ("skipped", "proxy"):
+        if final is not None and final.failure is not None and final.failure.kind in _OF_A_STOPPED_VENDOR:
             self.is_stopped = True
 
     def _is_late(self, now_s: float) -> bool:

@@ -17,16 +17,17 @@ from vendor_verifier.errors import UsageError
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.api_keys import KeyRing
 from vendor_verifier.run.budgets import CostOf, Spending
+from vendor_verifier.run.cluster.job import Job
 from vendor_verifier.run.conversation import Conversation
 from vendor_verifier.run.engine import Emit, Engine, VendorSlots
 from vendor_verifier.run.event_loop_lag import LoopLag, LoopReport
 from vendor_verifier.run.load import Load, LoadReport
 from vendor_verifier.run.rate_limiter import LocalLimiter
-from vendor_verifier.run.streams import BLOCK, streams_of
-from vendor_verifier.run.work_queue import WorkQueue
+from vendor_verifier.run.work_queue import BLOCK, WorkQueue, streams_of
 from vendor_verifier.transport.client import open_client
 from vendor_verifier.transport.connect import ensure_descriptors
 from vendor_verifier.values.plan import Plan
+from vendor_verifier.values.record import Record
 
 _GRACE_S = 5.0
 
@@ -172,3 +173,21 @@ def _signals(*numbers: signal.Signals) -> Iterator[AsyncIterator[signal.Signals]
             # None: set by what is not Python, which cannot be set again from here.
             if handler is not None:
                 signal.signal(number, handler)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One sitting of a run. ``emit`` keeps records, ``emit_duplicate`` those that came a second time.
+
+    ``in_flight`` is where requests under way are counted, by (model, label), by an executor that gives permits here.
+    """
+
+    plan: Plan
+    queue: WorkQueue
+    job: Job
+    emit: Emit
+    emit_duplicate: Callable[[Record], None]
+    scrubber: Scrubber
+    costs: Mapping[tuple[str, str], CostOf] = field(default_factory=dict)
+    use_uvloop: bool = False
+    in_flight: Counter[tuple[str, str]] | None = None

@@ -19,7 +19,8 @@ from typing import Literal, Protocol
 import anyio
 
 from vendor_verifier.run.budgets import Ask, RequestBudget, Spending, TokenBudget
-from vendor_verifier.run.retry import UNREACHABLE, slows_account
+from vendor_verifier.run.retry import slows_account
+from vendor_verifier.values.failure_kinds import KINDS
 from vendor_verifier.values.plan import Entry
 from vendor_verifier.values.record import Attempt
 
@@ -190,7 +191,7 @@ class LocalLimiter:
     def concluded(self, entry: Entry, attempt: Attempt) -> None:
         account_limit = self._accounts[entry.account]
         failure = attempt.failure
-        if failure is None or failure.kind not in UNREACHABLE:
+        if failure is None or not KINDS[failure.kind].unreachable:
             account_limit.lost_in_a_row = 0
             return
         account_limit.lost_in_a_row += 1

@@ -11,32 +11,10 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from vendor_verifier.values.plan import RetryRules
-from vendor_verifier.values.record import Attempt, Failure, FailureKind
+from vendor_verifier.values.record import Attempt, Failure
 
 if TYPE_CHECKING:
     import tenacity
-
-# Failures of the way there, of a vendor that says "later", or of an answer that never began.
-_RETRIED: frozenset[FailureKind] = frozenset(
-    {
-        "dns", "connect", "connect_refused", "connection_reset", "protocol", "timeout_connect",
-        "request_timeout", "conflict", "rate_limited", "overloaded", "http_5xx",
-        "truncated", "timeout_first_token", "timeout_idle",
-    }
-)  # fmt: skip
-# Failures that are likely to repeat: one more try settles it.
-_ONCE: frozenset[FailureKind] = frozenset({"empty_response", "bad_payload"})
-_RETRYABLE_STATUS = frozenset({408, 409, 429})
-# These make every further request of the entry pointless.
-STOPS_VENDOR: frozenset[FailureKind] = frozenset({"auth", "no_credit", "proxy"})
-_STOPPING_STATUS = frozenset({401, 402})
-# These mean "not so fast": the wait is for the whole account, not for one request.
-PAUSES_ACCOUNT: frozenset[FailureKind] = frozenset({"rate_limited", "overloaded"})
-_PAUSING_STATUS = frozenset({429, 503, 529})
-# Nobody was there to answer: what a vendor that is down looks like from here.
-UNREACHABLE: frozenset[FailureKind] = frozenset(
-    {"dns", "connect", "connect_refused", "connection_reset", "tls", "timeout_connect"}
-)
 
 _FIRST_WAIT_S = 0.5
 _LONGEST_OWN_WAIT_S = 8.0
@@ -48,11 +26,8 @@ def should_retry(attempt: Attempt) -> bool:
     has_token = attempt.timing is not None and attempt.timing.first_token_ns is not None
     if failure is None or has_token:
         return False
-    if failure.kind == "api_error_in_200":
-        return failure.status is not None and (failure.status in _RETRYABLE_STATUS or failure.status >= 500)
-    if failure.kind in _ONCE:
-        return attempt.number == 1
-    return failure.kind in _RETRIED
+    retried = failure.rules.retried
+    return retried == "always" or (retried == "once" and attempt.number == 1)
 
 
 def stops_vendor(failure: Failure) -> bool:
@@ -61,14 +36,12 @@ def stops_vendor(failure: Failure) -> bool:
     A 403 does not: it is as often about one prompt (a filter before the vendor) as about the key. Nobody else on the
     account is ended by it: gateways say 401 and 402 of single models and protocols, too.
     """
-    if failure.kind == "api_error_in_200":
-        return failure.status in _STOPPING_STATUS
-    return failure.kind in STOPS_VENDOR and failure.status != 403
+    return failure.rules.stops and failure.status != 403
 
 
 def slows_account(failure: Failure) -> bool:
     """Whether this asks for fewer requests at a time: our rate was limited. An overloaded host says less about us."""
-    return failure.kind == "rate_limited" or (failure.kind == "api_error_in_200" and failure.status == 429)
+    return failure.rules.charge == "rate_limit"
 
 
 def wait_s(failure: Failure | None, attempt_number: int, rules: RetryRules, rng: random.Random) -> float:
@@ -131,7 +104,4 @@ async def attempt_until_done(
 
 
 def _holds_back(failure: Failure) -> bool:
-    is_busy = failure.kind in PAUSES_ACCOUNT or (
-        failure.kind == "api_error_in_200" and failure.status in _PAUSING_STATUS
-    )
-    return is_busy or failure.retry_after_s is not None
+    return failure.rules.pauses or failure.retry_after_s is not None

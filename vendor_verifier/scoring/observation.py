@@ -12,6 +12,7 @@ from vendor_verifier.metrics.throughput import Decoding, buffered
 from vendor_verifier.metrics.tokens import zero_usage
 from vendor_verifier.scoring.under_way import sent_s
 from vendor_verifier.suites.base import Suite, judged
+from vendor_verifier.values.failure_kinds import NOT_CHARGED, QUESTION_REFUSED
 from vendor_verifier.values.record import Attempt, Failure, FailureKind, Phase, Record
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import CallClass, Decision, Score
@@ -42,12 +43,6 @@ class Look:
     def _turn_to(self, record: Record) -> None:
         if record is not self._record:
             self._record, self._score, self._measured = record, None, None
-
-
-# Failures that are ours: nothing was asked of the vendor, so nothing is held against it.
-NOT_CHARGED = frozenset({"untranslatable", "harness", "proxy"})
-# Refusals that a sample with a broken tool schema brings upon itself.
-_REFUSALS = frozenset({"bad_request", "unprocessable"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +105,7 @@ def facts_of(
     kind = None if succeeded else "harness" if failure is None else failure.kind
     answered = None if final is None else final.response
     anomalies = dict.fromkeys([*score.anomalies, *_anomalies(record)])
-    if defective and kind in _REFUSALS:
+    if defective and kind in QUESTION_REFUSED:
         anomalies["refused_defective_sample"] = None
     return Facts(
         suite=record.suite,

@@ -9,28 +9,26 @@ from vendor_verifier.scoring.observation import Facts
 from vendor_verifier.scoring.observation_table import Columns
 from vendor_verifier.suites.base import Suite
 from vendor_verifier.suites.tool_calls.suite import CALLS_ONLY_IN_TEXT, CALLS_ONLY_NATIVE, CallSuite
-from vendor_verifier.values.score import Distribution, VendorScore
+from vendor_verifier.values.score import VendorScore
 
 
-def stall_warnings(model: str, vendor: VendorScore) -> Iterator[str]:
-    """One sentence for a vendor that lost rows to our lateness, and one for what is not measurable for it."""
-    spoilt = {name: found for name, found in vendor.distributions.items() if found.stalled}
-    if not spoilt:
+def stall_warnings(model: str, vendors: Iterable[VendorScore]) -> Iterator[str]:
+    """One sentence for a model that lost rows to our lateness: its vendors, how many, and whose times are missing."""
+    spoilt = {each.label: [found for found in each.distributions.values() if found.stalled] for each in vendors}
+    rows = {label: max(each.stalled for each in found) for label, found in spoilt.items() if found}
+    if not rows:
         return
-    who = f"{model}: {vendor.label}"
-    told = ", ".join(f"{name} {found.stalled}" for name, found in spoilt.items())
-    yield f"{who}: our own process was late while answers came in; rows left out of the times it would spoil: {told}"
-    lost = _lost(spoilt)
-    if lost:
-        yield (
-            f"{who}: not measurable because of us: {', '.join(lost)}; more than {MOST_SPOILT:.0%} of the rows are left "
-            "out, and the rest would flatter; send again from a machine that is less busy, or with fewer requests at a "
-            "time"
+    counted = ", ".join(f"{label} {count}" for label, count in rows.items())
+    told = (
+        f"{model}: our own process was late while answers came in; rows left out of the times it would spoil: {counted}"
+    )
+    if lost := [label for label, found in spoilt.items() if any(not each.n for each in found)]:
+        told += (
+            f"; times not measurable because of us ({', '.join(lost)}): more than {MOST_SPOILT:.0%} of their rows are "
+            "left out, and the rest would flatter; send again from a machine that is less busy, or with fewer requests "
+            "at a time"
         )
-
-
-def _lost(spoilt: Mapping[str, Distribution]) -> list[str]:
-    return [name for name, found in spoilt.items() if not found.n]
+    yield told
 
 
 # Fewer answers without a call, and without one elsewhere, are as likely a model that missed them.

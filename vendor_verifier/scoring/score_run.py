@@ -194,7 +194,7 @@ def _standings(board: _Board) -> tuple[tuple[ModelScore, ...], list[str]]:
     scores: dict[str, list[VendorScore]] = {}
     for entry in board.entries:
         scores.setdefault(entry.model, []).append(_vendor(board, entry, baselines.get(entry.model)))
-    doubts += [words for model, found in scores.items() for vendor in found for words in stall_warnings(model, vendor)]
+    doubts += [words for model, found in scores.items() for words in stall_warnings(model, found)]
     named = {model: entry.label for model, entry in baselines.items()}
     return standings(scores, named, board.rank_metrics, board.k), doubts
 

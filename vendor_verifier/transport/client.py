@@ -14,6 +14,7 @@ import asyncio
 import contextlib
 import functools
 import ssl
+import time
 from collections.abc import Iterable
 from contextlib import AbstractAsyncContextManager
 from importlib import import_module
@@ -21,10 +22,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from vendor_verifier.transport import policy
-from vendor_verifier.transport.base import Client
-from vendor_verifier.transport.connection import RequestHead, Unusual, request_head
-from vendor_verifier.transport.connection_pool import KeptConnections
+from vendor_verifier.transport.connection import HttpConnection, Origin, RequestHead, Unusual, request_head
 from vendor_verifier.transport.exchange import ActiveExchange
+from vendor_verifier.transport.policy import Client
 from vendor_verifier.transport.proxies import proxy_for
 from vendor_verifier.values.plan import ClientName, Limits, TransportName
 from vendor_verifier.values.record import Exchange
@@ -33,6 +33,48 @@ from vendor_verifier.wire.progress import ProgressMeter
 
 if TYPE_CHECKING:
     from vendor_verifier.transport.httpx_client import Transport
+
+
+_KEEP_ALIVE_NS = 30 * 10**9
+
+
+class KeptConnections:
+    """Idle connections by origin."""
+
+    def __init__(self) -> None:
+        self._idle: dict[Origin, list[HttpConnection]] = {}
+        self._closings = policy.Closings()
+
+    def take(self, origin: Origin) -> HttpConnection | None:
+        """One that still stands as far as can be seen from here, or None. Tell :meth:`learn` how it went."""
+        kept = self._idle.get(origin, [])
+        oldest_ns = time.perf_counter_ns() - _KEEP_ALIVE_NS
+        while kept:
+            connection = kept.pop()
+            if connection.idle_since_ns > oldest_ns:
+                if connection.can_be_used():
+                    return connection
+                self._closings.learn(origin, was_open=False)
+            connection.abort()
+        return None
+
+    def learn(self, origin: Origin, *, was_open: bool) -> None:
+        """Whether a connection that was taken from here took one more request."""
+        self._closings.learn(origin, was_open=was_open)
+
+    def put(self, origin: Origin, connection: HttpConnection) -> None:
+        """Keep ``connection``, which is idle, if that is worth while."""
+        if self._closings.is_worth_keeping(origin):
+            self._idle.setdefault(origin, []).append(connection)
+        else:
+            connection.abort()
+
+    def close(self) -> None:
+        """Close all of them."""
+        for connections in self._idle.values():
+            for connection in connections:
+                connection.abort()
+        self._idle.clear()
 
 
 _DEFAULT_HEADERS = {"accept": "*/*", "connection": "keep-alive", **policy.DEFAULT_HEADERS}

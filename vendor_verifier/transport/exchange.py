@@ -70,10 +70,10 @@ class ActiveExchange:
         except TimeoutError as error:
             kind: FailureKind = "timeout_total" if is_total else "timeout_connect"
             words = str(error) or f"not connected within {min(self._total_s, self._limits.connect_s):g} s"
-            self._failure = Failure(kind, "connect", words)
+            self._failure = Failure.of(kind, words, phase="connect")
         except OSError as error:
-            kind, phase = _not_connected(error)
-            self._failure = Failure(kind, phase, policy.advised(kind, str(error)[:500] or type(error).__name__))
+            kind = _not_connected(error)
+            self._failure = Failure.of(kind, policy.advised(kind, str(error) or type(error).__name__))
         else:
             parts = (connected.dns_ns, connected.tcp_ns, connected.tls_ns)
             connected.protocol.round_trip_ns = connected.tcp_ns
@@ -138,14 +138,14 @@ class ActiveExchange:
         self._finish(at_ns)
 
     def on_error(self, at_ns: int, why: str, error: Exception | None) -> None:
-        words = str(error)[:500] if error is not None and str(error) else "the server closed the connection"
+        words = str(error) if error is not None and str(error) else "the server closed the connection"
         if why == "payload":
-            self._failure = Failure("bad_payload", "stream", words, self._status)
+            self._failure = Failure.of("bad_payload", words, self._status, phase="stream")
         elif self._status is not None:
-            self._failure = Failure("truncated", "stream", words, self._status)
+            self._failure = Failure.truncated(words, self._status)
         else:
             kind: FailureKind = "protocol" if why == "protocol" else "connection_reset"
-            self._failure = Failure(kind, "headers", words)
+            self._failure = Failure.of(kind, words)
             self.is_lost = why == "closed" and self._was_given_up(at_ns)
         self._finish(at_ns)
 
@@ -230,9 +230,9 @@ class ActiveExchange:
         )
 
 
-def _not_connected(error: OSError) -> tuple[FailureKind, Phase]:
+def _not_connected(error: OSError) -> FailureKind:
     if isinstance(error, socket.gaierror):
-        return "dns", "dns"
+        return "dns"
     if isinstance(error, (TlsFailed, ssl.SSLError)):
-        return "tls", "tls"
-    return "connect_refused" if isinstance(error, ConnectionRefusedError) else "connect", "connect"
+        return "tls"
+    return "connect_refused" if isinstance(error, ConnectionRefusedError) else "connect"

@@ -23,9 +23,8 @@ import anyio
 import httpx2
 
 from vendor_verifier.transport import policy
-from vendor_verifier.transport.connection_pool import Closings
 from vendor_verifier.transport.httpx_surplus import WatchedStream
-from vendor_verifier.transport.policy import HTTP_LOGGERS, Slices, silence
+from vendor_verifier.transport.policy import HTTP_LOGGERS, Closings, Slices, silence
 from vendor_verifier.transport.proxies import Proxy, proxy_for
 from vendor_verifier.transport.unpacking import unpacked, unpacker_of
 from vendor_verifier.values.plan import Limits
@@ -110,14 +109,14 @@ class Transport:
             await attempt.run(self._client(attempt.proxy, keeps=may_reuse), request)
         except (httpx2.LocalProtocolError, httpx2.UnsupportedProtocol):
             # Its message quotes the header, which may be the key.
-            attempt.failure = Failure("harness", "send", "the address or a header of the request is not valid HTTP")
+            attempt.failure = Failure.of("harness", "the address or a header of the request is not valid HTTP")
         except zlib.error as error:
-            attempt.failure = Failure("bad_payload", "stream", str(error)[:500], attempt.status)
+            attempt.failure = Failure.of("bad_payload", str(error), attempt.status, phase="stream")
         except (httpx2.HTTPError, OSError) as error:
             attempt.failure = _transport_failure(error, attempt)
             attempt.lost = attempt.was_given_up(self._round_trips_ns.get(host, 0))
         except (httpx2.InvalidURL, ValueError) as error:
-            attempt.failure = Failure("harness", "send", f"the request cannot be sent: {error}")
+            attempt.failure = Failure.of("harness", f"the request cannot be sent: {error}")
         if attempt.not_let_through():
             if attempt.to_socks is not None:
                 # The library forgets the connection to a SOCKS proxy that refused.
@@ -311,7 +310,7 @@ class _Attempt:
     def barred(self, words: str) -> Failure:
         """The proxy's failure, which is nobody's: the vendor has not heard of the question."""
         assert self.proxy is not None
-        return Failure("proxy", "connect", f"{self.proxy.words} does not let us through: {words}")
+        return Failure.of("proxy", f"{self.proxy.words} does not let us through: {words}")
 
     def _timeout(self) -> Failure:
         if self.not_let_through():
@@ -340,30 +339,32 @@ def _transport_failure(error: Exception, attempt: _Attempt) -> Failure:
     causes = _causes(error)
     if isinstance(error, httpx2.ProxyError) or attempt.not_let_through():
         return attempt.barred(_words(error, causes))
-    kind, phase = _classify(error, causes, attempt)
-    return Failure(kind, phase, policy.advised(kind, _words(error, causes)), attempt.status)
+    words = _words(error, causes)
+    if attempt.status is not None:
+        return Failure.truncated(words, attempt.status)
+    kind = _classify(error, causes, attempt)
+    return Failure.of(kind, policy.advised(kind, words))
 
 
 def _words(error: Exception, causes: list[BaseException]) -> str:
-    return next((str(cause) for cause in reversed(causes) if str(cause)), type(error).__name__)[:500]
+    return next((str(cause) for cause in reversed(causes) if str(cause)), type(error).__name__)
 
 
-def _classify(error: Exception, causes: list[BaseException], attempt: _Attempt) -> tuple[FailureKind, Phase]:
-    if attempt.status is not None:
-        return "truncated", "stream"
+def _classify(error: Exception, causes: list[BaseException], attempt: _Attempt) -> FailureKind:
+    """The kind of an error before the answer's head."""
     if isinstance(error, httpx2.TimeoutException):
-        return "timeout_connect", "connect"
+        return "timeout_connect"
     if any(isinstance(cause, socket.gaierror) for cause in causes):
-        return "dns", "dns"
+        return "dns"
     if any(isinstance(cause, ssl.SSLError) for cause in causes):
-        return "tls", "tls"
+        return "tls"
     if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
-        return "connect_refused", "connect"
+        return "connect_refused"
     if attempt.connecting:
-        return "connect", "connect"
+        return "connect"
     if isinstance(error, httpx2.RemoteProtocolError) and "disconnected" not in str(error):
-        return "protocol", "headers"
-    return "connection_reset", "headers"
+        return "protocol"
+    return "connection_reset"
 
 
 def _causes(error: BaseException) -> list[BaseException]:

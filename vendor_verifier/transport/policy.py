@@ -8,14 +8,15 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Hashable, Mapping
 from typing import Protocol
 
 from vendor_verifier import __version__
 from vendor_verifier.values.plan import Limits
-from vendor_verifier.values.record import Failure, FailureKind, Phase
+from vendor_verifier.values.record import Exchange, Failure, FailureKind, Phase
+from vendor_verifier.values.request import HttpRequest
 from vendor_verifier.wire.base import Result, Steps
-from vendor_verifier.wire.progress import MAX_EVENTS_WITHOUT_TOKEN
+from vendor_verifier.wire.progress import MAX_EVENTS_WITHOUT_TOKEN, ProgressMeter
 
 MAX_ANSWER_BYTES = 32 * 1024 * 1024
 MAX_ERROR_BYTES = 64 * 1024
@@ -50,7 +51,7 @@ def timeout_failure(kind: FailureKind, limits: Limits, total_s: float, phase: Ph
         "timeout_first_token": f"no token within {seconds:g} s",
         "timeout_idle": f"no data for {seconds:g} s in the middle of the answer",
     }.get(kind, f"not finished within {seconds:g} s")
-    return Failure(kind, phase, words, status)
+    return Failure.of(kind, words, status, phase=phase)
 
 
 def moment_ns(round_trip_ns: int) -> int:
@@ -61,13 +62,13 @@ def moment_ns(round_trip_ns: int) -> int:
 def over_cap(status: int) -> Failure:
     """An answer that is larger than what is kept of one."""
     words = f"the answer is larger than {MAX_ANSWER_BYTES} bytes or {MAX_CHUNKS} pieces"
-    return Failure("limit_exceeded", "stream", words, status)
+    return Failure.of("limit_exceeded", words, status)
 
 
 def flooded(status: int | None) -> Failure:
     """A stream that goes on and on and says nothing."""
     words = f"more than {MAX_EVENTS_WITHOUT_TOKEN} events, or three times as many lines, without a token"
-    return Failure("limit_exceeded", "first_token", words, status)
+    return Failure.of("limit_exceeded", words, status, phase="first_token")
 
 
 def advised(kind: FailureKind, words: str) -> str:
@@ -75,6 +76,35 @@ def advised(kind: FailureKind, words: str) -> str:
     if kind != "tls":
         return words
     return f"{words[:300]}; check the address, or trust the host's authority by SSL_CERT_FILE=<file.pem>"
+
+
+# Kept connections that a server closed, one after the other, before it counts as one that keeps none.
+_CLOSED_IN_A_ROW = 8
+# Of such a server's connections every so many-th is kept all the same, to learn when it keeps them again.
+_TRIED = 16
+
+
+class Closings:
+    """What became of kept connections, by server.
+
+    A request that crosses the closing of its connection on the way has to be sent twice, so that connections of a
+    server that closes them again and again are hardly ever used again.
+    """
+
+    def __init__(self) -> None:
+        self._in_a_row: dict[Hashable, int] = {}
+        self._passed_over: dict[Hashable, int] = {}
+
+    def learn(self, server: Hashable, *, was_open: bool) -> None:
+        """Whether a kept connection of ``server`` took one more request."""
+        self._in_a_row[server] = 0 if was_open else self._in_a_row.get(server, 0) + 1
+
+    def is_worth_keeping(self, server: Hashable) -> bool:
+        """Whether the next connection to ``server`` is to be kept; ask once for each."""
+        if self._in_a_row.get(server, 0) < _CLOSED_IN_A_ROW:
+            return True
+        self._passed_over[server] = passed = (self._passed_over.get(server, 0) + 1) % _TRIED
+        return passed == 0
 
 
 class Slices:
@@ -138,3 +168,25 @@ def silence(*names: str) -> None:
     """Nothing below a disaster is logged under these names from now on, whatever the program around us has set."""
     for name in names:
         logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+class Client(Protocol):
+    """Sends one request and gives back what happened; never raises on a vendor's behaviour."""
+
+    async def exchange(
+        self,
+        request: HttpRequest,
+        meter: ProgressMeter,
+        scheduled_at_ns: int,
+        *,
+        wire: str,
+        total_s: float | None = None,
+        fresh: bool = False,
+    ) -> Exchange:
+        """``fresh``: over a connection of its own, never over one that was kept."""
+
+
+async def sent_to_the_end(send: Callable[[bool], Awaitable[Exchange]]) -> Exchange:
+    """What became of ``send(False)``, or where a kept connection ended under it of ``send(True)``: over a new one."""
+    exchange = await send(False)
+    return await send(True) if exchange.lost else exchange

@@ -29,8 +29,7 @@ from typing import Any
 import httpx2
 from msgspec import structs
 
-from vendor_verifier.transport.base import Client
-from vendor_verifier.transport.policy import Slices
+from vendor_verifier.transport.policy import Client, Slices
 from vendor_verifier.transport.sdk_adapter import (
     SDK_OF_WIRE,
     Seam,
@@ -223,11 +222,11 @@ class _Call:
             return None
         if error is not None:
             words = f"the {sdk_name(self._wire)} raised {named_error(error)}"
-            return Failure("bad_payload", "parse", words, exchange.status)
+            return Failure.of("bad_payload", words, exchange.status)
         if not self._has_items and self._can_be_read(exchange):
             content_type = exchange.headers.get("content-type", "(none)")
             words = f"the {sdk_name(self._wire)} yielded nothing of an answer of type {content_type}"
-            return Failure("bad_payload", "parse", words, exchange.status)
+            return Failure.of("bad_payload", words, exchange.status)
         return None
 
     def _can_be_read(self, exchange: Exchange) -> bool:
@@ -247,7 +246,7 @@ class _Call:
         return Exchange(
             sent_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
             end_ns=0,
-            failure=Failure("harness", "send", words),
+            failure=Failure.of("harness", words),
         )
 
 

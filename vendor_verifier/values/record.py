@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Literal, Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
+from typing import Protocol
 
 import msgspec
 
 from vendor_verifier.values.event import FinishReason, ToolCall, Usage
+from vendor_verifier.values.failure_kinds import KINDS, Kind, kind_of_status
+from vendor_verifier.values.failure_kinds import FailureKind as FailureKind
+from vendor_verifier.values.failure_kinds import Phase as Phase
 from vendor_verifier.values.score import Score
 
 RECORD_SCHEMA = 1
 
-FailureKind = Literal[
-    "dns", "connect_refused", "connection_reset", "connect", "tls", "protocol", "redirect",
-    "timeout_connect", "timeout_first_token", "timeout_idle", "timeout_total",
-    "auth", "moderation", "no_credit", "bad_request", "not_found", "too_large", "unprocessable", "http_4xx",
-    "conflict", "request_timeout", "rate_limited", "overloaded", "http_5xx",
-    "not_an_api_response", "api_error_in_200", "empty_response", "truncated", "bad_payload", "limit_exceeded",
-    "untranslatable", "skipped", "harness", "proxy",
-]  # fmt: skip
-
-Phase = Literal["plan", "dns", "connect", "tls", "send", "headers", "first_token", "stream", "parse"]
+MAX_MESSAGE = 2_000
 
 
 class Timing(msgspec.Struct, frozen=True):
@@ -79,6 +74,9 @@ class Failure(msgspec.Struct, frozen=True):
     """Why an attempt did not succeed; a value, not an exception. ``message`` is capped and scrubbed of secrets.
 
     ``request_id`` is what the answer's headers call the request: by it a vendor's support finds what failed.
+
+    Raises:
+        ValueError: ``KINDS`` knows no such kind.
     """
 
     kind: FailureKind
@@ -88,6 +86,39 @@ class Failure(msgspec.Struct, frozen=True):
     code: str | None = None
     retry_after_s: float | None = None
     request_id: str | None = None
+
+    def __post_init__(self) -> None:
+        known = KINDS.get(self.kind)
+        if known is None:
+            raise ValueError(f"{self.kind!r} is no kind of failure; the kinds are in values/failure_kinds.py")
+        # One string for all failures of a kind, however many records are read.
+        msgspec.structs.force_setattr(self, "kind", known.name)
+
+    @classmethod
+    def of(
+        cls,
+        kind: FailureKind,
+        message: str,
+        status: int | None = None,
+        *,
+        phase: Phase | None = None,
+        code: str | None = None,
+        retry_after_s: float | None = None,
+    ) -> Failure:
+        """A failure in the phase that is usual for its kind unless ``phase`` is given, its message capped."""
+        return cls(kind, phase or KINDS[kind].phase, message[:MAX_MESSAGE], status, code, retry_after_s)
+
+    @classmethod
+    def truncated(cls, why: str, status: int | None) -> Failure:
+        """The failure of an answer that ended before its end; ``why`` is what showed it."""
+        return cls.of("truncated", f"the answer broke off: {why}", status)
+
+    @property
+    def rules(self) -> Kind:
+        """The row of the table that it is treated by: an error inside a 200 by the status it names."""
+        if self.kind == "api_error_in_200" and self.status is not None:
+            return KINDS[kind_of_status(self.status)]
+        return KINDS[self.kind]
 
 
 class Attempt(msgspec.Struct, frozen=True):
@@ -219,3 +250,56 @@ class Exchange(msgspec.Struct, frozen=True):
     @property
     def is_event_stream(self) -> bool:
         return self.headers.get("content-type", "").lower().lstrip().startswith("text/event-stream")
+
+
+# Beyond it JSON's readers disagree on what a number is; as nanoseconds it is a hundred days.
+MAX_NUMBER = 2**53
+_OF_RECORD = ("repetition", "block")
+# Before the request was sent they are negative.
+_MOMENTS = (
+    "end_ns", "scheduled_ns", "connect_ns", "headers_ns", "first_event_ns", "first_token_ns", "first_answer_ns",
+    "last_token_ns",
+)  # fmt: skip
+_LENGTHS = ("first_chunk_share", "dns_ns", "tcp_ns", "tls_ns")
+_USAGE = ("input", "output", "cached", "reasoning", "cost_usd")
+_FAILURE = ("status", "retry_after_s")
+_of_record, _moments, _lengths = attrgetter(*_OF_RECORD), attrgetter(*_MOMENTS), attrgetter(*_LENGTHS)
+_usage, _failure = attrgetter(*_USAGE), attrgetter(*_FAILURE)
+
+# Names, their numbers, and the least that each can be.
+_Group = tuple[Sequence[str], Sequence[float | None], int]
+
+
+def implausible(record: Record) -> str | None:
+    """The first number that no run can have measured, in words, or None."""
+    for names, values, least in _groups(record):
+        for place, value in enumerate(values):
+            # Not "<": a float that is no number is in no range.
+            if value is not None and not least <= value <= MAX_NUMBER:
+                return f"{names[place]} is {str(value)[:24]}; expected a number from {least} to 2^53"
+    return None
+
+
+def _groups(record: Record) -> Iterator[_Group]:
+    yield _OF_RECORD, _of_record(record), 0
+    if record.offered_s is not None:
+        yield ("offered_s",), (record.offered_s,), -MAX_NUMBER
+    for turn in record.turns:
+        for attempt in turn.attempts:
+            yield from _of_attempt(attempt)
+    if record.score is not None:
+        yield tuple(record.score.values), tuple(record.score.values.values()), 0
+
+
+def _of_attempt(attempt: Attempt) -> Iterator[_Group]:
+    timing, response, failure = attempt.timing, attempt.response, attempt.failure
+    yield ("number",), (attempt.number,), 0
+    if timing is not None:
+        yield _MOMENTS, _moments(timing), -MAX_NUMBER
+        yield _LENGTHS, _lengths(timing), 0
+        if timing.gaps_ns:
+            yield ("gaps_ns", "gaps_ns"), (min(timing.gaps_ns), max(timing.gaps_ns)), 0
+    if response is not None and response.usage is not None:
+        yield _USAGE, _usage(response.usage), 0
+    if failure is not None:
+        yield _FAILURE, _failure(failure), 0

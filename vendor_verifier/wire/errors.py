@@ -8,12 +8,11 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from vendor_verifier.values import failure_kinds
 from vendor_verifier.values.event import Fault
-from vendor_verifier.values.record import Failure, FailureKind
+from vendor_verifier.values.record import MAX_MESSAGE, Failure, FailureKind
 from vendor_verifier.wire.payload import PayloadError, as_count, as_dict, as_text, parse_json, well_formed
 from vendor_verifier.wire.sse import SseDecoder
-
-MAX_MESSAGE = 2_000
 
 # Words and numbers in error bodies → the HTTP status they stand for.
 _STATUS_OF_CODE: Mapping[str, int] = {
@@ -101,20 +100,6 @@ def status_of(code: object) -> int | None:
     return None
 
 
-_KIND_OF_STATUS: Mapping[int, FailureKind] = {
-    400: "bad_request",
-    401: "auth",
-    402: "no_credit",
-    403: "auth",
-    404: "not_found",
-    408: "request_timeout",
-    409: "conflict",
-    413: "too_large",
-    422: "unprocessable",
-    429: "rate_limited",
-    503: "overloaded",
-    529: "overloaded",
-}
 _MODERATION = re.compile(r"moderat|flagged|guardrail|content.?policy|sensitive|safety", re.IGNORECASE)
 # A question longer than the model takes; vendors say so under several statuses.
 _TOO_LONG = re.compile(
@@ -138,11 +123,7 @@ def kind_of_status(status: int, message: str = "") -> FailureKind:
         return "moderation"
     if status in (400, 422) and _TOO_LONG.search(message):
         return "too_large"
-    if status in _KIND_OF_STATUS:
-        return _KIND_OF_STATUS[status]
-    if 300 <= status < 400:
-        return "redirect"
-    return "http_5xx" if status >= 500 else "http_4xx"
+    return failure_kinds.kind_of_status(status)
 
 
 def http_failure(status: int, headers: Mapping[str, str], body: bytes, received_at: datetime) -> Failure:
@@ -150,14 +131,8 @@ def http_failure(status: int, headers: Mapping[str, str], body: bytes, received_
     message, code = _body_message(body)
     if 300 <= status < 400:
         message = f"redirect to {headers.get('location', '(no location)')} not followed"
-    return Failure(
-        kind=kind_of_status(status, message),
-        phase="headers",
-        message=message[:MAX_MESSAGE],
-        status=status,
-        code=code,
-        retry_after_s=retry_after_s(headers, received_at),
-    )
+    kind, wait_s = kind_of_status(status, message), retry_after_s(headers, received_at)
+    return Failure.of(kind, message, status, phase="headers", code=code, retry_after_s=wait_s)
 
 
 def _body_message(body: bytes) -> tuple[str, str | None]:

@@ -8,10 +8,11 @@ from datetime import UTC, datetime
 from msgspec import structs
 
 from vendor_verifier.values.event import Fault, Lost
+from vendor_verifier.values.failure_kinds import KINDS
 from vendor_verifier.values.record import Exchange, Failure, Response, Timing
 from vendor_verifier.wire.assembler import MAX_CHARACTERS, Assembler, Collected, TokenMoments
 from vendor_verifier.wire.base import Reader, Steps, at_once
-from vendor_verifier.wire.errors import MAX_MESSAGE, http_failure, request_id_of
+from vendor_verifier.wire.errors import http_failure, request_id_of
 from vendor_verifier.wire.payload import (
     MAX_BYTES,
     MAX_PARTS,
@@ -34,8 +35,6 @@ MAX_EVENTS = 250_000
 MAX_LINES = 3 * MAX_EVENTS
 _STREAM_STARTS = (b":", b"data:", b"event:", b"id:", b"retry:")
 _BODY_STARTS = (b"{", b"[", b"<")
-# What cannot spoil an answer that has already been given whole.
-_AFTER_THE_END = frozenset({"truncated", "timeout_idle", "timeout_total"})
 
 
 def read_answer(
@@ -79,13 +78,13 @@ def _read(
     exchange: Exchange, reader: Reader, tool_names: Mapping[str, str], classify: Classify | None, asked_stream: bool
 ) -> Steps[Outcome]:
     if exchange.status is None:
-        return _timing(exchange), None, exchange.failure or Failure("protocol", "headers", "no answer")
+        return _timing(exchange), None, exchange.failure or Failure.of("protocol", "no answer")
     head = _head(exchange)
     coding = packing(exchange.headers, head, is_text=head.startswith(_STREAM_STARTS + _BODY_STARTS))
     if not 200 <= exchange.status < 300:
         return _timing(exchange), None, _refusal(exchange, classify, coding)
     if coding is not None:
-        packed = Failure("bad_payload", "parse", packed_message(coding), exchange.status)
+        packed = Failure.of("bad_payload", packed_message(coding), exchange.status)
         # A payload that somebody stumbled over before (an SDK) was hard to read for this very reason.
         stopped = exchange.failure if exchange.failure and exchange.failure.kind != "bad_payload" else packed
         return _timing(exchange), None, stopped
@@ -164,7 +163,7 @@ def _beyond_bounds(decoder: SseDecoder, assembler: Assembler, events_left: int) 
         words = f"the answer has more than {MAX_CHARACTERS} characters"
     else:
         return None
-    return Failure("limit_exceeded", "stream", words)
+    return Failure.of("limit_exceeded", words)
 
 
 def _worth_reading(exchange: Exchange) -> Iterator[tuple[int, bytes]]:
@@ -183,7 +182,7 @@ def _read_body(exchange: Exchange, reader: Reader, *, asked_stream: bool) -> Ste
     body = yield from _body_in_steps(exchange)
     if len(body) > MAX_BYTES:
         words = f"the answer came as one body of more than {MAX_BYTES} bytes"
-        return assembler.collected(streamed=False), Failure("limit_exceeded", "parse", words, exchange.status)
+        return assembler.collected(streamed=False), Failure.of("limit_exceeded", words, exchange.status, phase="parse")
     unreadable: Failure | None = None
     yield
     has_many = has_many_parts(body)
@@ -195,7 +194,7 @@ def _read_body(exchange: Exchange, reader: Reader, *, asked_stream: bool) -> Ste
     except PayloadError as error:
         excerpt = body[:200].decode(errors="replace")
         kind_word = "an HTML page" if excerpt.lstrip().startswith("<") else "not JSON"
-        unreadable = Failure("not_an_api_response", "parse", f"{kind_word} ({error}): {excerpt}", exchange.status)
+        unreadable = Failure.of("not_an_api_response", f"{kind_word} ({error}): {excerpt}", exchange.status)
     else:
         yield
         for heard in reader.read_body(parsed) if body else ():
@@ -223,7 +222,7 @@ def _judge(exchange: Exchange, collected: Collected, unreadable: Failure | None)
     """Why this 2xx answer is not a success, or None. What the transport saw comes first, unless all had been said."""
     if collected.fault is not None:
         return _inner_error(exchange, collected.fault)
-    if exchange.failure is not None and not (collected.complete and exchange.failure.kind in _AFTER_THE_END):
+    if exchange.failure is not None and not (collected.complete and KINDS[exchange.failure.kind].after_end):
         return exchange.failure
     if unreadable is not None:
         return unreadable
@@ -234,31 +233,31 @@ def _incomplete(exchange: Exchange, collected: Collected) -> Failure | None:
     """Why what was said is no answer although nothing broke on the way, or None."""
     reason, raw = collected.response.finish_reason, collected.response.finish_raw
     if reason == "error":
-        return Failure(
-            "api_error_in_200", "stream", f"the answer ended with finish reason {raw!r}", exchange.status, raw
-        )
+        words = f"the answer ended with finish reason {raw!r}"
+        return Failure.of("api_error_in_200", words, exchange.status, code=raw)
     if collected.empty and reason is None:
         return _empty(exchange, collected)
     if collected.empty and reason == "content_filter":
-        return Failure("moderation", "stream", f"blocked before a word was said ({raw})", exchange.status, raw)
+        words = f"blocked before a word was said ({raw})"
+        return Failure.of("moderation", words, exchange.status, phase="stream", code=raw)
     if not collected.complete:
-        return Failure("truncated", "stream", "the stream ended without a finish reason or end marker", exchange.status)
+        return Failure.truncated("it ended without a finish reason or end marker", exchange.status)
     if collected.lost is not None:
         message = f"an event before the end could not be read, so a piece of the answer is missing: {collected.lost}"
-        return Failure("bad_payload", "parse", message[:MAX_MESSAGE], exchange.status)
+        return Failure.of("bad_payload", message, exchange.status)
     return None
 
 
 def _empty(exchange: Exchange, collected: Collected) -> Failure:
     if "bad_event" in collected.response.anomalies:
-        return Failure("bad_payload", "parse", "no event of the stream could be read", exchange.status)
-    return Failure("empty_response", "stream", "the answer is empty", exchange.status)
+        return Failure.of("bad_payload", "no event of the stream could be read", exchange.status)
+    return Failure.of("empty_response", "the answer is empty", exchange.status)
 
 
 def _inner_error(exchange: Exchange, fault: Fault) -> Failure:
     if fault.code in ("not_an_object", "no_choices"):
-        return Failure("not_an_api_response", "parse", fault.message[:MAX_MESSAGE], exchange.status)
-    return Failure("api_error_in_200", "stream", fault.message[:MAX_MESSAGE], fault.status, fault.code)
+        return Failure.of("not_an_api_response", fault.message, exchange.status)
+    return Failure.of("api_error_in_200", fault.message, fault.status, code=fault.code)
 
 
 def _refusal(exchange: Exchange, classify: Classify | None, coding: str | None) -> Failure:

@@ -42,11 +42,11 @@ from vendor_verifier.suites.bfcl.executable import (
 )
 from vendor_verifier.suites.bfcl.reference_calls import read_reply
 from vendor_verifier.transport.httpx_client import Transport
-from vendor_verifier.transport.resend import sent_to_the_end
+from vendor_verifier.transport.policy import sent_to_the_end
 from vendor_verifier.values.plan import Limits
 from vendor_verifier.values.request import HttpRequest
 from vendor_verifier.values.sample import Sample
-from vendor_verifier.wire.openai_chat.request import OpenAIChat
+from vendor_verifier.wire.openai_chat import OpenAIChat
 from vendor_verifier.wire.payload import PayloadError, parse_json
 from vendor_verifier.wire.progress import ProgressMeter
 

@@ -13,7 +13,7 @@ from vendor_verifier.features.bfcl.dataset import bfcl_dataset
 from vendor_verifier.features.bfcl.executables import fetch_rest_answers, find_functions, read_rest_answers
 from vendor_verifier.features.bfcl.job import read_job_file, with_job, with_job_settings
 from vendor_verifier.features.bfcl.pages import write_bfcl_pages
-from vendor_verifier.features.bfcl.source import find_data, find_services, load_categories
+from vendor_verifier.features.bfcl.source import find_services, stated_rows
 from vendor_verifier.installing import BFCL_FUNCTIONS, BFCL_SIMULATORS
 from vendor_verifier.pipeline.datasets import Dataset
 from vendor_verifier.pipeline.request import RunRequest
@@ -21,7 +21,7 @@ from vendor_verifier.pipeline.suites import SuiteHooks
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import SuiteKind
-from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, REST, SINGLE_TURN
+from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, REST
 from vendor_verifier.suites.bfcl.executable import KEY_NAMES
 from vendor_verifier.suites.bfcl.job_file import Job
 from vendor_verifier.suites.bfcl.suite import BfclSuite
@@ -90,7 +90,7 @@ class BfclHooks(SuiteHooks):
         write_bfcl_pages(folder)
 
     def rows(self, where: str) -> Sequence[Sample]:
-        return load_categories(find_data(where), (*SINGLE_TURN, *EXECUTABLE)).samples.samples
+        return stated_rows(where)
 
 
 def _of(samples: Sequence[Sample], categories: Sequence[str]) -> int:

@@ -17,11 +17,11 @@ from vendor_verifier.features.bfcl.dataset import SUITE, TASKS_TAG
 from vendor_verifier.metrics.lateness import too_many_spoilt
 from vendor_verifier.metrics.measure import measured
 from vendor_verifier.pipeline.suites import ready_suite
-from vendor_verifier.scoring.observation import NOT_CHARGED
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites.base import Suite, replay
 from vendor_verifier.suites.bfcl.job_file import BfclOptions
 from vendor_verifier.suites.bfcl.results import VendorResult, call_latencies_s, result_pages, vendor_result
+from vendor_verifier.values.failure_kinds import NOT_CHARGED
 from vendor_verifier.values.record import Record, supersedes
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import Score

@@ -20,10 +20,19 @@ from vendor_verifier.errors import DataError, Problem, UsageError
 from vendor_verifier.installing import BFCL_DATA, BFCL_SIMULATORS, install_line
 from vendor_verifier.loaders.base import LoadedSamples
 from vendor_verifier.resources import shipped
-from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, RELEVANCE, REST, V4_TO_V3, not_run_reason
+from vendor_verifier.suites.bfcl.categories import (
+    EXECUTABLE,
+    MULTI_TURN,
+    RELEVANCE,
+    REST,
+    SINGLE_TURN,
+    V4_TO_V3,
+    not_run_reason,
+)
 from vendor_verifier.suites.bfcl.executable import Functions, expected_calls, needed_keys, shape_of
 from vendor_verifier.suites.bfcl.native_rows import Lines, read_category
 from vendor_verifier.suites.bfcl.services import Services
+from vendor_verifier.values.sample import Sample
 from vendor_verifier.wire.payload import parse_json
 
 _PACKAGES = ("bfcl_eval", "bfcl")
@@ -198,6 +207,16 @@ class InstalledServices:
                 instance._load_scenario(deepcopy(dict(initial_config.get(name, {}))), long_context=long_context)
             started[name] = instance
         return started
+
+
+def stated_rows(where: str) -> tuple[Sample, ...]:
+    """The rows of data found by :func:`find_data` that say which calls are right without anything being run.
+
+    Raises:
+        UsageError: there is no such data.
+        DataError: unusable rows.
+    """
+    return tuple(load_categories(find_data(where), (*SINGLE_TURN, *EXECUTABLE)).samples.samples)
 
 
 def load_services(where: str) -> Services:

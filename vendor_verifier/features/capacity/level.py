@@ -91,7 +91,7 @@ def is_rate_limited(record: Record) -> bool:
     """Whether the vendor refused because our rate was too high: the limit is the vendor's."""
     final = record.final
     failure = None if final is None else final.failure
-    return failure is not None and (failure.kind == "rate_limited" or failure.status == 429)
+    return failure is not None and (failure.rules.charge == "rate_limit" or failure.status == 429)
 
 
 def judge_level(

@@ -13,6 +13,7 @@ from email.utils import parsedate_to_datetime
 
 from vendor_verifier.features.doctor.values import TOOL_NAME, Answer, Case, Check
 from vendor_verifier.values.event import ToolCall
+from vendor_verifier.values.failure_kinds import KINDS
 from vendor_verifier.values.record import Exchange, Failure, Response, Timing
 from vendor_verifier.wire.assembler import BUFFERED_CHARACTERS
 from vendor_verifier.wire.payload import PayloadError, parse_json
@@ -23,7 +24,6 @@ MIN_MOMENTS = 3
 MIN_SPREAD_SHARE = 0.03
 MIN_SPREAD_MS = 4.0
 _NS_PER_MS = 1e6
-_REFUSED = ("bad_request", "unprocessable", "not_found", "http_4xx")
 _DATED = re.compile(r"[-@:_.]?(?:20\d{2}-?\d{2}-?\d{2}|\d{4}|latest|preview)(?:[-_.].*)?")
 _NOT_ALPHANUMERIC = re.compile(r"[^a-z0-9]")
 
@@ -45,7 +45,7 @@ def tools_check(case: Case) -> Check:
 
 
 def _without_call(case: Case, asked: tuple[Answer, ...]) -> Check:
-    refused = next((answer.failure for answer in asked if answer.failure and answer.failure.kind in _REFUSED), None)
+    refused = next((each.failure for each in asked if each.failure and KINDS[each.failure.kind].declines), None)
     if refused is not None and any(answer.succeeded for answer in case.about("text")):
         return Check(
             "tools accepted", "failed", f"refused, text alone is not: {refused.status or ''} {refused.message}"
@@ -194,8 +194,6 @@ _NS_PER_US = 1000
 _MODEL_WORDS = ("model", "endpoint", "deployment")
 _MODEL_STATUS = (400, 404, 422)
 _NO_CREDIT_STATUS = 402
-# Status 200 without an answer: a page of a web server, or an error in its place. Neither shows that the key was read.
-_NO_ANSWER = ("not_an_api_response", "api_error_in_200")
 
 
 def name_check(case: Case) -> Check:
@@ -237,7 +235,7 @@ def key_check(case: Case) -> Check:
         return Check("key accepted", "ok", "as sent" if has_key else "none is sent, none is asked for")
     for answer in case.answers:
         failure = answer.failure
-        if failure is not None and (failure.kind in ("auth", "no_credit") or _refuses_key_in_200(failure)):
+        if failure is not None and failure.rules.charge == "account":
             no_credit = failure.kind == "no_credit" or failure.status == _NO_CREDIT_STATUS
             words = "the key is good, the account has no credit" if no_credit else "refused"
             return Check("key accepted", "failed", f"{words}: {_with_status(failure)}")
@@ -314,12 +312,9 @@ def _skew_s(exchange: Exchange, date: datetime) -> float:
 
 
 def _shows_key_taken(answer: Answer) -> bool:
+    """Whether the answer shows it: a page of a web server and an error in its place do not."""
     begun = answer.response is not None
-    return answer.accepted and (begun or answer.failure is None or answer.failure.kind not in _NO_ANSWER)
-
-
-def _refuses_key_in_200(failure: Failure) -> bool:
-    return failure.kind == "api_error_in_200" and failure.status in (401, _NO_CREDIT_STATUS, 403)
+    return answer.accepted and (begun or answer.failure is None or not KINDS[answer.failure.kind].no_answer)
 
 
 def _status(case: Case) -> int | None:

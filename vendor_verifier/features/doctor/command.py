@@ -103,8 +103,8 @@ def doctor_command(
     used.
     """
     from vendor_verifier.config import read_environment
-    from vendor_verifier.features.doctor.ask import DoctorRequest, doctor
     from vendor_verifier.features.doctor.diagnose import exit_code_of
+    from vendor_verifier.features.doctor.examine import DoctorRequest, doctor
     from vendor_verifier.reports.escape import plain
 
     request = DoctorRequest(

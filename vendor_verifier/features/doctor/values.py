@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from vendor_verifier.values.failure_kinds import KINDS, kinds_where
 from vendor_verifier.values.plan import Entry
-from vendor_verifier.values.record import Exchange, Failure, FailureKind, Response, Timing
+from vendor_verifier.values.record import Exchange, Failure, Response, Timing
 from vendor_verifier.values.request import HttpRequest, Turn
 
 Status = Literal["ok", "warning", "failed", "not_measurable"]
@@ -161,15 +162,7 @@ _WEATHER = {
     },
 }
 _BUDGET_FIELDS = ("max_tokens", "max_completion_tokens")
-# After these the vendor cannot be asked anything, so nothing more is asked.
-_HOPELESS: frozenset[FailureKind] = frozenset({
-    "dns", "tls", "connect", "connect_refused", "timeout_connect", "redirect", "auth", "no_credit", "harness",
-    "proxy",
-})  # fmt: skip
-_PASSING: frozenset[FailureKind] = frozenset({
-    "connection_reset", "protocol", "request_timeout", "conflict", "rate_limited", "overloaded", "http_5xx",
-    "truncated", "timeout_first_token", "timeout_idle", "empty_response", "bad_payload",
-})  # fmt: skip
+_PASSING = kinds_where(lambda kind: kind.retried != "never" and not kind.hopeless)
 
 
 def first_questions(entry: Entry) -> tuple[Question, Question]:
@@ -199,7 +192,7 @@ def next_question(entry: Entry, answers: Sequence[Answer]) -> Question | None:
 
 
 def _is_hopeless(answer: Answer) -> bool:
-    return answer.failure is not None and answer.failure.kind in _HOPELESS
+    return answer.failure is not None and KINDS[answer.failure.kind].hopeless
 
 
 def pause_s(answers: Sequence[Answer]) -> float:

@@ -1,4 +1,4 @@
-"""Finds the answers of a stored run that went wrong at a vendor, and the evidence in each record.
+"""What can be known of a vendor's answers in a stored run: those that went wrong, and the evidence in each record.
 
 It judges like scoring does, but runs no code: rows of ``bfcl`` that need some are left out, and that is said.
 """
@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from vendor_verifier.config.suite_options import build_suite, known_suite
-from vendor_verifier.features.explain.values import OtherAnswer, Slip, Violation
 from vendor_verifier.manifest import StoredTask
 from vendor_verifier.scoring.excerpts import first_failure
 from vendor_verifier.store import RunFolder
@@ -19,7 +18,80 @@ from vendor_verifier.suites.trigger import complete_calls
 from vendor_verifier.values.record import Record, supersedes
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample, sample_in
-from vendor_verifier.values.score import EntryInfo, Score
+from vendor_verifier.values.score import CallVerdict, Decision, EntryInfo, Score
+
+
+@dataclass(frozen=True, slots=True)
+class Slip:
+    """One sample that went wrong at one vendor: ``reasons`` over its ``records`` repetitions, worst first."""
+
+    model: str
+    label: str
+    suite: str
+    sample: str
+    repetition: int
+    records: int
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Slips:
+    """The worst samples of the vendors asked about, and how many there are in all. ``notes`` say what is not looked at.
+
+    ``records`` are how many answers of these vendors were read.
+    """
+
+    run: str
+    shown: tuple[Slip, ...]
+    found: int
+    records: int
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OtherAnswer:
+    """What another vendor, or the same one another time, made of the sample. ``outcome``: ``ok`` or the failure."""
+
+    label: str
+    repetition: int
+    is_baseline: bool
+    outcome: str
+    decision: Decision
+    calls: tuple[str, ...]
+    verdicts: tuple[CallVerdict, ...]
+    ttft_ms: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One place of one call's arguments that breaks the declared schema, or all that can be said of the call."""
+
+    tool: str
+    verdict: str
+    pointer: str | None
+    message: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """One record with all that stands around it.
+
+    ``asked`` are the turns as the evaluation put them, one per turn of the record (fewer where a conversation cannot be
+    played again here). ``curl`` is a shell command without the key, ``no_curl`` why there is none.
+    """
+
+    record: Record
+    sample: Sample
+    score: Score
+    asked: tuple[Turn, ...]
+    violations: tuple[Violation, ...] = ()
+    reasons: tuple[str, ...] = ()
+    defects: tuple[str, ...] = ()
+    others: tuple[OtherAnswer, ...] = ()
+    redacted: bool = False
+    curl: str | None = None
+    no_curl: str | None = None
+
 
 _BAD_CALLS = ("invalid_json", "unknown_tool", "schema_mismatch")
 Unit = tuple[str, str, int]

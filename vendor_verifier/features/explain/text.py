@@ -13,7 +13,7 @@ from cyclopts.validators import Number
 
 from vendor_verifier.console.options import OUTPUT, WHAT, flag, option
 from vendor_verifier.console.output import EXIT_OK
-from vendor_verifier.features.explain.values import Explanation, OtherAnswer, Slips
+from vendor_verifier.features.explain.find_problems import Explanation, OtherAnswer, Slips
 from vendor_verifier.metrics.lateness import is_spoilt
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.scoring.excerpts import compact

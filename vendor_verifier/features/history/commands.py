@@ -179,7 +179,7 @@ def compare_command(
     else:
         sys.stdout.write("".join(line + "\n" for line in comparison_lines(comparison)))
     if not comparison.changes:
-        say("error: no vendor measured the same sample in both runs, so nothing could get worse")
+        say("error: no vendor measured two samples in both runs, so nothing could get worse")
         return EXIT_USAGE
     minded = _minded(fail_on, {change.metric for change in comparison.changes})
     worse = [change for change in comparison.changes if change.verdict == "worse" and change.metric in minded]

@@ -29,8 +29,9 @@ from vendor_verifier.features.history.figures import LEAST_DIFFERENCE, LEAST_RAT
 from vendor_verifier.manifest import ScoreRequest
 from vendor_verifier.pipeline.audit import EntryKey, names_in
 from vendor_verifier.pipeline.stored_observations import StoredTrials, read_trials
+from vendor_verifier.reports.number_format import samples_asked
 from vendor_verifier.scoring.irf import RANK_METRICS
-from vendor_verifier.stats.bootstrap import Panel, build_panel
+from vendor_verifier.stats.bootstrap import Component, Panel, build_panel
 from vendor_verifier.stats.ratio_table import Part, Trials
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.history import ChangeVerdict, Flip, MetricChange, RunComparison, SettingChange
@@ -184,24 +185,40 @@ def compare_model(
 
 
 def _paired(before: Panel, after: Panel, label: str, metric: str) -> _Paired | None:
+    ratio = scale_of(metric) == "ratio"
+    before, after = _measured_by_both(before, after, label, metric, positive=ratio)
     first, second = before.value(label, metric), after.value(label, metric)
     if first is None or second is None:
         return None
-    ratio = scale_of(metric) == "ratio"
     changes = _log_ratios(before, after, label, metric) if ratio else _influences(before, after, label, metric)
     return None if changes is None or len(changes) < _LEAST_PAIRS else _Paired(label, metric, first, second, changes)
 
 
-def _log_ratios(before: Panel, after: Panel, label: str, metric: str) -> NDArray[np.float64] | None:
-    """ln(after ÷ before) of each sample that both measured and that is positive in both."""
+def _measured_by_both(before: Panel, after: Panel, label: str, metric: str, *, positive: bool) -> tuple[Panel, Panel]:
+    """Both panels with this figure's samples alone that each of them measured, on request above 0.
+
+    F1 is taken over whole runs, pair by pair, and keeps all of its samples.
+    """
+    import numpy as np
+
+    sides = [panel.cells.get((label, metric), ()) for panel in (before, after)]
+    if any(len(side) != 1 for side in sides) or metric == "f1":
+        return before, after
+    parts = [each for (side,) in sides for each in (side.denominators, *([side.numerators] if positive else []))]
+    both = np.logical_and.reduce([part > 0 for part in parts])
+    kept = [Component(side.numerators[both], side.denominators[both]) for (side,) in sides]
+    one, other = (
+        replace(panel, cells={(label, metric): (each,)}) for panel, each in zip((before, after), kept, strict=True)
+    )
+    return one, other
+
+
+def _log_ratios(before: Panel, after: Panel, label: str, metric: str) -> NDArray[np.float64]:
+    """ln(after ÷ before) of each sample."""
     import numpy as np
 
     (one,), (other,) = before.cells[label, metric], after.cells[label, metric]
-    parts = (one.numerators, one.denominators, other.numerators, other.denominators)
-    both = np.logical_and.reduce([part > 0 for part in parts])
-    if not both.any():
-        return None
-    first, second = (each.numerators[both] / each.denominators[both] for each in (one, other))
+    first, second = (each.numerators / each.denominators for each in (one, other))
     result: NDArray[np.float64] = np.log(second / first)
     return result
 
@@ -293,17 +310,28 @@ def compare_folders(before: RunFolder, after: RunFolder) -> RunComparison:
     one, other = read_trials(before), read_trials(after)
     samples = common_samples(one.planned, other.planned)
     flips = tuple(_flips(one, other))
+    changes = tuple(_changes(one, other, samples)) if samples else ()
     return RunComparison(
         before=str(one.manifest.get("run")),
         after=str(other.manifest.get("run")),
         common_samples=len(samples),
-        settings=setting_changes(one.manifest, other.manifest),
-        changes=tuple(_changes(one, other, samples)) if samples else (),
+        settings=(*setting_changes(one.manifest, other.manifest), *_choices(one.planned, other.planned)),
+        changes=changes,
         flips=shown_flips(flips),
         flip_counts=flip_counts(flips),
-        notes=tuple(_notes(one, other, samples)),
+        notes=(*_notes(one, other, samples), *_unpaired(one, other, changes)),
         identity=tuple(_identity(names_in(before), names_in(after))),
     )
+
+
+def _choices(before: Mapping[str, Sequence[str]], after: Mapping[str, Sequence[str]]) -> Iterator[SettingChange]:
+    """Evaluations that asked other samples, with how many of each run's the other asked too."""
+    for suite in before.keys() & after.keys():
+        first, second = set(before[suite]), set(after[suite])
+        if first != second:
+            both = len(first & second)
+            told = (f"{len(each)}, of which {both} in both runs" for each in (first, second))
+            yield SettingChange(f"tasks.{suite}.samples", *told)
 
 
 def _changes(one: StoredTrials, other: StoredTrials, samples: list[str]) -> Iterator[MetricChange]:
@@ -331,13 +359,32 @@ def _notes(one: StoredTrials, other: StoredTrials, samples: list[str]) -> Iterat
     if not samples:
         yield "the two runs have no sample in common: nothing can be compared"
     elif len(samples) < max(len(one.samples), len(other.samples)):
-        yield f"{len(samples)} samples are in both runs, of {len(one.samples)} before and {len(other.samples)} after"
+        yield (
+            f"only what both runs asked is compared: {samples_asked(len(samples))}, "
+            f"of {len(one.samples)} before and {len(other.samples)} after"
+        )
+        if len(samples) < _LEAST_PAIRS:
+            yield "one sample shows no change: ask the same samples twice"
     names = [{(model, each.label) for model, found in side.trials.items() for each in found} for side in (one, other)]
     for words, missing in (("only before", names[0] - names[1]), ("only after", names[1] - names[0])):
         if missing:
             yield f"{words}: " + ", ".join(f"{model} / {label}" for model, label in sorted(missing))
     if _policies(one) != _policies(other):
         yield "the runs were scored by different policies: see what changed, and `score` one of them again"
+
+
+def _unpaired(one: StoredTrials, other: StoredTrials, changes: Sequence[MetricChange]) -> Iterator[str]:
+    """For each figure that was compared of some vendors: those of both runs that lack it."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for change in changes:
+        found.setdefault((change.model, change.metric), set()).add(change.label)
+    for (model, metric), compared in found.items():
+        later = {each.label for each in other.trials[model]}
+        # A baseline that was asked once has nothing to be compared with.
+        expected = later - ({one.baselines.get(model), other.baselines.get(model)} if metric == "f1" else set())
+        lacking = [each.label for each in one.trials[model] if each.label in expected - compared]
+        if lacking:
+            yield f"{model}: {metric} was not measured in both runs of {', '.join(lacking)}"
 
 
 def _policies(stored: StoredTrials) -> ScoreRequest:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from vendor_verifier.reports.escape import plain
-from vendor_verifier.reports.number_format import quantity, rate
+from vendor_verifier.reports.number_format import quantity, rate, samples_asked
 from vendor_verifier.values.history import ChangeVerdict, MetricChange, RunComparison, Trend
 
 CHANGE_ORDER: tuple[ChangeVerdict, ...] = ("worse", "improved", "undecided", "same")
@@ -32,10 +32,11 @@ def comparison_lines(comparison: RunComparison) -> list[str]:
 
 
 def summary(comparison: RunComparison) -> str:
-    """``run B against run A: 2 worse, 1 improved, 9 same, 4 undecided``."""
+    """``run B against run A over 20 samples: 2 worse, 1 improved, 9 same, 4 undecided``."""
     verdicts = [change.verdict for change in comparison.changes]
     counted = ", ".join(f"{verdicts.count(word)} {word}" for word in CHANGE_ORDER) if verdicts else "nothing to compare"
-    return plain(f"{comparison.after} against {comparison.before}: {counted}")
+    over = samples_asked(comparison.common_samples)
+    return plain(f"{comparison.after} against {comparison.before} over {over}: {counted}")
 
 
 def _changes(comparison: RunComparison) -> Iterator[str]:
@@ -76,7 +77,7 @@ def _settings(comparison: RunComparison) -> Iterator[str]:
 
 def _flips(comparison: RunComparison) -> Iterator[str]:
     if not comparison.flip_counts:
-        yield "no sample ended otherwise"
+        yield f"of {samples_asked(comparison.common_samples)} in both runs none ended otherwise"
         return
     yield f"samples that ended otherwise ({sum(comparison.flip_counts.values())}):"
     for name, count in comparison.flip_counts.items():

@@ -1,34 +1,30 @@
-"""HTTP/1.1 on the server's side: a parser of requests, replies as timed pieces of bytes, and the connection of both.
+"""HTTP/1.1 on the server's side: requests as httptools reads them, replies as timed pieces of bytes.
 
-A head above ``MAX_HEAD`` bytes and a body above ``max_body`` are refused before they are read; so is a request with
-both Content-Length and Transfer-Encoding or with two lengths, which two readers would read differently. Each step of
-a reply is timed from the step before, so a busy machine slows a stream down but never runs its pieces together. A
-client that does not read stops the stream; one that goes away ends it.
+Heads above ``MAX_HEAD`` bytes and bodies above ``max_body`` are refused. Each step of a reply is timed from the step
+before, so a busy machine slows a stream down but never runs its pieces together. A client that does not read stops the
+stream; one that goes away ends it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import re
 import socket
 import struct
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from itertools import pairwise
 from typing import cast
 
+import httptools
+
 from vendor_verifier.features.simulate.performance import Ending, Performance
 from vendor_verifier.features.simulate.wires.base import Told
 
 MAX_HEAD = 64 * 1024
 MAX_BODY = 32 * 1024 * 1024
-_HEAD_END = re.compile(rb"\r?\n\r?\n")
-_REQUEST_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]{1,32}) ([!-~]{1,8192}) HTTP/(\d)\.(\d)")
-_FIELD_NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]{0,256})?")
-_LONGEST_CHUNK_LINE = 300
 # Part of the time to the first token after which head and opening are sent, as a server does that starts to work.
 _OPENING_SHARE = 0.6
 _MAX_WAITING = 2 * MAX_BODY
@@ -55,25 +51,43 @@ class HttpCall:
 
 
 class CallParser:
-    """Incremental parser of one connection. Feed bytes, take finished requests with :meth:`take`."""
+    """Requests out of the bytes of one connection, in any chunking. Feed bytes, take finished requests."""
 
     def __init__(self, max_body: int = MAX_BODY) -> None:
         self._max_body = max_body
-        self._buffer = bytearray()
-        self._scanned = 0
-        self._head: tuple[str, str, bool, dict[str, str]] | None = None
-        self._length: int | None = None
-        self._chunks = bytearray()
-        self._in_trailer = False
+        self._parser = httptools.HttpRequestParser(self)
+        self._calls: deque[HttpCall] = deque()
+        self._refusal: HttpError | None = None
+        self._head_bytes = 0
+        self._has_head = False
         self.wants_continue = False
+        self.on_message_begin()
 
     def feed(self, data: bytes) -> None:
-        self._buffer += data
+        """Read ``data``; what is wrong with it is said once the requests before it were taken."""
+        if self._refusal is not None:
+            return
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            # Some clients offer HTTP/2. Here the offer is passed over: the request is read again without it.
+            offered = self._calls.pop()
+            kept = [f"{key}: {value}" for key, value in offered.headers.items() if key not in ("upgrade", "connection")]
+            head = "\r\n".join([f"{offered.method} {offered.target} HTTP/1.1", *kept, "", ""])
+            self._parser = httptools.HttpRequestParser(self)
+            self.feed(head.encode("latin-1") + data[upgrade.args[0] :])
+        except httptools.HttpParserError as error:
+            own = error.__context__
+            self._refusal = own if isinstance(own, HttpError) else HttpError(400, f"not an HTTP/1.1 request: {error}")
+        else:
+            self._head_bytes += 0 if self._has_head else len(data)
+            if self._head_bytes > MAX_HEAD:
+                self._refusal = HttpError(431, "the request head is too large")
 
     @property
     def buffered(self) -> int:
-        """Bytes waiting to be looked at."""
-        return len(self._buffer)
+        """Bytes of body that were read and not taken."""
+        return self._size + sum(len(call.body) for call in self._calls)
 
     def take(self) -> HttpCall | None:
         """The next whole request, or None until more bytes come.
@@ -81,115 +95,57 @@ class CallParser:
         Raises:
             HttpError: malformed or too large.
         """
-        if self._head is None and not self._read_head():
-            return None
-        body = self._chunked_body() if self._length is None else self._sized_body(self._length)
-        if body is None or self._head is None:
-            return None
-        method, target, modern, headers = self._head
-        wish = headers.get("connection", "").lower()
-        keep_alive = "close" not in wish if modern else "keep-alive" in wish
-        self._head = None
-        self.wants_continue = False
-        return HttpCall(method, target, headers, body, keep_alive, modern)
+        if self._calls:
+            return self._calls.popleft()
+        if self._refusal is not None:
+            raise self._refusal
+        return None
 
-    def _read_head(self) -> bool:
-        while self._buffer.startswith((b"\r", b"\n")):
-            del self._buffer[:1]
-        found = _HEAD_END.search(self._buffer, max(self._scanned - 3, 0))
-        if found is None:
-            self._scanned = len(self._buffer)
-            if self._scanned > MAX_HEAD:
-                raise HttpError(431, "the request head is too large")
-            return False
-        if found.start() > MAX_HEAD:
-            raise HttpError(431, "the request head is too large")
-        lines = bytes(self._buffer[: found.start()]).split(b"\n")
-        del self._buffer[: found.end()]
-        self._scanned = 0
-        line = _REQUEST_LINE.fullmatch(lines[0].removesuffix(b"\r"))
-        if line is None:
-            raise HttpError(400, "not an HTTP/1.1 request")
-        if line[3] != b"1":
+    # --- called by the parser
+
+    def on_message_begin(self) -> None:
+        self._target, self._headers, self._body = b"", dict[str, str](), list[bytes]()
+        self._size = self._head_bytes = 0
+        self._has_head = False
+
+    def on_url(self, url: bytes) -> None:
+        self._target += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._has_head:
+            return  # a trailer
+        key, text = name.decode("latin-1").lower(), value.decode("latin-1").strip(" \t")
+        self._headers[key] = f"{self._headers[key]}, {text}" if key in self._headers else text
+
+    def on_headers_complete(self) -> None:
+        self._has_head = True
+        if not self._parser.get_http_version().startswith("1."):
             raise HttpError(505, "only HTTP/1.1 is spoken here")
-        headers = _fields(lines[1:])
-        self._head = (line[1].decode(), line[2].decode(), line[4] != b"0", headers)
-        self._length = self._framing(headers)
-        self.wants_continue = headers.get("expect", "").lower() == "100-continue"
-        return True
+        self._check_size(int(self._headers.get("content-length", "0")))
+        self.wants_continue = self._headers.get("expect", "").lower() == "100-continue"
 
-    def _framing(self, headers: Mapping[str, str]) -> int | None:
-        """The body's length, or None when it comes in chunks."""
-        coding = headers.get("transfer-encoding")
-        length = headers.get("content-length")
-        if coding is not None:
-            if length is not None:
-                raise HttpError(400, "both Content-Length and Transfer-Encoding")
-            if coding.strip().lower() != "chunked":
-                raise HttpError(501, "no transfer coding but chunked")
-            return None
-        if length is None:
-            return 0
-        if not (length.isascii() and length.isdigit()):
-            raise HttpError(400, "bad Content-Length")
-        if len(length) > 12 or int(length) > self._max_body:
+    def on_body(self, body: bytes) -> None:
+        self._size += len(body)
+        self._check_size(self._size)
+        self._body.append(body)
+
+    def on_message_complete(self) -> None:
+        self.wants_continue = False
+        modern = self._parser.get_http_version() != "1.0"
+        self._calls.append(
+            HttpCall(
+                self._parser.get_method().decode("latin-1"),
+                self._target.decode("latin-1"),
+                self._headers,
+                b"".join(self._body),
+                self._parser.should_keep_alive(),
+                modern,
+            )
+        )
+
+    def _check_size(self, size: int) -> None:
+        if size > self._max_body:
             raise HttpError(413, f"the body is larger than {self._max_body} bytes")
-        return int(length)
-
-    def _sized_body(self, length: int) -> bytes | None:
-        if len(self._buffer) < length:
-            return None
-        body = bytes(self._buffer[:length])
-        del self._buffer[:length]
-        return body
-
-    def _chunked_body(self) -> bytes | None:
-        while True:
-            end = self._buffer.find(b"\n", 0, _LONGEST_CHUNK_LINE)
-            if end < 0:
-                if len(self._buffer) >= _LONGEST_CHUNK_LINE:
-                    raise HttpError(400, "bad chunk line")
-                return None
-            line = bytes(self._buffer[:end]).removesuffix(b"\r")
-            if self._in_trailer:
-                del self._buffer[: end + 1]
-                if line:
-                    continue
-                body, self._chunks, self._in_trailer = bytes(self._chunks), bytearray(), False
-                return body
-            size = _CHUNK_SIZE.fullmatch(line)
-            if size is None:
-                raise HttpError(400, "bad chunk size")
-            if not self._read_chunk(end + 1, int(size[1], 16)):
-                return None
-
-    def _read_chunk(self, start: int, size: int) -> bool:
-        """Move one chunk into the body; False until all of it and its line end are there."""
-        if len(self._chunks) + size > self._max_body:
-            raise HttpError(413, f"the body is larger than {self._max_body} bytes")
-        if size == 0:
-            del self._buffer[:start]
-            self._in_trailer = True
-            return True
-        mark = bytes(self._buffer[start + size : start + size + 2])
-        if len(mark) < 2 and mark != b"\n":
-            return False
-        if not mark.startswith((b"\r\n", b"\n")):
-            raise HttpError(400, "a chunk is not as long as it says")
-        self._chunks += self._buffer[start : start + size]
-        del self._buffer[: start + size + (1 if mark.startswith(b"\n") else 2)]
-        return True
-
-
-def _fields(lines: list[bytes]) -> dict[str, str]:
-    headers: dict[str, str] = {}
-    for raw in lines:
-        name, colon, value = raw.removesuffix(b"\r").partition(b":")
-        if not colon or _FIELD_NAME.fullmatch(name) is None:
-            raise HttpError(400, "bad header line")
-        key, text = name.decode().lower(), value.strip(b" \t").decode("latin-1")
-        headers[key] = f"{headers[key]}, {text}" if key in headers else text
-    return headers
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,12 @@
-"""How a persona answers: tool calls spoilt, refusals, cuts and timing of pieces; no protocol, no clock."""
+"""Who the simulated vendors are, and how each answers: calls spoilt, refusals, cuts, timing; no protocol, no clock.
+
+Rates are shares of 0..1 of the questions (or calls, where said) that show the trait.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -13,15 +16,111 @@ from vendor_verifier.features.simulate.answer import (
     AnswerKey,
     Call,
     Known,
+    chance,
     compose,
     finished,
+    generator,
     limited,
+    token,
     wants_call,
 )
-from vendor_verifier.features.simulate.chance import chance, generator, token
-from vendor_verifier.features.simulate.personas import Persona
 from vendor_verifier.features.simulate.question import Question
 from vendor_verifier.wire.payload import as_dict, as_list
+
+
+@dataclass(frozen=True, slots=True)
+class Persona:
+    """One way of being a vendor; the defaults are those of an honest one.
+
+    ``miss_rate``: calls not made; ``false_rate``: calls made where none was due; ``flip_rate``: decision reversed;
+    ``break_rate``: of calls, arguments or name spoilt; ``leak_rate``: of calling answers, markup in text instead of
+    calls; ``cut_rate``: answers cut off; ``burst_rate``: questions refused at first; ``refusal``: status given to
+    everything. ``mind`` and ``served_model`` name the model that really answers, where it is not the one asked for.
+    Times are drawn per question: first token within ``first_token_s``, then ``tokens_per_s``. ``room`` is how many
+    requests in flight it serves like that; a request beyond is answered with the ``crowd`` traits: another miss rate, a
+    refusal, or a first token later by ``crowd_wait_s`` for each request too many.
+    """
+
+    name: str
+    description: str
+    first_token_s: tuple[float, float] = (0.015, 0.030)
+    tokens_per_s: float = 600.0
+    miss_rate: float = 0.0
+    false_rate: float = 0.0
+    flip_rate: float = 0.0
+    break_rate: float = 0.0
+    leak_rate: float = 0.0
+    cut_rate: float = 0.0
+    burst_rate: float = 0.0
+    refusal: int | None = None
+    buffers: bool = False
+    prompt_factor: float = 1.0
+    prompt_extra: int = 0
+    mind: str = ""
+    served_model: str | None = None
+    fingerprint: str | None = "fp_5a11e7c0de"
+    answer_prefix: str = "chatcmpl-"
+    call_prefix: str = "call_"
+    room: int | None = None
+    crowd_miss_rate: float | None = None
+    crowd_refusal: int | None = None
+    crowd_wait_s: float = 0.0
+
+    def among(self, in_flight: int) -> Persona:
+        """The persona as a request meets it that makes ``in_flight`` of them, itself included."""
+        if self.room is None or in_flight <= self.room:
+            return self
+        late_s = self.crowd_wait_s * (in_flight - self.room)
+        return replace(
+            self,
+            miss_rate=self.miss_rate if self.crowd_miss_rate is None else self.crowd_miss_rate,
+            refusal=self.crowd_refusal,
+            first_token_s=(self.first_token_s[0] + late_s, self.first_token_s[1] + late_s),
+        )
+
+
+_ALL = (
+    Persona("faithful", "serves the model it sells, quickly and in full"),
+    Persona(
+        "quantised",
+        "misses about 12 % of the calls, makes a few that are not due, spoils about 8 % of them",
+        tokens_per_s=650.0,
+        miss_rate=0.12,
+        false_rate=0.06,
+        break_rate=0.08,
+    ),
+    Persona(
+        "padded",
+        "bills 35 % more prompt tokens than were sent, and 120 on top of each request",
+        prompt_factor=1.35,
+        prompt_extra=120,
+    ),
+    Persona("slow", "the right answers, late and slowly", first_token_s=(0.060, 0.090), tokens_per_s=250.0),
+    Persona("bursty", "refuses a fifth of the requests at first: 429 with a retry hint, 503, 500", burst_rate=0.20),
+    Persona("cutter", "cuts about 10 % of its answers off in the middle: ended early, closed or reset", cut_rate=0.10),
+    Persona("buffering", "waits until all is generated, then sends the whole stream at once", buffers=True),
+    Persona("text-leaker", "writes half of its tool calls into the text, as raw markup", leak_rate=0.5),
+    Persona(
+        "substitute",
+        "answers with another model under another name: 15 % of the trigger decisions differ",
+        first_token_s=(0.012, 0.022),
+        tokens_per_s=750.0,
+        flip_rate=0.15,
+        mind="mini",
+        served_model="simulated-mini-8b",
+        fingerprint="fp_0ddba11b0b",
+        answer_prefix="gen-",
+        call_prefix="chatcmpl-tool-",
+    ),
+    Persona("down", "answers 500 to everything", refusal=500),
+    Persona("locked", "answers 401 to everything: no key is good enough", refusal=401),
+    Persona("crowded", "misses 60 % of the calls once more than 6 are in flight", room=6, crowd_miss_rate=0.6),
+    Persona("queueing", "0.4 s later for each request beyond 6 in flight", room=6, crowd_wait_s=0.4),
+    Persona("throttled", "answers 429 to every request beyond 6 in flight", room=6, crowd_refusal=429),
+)
+
+PERSONAS: Mapping[str, Persona] = {persona.name: persona for persona in _ALL}
+
 
 _WRONG_VALUES: dict[str, Any] = {
     "string": {"unexpected": True},

@@ -8,25 +8,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vendor_verifier.features.simulate.answer import (
-    Answer,
-    AnswerKey,
-    Known,
+from vendor_verifier.features.simulate.answer import Answer, AnswerKey, Known
+from vendor_verifier.features.simulate.answer_key import (
     RightCall,
     UnknownAnswer,
     calls_in_source,
     known_answer,
     known_answers,
     right_calls,
+    written_key,
 )
-from vendor_verifier.features.simulate.performance import persona_answer
-from vendor_verifier.features.simulate.personas import PERSONAS
+from vendor_verifier.features.simulate.performance import PERSONAS, persona_answer
 from vendor_verifier.features.simulate.question import question_of
-from vendor_verifier.features.simulate.start import served
 from vendor_verifier.pipeline.datasets import load_dataset
 from vendor_verifier.pipeline.suites import ready_suite, rows_in
 from vendor_verifier.suites import suite_kind
@@ -34,7 +30,7 @@ from vendor_verifier.suites.base import Judgement, Suite
 from vendor_verifier.suites.bfcl.categories import MULTI_TURN
 from vendor_verifier.suites.tool_calls.suite import CallSuite
 from vendor_verifier.values.event import ToolCall
-from vendor_verifier.values.plan import Entry, Task
+from vendor_verifier.values.plan import Task
 from vendor_verifier.values.record import Attempt, Response
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
@@ -80,21 +76,10 @@ def rehearse(tasks: Sequence[Task], seed: int) -> Rehearsed:
     return Rehearsed(found.key, {task.suite: len(task.samples) for task in judged}, found.unknown)
 
 
-@dataclass(frozen=True, slots=True)
-class _Simulation:
-    """See :class:`vendor_verifier.pipeline.simulated.Simulation`."""
-
-    def known_answers(self, tasks: Sequence[Task], seed: int) -> tuple[AnswerKey, Sequence[str]]:
-        rehearsed = rehearse(tasks, seed)
-        return rehearsed.key, list(rehearsed.warnings())
-
-    def served(
-        self, entries: Sequence[Entry], seed: int, known: AnswerKey
-    ) -> AbstractContextManager[tuple[Entry, ...]]:
-        return served(entries, seed, known)
-
-
-SIMULATION = _Simulation()
+def rehearsed_key(tasks: Sequence[Task], seed: int) -> tuple[str, list[str]]:
+    """What was found by :func:`rehearse`, as the line that the vendors' process reads, and its warnings."""
+    found = rehearse(tasks, seed)
+    return written_key(found.key), list(found.warnings())
 
 
 def known_of_files(paths: Iterable[Path]) -> Rehearsed:

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import asyncio
 import pickle
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import msgspec
+
 from vendor_verifier.errors import ClusterError
-from vendor_verifier.run.cluster.job import Message, pack
-from vendor_verifier.run.cluster.supply import Rota, Supply
-from vendor_verifier.run.engine import Emit, is_skipped
-from vendor_verifier.run.streams import BLOCK, streams_of
-from vendor_verifier.run.work_queue import WorkItem, WorkQueue
+from vendor_verifier.run.cluster.job import Message, SessionReport, pack, worst_loop
+from vendor_verifier.run.engine import is_skipped
+from vendor_verifier.run.local_run import RunEnd, Work
+from vendor_verifier.run.work_queue import BLOCK, Stream, WorkItem, WorkQueue, streams_of
 from vendor_verifier.store import decode_record
-from vendor_verifier.values.plan import Plan
 from vendor_verifier.values.record import Record, RecordKey
 
 # Blocks of each entry that a session has at once: one under way while the last requests of another end.
@@ -57,45 +59,27 @@ class _Dispatch:
 
 @dataclass(slots=True)
 class Losses:
-    """What went wrong on the way and what it cost. ``lost_s`` adds the silence of lost sessions up."""
+    """The sessions lost on the way and what that cost. ``lost_s`` adds the silence of lost sessions up."""
 
-    sessions: list[dict[str, Any]] = field(default_factory=list)
+    lost_sessions: list[dict[str, Any]] = field(default_factory=list)
     lost_s: float = 0.0
     issued_again: int = 0
     duplicates: int = 0
 
-    def told(self) -> dict[str, Any]:
-        """For the manifest."""
-        return {
-            "lost_sessions": self.sessions,
-            "lost_s": round(self.lost_s, 1),
-            "issued_again": self.issued_again,
-            "duplicates": self.duplicates,
-        }
-
 
 class Coordinator:
-    """Keeps sessions busy until every record is there. ``order(kind, *items)`` tells the lease server."""
+    """Keeps sessions busy until every record is there. ``order(kind, *items)`` sends a message to the lease server.
 
-    def __init__(
-        self,
-        queue: WorkQueue,
-        plan: Plan,
-        block: int,
-        run: str,
-        *,
-        emit: Emit,
-        emit_duplicate: Callable[[Record], None],
-        order: Callable[..., None],
-    ) -> None:
-        self._queue = queue
-        self._supplies = {supply.name: supply for supply in map(Supply, streams_of(queue, plan, block))}
+    ``reports`` are those of ended sessions, by name.
+    """
+
+    def __init__(self, work: Work, block: int, order: Callable[..., None]) -> None:
+        plan = work.plan
+        self._work = work
+        self._queue = work.queue
+        self._supplies = {supply.name: supply for supply in map(Supply, streams_of(work.queue, plan, block))}
         self._rota = Rota(self._supplies.values(), plan.vendor_concurrency)
         self._plays_of_sessions = BLOCKS_PER_SESSION * block * plan.repeat
-        self._entries = plan.entries
-        self._run = run
-        self._emit = emit
-        self._emit_duplicate = emit_duplicate
         self._order = order
         self._sessions: dict[str, None] = {}
         self._dispatches: dict[int, _Dispatch] = {}
@@ -104,6 +88,11 @@ class Coordinator:
         self._closed = False
         self._parting = False
         self._news = asyncio.Event()
+        self._cpu_before_s = time.process_time()
+        self._cpu_s: float | None = None
+        self.has_facts = asyncio.Event()
+        self.facts: dict[str, Any] = {}
+        self.reports: dict[str, SessionReport] = {}
         self.losses = Losses()
         self.failed: BaseException | None = None
 
@@ -143,8 +132,26 @@ class Coordinator:
 
     def lose_all(self, reason: str) -> None:
         """Nobody can be reached any more: every session that was at work is lost."""
-        self.losses.sessions += [{"session": name, "reason": reason} for name in self._sessions]
+        self.losses.lost_sessions += [{"session": name, "reason": reason} for name in self._sessions]
         self._sessions.clear()
+
+    def run_end(self, signal_number: int | None) -> RunEnd:
+        """How the run ended, by the lease server's facts and the sessions' reports."""
+        self._cpu_s = time.process_time() - self._cpu_before_s
+        facts = self.facts
+        return RunEnd(
+            signal_number,
+            dict(facts.get("stopped", {})),
+            facts.get("limit"),
+            {account: (given, low, now) for account, (given, low, now) in facts.get("eased", {}).items()},
+            worst_loop(self.reports.values()),
+            refused={(model, label): reason for model, label, reason in facts.get("refused", ())},
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """What was lost on the way and what coordinating cost, for the manifest."""
+        described = asdict(self.losses) | {"lost_s": round(self.losses.lost_s, 1)}
+        return described if self._cpu_s is None else {**described, "coordinator_cpu_s": round(self._cpu_s, 3)}
 
     def fail(self, error: BaseException) -> None:
         """The run cannot go on."""
@@ -161,6 +168,11 @@ class Coordinator:
             return
         if "closed" in message:
             self._closed = True
+        for name, report in message.get("report", ()):
+            self.reports[name] = msgspec.convert(report, SessionReport)
+        for facts in message.get("facts", ()):
+            self.facts = dict(facts)
+            self.has_facts.set()
         for name in message.get("joined", ()):
             self._sessions[name] = None
         for _, dispatch in message.get("ended", ()):
@@ -173,9 +185,9 @@ class Coordinator:
     def _keep(self, dispatch: int, record: Record) -> None:
         if not self._queue.awaits(record.key):
             self.losses.duplicates += 1
-            self._emit_duplicate(record)
+            self._work.emit_duplicate(record)
             return
-        self._emit((record,))
+        self._work.emit((record,))
         self._queue.cross_off(record.key)
         self._fruitless = 0
         if is_skipped(record):
@@ -199,7 +211,7 @@ class Coordinator:
         del self._sessions[name]
         if self._parting:
             return
-        self.losses.sessions.append({"session": name, "reason": reason})
+        self.losses.lost_sessions.append({"session": name, "reason": reason})
         self.losses.lost_s += silent_s
         self._fruitless += 1
         if self._fruitless >= MAX_FRUITLESS_LOSSES:
@@ -241,7 +253,7 @@ class Coordinator:
         supply.out[name] += len(missing)
         self._issued += 1
         self._dispatches[self._issued] = _Dispatch(supply, block, name, missing)
-        packed = pickle.dumps(pack(block, list(missing.values()), self._entries))
+        packed = pickle.dumps(pack(block, list(missing.values()), self._work.plan.entries))
         self._order("blocks", [name, self._issued, packed])
 
     def _out_of(self, session: str) -> int:
@@ -253,4 +265,81 @@ class Coordinator:
 
     def _key(self, item: WorkItem) -> RecordKey:
         entry = item.target.entry
-        return (self._run, entry.model, entry.label, item.suite.name, item.sample.id, item.repetition)
+        return (self._work.job.run, entry.model, entry.label, item.suite.name, item.sample.id, item.repetition)
+
+
+WorkBlock = tuple[int, Sequence[WorkItem]]
+
+
+class Supply:
+    """One entry's blocks. ``out`` counts by session the records that are still to come of what was handed out."""
+
+    def __init__(self, stream: Stream) -> None:
+        entry = stream.entry
+        self.name = (entry.model, entry.label)
+        self.plays = stream.plays
+        self.plays_in_turn = stream.plays_in_turn
+        self.out: Counter[str] = Counter()
+        self.handed_in_turn = 0
+        # Nothing more is sent to this entry: what is left of it comes back at once, and is nobody's turn.
+        self.is_stopped = False
+        self._blocks = stream.blocks()
+        # Blocks that are made: those that go out again, and no more than one that never did.
+        self._ready: deque[WorkBlock] = deque()
+
+    @property
+    def all_out(self) -> int:
+        """Records that are still to come, from all sessions."""
+        return self.out.total()
+
+    def has_more(self) -> bool:
+        """Whether there is a block to hand out."""
+        if not self._ready and (block := next(self._blocks, None)) is not None:
+            self._ready.append(block)
+        return bool(self._ready)
+
+    def take(self) -> WorkBlock:
+        """The next block; there must be one."""
+        block = self._ready.popleft()
+        self.handed_in_turn += len(block[1])
+        return block
+
+    def again(self, block: WorkBlock) -> None:
+        """What came back undone is the next to go out."""
+        self._ready.appendleft(block)
+
+
+class Rota:
+    """Whose turn it is: everybody's, or with a ``limit`` so many entries' at a time.
+
+    An entry gives its turn to the next when it has had so many plays and all of them have ended, or when it is through.
+    """
+
+    def __init__(self, supplies: Iterable[Supply], limit: int | None) -> None:
+        self._waiting = deque(supplies)
+        self._limit = len(self._waiting) if limit is None else limit
+        self._running: list[Supply] = []
+
+    def open(self) -> list[Supply]:
+        """The entries that may be handed something now."""
+        for supply in list(self._running):
+            if self._is_due_to_leave(supply) and (supply.is_stopped or not supply.all_out):
+                self._running.remove(supply)
+                self._waiting.append(supply)
+        for _ in range(len(self._waiting)):
+            if len(self._running) >= self._limit:
+                break
+            supply = self._waiting.popleft()
+            if supply.has_more() and not supply.is_stopped:
+                supply.handed_in_turn = 0
+                self._running.append(supply)
+            else:
+                self._waiting.append(supply)
+        stopped = [supply for supply in self._waiting if supply.is_stopped and supply.has_more()]
+        return [supply for supply in self._running if not self._is_due_to_leave(supply)] + stopped
+
+    def _is_due_to_leave(self, supply: Supply) -> bool:
+        if supply.is_stopped or not supply.has_more():
+            return True
+        is_wanted = any(other.has_more() and not other.is_stopped for other in self._waiting)
+        return is_wanted and supply.handed_in_turn >= supply.plays_in_turn

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Collection, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from vendor_verifier.errors import ClusterError, UsageError
 from vendor_verifier.run.cluster.coordinator import Coordinator, block_size
 from vendor_verifier.run.cluster.dask_cluster import CommChannel, DaskCluster, failure_of
-from vendor_verifier.run.cluster.job import ChannelClosed, ClusterSide, Outbox, SessionReport, worst_loop
-from vendor_verifier.run.local_run import RunEnd, interruptible
-from vendor_verifier.run.work import Work
+from vendor_verifier.run.cluster.job import ChannelClosed, ClusterSide, Outbox
+from vendor_verifier.run.local_run import RunEnd, Work, interruptible
 from vendor_verifier.values.plan import ExecutorChoice
 
 # A cluster may still be starting, or starting a worker anew.
@@ -35,11 +35,7 @@ class DaskExecutor:
         self._tasks: set[asyncio.Task[None]] = set()
         self._channel: CommChannel | None = None
         self._coordinator: Coordinator | None = None
-        self._facts: dict[str, Any] = {}
-        self._reports: dict[str, SessionReport] = {}
         self._beside: dict[str, list[str]] = {}
-        self._has_facts = asyncio.Event()
-        self._coordinator_cpu_s: float | None = None
 
     async def open(self, work: Work) -> None:
         """Reach the cluster and wait for a first worker that may take part.
@@ -62,20 +58,11 @@ class DaskExecutor:
             await asyncio.sleep(_LOOK_AGAIN_S)
 
     async def run(self, work: Work) -> RunEnd:
-        cpu_before_s = time.process_time()
         # Of those that are still on their way nobody knows; most of a cluster is there before its run.
         block = block_size(work.queue, max(1, len(await self._cluster.workers())))
         self._channel = await self._cluster.open_lease_server(work.job, work.costs, self._choice.hang_after_s)
         outbox = Outbox(self._channel)
-        coordinator = self._coordinator = Coordinator(
-            work.queue,
-            work.plan,
-            block,
-            work.job.run,
-            emit=work.emit,
-            emit_duplicate=work.emit_duplicate,
-            order=outbox.send,
-        )
+        coordinator = self._coordinator = Coordinator(work, block, outbox.send)
         self._spawn(outbox.run())
         self._spawn(self._listen(self._channel, coordinator, work))
         self._spawn(self._mind(coordinator))
@@ -83,31 +70,23 @@ class DaskExecutor:
             await coordinator.until_finished()
         at_work = coordinator.part()
         outbox.send("facts", True)
-        await _within(self._has_facts.wait(), _PARTING_S)
+        await _within(coordinator.has_facts.wait(), _PARTING_S)
         outbox.send("finish", True)
         await _within(outbox.drain(), _PARTING_S)
         await self._cluster.end_sessions(at_work, _PARTING_S)
-        await _within(self._reported(at_work), _LOOK_AGAIN_S)
-        self._coordinator_cpu_s = time.process_time() - cpu_before_s
-        return RunEnd(
-            interruption.signal_number,
-            dict(self._facts.get("stopped", {})),
-            self._facts.get("limit"),
-            {account: (given, low, now) for account, (given, low, now) in self._facts.get("eased", {}).items()},
-            worst_loop(self._reports.values()),
-            refused={(model, label): reason for model, label, reason in self._facts.get("refused", ())},
-        )
+        await _within(_reported(coordinator, at_work), _LOOK_AGAIN_S)
+        return coordinator.run_end(interruption.signal_number)
 
     def describe(self) -> Mapping[str, Any]:
-        told = {name: report.told() for name, report in self._reports.items()}
-        found = {"name": "dask", "versions": self._cluster.versions, **self._cluster.fleet.describe(told)}
-        if self._coordinator is not None:
-            found |= self._coordinator.losses.told()
+        coordinator = self._coordinator
+        reports = {} if coordinator is None else {name: asdict(each) for name, each in coordinator.reports.items()}
+        found = {"name": "dask", "versions": self._cluster.versions, **self._cluster.fleet.describe(reports)}
+        if coordinator is not None:
+            found |= coordinator.describe()
+            if "coordinator_cpu_s" in found:
+                found["scheduler_cpu_s"] = round(coordinator.facts.get("cpu_s", 0.0), 3) or None
         if self._beside:
             found["beside"] = self._beside
-        if self._coordinator_cpu_s is not None:
-            found["coordinator_cpu_s"] = round(self._coordinator_cpu_s, 3)
-            found["scheduler_cpu_s"] = round(self._facts.get("cpu_s", 0.0), 3) or None
         return found
 
     async def close(self) -> None:
@@ -140,17 +119,8 @@ class DaskExecutor:
                 return
             for address in message.get("workers", ()):
                 self._spawn(self._enlist(address, coordinator, work))
-            self._reports |= {name: SessionReport.read(report) for name, report in message.get("report", ())}
             self._beside |= dict(message.get("beside", ()))
-            if "facts" in message:
-                self._facts = dict(message["facts"][-1])
-                self._has_facts.set()
             coordinator.hear(message)
-
-    async def _reported(self, names: Collection[str]) -> None:
-        """Until the last words of these sessions have come."""
-        while not self._reports.keys() >= set(names):
-            await asyncio.sleep(0.01)
 
     async def _enlist(self, address: str, coordinator: Coordinator, work: Work) -> None:
         """Put a worker to work, and find out why if it fails."""
@@ -187,3 +157,9 @@ async def _within(waiting: Any, seconds: float) -> None:
         await asyncio.wait_for(waiting, seconds)
     except TimeoutError:
         return
+
+
+async def _reported(coordinator: Coordinator, names: Collection[str]) -> None:
+    """Wait until the reports of these sessions have come."""
+    while not coordinator.reports.keys() >= set(names):
+        await asyncio.sleep(0.01)

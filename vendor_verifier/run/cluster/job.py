@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
-
-import msgspec
 
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.event_loop_lag import LoopReport
@@ -214,25 +212,16 @@ class Outbox:
 
 @dataclass(frozen=True, slots=True)
 class SessionReport:
-    """``records`` it made, CPU seconds of its whole process while at it, and the watch over its event loop."""
+    """One session's records, the CPU seconds of its process meanwhile, and the lag of its event loop."""
 
     records: int
     cpu_s: float
-    loop: LoopReport
-
-    def told(self) -> dict[str, Any]:
-        """As it travels and as the manifest has it."""
-        return {"records": self.records, "cpu_s": round(self.cpu_s, 3), "event_loop": asdict(self.loop)}
-
-    @classmethod
-    def read(cls, told: dict[str, Any]) -> SessionReport:
-        """What :meth:`told` told."""
-        return cls(told["records"], told["cpu_s"], msgspec.convert(told["event_loop"], LoopReport))
+    event_loop: LoopReport
 
 
 def worst_loop(reports: Iterable[SessionReport]) -> LoopReport | None:
     """One report for the run: of the session with the latest loop, the fullest core of any, the stalls of all."""
-    loops = [report.loop for report in reports]
+    loops = [report.event_loop for report in reports]
     if not loops:
         return None
     worst = max(loops, key=lambda loop: (loop.p99_ms is not None, loop.p99_ms or 0.0))

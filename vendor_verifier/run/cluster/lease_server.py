@@ -13,7 +13,7 @@ import asyncio
 import pickle
 import time
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -199,11 +199,13 @@ class LeaseServer:
     def _hear_asks(self, session: _Session, message: Message) -> None:
         for place in message.get("release", ()):
             self._release(session, place)
-        for place in message.get("acquire", ()):
-            self._start(session, self._grant(session, place))
-        for place, number, size, most_tokens in message.get("acquire_counted", ()):
-            ask = session.counted[number] = Ask(size, most_tokens)
-            self._start(session, self._grant_counted(session, place, number, ask))
+        for place, number, *counted in message.get("acquire", ()):
+            ask = _NOTHING_COUNTED
+            if counted:
+                ask = session.counted[number] = Ask(*counted)
+            task = asyncio.ensure_future(self._grant(session, place, number, ask))
+            session.asking.add(task)
+            task.add_done_callback(session.asking.discard)
 
     def _ended_well(self, entry: Entry, attempt: Attempt, ask: Ask) -> None:
         """An attempt that succeeded is also how its turn ended."""
@@ -235,24 +237,13 @@ class LeaseServer:
 
     # --- leases
 
-    def _start(self, session: _Session, granting: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.ensure_future(granting)
-        session.asking.add(task)
-        task.add_done_callback(session.asking.discard)
-
-    async def _grant(self, session: _Session, place: int) -> None:
-        permit = await self._limiter.acquire(self._entries[place], _NOTHING_COUNTED)
-        if permit == "granted":
-            session.held[place] += 1
-        session.send("permit", [place, permit])
-
-    async def _grant_counted(self, session: _Session, place: int, number: int, ask: Ask) -> None:
+    async def _grant(self, session: _Session, place: int, number: int, ask: Ask) -> None:
         permit = await self._limiter.acquire(self._entries[place], ask)
         if permit == "granted":
             session.held[place] += 1
         else:
             session.counted.pop(number, None)
-        session.send("permit_counted", [place, number, permit])
+        session.send("permit", [place, number, permit])
 
     def _release(self, session: _Session, place: int) -> None:
         if session.held[place] > 0:

@@ -7,20 +7,18 @@ asked again by the others, and when none is left the run ends with what came bac
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from typing import Any
 
 import anyio
 
 from vendor_verifier.errors import ClusterError
 from vendor_verifier.run.cluster.coordinator import Coordinator, block_size
-from vendor_verifier.run.cluster.job import ChannelClosed, ClusterSide, Outbox, SessionReport, worst_loop
+from vendor_verifier.run.cluster.job import ChannelClosed, ClusterSide, Outbox
 from vendor_verifier.run.cluster.lease_server import LeaseServer
 from vendor_verifier.run.cluster.process_worker import Child, Start, failure_in
-from vendor_verifier.run.local_run import RunEnd, interruptible
-from vendor_verifier.run.work import Work
+from vendor_verifier.run.local_run import RunEnd, Work, interruptible
 from vendor_verifier.values.plan import ExecutorChoice, WorkersWish
 
 # Up to here one process stamps times within a millisecond or two (benchmarks/README.md); beyond, its loop gets late.
@@ -56,8 +54,6 @@ class WorkersExecutor:
         self._side = side
         self._children = [Child(f"w{number}") for number in range(count)]
         self._coordinator: Coordinator | None = None
-        self._reports: dict[str, SessionReport] = {}
-        self._cpu_s: float | None = None
 
     async def open(self, work: Work) -> None:
         """Start the processes and wait for all of them.
@@ -75,22 +71,15 @@ class WorkersExecutor:
                 group.start_soon(child.until_ready)
 
     async def run(self, work: Work) -> RunEnd:
-        cpu_before_s = time.process_time()
         lease_server = LeaseServer(work.plan, work.costs, work.in_flight, hang_after_s=self._choice.hang_after_s)
         block = block_size(work.queue, len(self._children))
         coordinator = self._coordinator = Coordinator(
-            work.queue,
-            work.plan,
-            block,
-            work.job.run,
-            emit=work.emit,
-            emit_duplicate=work.emit_duplicate,
-            order=lambda kind, *items: lease_server.order({kind: list(items)}),
+            work, block, lambda kind, *items: lease_server.order({kind: list(items)})
         )
         outboxes = [Outbox(child.channel) for child in self._children]
         for child, outbox in zip(self._children, outboxes, strict=True):
             lease_server.join(child.name, child.name, outbox.send)
-        lease_server.attend(lambda kind, *items: self._told(coordinator, kind, items))
+        lease_server.attend(lambda kind, *items: coordinator.hear({kind: list(items)}))
         # Together, so that the first of them does not get it all.
         coordinator.hear({"joined": [child.name for child in self._children]})
         async with anyio.create_task_group() as group:
@@ -105,42 +94,22 @@ class WorkersExecutor:
                 for child in self._children:
                     await child.ended.wait()
             group.cancel_scope.cancel()
-        facts = lease_server.facts()
-        self._cpu_s = time.process_time() - cpu_before_s
-        return RunEnd(
-            interruption.signal_number,
-            facts["stopped"],
-            facts["limit"],
-            {account: (given, low, now) for account, (given, low, now) in facts["eased"].items()},
-            worst_loop(self._reports.values()),
-            refused={(model, label): reason for model, label, reason in facts["refused"]},
-        )
+        lease_server.order({"facts": [True]})
+        return coordinator.run_end(interruption.signal_number)
 
     def describe(self) -> Mapping[str, Any]:
-        found: dict[str, Any] = {
-            "name": "workers",
-            "asked_for": self._choice.workers,
-            "cores": cores_here(),
-            "workers": [
-                {"name": child.name, **(self._reports[child.name].told() if child.name in self._reports else {})}
-                for child in self._children
-            ],
-        }
-        if self._coordinator is not None:
-            found |= self._coordinator.losses.told()
-        if self._cpu_s is not None:
-            found["coordinator_cpu_s"] = round(self._cpu_s, 3)
-        return found
+        coordinator = self._coordinator
+        reports = {} if coordinator is None else coordinator.reports
+        workers = [
+            {"name": child.name, **(asdict(reports[child.name]) if child.name in reports else {})}
+            for child in self._children
+        ]
+        found = {"name": "workers", "asked_for": self._choice.workers, "cores": cores_here(), "workers": workers}
+        return found if coordinator is None else found | coordinator.describe()
 
     async def close(self) -> None:
         for child in self._children:
             child.end()
-
-    def _told(self, coordinator: Coordinator, kind: str, items: Sequence[Any]) -> None:
-        if kind == "report":
-            self._reports |= {name: SessionReport.read(report) for name, report in items}
-        else:
-            coordinator.hear({kind: list(items)})
 
     async def _converse(
         self, child: Child, outbox: Outbox, lease_server: LeaseServer, coordinator: Coordinator

@@ -6,26 +6,29 @@ are its own.
 
 from __future__ import annotations
 
+import asyncio
 import pickle
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
 
 import anyio
 from anyio.abc import TaskGroup
 from msgspec import structs
 
 from vendor_verifier.run.api_keys import KeyRing
+from vendor_verifier.run.budgets import Ask
 from vendor_verifier.run.cluster.job import Bench, Block, Channel, ChannelClosed, Outbox, SessionReport
-from vendor_verifier.run.cluster.remote_limiter import RemoteLimiter
 from vendor_verifier.run.conversation import Conversation
 from vendor_verifier.run.engine import Engine
 from vendor_verifier.run.event_loop_lag import LoopLag
-from vendor_verifier.run.rate_limiter import LocalLimiter
+from vendor_verifier.run.rate_limiter import LocalLimiter, Permit
 from vendor_verifier.store import encode_record
 from vendor_verifier.transport.client import open_client
 from vendor_verifier.transport.connect import ensure_descriptors
-from vendor_verifier.values.record import Record
+from vendor_verifier.values.plan import Entry, Plan
+from vendor_verifier.values.record import Attempt, Record, Response
 
 BEAT_S = 2.0
 
@@ -51,7 +54,7 @@ async def serve(channel: Channel, bench: Bench, run: str, worker: str) -> None:
             session = _Session(channel, outbox, limiter, conversation, bench, run, worker)
 
             def report() -> SessionReport:
-                return SessionReport(session.records, time.process_time() - cpu_before_s, lag.report())
+                return SessionReport(session.records, round(time.process_time() - cpu_before_s, 3), lag.report())
 
             await session.run(report)
 
@@ -85,7 +88,7 @@ class _Session:
                 self._limiter.close()
                 blocks.cancel_scope.cancel()
             # Rows of what was finished still go out, if anybody is there to take them.
-            self._outbox.send("report", report().told())
+            self._outbox.send("report", asdict(report()))
             with anyio.move_on_after(BEAT_S):
                 await self._outbox.drain()
             group.cancel_scope.cancel()
@@ -99,8 +102,6 @@ class _Session:
                 return
             if "permit" in message:
                 self._limiter.answer(message["permit"])
-            if "permit_counted" in message:
-                self._limiter.answer_counted(message["permit_counted"])
             if "over" in message:
                 self._limiter.over(message["over"])
             if "refused" in message:
@@ -129,3 +130,99 @@ class _Session:
         while True:
             await anyio.sleep(BEAT_S)
             self._outbox.send("beat", True)
+
+
+class RemoteLimiter:
+    """Asks the lease server for permits. Entries are named by their place in the plan."""
+
+    def __init__(self, plan: Plan, outbox: Outbox) -> None:
+        self._places = {(entry.model, entry.label): place for place, entry in enumerate(plan.entries)}
+        self._outbox = outbox
+        self._tells_all = plan.max_cost_usd is not None
+        self._counted = {entry.account for entry in plan.entries if entry.tokens_per_minute is not None}
+        self._waiting: dict[int, asyncio.Future[Permit]] = {}
+        self._last_number = 0
+        # The numbers of requests whose tokens are counted: how each ended is reported under its own.
+        self._numbers: dict[Ask, int] = {}
+        self._over = {name: asyncio.Event() for name in self._places}
+        self._accounts = {(entry.model, entry.label): entry.account for entry in plan.entries}
+        self._closed = False
+
+    async def acquire(self, entry: Entry, ask: Ask) -> Permit:
+        if self._closed:
+            return "closed"
+        self._last_number = number = self._last_number + 1
+        answer: asyncio.Future[Permit] = asyncio.get_running_loop().create_future()
+        self._waiting[number] = answer
+        if entry.account not in self._counted:
+            self._outbox.send("acquire", [self._place(entry), number])
+            return await answer
+        self._numbers[ask] = number
+        self._outbox.send("acquire", [self._place(entry), number, ask.size, ask.most_tokens])
+        permit = await answer
+        if permit != "granted":
+            del self._numbers[ask]
+        return permit
+
+    def release(self, entry: Entry) -> None:
+        self._outbox.send("release", self._place(entry))
+
+    async def rest(self, entry: Entry, seconds: float) -> None:
+        with anyio.move_on_after(seconds):
+            await self._over[entry.model, entry.label].wait()
+
+    def pause(self, entry: Entry, seconds: float) -> None:
+        self._outbox.send("pause", [self._place(entry), seconds])
+
+    def stop(self, entry: Entry, reason: str) -> None:
+        self._outbox.send("stop", [self._place(entry), reason])
+
+    def heard(self, entry: Entry, attempt: Attempt, ask: Ask) -> None:
+        number = self._numbers.pop(ask, None)
+        if attempt.failure is None and number is None and not self._tells_all:
+            self._outbox.send("fine", self._place(entry))
+        else:
+            packed = pickle.dumps(self._shortened(attempt))
+            self._outbox.send("heard", [self._place(entry), packed, ask.size, number])
+
+    def concluded(self, entry: Entry, attempt: Attempt) -> None:
+        # That a turn ended well follows from what was heard of its last attempt.
+        if attempt.failure is not None:
+            self._outbox.send("concluded", [self._place(entry), pickle.dumps(self._shortened(attempt))])
+
+    def answer(self, permits: Sequence[tuple[int, int, Permit]]) -> None:
+        """Wake the requests that permits came for; a permit whose request was cancelled goes straight back."""
+        for place, number, permit in permits:
+            future = self._waiting.pop(number, None)
+            if future is not None and not future.done():
+                future.set_result(permit)
+            elif permit == "granted":
+                self._outbox.send("release", place)
+
+    def over(self, accounts: Sequence[str]) -> None:
+        """Nothing more will be sent on these accounts: whoever rests before a retry need not."""
+        self.refused(name for name, account in self._accounts.items() if account in accounts)
+
+    def refused(self, entries: Iterable[Sequence[str]]) -> None:
+        """The same of single entries, each as (model, label)."""
+        for model, label in entries:
+            self._over[model, label].set()
+
+    def close(self) -> None:
+        """The lease server gives no more permits, or is gone."""
+        self._closed = True
+        self.refused(self._over)
+        for future in self._waiting.values():
+            if not future.done():
+                future.set_result("closed")
+        self._waiting.clear()
+
+    def _place(self, entry: Entry) -> int:
+        return self._places[(entry.model, entry.label)]
+
+    def _shortened(self, attempt: Attempt) -> Attempt:
+        """What pacing looks at: how it failed, and what it took; its words only when somebody counts the cost."""
+        if self._tells_all:
+            return attempt
+        response = attempt.response
+        return structs.replace(attempt, timing=None, response=response and Response(usage=response.usage))

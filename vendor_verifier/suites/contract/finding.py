@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from vendor_verifier.values.event import ToolCall
-from vendor_verifier.values.record import Attempt, Failure, FailureKind, Record, Response
+from vendor_verifier.values.failure_kinds import QUESTION_REFUSED
+from vendor_verifier.values.record import Attempt, Failure, Record, Response
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.score import FeatureStatus
 
@@ -48,9 +49,8 @@ def without(turn: Turn, parameter: str) -> Turn:
     return replace(turn, parameters=kept, fixed=())
 
 
-REFUSED: frozenset[FailureKind] = frozenset({"bad_request", "unprocessable"})
 # What a router says where no host behind it takes the parameters.
-_DECLINED = REFUSED | {"not_found"}
+_DECLINED = QUESTION_REFUSED | {"not_found"}
 _SETTLED = _DECLINED | {"untranslatable"}
 _MAX_QUOTE = 160
 
@@ -109,7 +109,7 @@ def unanswered(turn: Turn, attempt: Attempt) -> Examination:
 
 def is_refused(attempt: Attempt) -> bool:
     """HTTP 400 or 422; an error of any other kind or shape is no refusal of a parameter."""
-    return attempt.failure is not None and attempt.failure.kind in REFUSED
+    return attempt.failure is not None and attempt.failure.kind in QUESTION_REFUSED
 
 
 def is_declined(attempt: Attempt) -> bool:

@@ -1,6 +1,6 @@
 """Three features: are senseless values refused, does the switch for thinking work, is usage the same streamed?
 
-How thinking is switched is the wire's business (:class:`vendor_verifier.wire.post.ThinkingSwitch`)."""
+How thinking is switched is the wire's business (:class:`vendor_verifier.wire.request_support.ThinkingSwitch`)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,180 @@
-"""Raw completions: the prompt is a text that our own chat template made."""
+"""Raw completions: the prompt is rendered here, the calls are parsed from the text here; no host's parser is involved.
 
-from vendor_verifier.wire.openai_completions.request import OpenAICompletions
+What this wire measures is the model as served, without the host's chat template and tool parser. The chat template is
+applied by ``render``, a function the shell supplies, since it needs files. Whatever would have a host do more than
+generate text (forced tool choice, structured output) has no counterpart and makes a turn untranslatable.
 
-__all__ = ["OpenAICompletions"]
+The text is heard as it streams, for timing; what it means is said once by :class:`Parsed` when the model has finished.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec import structs
+
+from vendor_verifier.values.event import Finish, Parsed, SseEvent, StreamEnd, StreamEvent, TextDelta
+from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
+from vendor_verifier.wire.base import Notes, join_url
+from vendor_verifier.wire.openai_chat.reader import OpenAIChatReader
+from vendor_verifier.wire.openai_completions.text_tool_calls import parse_text
+from vendor_verifier.wire.payload import as_dict, as_text
+from vendor_verifier.wire.request_support import NO_SWITCH, headers_of, output_budget, post
+
+DEFAULT_MAX_TOKENS = 4096
+# A host that finishes again and again has its text read this often.
+MAX_READINGS = 3
+# Read by the chat template, not by the host.
+_TEMPLATE = frozenset({"chat_template_kwargs", "reasoning_effort"})
+_NEUTRAL: Mapping[str, tuple[object, ...]] = {
+    "tool_choice": ("auto", None),
+    "parallel_tool_calls": (True, None),
+    "response_format": ({"type": "text"}, None),
+    "modalities": (["text"], None),
+    "n": (1, None),
+    "functions": (None,),
+    "function_call": (None,),
+    "audio": (None,),
+}
+_TEXT_PARTS = frozenset({"text", "input_text", "output_text", "refusal"})
+
+Render = Callable[[Turn], str]
+
+
+class CannotRender(ValueError):
+    """The chat template has no words for this turn; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAICompletions:
+    """The wire.
+
+    ``render`` turns messages and tools into the prompt and raises :class:`CannotRender` where it cannot; without it
+    nothing can be asked. ``keep_special_tokens`` asks the host to leave the markers in the text and to add none to the
+    prompt, which has its own; off for hosts that refuse these two fields. ``default_max_tokens`` is sent where the turn
+    sets no budget, because hosts otherwise stop after 16 tokens.
+    """
+
+    render: Render | None = None
+    name: str = "openai_completions"
+    path: str = "/completions"
+    stream_usage: bool = True
+    keep_special_tokens: bool = True
+    default_max_tokens: int = DEFAULT_MAX_TOKENS
+
+    def request(self, turn: Turn, endpoint: Endpoint) -> HttpRequest:
+        notes = Notes()
+        if turn.thinking is not None:
+            notes.cannot(NO_SWITCH)
+        body: dict[str, Any] = {"model": endpoint.model_id, "prompt": self._prompt(turn, notes)}
+        body.update(self._settings(turn.parameters, notes))
+        if self.keep_special_tokens:
+            body.update(skip_special_tokens=False, add_special_tokens=False)
+        body["stream"] = turn.stream
+        if turn.stream and self.stream_usage:
+            body["stream_options"] = {"include_usage": True}
+        body.update(endpoint.body)
+        return post(join_url(endpoint.base_url, self.path), headers_of(turn, endpoint), body, notes)
+
+    def reader(self, tools: Sequence[Mapping[str, Any]] = (), /) -> CompletionsReader:
+        """``tools``, where known, tell declared strings from other values in families that write no quotes."""
+        return CompletionsReader(tools)
+
+    def _prompt(self, turn: Turn, notes: Notes) -> str:
+        for message in turn.messages:
+            if not isinstance(message, Mapping):
+                notes.cannot("message that is not an object")
+                continue
+            for kind in _foreign_parts(message):
+                notes.cannot(f"{kind} part")
+        if self.render is None:
+            notes.cannot("prompt: no chat template was loaded")
+        if self.render is None or notes.untranslatable:
+            return ""
+        try:
+            return self.render(turn)
+        except CannotRender as error:
+            notes.cannot(f"prompt: {error}")
+            return ""
+
+    def _settings(self, parameters: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
+        budget = output_budget(parameters)
+        if budget is None:
+            budget = self.default_max_tokens
+            notes.rewrote(f"added:max_tokens={budget}")
+        settings: dict[str, Any] = {"max_tokens": budget}
+        for name, value in parameters.items():
+            if name in _NEUTRAL:
+                if value not in _NEUTRAL[name]:
+                    notes.cannot("n>1" if name == "n" and value != 0 else name)
+            elif name in ("logprobs", "top_logprobs"):
+                if value:
+                    notes.rewrote(f"dropped:{name}")
+            elif name not in _TEMPLATE and name not in ("max_tokens", "max_completion_tokens"):
+                settings[name] = value
+        return settings
+
+
+def _foreign_parts(message: Mapping[str, Any]) -> Iterator[str]:
+    """Kinds of content parts that are not text."""
+    content = message.get("content")
+    for part in content if isinstance(content, (list, tuple)) else ():
+        kind = "text" if isinstance(part, str) else as_text(as_dict(part).get("type")) or "text"
+        if kind not in _TEXT_PARTS:
+            yield {"image_url": "image", "input_audio": "audio"}.get(kind, kind)
+
+
+class CompletionsReader(OpenAIChatReader):
+    """Reads one answer: chat completions with ``text`` where a delta or message would be."""
+
+    def __init__(self, tools: Iterable[Mapping[str, Any]] = ()) -> None:
+        super().__init__()
+        self._tools = tuple(tools)
+        self._raw: list[str] = []
+        self._parsed: Parsed | None = None
+        self._readings_left = MAX_READINGS
+        self._is_cut = False
+
+    def read(self, event: SseEvent) -> Iterator[StreamEvent]:
+        yield from self._interpreted(super().read(event))
+
+    def read_body(self, body: object) -> Iterator[StreamEvent]:
+        yield from self._interpreted(super().read_body(body))
+
+    def _message(self, choice: dict[str, Any], part: str) -> Iterator[StreamEvent]:
+        text = as_text(choice.get("text"))
+        if text is None:
+            yield from super()._message(choice, part)
+        elif text:
+            yield TextDelta(text)
+
+    def _interpreted(self, events: Iterable[StreamEvent]) -> Iterator[StreamEvent]:
+        for event in events:
+            match event:
+                case TextDelta(text):
+                    self._raw.append(text)
+                    self._parsed = None
+                    yield event
+                case Finish():
+                    self._is_cut = event.reason == "length"
+                    yield from self._meaning()
+                    yield self._finish(event)
+                case StreamEnd():
+                    yield from self._meaning()
+                    yield event
+                case _:
+                    yield event
+
+    def _meaning(self) -> Iterator[StreamEvent]:
+        """What the text so far turned out to be, unless that has been said already."""
+        if self._raw and self._parsed is None and self._readings_left:
+            self._readings_left -= 1
+            self._parsed = parse_text("".join(self._raw), self._tools, is_cut=self._is_cut)
+            yield self._parsed
+
+    def _finish(self, finish: Finish) -> Finish:
+        """Raw completions always say ``stop``; with a call it is what other protocols call ``tool_calls``."""
+        has_calls = self._parsed is not None and bool(self._parsed.tool_calls)
+        return structs.replace(finish, reason="tool_calls") if has_calls and finish.reason == "stop" else finish

@@ -1,5 +1,192 @@
-"""OpenAI's responses protocol."""
+"""OpenAI Responses: asks in its words what a chat-completions turn asks; never changes the question in silence.
 
-from vendor_verifier.wire.openai_responses.request import OpenAIResponses
+The conversation becomes input items: messages, ``function_call`` and ``function_call_output``, paired by ``call_id``.
+Tools are flat. Reasoning of the history is not replayed, nothing is stored on the vendor's side. There are no stop
+sequences, penalties, log probabilities or several choices: such turns are untranslatable. Answers are read in
+:mod:`vendor_verifier.wire.openai_responses.reader`.
+"""
 
-__all__ = ["OpenAIResponses"]
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
+from vendor_verifier.wire.base import Notes, join_url
+from vendor_verifier.wire.history import ImagePart, Part, Said, TextPart
+from vendor_verifier.wire.openai_responses.reader import ResponsesReader
+from vendor_verifier.wire.payload import as_dict
+from vendor_verifier.wire.request_support import (
+    NO_SWITCH,
+    DeclaredTool,
+    ToolChoice,
+    headers_of,
+    note_leftovers,
+    output_budget,
+    plain_turn,
+    post,
+    read_tool_choice,
+    sent_names,
+)
+
+_ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
+_NOTHING = re.compile(r"(?!)")
+_LONGEST_NAME = 64
+_LONGEST_ID = 64
+_AS_IS = ("temperature", "top_p", "parallel_tool_calls", "reasoning", "service_tier", "prompt_cache_key")
+_KNOWN = frozenset({
+    *_AS_IS, "max_tokens", "max_completion_tokens", "tool_choice", "response_format", "reasoning_effort", "verbosity",
+})  # fmt: skip
+
+SystemRole = Literal["instructions", "system", "developer"]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAIResponses:
+    """The wire.
+
+    ``system``: where system messages at the beginning go, into ``instructions`` or into input items of that role; later
+    ones are always items. ``narrow_names`` off for hosts that take any tool name. ``explicit_strict`` sends
+    ``strict: false`` where a tool does not say, for hosts whose default here, unlike in chat completions, is true.
+    """
+
+    name: str = "openai_responses"
+    path: str = "/responses"
+    system: SystemRole = "instructions"
+    narrow_names: bool = True
+    explicit_strict: bool = True
+
+    def request(self, turn: Turn, endpoint: Endpoint) -> HttpRequest:
+        notes = Notes()
+        if turn.thinking is not None:
+            notes.cannot(NO_SWITCH)
+        plain = plain_turn(turn, notes, _ILLEGAL if self.narrow_names else _NOTHING, _LONGEST_NAME)
+        tools, names = plain.tools, plain.names
+        ids = sent_names((call.id for call in plain.calls), _NOTHING, _LONGEST_ID)
+        body: dict[str, Any] = {"model": endpoint.model_id}
+        instructions, rest = self._instructions(plain.history, notes)
+        if instructions:
+            body["instructions"] = instructions
+        body["input"] = [item for said in rest for item in self._items(said, names, ids, notes)]
+        if not body["input"]:
+            notes.cannot("no message")
+        if tools:
+            body["tools"] = [self._tool(tool, names) for tool in tools]
+        choice = read_tool_choice(turn.parameters.get("tool_choice"), tools, notes)
+        if choice is not None:
+            body["tool_choice"] = _tool_choice(choice, names)
+        body.update(_settings(turn.parameters, notes))
+        body["store"] = False
+        body["stream"] = turn.stream
+        body.update(endpoint.body)
+        return post(join_url(endpoint.base_url, self.path), headers_of(turn, endpoint), body, notes, names)
+
+    def reader(self, _tools: Sequence[Mapping[str, Any]] = (), /) -> ResponsesReader:
+        return ResponsesReader()
+
+    def _instructions(self, history: Sequence[Said], notes: Notes) -> tuple[str, Sequence[Said]]:
+        """The system text at the beginning, if it has a place of its own, and the rest of the history."""
+        if self.system != "instructions":
+            return "", history
+        leading = 0
+        while leading < len(history) and _is_plain_system(history[leading]):
+            leading += 1
+        if leading > 1:
+            notes.rewrote("system_joined")
+        return "\n\n".join(said.text for said in history[:leading] if said.text), history[leading:]
+
+    def _items(
+        self, said: Said, names: Mapping[str, str], ids: Mapping[str, str], notes: Notes
+    ) -> Iterator[dict[str, Any]]:
+        if said.role == "tool":
+            if said.call is not None:
+                output = _content(said.parts)
+                yield {"type": "function_call_output", "call_id": ids[said.call.id], "output": output}
+            return
+        if said.role == "assistant" and any(isinstance(part, ImagePart) for part in said.parts):
+            notes.cannot("image in an assistant message")
+        if said.role == "assistant":
+            if said.text:
+                yield {"role": "assistant", "content": said.text}
+        elif said.parts:
+            role = self.system if said.role == "system" and self.system != "instructions" else said.role
+            yield {"role": role, "content": _content(said.parts)}
+        elif said.role == "user":
+            yield {"role": "user", "content": ""}
+        for call in said.calls:
+            yield {
+                "type": "function_call",
+                "call_id": ids[call.id],
+                "name": names[call.name],
+                "arguments": call.arguments,
+            }
+
+    def _tool(self, tool: DeclaredTool, names: Mapping[str, str]) -> dict[str, Any]:
+        declared: dict[str, Any] = {"type": "function", "name": names[tool.name]}
+        if tool.description:
+            declared["description"] = tool.description
+        declared["parameters"] = tool.parameters or {"type": "object", "properties": {}}
+        if tool.strict is not None or self.explicit_strict:
+            declared["strict"] = bool(tool.strict)
+        return declared
+
+
+def _is_plain_system(said: Said) -> bool:
+    return said.role == "system" and all(isinstance(part, TextPart) for part in said.parts)
+
+
+def _content(parts: Sequence[Part]) -> Any:
+    """Content of a user's or tool's item: one text as a plain string, which every host reads, else typed parts."""
+    if all(isinstance(part, TextPart) for part in parts) and len(parts) <= 1:
+        return "".join(part.text for part in parts if isinstance(part, TextPart))
+    return [_part(part) for part in parts]
+
+
+def _part(part: Part) -> dict[str, Any]:
+    if isinstance(part, TextPart):
+        return {"type": "input_text", "text": part.text}
+    url = part.url if part.url is not None else f"data:{part.media_type};base64,{part.data}"
+    return {"type": "input_image", "image_url": url, "detail": part.detail or "auto"}
+
+
+def _tool_choice(choice: ToolChoice, names: Mapping[str, str]) -> Any:
+    chosen = [{"type": "function", "name": names.get(name, name)} for name in choice.names]
+    if not chosen:
+        return choice.mode
+    if len(chosen) == 1 and choice.mode == "required":
+        return chosen[0]
+    return {"type": "allowed_tools", "mode": choice.mode, "tools": chosen}
+
+
+def _settings(parameters: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
+    settings = {key: parameters[key] for key in _AS_IS if parameters.get(key) is not None}
+    budget = output_budget(parameters)
+    if budget is not None:
+        settings["max_output_tokens"] = budget
+    if parameters.get("reasoning_effort") is not None:
+        settings["reasoning"] = {**as_dict(settings.get("reasoning")), "effort": parameters["reasoning_effort"]}
+    text = {"format": _text_format(parameters.get("response_format"), notes), "verbosity": parameters.get("verbosity")}
+    text = {key: value for key, value in text.items() if value is not None}
+    if text:
+        settings["text"] = text
+    note_leftovers(parameters, _KNOWN, notes)
+    return settings
+
+
+def _text_format(wanted: object, notes: Notes) -> dict[str, Any] | None:
+    """``response_format`` in this protocol's place and, for a schema, without its extra level."""
+    if wanted is None:
+        return None
+    fields = dict(wanted) if isinstance(wanted, Mapping) else {}
+    kind = fields.get("type")
+    if kind == "text":
+        return None
+    if kind == "json_object":
+        return {"type": "json_object"}
+    schema = as_dict(fields.get("json_schema"))
+    if kind == "json_schema" and schema:
+        return {"type": "json_schema", **schema}
+    notes.cannot("response_format")
+    return None

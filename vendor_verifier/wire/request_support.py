@@ -12,11 +12,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import msgspec
-
-from vendor_verifier.values.bounded_cache import Kept
-from vendor_verifier.values.request import Turn
-from vendor_verifier.wire.base import Notes
+from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
+from vendor_verifier.wire.base import Notes, json_bytes
 from vendor_verifier.wire.history import PastCall, Said, past_calls, read_messages
 from vendor_verifier.wire.payload import as_dict, as_list, as_text
 
@@ -186,30 +183,64 @@ def plain_turn(turn: Turn, notes: Notes, illegal: re.Pattern[str], longest: int)
     return PlainTurn(tools, history, sent_names([*declared, *called], illegal, longest))
 
 
-Tools = tuple[Mapping[str, Any], ...]
+BEARER = "bearer"
+BOTH = "both"
 
 
-# Declarations as JSON, bytes; as objects they take five times as much.
-MOST_TOOLS_BYTES = 4 * 2**20
+def headers_of(
+    turn: Turn, endpoint: Endpoint, *, auth: str = BEARER, own: str = "", more: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """The request's headers, the endpoint's last.
+
+    ``auth`` says what carries the key: ``bearer``, ``both``, or else only the protocol's ``own`` header.
+    """
+    accepted = "text/event-stream" if turn.stream else "application/json"
+    headers = {"content-type": "application/json", "accept": accepted, **(more or {})}
+    if endpoint.key and auth != BEARER:
+        headers[own] = endpoint.key
+    if endpoint.key and auth in (BEARER, BOTH):
+        headers["authorization"] = f"Bearer {endpoint.key}"
+    headers.update(endpoint.headers)
+    return headers
 
 
-class ToolSets:
-    """The sets met lately. Nobody may change what was given to it or came from it."""
+def post(
+    url: str, headers: Mapping[str, str], body: Mapping[str, Any], notes: Notes, names: Mapping[str, str] | None = None
+) -> HttpRequest:
+    """The POST, with what its translation noted and the way back from the ``names`` sent."""
+    return HttpRequest(
+        url=url,
+        headers=headers,
+        body=json_bytes(body),
+        untranslatable=notes.untranslatable,
+        tool_names=names_back(names or {}),
+        rewritten=notes.rewritten,
+    )
 
-    def __init__(self) -> None:
-        self._known: Kept[bytes, Tools] = Kept(MOST_TOOLS_BYTES)
 
-    def shared(self, turn: Turn) -> Turn:
-        """The same turn, its tools those of the first turn that declared the same."""
-        if not turn.tools:
-            return turn
-        try:
-            written = msgspec.json.encode(turn.tools)
-        except (msgspec.MsgspecError, UnicodeError, OverflowError, TypeError, RecursionError):
-            return turn
-        known = self._known.get(written)
-        if known is None:
-            self._known.keep(written, turn.tools, len(written))
-            return turn
-        # As dataclasses.replace would have it, at a fifth of its cost: every sample of a data set comes here.
-        return Turn(turn.messages, known, turn.parameters, turn.stream, turn.thinking, turn.fixed)
+NO_SWITCH = "thinking switch"
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingSwitch:
+    """Body fields that switch reasoning ``on`` and ``off``."""
+
+    on: Mapping[str, Any]
+    off: Mapping[str, Any]
+
+
+# BigModel and Z.ai, whose models think unless told otherwise.
+THINKING_TYPE = ThinkingSwitch({"thinking": {"type": "enabled"}}, {"thinking": {"type": "disabled"}})
+# SiliconFlow.
+ENABLE_THINKING = ThinkingSwitch({"enable_thinking": True}, {"enable_thinking": False})
+# Anthropic Messages; 1024 is the least budget it takes, and it must be below max_tokens.
+THINKING_BUDGET = ThinkingSwitch(
+    {"thinking": {"type": "enabled", "budget_tokens": 1024}}, {"thinking": {"type": "disabled"}}
+)
+
+
+def switched(switch: ThinkingSwitch | None, thinking: Literal["on", "off"] | None) -> Mapping[str, Any]:
+    """The body fields for what a turn asks; none where it asks nothing or there is no switch."""
+    if switch is None or thinking is None:
+        return {}
+    return switch.on if thinking == "on" else switch.off

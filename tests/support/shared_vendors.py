@@ -1,0 +1,38 @@
+"""Simulated vendors that stay for the next run of the same process of tests, as a run would have started them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
+from vendor_verifier.pipeline import simulated_vendors
+from vendor_verifier.values.plan import Entry
+
+# They count what they refused: a run that ended amid it would be met by the next one.
+_REMEMBERING = "bursty"
+
+
+class SharedVendors:
+    """Vendors by their seed; those that know answers of a run's own rows, or remember refusals, are that run's own."""
+
+    def __init__(self) -> None:
+        self._own = simulated_vendors._started
+        self._stack = ExitStack()
+        self._bases: dict[int, str] = {}
+
+    def __enter__(self) -> SharedVendors:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    @contextmanager
+    def started(self, entries: Sequence[Entry], seed: int, known: str) -> Iterator[str]:
+        """The address of vendors for these entries."""
+        if known != "{}" or any(_REMEMBERING in entry.endpoint.base_url for entry in entries):
+            with self._own(entries, seed, known) as base:
+                yield base
+            return
+        if seed not in self._bases:
+            self._bases[seed] = self._stack.enter_context(self._own(entries, seed, known))
+        yield self._bases[seed]

@@ -1,0 +1,243 @@
+"""Examines the vendors of a config: how each is reached, and what it answers when asked as a run asks."""
+
+from __future__ import annotations
+
+import random
+import socket
+import ssl
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import anyio
+import anyio.to_thread
+from msgspec import structs
+
+from vendor_verifier.config import load_config
+from vendor_verifier.config.credentials import read_address
+from vendor_verifier.features.doctor.diagnose import diagnose
+from vendor_verifier.features.doctor.sdk_compatibility import replay_answers
+from vendor_verifier.features.doctor.values import (
+    Answer,
+    Case,
+    Diagnosis,
+    Question,
+    Reach,
+    next_question,
+    pause_s,
+    within_budget,
+)
+from vendor_verifier.pipeline.plan import run_wires, wire_of
+from vendor_verifier.pipeline.simulated_vendors import with_simulated_vendors
+from vendor_verifier.redaction import Scrubber
+from vendor_verifier.registry import find_vendors
+from vendor_verifier.run.api_keys import KeyRing
+from vendor_verifier.run.conversation import Conversation, Target
+from vendor_verifier.run.rate_limiter import LocalLimiter
+from vendor_verifier.suites.base import Play
+from vendor_verifier.transport.client import FastTransport
+from vendor_verifier.transport.policy import Client
+from vendor_verifier.transport.proxies import proxy_for, require_proxies
+from vendor_verifier.transport.sdk_adapter import SDK_OF_WIRE, require_sdks
+from vendor_verifier.values.plan import Limits, RetryRules
+from vendor_verifier.values.record import Attempt, Exchange
+from vendor_verifier.values.request import HttpRequest, Turn
+from vendor_verifier.values.score import Score
+from vendor_verifier.wire.progress import ProgressMeter
+
+LIMITS = Limits(total_s=90.0, connect_s=10.0, first_token_s=45.0, idle_s=30.0)
+# Few at a time: an examination must not disturb its own timing.
+_AT_ONCE = 4
+_NOTHING = Exchange(sent_at="", end_ns=0)
+_ONE_TRY = RetryRules(retries=0)
+_LIMIT_S = 6.0
+_CONNECT_S = 4.0
+_DAY_S = 86400.0
+_PORTS = {"http": 80, "https": 443}
+
+
+async def examine(
+    targets: Sequence[Target], environ: Mapping[str, str], scrubber: Scrubber, *, sdk: bool = False
+) -> tuple[Diagnosis, ...]:
+    """Ask every entry at most three questions and judge it; in the order given."""
+    found: dict[int, Case] = {}
+    keys = KeyRing(scrubber)
+    limiter = anyio.CapacityLimiter(_AT_ONCE)
+
+    async def one(number: int, target: Target) -> None:
+        async with limiter:
+            found[number] = await _case(target, transport, keys, scrubber, environ)
+
+    async with FastTransport(LIMITS) as transport, anyio.create_task_group() as group:
+        for number, target in enumerate(targets):
+            group.start_soon(one, number, target)
+    # The SDKs come after all have been asked, because they are slow enough to disturb what is being timed.
+    return tuple([
+        diagnose(await _replayed(found[number]) if sdk else found[number], target.wire)
+        for number, target in enumerate(targets)
+    ])  # fmt: skip
+
+
+async def _replayed(case: Case) -> Case:
+    return replace(case, sdk=await replay_answers(case.answers, case.entry.wire))
+
+
+async def _case(
+    target: Target, transport: FastTransport, keys: KeyRing, scrubber: Scrubber, environ: Mapping[str, str]
+) -> Case:
+    entry = target.entry
+    reached = await reach(entry.endpoint.base_url, environ)
+    # The questions bring the entry's own parameters, without its budgets.
+    endpoint = replace(entry.endpoint, body=within_budget(entry.endpoint.body))
+    asked = replace(target, entry=replace(entry, endpoint=endpoint, parameters={}))
+    answers: list[Answer] = []
+    while (question := next_question(entry, answers)) is not None:
+        await anyio.sleep(pause_s(answers))
+        witness = _Witness(transport, scrubber)
+        # A limiter for each question: what stops a vendor in a run is here one finding among others.
+        limiter = LocalLimiter([asked.entry], 1)
+        conversation = Conversation(witness, limiter, _ONE_TRY, random.Random(0), scrubber, keys)  # noqa: S311 waits
+        (turn,) = await conversation.play(_once(question.turn), asked)
+        answers.append(witness.answer(question, turn.attempts[-1]))
+    return Case(entry, reached, tuple(answers))
+
+
+def _once(turn: Turn) -> Play:
+    """A play of one question, whose answer is judged by nobody."""
+    yield turn
+    return partial(Score, "doctor")
+
+
+class _Witness:
+    """A client that keeps the bytes of the last exchange, for what a run keeps of it is not enough to judge by."""
+
+    def __init__(self, client: Client, scrubber: Scrubber) -> None:
+        self._client = client
+        self._scrubber = scrubber
+        self._request = HttpRequest("", {}, b"")
+        self._exchange = _NOTHING
+
+    async def exchange(
+        self,
+        request: HttpRequest,
+        meter: ProgressMeter,
+        scheduled_at_ns: int,
+        *,
+        wire: str,
+        total_s: float | None = None,
+        fresh: bool = False,
+    ) -> Exchange:
+        """As :meth:`vendor_verifier.transport.base.Client.exchange`."""
+        found = await self._client.exchange(request, meter, scheduled_at_ns, wire=wire, total_s=total_s, fresh=fresh)
+        # At the source, because everything further on is cut into excerpts, and half a key is not recognised.
+        chunks = [(at_ns, self._scrubber.bytes(chunk)) for at_ns, chunk in found.chunks]
+        self._request, self._exchange = request, structs.replace(found, chunks=chunks)
+        return self._exchange
+
+    def answer(self, question: Question, attempt: Attempt) -> Answer:
+        """What became of ``question``; an answer that a plugin stumbled over is none to look at."""
+        failure = attempt.failure
+        seen = _NOTHING if failure is not None and failure.kind == "harness" else self._exchange
+        return Answer(question, self._request, seen, attempt.timing, attempt.response, failure)
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorRequest:
+    """What the user asked for. ``env_file`` None means the ``.env`` beside the config."""
+
+    config_file: Path
+    env_file: Path | None = None
+    vendor_paths: tuple[Path, ...] = ()
+    models: tuple[str, ...] = ()
+    vendors: tuple[str, ...] = ()
+    sdk: bool = False
+    tokenizer_model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """What was found, with what is needed to tell it safely."""
+
+    diagnoses: tuple[Diagnosis, ...]
+    scrubber: Scrubber
+    warnings: tuple[str, ...] = ()
+
+
+def doctor(request: DoctorRequest, environ: Mapping[str, str]) -> Visit:
+    """Examine every selected entry of a config.
+
+    Raises:
+        ConfigError: config.yaml or .env, all problems at once.
+        UsageError: ``request.sdk`` without the SDKs that the entries need.
+    """
+    registry = find_vendors(request.vendor_paths)
+    configuration = load_config(
+        request.config_file,
+        env_file=request.env_file,
+        environ=environ,
+        registry=registry,
+        models=request.models,
+        vendors=request.vendors,
+    )
+    if request.sdk:
+        require_sdks({entry.wire for entry in configuration.entries} & SDK_OF_WIRE.keys())
+    require_proxies((entry.endpoint.base_url for entry in configuration.entries), environ)
+    scrubber = Scrubber(configuration.secrets)
+    with with_simulated_vendors(configuration.entries, seed=0) as entries:
+        wires = run_wires(entries, request.tokenizer_model)
+        found = [(entry, registry.vendor(entry.vendor)) for entry in entries]
+        targets = [Target(entry, vendor, wire_of(entry, vendor, wires)) for entry, vendor in found]
+        diagnoses = anyio.run(partial(examine, targets, environ, scrubber, sdk=request.sdk))
+    broken = [f"vendor plugin {plugin.source} cannot be used: {plugin.error}" for plugin in registry.broken]
+    return Visit(diagnoses, scrubber, (*configuration.warnings, *broken))
+
+
+async def reach(base_url: str, environ: Mapping[str, str]) -> Reach:
+    """What the network says of an address, in at most twelve seconds. Behind a proxy nothing is looked up here.
+
+    Raises:
+        AddressError: the address is none; configuration has refused it long before.
+    """
+    address = read_address(base_url, allow_http=True)
+    parts = urlsplit(address.url)
+    proxy = proxy_for(address.url, environ)
+    shown = None if proxy is None else f"{proxy.shown} (from {proxy.variable})"
+    known = Reach(address.origin, address.host, parts.scheme, address.local, shown)
+    if proxy is not None:
+        return known
+    port = parts.port or _PORTS[parts.scheme]
+    found = replace(known, dns_error=f"no answer within {_LIMIT_S:g} s")
+    with anyio.move_on_after(_LIMIT_S):
+        # A resolver cannot be told to hurry; its thread is left behind when time is up.
+        found = await anyio.to_thread.run_sync(_resolved, known, port, abandon_on_cancel=True)
+    if not found.addresses or parts.scheme != "https":
+        return found
+    with anyio.move_on_after(_LIMIT_S):
+        return await anyio.to_thread.run_sync(_secured, found, port, abandon_on_cancel=True)
+    return replace(found, tls_error=f"no answer within {_LIMIT_S:g} s")
+
+
+def _resolved(reach: Reach, port: int) -> Reach:
+    try:
+        found = socket.getaddrinfo(reach.host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        return replace(reach, dns_error=str(error) or type(error).__name__)
+    return replace(reach, addresses=tuple(dict.fromkeys(str(item[4][0]) for item in found)))
+
+
+def _secured(reach: Reach, port: int) -> Reach:
+    context = ssl.create_default_context()
+    try:
+        with (
+            socket.create_connection((reach.host, port), timeout=_CONNECT_S) as plain,
+            context.wrap_socket(plain, server_hostname=reach.host) as secure,
+        ):
+            expiry = (secure.getpeercert() or {}).get("notAfter")
+            version = secure.version()
+    except (OSError, ValueError) as error:
+        return replace(reach, tls_error=str(error) or type(error).__name__)
+    days = (ssl.cert_time_to_seconds(expiry) - time.time()) / _DAY_S if isinstance(expiry, str) else None
+    return replace(reach, tls_version=version, tls_days_left=days)

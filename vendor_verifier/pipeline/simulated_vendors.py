@@ -1,0 +1,97 @@
+"""The one place where a run meets the simulated vendors: which entries they are, what they know, and their process.
+
+They serve in a process of their own, so that serving does not disturb what is being timed.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+
+from vendor_verifier.errors import VerifierError
+from vendor_verifier.lazy_import import registered
+from vendor_verifier.values.plan import SIMULATED, Entry, Task
+
+READY_PREFIX = "simulated vendors at "
+_PATIENCE_S = 10.0
+
+
+@contextmanager
+def with_simulated_vendors(entries: Sequence[Entry], seed: int, known: str = "{}") -> Iterator[tuple[Entry, ...]]:
+    """Entries with every ``sim://persona`` address replaced by a real loopback one; none started if none is needed.
+
+    ``known`` is what :func:`rehearsed` gave: answers that the vendors know beside those to the rows that ship.
+    """
+    if not is_simulated(entries):
+        yield tuple(entries)
+        return
+    with _started(entries, seed, known) as base:
+        yield tuple(_resolved(entry, base) for entry in entries)
+
+
+@contextmanager
+def _started(_entries: Sequence[Entry], seed: int, known: str) -> Iterator[str]:
+    """The address of vendors in a process of their own, which ends with the block."""
+    # Out of reach of the terminal's Ctrl-C, after which answers under way still come in; they end with their input.
+    with subprocess.Popen(  # noqa: S603
+        _command(seed), stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        try:
+            _tell(process, known)
+            yield _address(process)
+        finally:
+            _end(process)
+
+
+def _command(seed: int) -> list[str]:
+    """The same interpreter and our own command; -P keeps modules of the current folder out."""
+    program = [sys.executable, "-P", "-m", "vendor_verifier.cli.main", "simulate"]
+    return [*program, "--port", "0", "--seed", str(seed), "--answers-from-stdin"]
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Ask it to go, and make it go where it does not."""
+    process.terminate()
+    try:
+        process.wait(timeout=_PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+
+
+def is_simulated(entries: Sequence[Entry]) -> bool:
+    """Whether any of them is a simulated vendor."""
+    return any(entry.is_simulated for entry in entries)
+
+
+def rehearsed(entries: Sequence[Entry], tasks: Sequence[Task], seed: int) -> tuple[str, list[str]]:
+    """The answers to the rows that simulated vendors can know, as one line, and warnings of the rows they cannot."""
+    if not is_simulated(entries):
+        return "{}", []
+    found: tuple[str, list[str]] = registered("rehearsal")(tasks, seed)
+    return found
+
+
+def _tell(process: subprocess.Popen[str], known: str) -> None:
+    """Hand the answers over in one line; over a pipe, so that nobody's rows are left in a file."""
+    assert process.stdin is not None
+    # Where the other side is gone already, reading its address says so.
+    with suppress(BrokenPipeError):
+        process.stdin.write(known + "\n")
+        process.stdin.flush()
+
+
+def _address(process: subprocess.Popen[str]) -> str:
+    line = process.stdout.readline() if process.stdout else ""
+    if not line.startswith(READY_PREFIX):
+        raise VerifierError(f"the simulated vendors did not start: {line.strip() or 'no answer'}")
+    return line.removeprefix(READY_PREFIX).strip()
+
+
+def _resolved(entry: Entry, base: str) -> Entry:
+    if not entry.is_simulated:
+        return entry
+    persona = entry.endpoint.base_url.removeprefix(SIMULATED).strip("/")
+    return replace(entry, endpoint=replace(entry.endpoint, base_url=f"{base}/{persona}/v1"))
