@@ -126,6 +126,14 @@ main("-n 1 --retries 0 --no-calibration --no-history -q -o run".split())
     assert loaded & (heavy | {"transformers", "distributed", "dotenv", "pydantic"}) == set()
 
 
+def test_the_command_of_a_job_offers_no_evaluation(capsys: pytest.CaptureFixture[str]) -> None:
+    """A job says itself which one it is; a typed --suite is refused in words."""
+    assert run_app(["bfcl", "--help"]) == 0
+    assert "--suite " not in capsys.readouterr().out
+    assert run_app(["bfcl", "--job", "job.json", "--suite", "trigger"]) == 2
+    assert "a job is run by the evaluation bfcl alone" in capsys.readouterr().err
+
+
 def test_version_is_the_package_s(capsys: pytest.CaptureFixture[str]) -> None:
     """--version prints what is installed."""
     assert run_app(["--version"]) == 0

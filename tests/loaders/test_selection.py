@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.loaders.selection import expects_call, select
+from vendor_verifier.loaders.selection import expects_call, select, words_there_are
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
 
@@ -143,3 +143,9 @@ def test_a_stratified_choice_is_proportional(categories: list[str], limit: int) 
     for name, size in Counter(categories).items():
         share = size * min(limit, len(rows)) / len(rows)
         assert abs(sum(one.tags["category"] == name for one in chosen) - share) < 1
+
+
+def test_what_a_filter_could_have_asked_for_are_single_words() -> None:
+    """A tag that holds a list counts by its members; numbers and answers that are no words are left out."""
+    one = sample("a-1", features=["nested", "null"], language="en", expected_tool_call=True, depth=3)
+    assert words_there_are([one, sample("b-1", features=[])], "tags") == ["en", "nested", "null"]
