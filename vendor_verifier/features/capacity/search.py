@@ -19,7 +19,7 @@ from vendor_verifier import __version__
 from vendor_verifier.config.gates import NO_F1
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.features.capacity.curve import Curve, aside_at, next_step, read_limits, requests_at
-from vendor_verifier.features.capacity.store import DOCUMENT, new_folder, new_rng, with_facts, write_capacity
+from vendor_verifier.features.capacity.store import DOCUMENT, new_folder, new_rng, with_observations, write_capacity
 from vendor_verifier.features.capacity.values import (
     FILLED,
     SUITE,
@@ -215,7 +215,7 @@ class _Search:
             self.bench, self.entry, stage, level, first=first, repetitions=repetitions
         )
         task = self.bench.prepared.plan.tasks[0]
-        point = self.curve.add(sitting, with_facts(records, task.samples, ready_suite(SUITE, {}, task.samples)))
+        point = self.curve.add(sitting, with_observations(records, task.samples, ready_suite(SUITE, {}, task.samples)))
         self.on_point(self.entry, point)
         return sitting.cut
 

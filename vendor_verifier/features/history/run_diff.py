@@ -24,10 +24,11 @@ from typing import TYPE_CHECKING, Any
 
 from vendor_verifier.audit.identity import changes_since
 from vendor_verifier.features.history.figures import LEAST_DIFFERENCE, LEAST_RATIO, direction_of, scale_of
-from vendor_verifier.pipeline.audit import EntryKey, names_in
+from vendor_verifier.pipeline.audit import names_in
 from vendor_verifier.pipeline.request import ScoreRequest
 from vendor_verifier.pipeline.stored_observations import StoredTrials, read_trials
 from vendor_verifier.reports.number_format import samples_asked
+from vendor_verifier.scoring.collect import EntryKey
 from vendor_verifier.scoring.irf import RANK_METRICS
 from vendor_verifier.stats.bootstrap import Component, Panel, build_panel
 from vendor_verifier.stats.ratio_table import Part, Trials
