@@ -75,7 +75,7 @@ def forge(folder: Path, path: str | None, value: Any) -> list[str]:
 def test_a_forged_line_of_records_is_a_damaged_line(folder: Path, path: str | None, value: Any, reason: str) -> None:
     """score leaves it out and names it, by line and reason."""
     forge(folder, path, value)
-    assert run_app(["score", "run", "--format", "json"]) == 0
+    assert run_app(["score", "run"]) == 0
     warnings = json.loads((folder / "scores.json").read_text())["warnings"]
     assert any(words.startswith("records.jsonl:1 ") and reason in words for words in warnings)
 
