@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
+import ssl
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -15,6 +17,8 @@ from shared_vendors import SharedVendors
 from vendor_verifier.metrics import lateness
 from vendor_verifier.pipeline import simulated_vendors
 from vendor_verifier.run import event_loop_lag
+from vendor_verifier.transport import httpx_client
+from vendor_verifier.transport.httpx_client import tls_context
 
 # A busy machine is no finding: properties have no deadline. In CI they try the same examples each time, so that a red
 # run says something about the change; everywhere else they go on looking, a few at a time and others every time.
@@ -47,6 +51,19 @@ def _shared_vendors() -> Iterator[None]:
         plain = simulated_vendors._command
         patch.setattr(simulated_vendors, "_command", lambda seed: [*plain(seed), "--speed", "5"])
         patch.setattr(simulated_vendors, "_started", shared.started)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _certificates_read_once() -> Iterator[None]:
+    """Reading the authorities of this machine takes longer than a test that opens a transport over loopback."""
+    read = functools.cache(lambda *_environment: tls_context())
+
+    def remembered() -> ssl.SSLContext:
+        return read(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(httpx_client, "tls_context", remembered)
         yield
 
 
