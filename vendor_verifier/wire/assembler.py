@@ -327,22 +327,11 @@ def _merge_usage(known: Usage | None, news: Usage) -> Usage:
     """Cumulative reports: the last number wins, but a later zero never erases an earlier positive one."""
     if known is None:
         return news
-    return Usage(
-        input=news.input or (known.input if known.input is not None else news.input),
-        output=news.output or (known.output if known.output is not None else news.output),
-        cached=news.cached or (known.cached if known.cached is not None else news.cached),
-        reasoning=news.reasoning or (known.reasoning if known.reasoning is not None else news.reasoning),
-        cost_usd=news.cost_usd or (known.cost_usd if known.cost_usd is not None else news.cost_usd),
-    )
+    pairs = zip(structs.astuple(news), structs.astuple(known), strict=True)
+    return Usage(*(new or (new if old is None else old) for new, old in pairs))
 
 
 def _merge_identity(known: Identity, news: Identity) -> Identity:
-    if known == Identity():
-        return news
-    return Identity(
-        model=news.model or known.model,
-        provider=news.provider or known.provider,
-        fingerprint=news.fingerprint or known.fingerprint,
-        response_id=known.response_id or news.response_id,
-        native_finish_reason=news.native_finish_reason or known.native_finish_reason,
-    )
+    pairs = zip(structs.astuple(news), structs.astuple(known), strict=True)
+    merged = Identity(*(new or old for new, old in pairs))
+    return structs.replace(merged, response_id=known.response_id or news.response_id)

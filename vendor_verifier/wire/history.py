@@ -124,6 +124,10 @@ class Said:
         """The text parts run together."""
         return "".join(part.text for part in self.parts if isinstance(part, TextPart))
 
+    @property
+    def has_image(self) -> bool:
+        return any(isinstance(part, ImagePart) for part in self.parts)
+
 
 def read_messages(messages: Iterable[object], notes: Notes) -> list[Said]:
     """The history in plain terms, in order; every message that can be read is there, also next to a note."""
@@ -144,7 +148,7 @@ def system_text(history: Iterable[Said], notes: Notes) -> str:
             continue
         if talking:
             notes.rewrote("system_moved")
-        if any(isinstance(part, ImagePart) for part in said.parts):
+        if said.has_image:
             notes.cannot("image in a system message")
         if said.text.strip():
             texts.append(said.text)

@@ -36,6 +36,8 @@ MAX_LINES = 3 * MAX_EVENTS
 _STREAM_STARTS = (b":", b"data:", b"event:", b"id:", b"retry:")
 _BODY_STARTS = (b"{", b"[", b"<")
 
+_NO_MOMENTS = TokenMoments()
+
 
 def read_answer(
     exchange: Exchange,
@@ -284,21 +286,15 @@ def _flagged(collected: Collected, anomaly: str) -> Collected:
 
 
 def _timing(exchange: Exchange, moments: TokenMoments | None = None) -> Timing:
-    moments = moments or TokenMoments()
     return Timing(
         sent_at=exchange.sent_at,
         end_ns=exchange.end_ns,
         scheduled_ns=exchange.scheduled_ns,
         connect_ns=exchange.connect_ns,
         headers_ns=exchange.headers_ns,
-        first_event_ns=moments.first_event_ns,
-        first_token_ns=moments.first_token_ns,
-        first_answer_ns=moments.first_answer_ns,
-        last_token_ns=moments.last_token_ns,
-        gaps_ns=moments.gaps_ns,
-        first_chunk_share=moments.first_chunk_share,
         dns_ns=exchange.dns_ns,
         tcp_ns=exchange.tcp_ns,
         tls_ns=exchange.tls_ns,
         connection_reused=exchange.connection_reused,
+        **structs.asdict(moments or _NO_MOMENTS),
     )

@@ -9,7 +9,16 @@ from typing import Any
 
 from vendor_verifier.values.event import Anomaly, Fault, Identity, Lost, ToolCall, ToolCallDelta, Usage
 from vendor_verifier.wire.errors import read_fault
-from vendor_verifier.wire.payload import PayloadError, as_amount, as_count, as_dict, has_many_parts, parse_json
+from vendor_verifier.wire.payload import (
+    PayloadError,
+    as_amount,
+    as_count,
+    as_dict,
+    as_text,
+    as_word,
+    has_many_parts,
+    parse_json,
+)
 
 END_MARKER = "[DONE]"
 MAX_CALLS = 1024
@@ -43,11 +52,24 @@ def answer_object(value: object, *, named_error: bool = False) -> dict[str, Any]
     return read_fault(value, named_error=named_error) or value
 
 
-def body_object(body: object) -> dict[str, Any] | Fault:
-    """``body`` if it is an object that carries no error, else a fault that says what it is."""
+def body_object(body: object, holding: str | None = None) -> dict[str, Any] | Fault:
+    """``body`` if it is an object without an error and has a list ``holding`` the answer, else a fault."""
     if not isinstance(body, dict):
         return Fault("the answer is not a JSON object", code="not_an_object")
-    return read_fault(body) or body
+    fault = read_fault(body)
+    if fault is None and holding is not None and not isinstance(body.get(holding), list):
+        fault = Fault(as_text(body.get("message")) or f"the answer has no {holding}", code="no_choices")
+    return fault or body
+
+
+def identity_of(fields: Mapping[str, Any]) -> Identity:
+    """Who answers, by the names that most protocols use for it."""
+    return Identity(
+        model=as_word(fields.get("model")),
+        provider=as_word(fields.get("provider")),
+        fingerprint=as_word(fields.get("system_fingerprint")),
+        response_id=as_word(fields.get("id")),
+    )
 
 
 class Introductions:

@@ -144,6 +144,14 @@ def output_budget(parameters: Mapping[str, Any]) -> Any:
     return newer if newer is not None else parameters.get("max_tokens")
 
 
+def budget_or(default: int, parameters: Mapping[str, Any], notes: Notes) -> Any:
+    """The turn's output budget; without one ``default``, which is noted as added."""
+    budget = output_budget(parameters)
+    if budget is None:
+        notes.rewrote(f"added:max_tokens={default}")
+    return default if budget is None else budget
+
+
 def stop_list(value: object) -> list[str]:
     """``stop`` as a list, whether it was a string, a list or absent."""
     return [value] if isinstance(value, str) else [item for item in as_list(value) if isinstance(item, str)]
@@ -162,7 +170,7 @@ def note_leftovers(parameters: Mapping[str, Any], known: Collection[str], notes:
 
 @dataclass(frozen=True, slots=True)
 class PlainTurn:
-    """``names`` leads from every tool name, declared or called in the history, to the one that is sent."""
+    """A turn in plain terms. ``names`` maps every tool name, declared or called in the history, to the one sent."""
 
     tools: list[DeclaredTool]
     history: list[Said]
@@ -172,6 +180,15 @@ class PlainTurn:
     def calls(self) -> list[PastCall]:
         """The calls of the history, in order."""
         return past_calls(self.history)
+
+    def ids(self, illegal: re.Pattern[str], longest: int) -> dict[str, str]:
+        """Call ids of the history → ids to send, as :func:`sent_names` narrows them."""
+        return sent_names((call.id for call in self.calls), illegal, longest)
+
+    def named(self, tool: DeclaredTool) -> dict[str, Any]:
+        """The beginning of a tool's declaration: its name as sent, and its description if it has one."""
+        described = {"description": tool.description} if tool.description else {}
+        return {"name": self.names[tool.name], **described}
 
 
 def plain_turn(turn: Turn, notes: Notes, illegal: re.Pattern[str], longest: int) -> PlainTurn:
@@ -218,7 +235,10 @@ def post(
     )
 
 
-NO_SWITCH = "thinking switch"
+def note_no_switch(turn: Turn, notes: Notes) -> None:
+    """Note a turn that switches thinking, for protocols and vendors without such a switch."""
+    if turn.thinking is not None:
+        notes.cannot("thinking switch")
 
 
 @dataclass(frozen=True, slots=True)

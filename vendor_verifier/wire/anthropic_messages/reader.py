@@ -18,7 +18,6 @@ from vendor_verifier.values.event import (
     Fault,
     Finish,
     FinishReason,
-    Identity,
     ReasoningDelta,
     SseEvent,
     StreamEnd,
@@ -29,7 +28,7 @@ from vendor_verifier.values.event import (
 )
 from vendor_verifier.wire.history import argument_text
 from vendor_verifier.wire.payload import as_amount, as_count, as_dict, as_text, as_whole, as_word
-from vendor_verifier.wire.reader_support import END_MARKER, Introductions, body_object, event_object, total
+from vendor_verifier.wire.reader_support import END_MARKER, Introductions, body_object, event_object, identity_of, total
 
 STOP_REASONS: Mapping[str, FinishReason] = {
     "tool_use": "tool_calls",
@@ -79,11 +78,9 @@ class AnthropicReader:
             yield payload
 
     def read_body(self, body: object) -> Iterator[StreamEvent]:
-        answer = body_object(body)
+        answer = body_object(body, holding="content")
         if isinstance(answer, Fault):
             yield answer
-        elif not isinstance(answer.get("content"), list):
-            yield Fault("the answer has no content", code="no_choices")
         else:
             yield from self._message_start(answer)
             for block in answer["content"]:
@@ -113,12 +110,7 @@ class AnthropicReader:
                 return  # ping, and whatever is invented next
 
     def _message_start(self, message: dict[str, Any]) -> Iterator[StreamEvent]:
-        identity = Identity(
-            model=as_word(message.get("model")),
-            provider=as_word(message.get("provider")),
-            response_id=as_word(message.get("id")),
-        )
-        yield from self._introductions.news(identity)
+        yield from self._introductions.news(identity_of(message))
         yield from self._usage(message.get("usage"))
 
     def _number(self, payload: dict[str, Any]) -> int:

@@ -19,7 +19,6 @@ from vendor_verifier.wire.base import Notes, stream_url, whole_url
 from vendor_verifier.wire.gemini.reader import GeminiReader
 from vendor_verifier.wire.gemini.schema import gemini_schema
 from vendor_verifier.wire.history import (
-    ImagePart,
     Part,
     PastCall,
     Said,
@@ -30,12 +29,12 @@ from vendor_verifier.wire.history import (
 )
 from vendor_verifier.wire.payload import PayloadError, as_dict, parse_json
 from vendor_verifier.wire.request_support import (
-    NO_SWITCH,
     DeclaredTool,
     PlainTurn,
     ToolChoice,
     headers_of,
     note_leftovers,
+    note_no_switch,
     output_budget,
     plain_turn,
     post,
@@ -80,8 +79,7 @@ class Gemini:
 
     def request(self, turn: Turn, endpoint: Endpoint) -> HttpRequest:
         notes = Notes()
-        if turn.thinking is not None:
-            notes.cannot(NO_SWITCH)
+        note_no_switch(turn, notes)
         plain = plain_turn(turn, notes, _ILLEGAL, _LONGEST_NAME)
         tools, names = plain.tools, plain.names
         body: dict[str, Any] = {}
@@ -90,7 +88,7 @@ class Gemini:
             body["systemInstruction"] = {"parts": [{"text": system}]}
         body["contents"] = self._contents(plain, notes)
         if tools:
-            body["tools"] = [{"functionDeclarations": [self._declaration(tool, names, notes) for tool in tools]}]
+            body["tools"] = [{"functionDeclarations": [self._declaration(tool, plain, notes) for tool in tools]}]
         choice = read_tool_choice(turn.parameters.get("tool_choice"), tools, notes)
         if choice is not None:
             body["toolConfig"] = {"functionCallingConfig": _calling_config(choice, names, notes)}
@@ -107,10 +105,8 @@ class Gemini:
     def reader(self, _tools: Sequence[Mapping[str, Any]] = (), /) -> GeminiReader:
         return GeminiReader()
 
-    def _declaration(self, tool: DeclaredTool, names: Mapping[str, str], notes: Notes) -> dict[str, Any]:
-        declared: dict[str, Any] = {"name": names[tool.name]}
-        if tool.description:
-            declared["description"] = tool.description
+    def _declaration(self, tool: DeclaredTool, plain: PlainTurn, notes: Notes) -> dict[str, Any]:
+        declared = plain.named(tool)
         if tool.strict:
             notes.rewrote("dropped:strict")
         if tool.parameters is None or tool.parameters == {}:
@@ -146,13 +142,13 @@ class Gemini:
     ) -> list[tuple[int, dict[str, Any]]]:
         """The parts of one message, each with its place among its neighbours (only results have to be reordered)."""
         if said.role == "tool":
-            if any(isinstance(part, ImagePart) for part in said.parts):
+            if said.has_image:
                 notes.cannot("image in a tool result")
             if said.call is None:
                 return []
             response = {"name": names[said.call.name], "response": _result(said.text)}
             return [(order[said.call.id], {"functionResponse": response})]
-        if said.role == "assistant" and any(isinstance(part, ImagePart) for part in said.parts):
+        if said.role == "assistant" and said.has_image:
             notes.cannot("image in an assistant message")
         parts = [part for spoken in said.parts if (part := _part(spoken, notes)) is not None]
         parts.extend(self._call(call, names, notes, is_first=call is said.calls[0]) for call in said.calls)

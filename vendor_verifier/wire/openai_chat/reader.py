@@ -36,7 +36,14 @@ from vendor_verifier.wire.openai_chat.fast_reader import (
     usage_of,
 )
 from vendor_verifier.wire.payload import as_dict, as_list, as_text, as_whole, as_word
-from vendor_verifier.wire.reader_support import END_MARKER, Introductions, body_object, chat_usage, event_object
+from vendor_verifier.wire.reader_support import (
+    END_MARKER,
+    Introductions,
+    body_object,
+    chat_usage,
+    event_object,
+    identity_of,
+)
 
 _LONG = 64 * 1024
 
@@ -90,17 +97,15 @@ class OpenAIChatReader:
                 yield chunk
 
     def read_body(self, body: object) -> Iterator[StreamEvent]:
-        answer = body_object(body)
+        answer = body_object(body, holding="choices")
         if isinstance(answer, Fault):
             yield answer
-        elif not isinstance(answer.get("choices"), list):
-            yield Fault(as_text(answer.get("message")) or "the answer has no choices", code="no_choices")
         else:
             yield from self._chunk(answer, "message")
             yield StreamEnd()
 
     def _chunk(self, chunk: dict[str, Any], part: str) -> Iterator[StreamEvent]:
-        yield from self._introductions.news(_identity(chunk))
+        yield from self._introductions.news(identity_of(chunk))
         choice = next((as_dict(one) for one in as_list(chunk.get("choices")) if _is_first(as_dict(one))), {})
         fault = read_fault({"error": choice.get("error")})
         yield from self._message(choice, part)
@@ -133,15 +138,6 @@ class OpenAIChatReader:
                 yield Anomaly("usage_in_choice")
         if usage:
             yield chat_usage(usage)
-
-
-def _identity(chunk: dict[str, Any]) -> Identity:
-    return Identity(
-        model=as_word(chunk.get("model")),
-        provider=as_word(chunk.get("provider")),
-        fingerprint=as_word(chunk.get("system_fingerprint")),
-        response_id=as_word(chunk.get("id")),
-    )
 
 
 def _deltas(message: dict[str, Any], *, whole: bool) -> Iterator[StreamEvent]:

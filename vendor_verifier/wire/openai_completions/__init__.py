@@ -21,7 +21,7 @@ from vendor_verifier.wire.base import Notes, join_url
 from vendor_verifier.wire.openai_chat.reader import OpenAIChatReader
 from vendor_verifier.wire.openai_completions.text_tool_calls import parse_text
 from vendor_verifier.wire.payload import as_dict, as_text
-from vendor_verifier.wire.request_support import NO_SWITCH, headers_of, output_budget, post
+from vendor_verifier.wire.request_support import budget_or, headers_of, note_no_switch, post
 
 DEFAULT_MAX_TOKENS = 4096
 # A host that finishes again and again has its text read this often.
@@ -66,8 +66,7 @@ class OpenAICompletions:
 
     def request(self, turn: Turn, endpoint: Endpoint) -> HttpRequest:
         notes = Notes()
-        if turn.thinking is not None:
-            notes.cannot(NO_SWITCH)
+        note_no_switch(turn, notes)
         body: dict[str, Any] = {"model": endpoint.model_id, "prompt": self._prompt(turn, notes)}
         body.update(self._settings(turn.parameters, notes))
         if self.keep_special_tokens:
@@ -100,11 +99,7 @@ class OpenAICompletions:
             return ""
 
     def _settings(self, parameters: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
-        budget = output_budget(parameters)
-        if budget is None:
-            budget = self.default_max_tokens
-            notes.rewrote(f"added:max_tokens={budget}")
-        settings: dict[str, Any] = {"max_tokens": budget}
+        settings: dict[str, Any] = {"max_tokens": budget_or(self.default_max_tokens, parameters, notes)}
         for name, value in parameters.items():
             if name in _NEUTRAL:
                 if value not in _NEUTRAL[name]:

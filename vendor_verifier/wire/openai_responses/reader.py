@@ -21,7 +21,6 @@ from vendor_verifier.values.event import (
     Fault,
     Finish,
     FinishReason,
-    Identity,
     ReasoningDelta,
     SseEvent,
     StreamEnd,
@@ -31,7 +30,14 @@ from vendor_verifier.values.event import (
 )
 from vendor_verifier.wire.errors import read_fault
 from vendor_verifier.wire.payload import as_dict, as_list, as_text, as_whole, as_word
-from vendor_verifier.wire.reader_support import END_MARKER, Introductions, body_object, event_object, responses_usage
+from vendor_verifier.wire.reader_support import (
+    END_MARKER,
+    Introductions,
+    body_object,
+    event_object,
+    identity_of,
+    responses_usage,
+)
 
 
 class Retold:
@@ -179,11 +185,9 @@ class ResponsesReader:
                 yield payload
 
     def read_body(self, body: object) -> Iterator[StreamEvent]:
-        answer = body_object(body)
+        answer = body_object(body, holding="output")
         if isinstance(answer, Fault):
             yield answer
-        elif not isinstance(answer.get("output"), list):
-            yield Fault(as_text(answer.get("message")) or "the answer has no output", code="no_choices")
         else:
             yield from self._final(answer, as_text(answer.get("status")) or "completed")
 
@@ -193,7 +197,7 @@ class ResponsesReader:
             response = as_dict(payload.get("response"))
             yield from self._final(response, as_text(response.get("status")) or name)
         elif name in ("created", "in_progress", "queued"):
-            yield from self._identify(as_dict(payload.get("response")))
+            yield from self._introductions.news(identity_of(as_dict(payload.get("response"))))
         elif name in ("output_item.added", "output_item.done"):
             item = as_dict(payload.get("item"))
             yield from self._item(item, payload.get("output_index"), is_new=name == "output_item.added")
@@ -261,7 +265,7 @@ class ResponsesReader:
             yield Anomaly("unknown_output_item")
 
     def _final(self, response: dict[str, Any], status: str) -> Iterator[StreamEvent]:
-        yield from self._identify(response)
+        yield from self._introductions.news(identity_of(response))
         yield from self._unheard(as_list(response.get("output")))
         usage = as_dict(response.get("usage"))
         if usage:
@@ -288,14 +292,6 @@ class ResponsesReader:
                 yield from self._calls.item(item, position, is_new=False, fallback=next(earlier, None))
             elif not (heard & ({"text"} if kind == "message" else {"reasoning", "summary"})):
                 yield from self._item(item, position, is_new=False)
-
-    def _identify(self, response: dict[str, Any]) -> Iterator[StreamEvent]:
-        identity = Identity(
-            model=as_word(response.get("model")),
-            provider=as_word(response.get("provider")),
-            response_id=as_word(response.get("id")),
-        )
-        yield from self._introductions.news(identity)
 
 
 def _words(fields: dict[str, Any]) -> str | None:
