@@ -123,10 +123,9 @@ class FastTransport:
             )
         attempt = ActiveExchange(self._limits, total_s or self._limits.total_s, meter, scheduled_at_ns, listener)
         kept = None if fresh else self._kept.take(head.origin)
-        attempt.connection_reused = kept is not None
         connection = kept or await attempt.connect(head.origin, self._context)
         if connection is not None:
-            await attempt.talk(connection, head.with_body(request.body))
+            await attempt.talk(connection, head.with_body(request.body), is_reused=kept is not None)
             if kept is not None:
                 self._kept.learn(head.origin, was_open=not attempt.is_lost)
             if connection.reusable:
