@@ -1,10 +1,10 @@
-"""Streams tokens that say when they were sent, for :mod:`vendor_verifier.run.calibration`; it serves nobody else.
+"""Streams tokens that say when they were sent, for :mod:`vendor_verifier.run.calibration` alone.
 
 A process of its own, standard library only, so that it is up at once and shares no core and no event loop with what is
 being calibrated. It speaks as much HTTP as that needs: keep-alive, one answer after the other, server-sent events in
-the chat-completions form. Every stamp is ``perf_counter_ns``, which on one machine is one clock for all processes.
-The answer's id is the moment its request arrived; each piece of its text is the moment just before it was written.
-It prints its port, and ends by itself.
+the chat-completions form. Every stamp is ``perf_counter_ns``, which on one machine is one clock for all processes. The
+answer's id is the moment its request arrived; each piece of its text is the moment just before it was written. It
+prints its port, and ends by itself.
 """
 
 from __future__ import annotations

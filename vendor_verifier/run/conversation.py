@@ -1,4 +1,4 @@
-"""Plays one sample of one suite against one vendor: turns, attempts, record.
+"""Plays one sample of one suite against one vendor: its turns, their attempts, the turn records.
 
 When a request may be sent is the limiter's business, how often it is tried again is decided by the retry rules.
 """
@@ -39,7 +39,7 @@ MAX_DRIFT_S = 5.0
 
 
 class ClockWatch:
-    """Compares both clocks from its making to :meth:`stop`."""
+    """Compares the wall clock with the monotonic one, from its making to :meth:`stop`."""
 
     __slots__ = ("_monotonic_s", "_wall_s", "jumped")
 
@@ -54,14 +54,14 @@ class ClockWatch:
         self.jumped = abs(wall_s - monotonic_s) > MAX_DRIFT_S
 
     def flagged(self, response: Response | None) -> Response | None:
-        """The response, marked if the clocks went apart while it came in."""
+        """The response, marked if the wall clock was set while it came in."""
         if response is None or not self.jumped:
             return response
         return structs.replace(response, anomalies=(*response.anomalies, CLOCK_JUMP))
 
 
 class RunClosed(Exception):
-    """The run takes nothing new; the sample stays unrecorded and is due on resume."""
+    """Raised when the run takes nothing new; the sample stays unrecorded and is due on resume."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ class Conversation:
         return TurnRecord(_as_asked(attempts), request.rewritten)
 
     async def _fetched(self, entry: Entry) -> Endpoint:
-        """The endpoint with a fresh key; as it is, once there will be no permit to send there, which ends the wait.
+        """The endpoint with a fresh key, or as it is if the entry ends while waiting: then no permit follows.
 
         Raises:
             UsageError: there will be no key.
@@ -196,7 +196,8 @@ class Conversation:
         return again if was_skipped else structs.replace(again, resent=True)
 
     async def _sending(self, number: int, question: _Question, scheduled_ns: int, *, fresh: bool) -> Attempt | None:
-        """What became of one request; None when its connection was given up under it. ``fresh``: on one of its own."""
+        """One request's attempt; None when its reused connection was closed under it. ``fresh``: on a connection of its
+        own."""
         entry, request = question.target.entry, question.request
         ask = ask_for(request.body, reads_limit=entry.tokens_per_minute is not None)
         permit = await self.limiter.acquire(entry, ask)
@@ -247,33 +248,33 @@ class Conversation:
         return attempt
 
     def _unasked(self, entry: Entry) -> Failure:
-        """Why nothing more is asked of a stopped vendor; a proxy in the way stays nobody's failure."""
+        """The failure of a request to a stopped vendor; where a proxy is in the way, the proxy's."""
         if entry.account in self.barred:
             return Failure.of("proxy", self.barred[entry.account], phase="plan")
         return Failure.of("skipped", "the vendor was stopped earlier in this run")
 
     def _lateness_ns(self, exchange: Exchange, scheduled_ns: int, began_ns: int) -> int | None:
-        """How late our stamps of this exchange may be, from connecting to its end; before and after is no matter."""
+        """The most by which our stamps of this exchange, from connecting to its end, may be late."""
         if exchange.scheduled_ns is None:
             return self.lag.lateness_ns(began_ns, time.perf_counter_ns())
         sent_ns = scheduled_ns - exchange.scheduled_ns
         return self.lag.lateness_ns(sent_ns - (exchange.connect_ns or 0), sent_ns + exchange.end_ns)
 
     def _plugin_failure(self, error: Exception, phase: Phase) -> Failure:
-        """A bug on our side of the target: it is counted as ours, never charged to the vendor."""
+        """A bug on our side as a failure: it is counted as ours, never charged to the vendor."""
         where = traceback.extract_tb(error.__traceback__)[-1]
         words = f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
         return Failure.of("harness", self.scrubber.text(words), phase=phase)
 
 
 def _as_asked(attempts: tuple[Attempt, ...]) -> tuple[Attempt, ...]:
-    """Without a retry that never was one: what the vendor last said stays the outcome when it is stopped between."""
+    """The attempts without a retry that was never sent: the vendor's last answer stays the outcome."""
     last = attempts[-1]
     was_skipped = last.failure is not None and last.failure.kind == "skipped"
     return attempts[:-1] if was_skipped and len(attempts) > 1 else attempts
 
 
 def with_parameters(turn: Turn, entry: Entry) -> Turn:
-    """The turn with the entry's own temperature, limits and the like over the sample's, but for what is examined."""
+    """The turn with the entry's own parameters over the sample's, except those that are examined."""
     own = {name: value for name, value in entry.parameters.items() if name not in turn.fixed}
     return replace(turn, parameters={**turn.parameters, **own}) if own else turn

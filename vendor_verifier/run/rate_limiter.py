@@ -31,7 +31,7 @@ _GOOD_PER_PLACE = 10
 
 
 class ConcurrencyBackoff:
-    """The places of one account; ``given`` is what the plan allows, ``lowest`` the fewest it came down to."""
+    """The places of one account: ``given`` by the plan, ``now``, and ``lowest`` so far."""
 
     def __init__(self, given: int) -> None:
         self.given = self.now = self.lowest = given
@@ -44,7 +44,7 @@ class ConcurrencyBackoff:
         return self.lowest < self.given
 
     def heard(self, *, is_limited: bool) -> None:
-        """One attempt ended."""
+        """Count one attempt that ended."""
         self._recent.append(is_limited)
         if not is_limited:
             self._recover()
@@ -56,7 +56,7 @@ class ConcurrencyBackoff:
             self.lowest = min(self.lowest, self.now)
 
     def places_back(self) -> int:
-        """How many places the end of one attempt frees: usually 1, none while places are being withdrawn."""
+        """Places that the end of one attempt frees: usually 1, none while places are being withdrawn."""
         wanted = self.given - self.now
         if self._withheld < wanted:
             self._withheld += 1
@@ -82,16 +82,16 @@ Name = tuple[str, str]
 
 
 class Limiter(Protocol):
-    """Who may send, and when."""
+    """Gives and withholds permits to send."""
 
     async def acquire(self, entry: Entry, ask: Ask) -> Permit:
         """Wait for this entry's turn to send ``ask``. Only "granted" must be followed by :meth:`release`."""
 
     def release(self, entry: Entry) -> None:
-        """The attempt is over."""
+        """Give the place back when the attempt is over."""
 
     async def rest(self, entry: Entry, seconds: float) -> None:
-        """Wait between two attempts, less long when there will be no permit anyway. Holds no place."""
+        """Wait between two attempts without holding a place; shorter when there will be no permit anyway."""
 
     def pause(self, entry: Entry, seconds: float) -> None:
         """Hold back everything on this entry's account for that long."""
@@ -100,18 +100,18 @@ class Limiter(Protocol):
         """Send nothing more to this entry; others on its account go on."""
 
     def heard(self, entry: Entry, attempt: Attempt, ask: Ask) -> None:
-        """How one attempt ended; ``ask`` is the one that permit was given to."""
+        """Take one attempt's outcome; ``ask`` is the one that its permit was given to."""
 
     def concluded(self, entry: Entry, attempt: Attempt) -> None:
-        """How a turn ended after all its tries."""
+        """Take a turn's outcome after all its tries."""
 
 
 class LocalLimiter:
-    """The limiter of a run in one process. ``spending`` ends the run when a limit is reached.
+    """The limiter of one process. ``spending`` ends the run when a limit is reached.
 
     Without ``gives_way`` an account that asks for less gets what was planned all the same: whoever measures a load must
-    not send another one. A single retry still waits as long as it was told to. ``in_flight`` counts permits in
-    use, by (model, label). ``stopped`` are accounts that are finished, ``refused`` entries stopped on their own.
+    not send another one. A single retry still waits as long as it was told to. ``in_flight`` counts permits in use, by
+    (model, label). ``stopped`` are accounts that are finished, ``refused`` entries stopped on their own.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class LocalLimiter:
 
     @property
     def places(self) -> int:
-        """How many requests can be in flight at once, all accounts together."""
+        """The most requests in flight at once, all accounts together."""
         return sum(account_limit.backoff.given for account_limit in self._accounts.values())
 
     @property
@@ -220,7 +220,7 @@ class LocalLimiter:
             self._accounts[entry.account].wake()
 
     def _stop_account(self, account: str, reason: str) -> None:
-        """What holds for whoever uses it: nobody is there, or every entry was told so itself."""
+        """Stop an account that cannot be reached, or whose entries are all stopped."""
         self.stopped.setdefault(account, reason)
         self._end(account)
 
@@ -231,7 +231,7 @@ class LocalLimiter:
             self._end(account)
 
     def _end(self, account: str) -> None:
-        """Whoever waits there need not any more."""
+        """Wake everybody who waits for this account."""
         for name in self._sharing[account]:
             self._over[name].set()
         self._accounts[account].wake()
@@ -259,7 +259,7 @@ class AccountLimit:
         self._answered = anyio.Event()
 
     async def wait_for_turn(self, ask: Ask, over: anyio.Event) -> None:
-        """Wait until no pause holds and the budgets have room, or ``over``; whoever came first goes first."""
+        """Wait, first come first served, until no pause holds and the budgets have room, or until ``over``."""
         if self._requests is None and self._tokens is None:
             # Others may lengthen the pause meanwhile.
             while self.paused_until and not over.is_set():
@@ -278,13 +278,13 @@ class AccountLimit:
                 self._take(now, ask)
 
     def settle(self, ask: Ask, attempt: Attempt) -> None:
-        """What was put by for ``ask`` is known now."""
+        """Replace the estimated tokens of ``ask`` by what the attempt used."""
         if self._tokens is not None:
             self._tokens.settle(ask, attempt)
             self.wake()
 
     def wake(self) -> None:
-        """Let whoever waits look whether there is still something to wait for."""
+        """Let those who wait check whether there is still something to wait for."""
         self._answered.set()
         self._answered = anyio.Event()
 
@@ -304,7 +304,7 @@ class AccountLimit:
 
 
 def _limits(entries: Sequence[Entry], request_concurrency: int) -> Mapping[str, int]:
-    """Places per account. Entries that share an account keep the smallest promise any of them made."""
+    """Places per account: the smallest promise of the entries that share it."""
     limits: dict[str, int] = {}
     for entry in entries:
         own = entry.concurrency or request_concurrency
@@ -313,7 +313,7 @@ def _limits(entries: Sequence[Entry], request_concurrency: int) -> Mapping[str, 
 
 
 def _smallest(budgets: Iterable[tuple[str, float | None]]) -> Mapping[str, float]:
-    """By account, where there is such a budget: entries that share one keep the smallest any of them names."""
+    """The smallest budget per account, where any of its entries has one."""
     found: dict[str, float] = {}
     for account, budget in budgets:
         if budget is not None:

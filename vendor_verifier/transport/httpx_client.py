@@ -1,7 +1,7 @@
-"""The transport over httpx2: sends one request and keeps every byte of the answer with its moment.
+"""The transport over httpx2, for proxies, odd addresses, and whoever asks for it by ``--transport httpx2``.
 
-It reads nothing but progress (for the time limits), follows no redirect, keeps no cookie, retries nothing and raises
-nothing on a vendor's behaviour: whatever stops an exchange is a :class:`Failure` in it.
+It looks into an answer for progress alone (for the time limits), follows no redirect, keeps no cookie, retries nothing
+and raises nothing on a vendor's behaviour: whatever stops an exchange is a :class:`Failure` in it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Transport:
         self._clients: dict[tuple[str | None, bool], httpx2.AsyncClient] = {(None, True): self._open(None, keeps=True)}
 
     def _client(self, proxy: Proxy | None, *, keeps: bool) -> httpx2.AsyncClient:
-        """The client whose connections go through ``proxy``, or straight; one that ``keeps`` none opens a new one."""
+        """The client over ``proxy``, or a direct one; unless ``keeps`` it opens a connection for each request."""
         key = (None if proxy is None else proxy.url, keeps)
         if key not in self._clients:
             self._clients[key] = self._open(key[0], keeps=keeps)
@@ -158,7 +158,7 @@ class _Attempt(Answer):
 
     @property
     def connecting(self) -> bool:
-        """Whether the request was not yet handed to a connection."""
+        """Whether no connection has taken the request yet."""
         return self.connection_reused is None
 
     async def run(self, client: httpx2.AsyncClient, request: HttpRequest) -> None:
@@ -253,7 +253,7 @@ class _Attempt(Answer):
         return self.proxy is not None and not self.is_through
 
     def barred(self, words: str) -> Failure:
-        """The proxy's failure, which is nobody's: the vendor has not heard of the question."""
+        """The proxy's failure, which is not the vendor's: it has not received the request."""
         assert self.proxy is not None
         return Failure.of("proxy", f"{self.proxy.words} does not let us through: {words}")
 
@@ -262,14 +262,14 @@ class _Attempt(Answer):
 
 
 def tls_context() -> ssl.SSLContext:
-    """How every transport verifies servers."""
+    """The TLS settings by which every transport verifies servers."""
     context = httpx2.create_ssl_context()
     context.set_alpn_protocols(["http/1.1"])
     return context
 
 
 def _transport_failure(error: Exception, attempt: _Attempt) -> Failure:
-    """Name what broke. The reason sits at the bottom of the exception's causes, not in its class."""
+    """The failure for an httpx2 error. The reason sits at the bottom of the exception's causes, not in its class."""
     causes = _causes(error)
     if isinstance(error, httpx2.ProxyError) or attempt.not_let_through():
         return attempt.barred(_words(error, causes))
@@ -319,9 +319,11 @@ _WAY = ("_stream", "_httpcore_stream", "_stream", "_connection", "_h11_state")
 
 
 class WatchedStream(httpx2.AsyncByteStream):
-    """The stream of ``response``; when it has been read to its end, ``has_surplus`` says whether more came with it.
+    """The stream of ``response``; read to its end, ``has_surplus`` says whether more bytes came with it.
 
-    A connection that holds more than was asked for is closed before anybody else can be given it.
+    httpx2 keeps such bytes and takes them for the next answer, so a connection that holds any is closed. The library
+    has no public way to them: the way is by its own parts, and where a version has other parts no connection is kept,
+    which is safe and slower.
     """
 
     def __init__(self, response: httpx2.Response) -> None:
@@ -344,7 +346,7 @@ class WatchedStream(httpx2.AsyncByteStream):
 
 
 def _left_over(stream: Any) -> bytes | None:
-    """What was read and belongs to no answer; None where this version of the library cannot be asked."""
+    """The bytes read that belong to no answer; None where this version of the library cannot be asked."""
     part = stream
     for name in _WAY:
         part = getattr(part, name, None)

@@ -1,8 +1,8 @@
-"""Reads a chat-completions history for wires that speak another protocol; it does not know their words.
+"""Reads a chat-completions history for wires that speak another protocol.
 
-What comes out is plain: who said which text and images, which tools were called, which result belongs to which call.
-Calls and results are paired here, once: histories in the wild repeat ids from turn to turn, leave them out, or use the
-older ``function`` role, while the other protocols insist on unique ids and complete pairs. Whatever has no counterpart
+The result is plain: the texts and images of each role, the tools called, the call that each result belongs to. Calls
+and results are paired here, once: histories in the wild repeat ids from turn to turn, leave them out, or use the older
+``function`` role, while the other protocols insist on unique ids and complete pairs. Whatever has no counterpart
 anywhere is put down in :class:`~vendor_verifier.wire.base.Notes`, never dropped in silence.
 """
 
@@ -112,7 +112,8 @@ class PastCall:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One message. ``call`` is what a ``tool`` message answers, ``None`` if nothing in the history asked for it."""
+    """One message of the history. ``call`` is the call that a ``tool`` message answers, ``None`` if nothing asked for
+    it."""
 
     role: Role
     parts: tuple[Part, ...] = ()
@@ -156,13 +157,13 @@ def system_text(history: Iterable[Said], notes: Notes) -> str:
 
 
 def past_calls(history: Iterable[Said]) -> list[PastCall]:
-    """Every call the history makes, in order."""
+    """All calls of the history, in order."""
     return [call for said in history for call in said.calls]
 
 
 def in_turns(spoken: Iterable[tuple[str, list[T]]], notes: Notes) -> list[tuple[str, list[T]]]:
-    """(role, parts) with neighbours of one role run together and empty messages left out, for protocols that want
-    turns to alternate and the last one not to be the assistant's."""
+    """(role, parts) with neighbours of one role joined and empty messages left out, for protocols that want turns to
+    alternate and the last one not to be the assistant's."""
     turns: list[tuple[str, list[T]]] = []
     for role, parts in spoken:
         if not parts:
@@ -204,7 +205,7 @@ class _Pending:
 
 @dataclass(slots=True)
 class _Pairing:
-    """Which calls the history has made so far, and which of them have their result."""
+    """The calls the history has made so far, and whether each has its result."""
 
     pending: list[_Pending] = field(default_factory=list)
     used_ids: set[str] = field(default_factory=set)

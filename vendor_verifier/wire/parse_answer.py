@@ -1,4 +1,4 @@
-"""Reads a finished exchange: bytes with time stamps in, timing, response and failure out. Pure; judges no content."""
+"""Reads a finished exchange: bytes with time stamps in, timing, response and failure out; pure."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def _beyond_bounds(decoder: SseDecoder, assembler: Assembler, events_left: int) 
 
 
 def _worth_reading(exchange: Exchange) -> Iterator[tuple[int, bytes]]:
-    """All chunks; of an answer that had no end only the beginning, which is evidence enough and costs no memory."""
+    """All chunks; of an answer that had no end only its start, which is evidence enough and costs no memory."""
     left = _ENDLESS_BYTES if exchange.failure is not None and exchange.failure.kind == "limit_exceeded" else None
     for at_ns, chunk in exchange.chunks:
         yield at_ns, chunk
@@ -221,7 +221,8 @@ def _body_in_steps(exchange: Exchange) -> Steps[bytes]:
 
 
 def _judge(exchange: Exchange, collected: Collected, unreadable: Failure | None) -> Failure | None:
-    """Why this 2xx answer is not a success, or None. What the transport saw comes first, unless all had been said."""
+    """The reason why this 2xx answer is not a success, or None. The transport's failure comes first, unless the answer
+    was whole."""
     if collected.fault is not None:
         return _inner_error(exchange, collected.fault)
     if exchange.failure is not None and not (collected.complete and KINDS[exchange.failure.kind].after_end):
@@ -232,7 +233,7 @@ def _judge(exchange: Exchange, collected: Collected, unreadable: Failure | None)
 
 
 def _incomplete(exchange: Exchange, collected: Collected) -> Failure | None:
-    """Why what was said is no answer although nothing broke on the way, or None."""
+    """The reason why an answer is incomplete although nothing broke on the way, or None."""
     reason, raw = collected.response.finish_reason, collected.response.finish_raw
     if reason == "error":
         words = f"the answer ended with finish reason {raw!r}"

@@ -1,4 +1,4 @@
-"""What readers of several protocols share: an event's object, identity, usage, and tool calls joined from pieces."""
+"""Shared by the readers of several protocols: an event's object, identity, usage, and tool calls joined from pieces."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _MEANT = ("{", "[")
 def event_object(
     text: str, name: str, *, unwrap: Callable[[Any], Any] = lambda value: value
 ) -> dict[str, Any] | Fault | Anomaly | Lost:
-    """The JSON object an event's ``text`` holds, or what to say instead: the error it carries, ``bad_event``, or that a
-    piece of the answer is lost with it.
+    """The JSON object in an event's ``text``, or what to yield instead: the error it carries, ``bad_event``, or a lost
+    piece of the answer.
 
     ``name`` is the event's name; ``error`` makes an error of any object and of text that is no JSON. ``unwrap`` takes
     the object out of what a protocol puts around it.
@@ -63,7 +63,7 @@ def body_object(body: object, holding: str | None = None) -> dict[str, Any] | Fa
 
 
 def identity_of(fields: Mapping[str, Any]) -> Identity:
-    """Who answers, by the names that most protocols use for it."""
+    """The identity of the answering host, by the names that most protocols use for it."""
     return Identity(
         model=as_word(fields.get("model")),
         provider=as_word(fields.get("provider")),
@@ -73,7 +73,7 @@ def identity_of(fields: Mapping[str, Any]) -> Identity:
 
 
 class Introductions:
-    """Who is answering: told by hosts with every event, passed on when it is news."""
+    """The identity that hosts repeat in every event; passed on when it changes."""
 
     def __init__(self) -> None:
         self._known = Identity()
@@ -210,13 +210,13 @@ class ToolCallAccumulator:
         return last
 
     def _starts_over(self, call: _Open, delta: ToolCallDelta) -> bool:
-        """The piece is a call of its own: a name, and arguments that begin where the call's have already ended."""
+        """Whether the piece is a call of its own: a name, and arguments that start where the call's have already ended."""
         arguments = delta.arguments
         begins = isinstance(arguments, Mapping) or (arguments or "").lstrip().startswith("{")
         return bool(delta.name) and begins and self._is_whole(call)
 
     def _is_whole(self, call: _Open) -> bool:
-        """The call's arguments are a complete JSON object."""
+        """Whether the call's arguments are a complete JSON object."""
         if not call.arguments or not call.arguments[-1].rstrip().endswith("}") or self._parsed > MAX_PARSED:
             return False
         arguments = "".join(call.arguments)

@@ -1,8 +1,8 @@
-"""A chat-completions turn in plain terms for other protocols: tools, their names, choice, parameters; sends nothing.
+"""Shared by the requests of several protocols: a turn in plain terms, its parameters, headers, and the finished POST.
 
 A parameter a protocol has no word for is one of three things: neutral (its value asks for nothing), harmless (it does
-not change what a model answers, only how the request is filed; noted as dropped), or part of the question, which
-makes the turn untranslatable.
+not change what a model answers, only how the request is filed; noted as dropped), or part of the question, which makes
+the turn untranslatable.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class DeclaredTool:
 
 @dataclass(frozen=True, slots=True)
 class ToolChoice:
-    """May, must or must not call. ``names`` (declared names) limits which tools; empty means any."""
+    """Whether the model may, must or must not call. ``names`` (declared names) limits which tools; empty means any."""
 
     mode: Literal["auto", "required", "none"]
     names: tuple[str, ...] = ()
@@ -134,7 +134,7 @@ def sent_names(names: Iterable[str], illegal: re.Pattern[str], longest: int) -> 
 
 
 def names_back(sent: Mapping[str, str]) -> dict[str, str]:
-    """For :class:`HttpRequest`: sent → declared, where they differ."""
+    """The map from names as sent to names as declared, where they differ."""
     return {there: here for here, there in sent.items() if here != there}
 
 
@@ -158,7 +158,7 @@ def stop_list(value: object) -> list[str]:
 
 
 def note_leftovers(parameters: Mapping[str, Any], known: Collection[str], notes: Notes) -> None:
-    """Put down every parameter that the wire does not carry and that is not neutral."""
+    """Note every parameter that the wire does not carry and that is not neutral."""
     for name, value in parameters.items():
         if name in known or value is None or value in _NEUTRAL.get(name, ()):
             continue
@@ -224,7 +224,7 @@ def headers_of(
 def post(
     url: str, headers: Mapping[str, str], body: Mapping[str, Any], notes: Notes, names: Mapping[str, str] | None = None
 ) -> HttpRequest:
-    """The POST, with what its translation noted and the way back from the ``names`` sent."""
+    """The POST, with the notes of its translation and the map back from the ``names`` sent."""
     return HttpRequest(
         url=url,
         headers=headers,
@@ -260,7 +260,7 @@ THINKING_BUDGET = ThinkingSwitch(
 
 
 def switched(switch: ThinkingSwitch | None, thinking: Literal["on", "off"] | None) -> Mapping[str, Any]:
-    """The body fields for what a turn asks; none where it asks nothing or there is no switch."""
+    """The body fields that switch thinking as the turn asks; none without a switch or a wish."""
     if switch is None or thinking is None:
         return {}
     return switch.on if thinking == "on" else switch.off

@@ -1,4 +1,4 @@
-"""All that knows Dask: the channel, the lease server's place in the scheduler, a worker's task, and the cluster itself.
+"""Everything that uses Dask: the channel, the lease server's plugin in the scheduler, a worker's task, the cluster.
 
 In the scheduler's process :class:`LeaseServerPlugin` runs the lease server; on a worker :func:`work` runs one session;
 here :class:`DaskCluster` reaches the scheduler, vets workers and starts sessions. All keep no record.
@@ -51,7 +51,7 @@ _CONNECT_S = 20.0
 
 
 def operation(sitting: str) -> str:
-    """The name under which the lease server of a run's sitting listens in the scheduler."""
+    """The name under which the lease server of an execution listens in the scheduler."""
     return f"vendor-verifier-gate-{sitting}"
 
 
@@ -78,7 +78,7 @@ class CommChannel:
 
 
 async def open_channel(address: str, sitting: str, connection: dict[str, Any], **who: str) -> CommChannel:
-    """Connect to the lease server of a sitting, saying who comes.
+    """Connect to the lease server of an execution; ``who`` introduces the caller.
 
     Raises:
         OSError: there is no scheduler, or it does not accept us.
@@ -94,12 +94,12 @@ _PARTING_S = 5.0
 
 
 def about_scheduler() -> dict[str, str]:
-    """Versions where this is called."""
+    """The versions installed where this is called."""
     return {"version": __version__, "python": platform.python_version(), "distributed": version("distributed")}
 
 
 class LeaseServerPlugin(SchedulerPlugin):
-    """The lease server of one sitting in the scheduler's process. The job's plan has no keys."""
+    """The lease server of one execution in the scheduler's process. The job's plan has no keys."""
 
     def __init__(self, job: Job, costs: Mapping[tuple[str, str], CostOf] | None, hang_after_s: float) -> None:
         self.name = operation(job.sitting)
@@ -122,7 +122,7 @@ class LeaseServerPlugin(SchedulerPlugin):
                 other.notice(self)
 
     def notice(self, other: LeaseServerPlugin) -> None:
-        """Another run asks the same accounts meanwhile. Each keeps its own limits, so the vendor sees both."""
+        """Note another run that asks the same accounts meanwhile. Each keeps its own limits, so the vendor sees both."""
         labels = [f"{entry.model}: {entry.label}" for entry in self._plan.entries if entry.account in other.accounts]
         self.beside[other.run] = labels
         if self._coordinator is not None:
@@ -138,7 +138,7 @@ class LeaseServerPlugin(SchedulerPlugin):
             self._coordinator.send("gone", worker)
 
     async def converse(self, comm: Comm, who: Mapping[str, str]) -> str:
-        """One connection, from its first word to its end."""
+        """Serve one connection from its first message to its end."""
         channel = CommChannel(comm)
         outbox = Outbox(channel)
         writing = asyncio.ensure_future(outbox.run())
@@ -215,7 +215,7 @@ async def _work(worker: Worker, job: Job, bench: Bench, session: str) -> str:
 
 
 def greet(hello: Callable[[Job, str, str], Hello], job: Job, is_ours: bool, dask_worker: Worker) -> Hello:
-    """What this worker says of itself; Dask puts in ``dask_worker``.
+    """This worker's :class:`Hello`; Dask puts in ``dask_worker``.
 
     ``is_ours``: the coordinator started it, so Ctrl-C in their terminal reaches both, and is the coordinator's alone.
     """
@@ -345,7 +345,7 @@ class DaskCluster:
         return ClusterWorker(address, hello, *skew(hello, asked_ns, answered_ns))
 
     def start_session(self, worker: ClusterWorker, job: Job) -> Future[str] | None:
-        """Begin on a worker, once for each of its processes."""
+        """Start a session on a worker, once for each of its processes."""
         identity = worker.hello.identity
         if identity in self._sessions:
             return None
@@ -364,7 +364,7 @@ class DaskCluster:
         return self._sessions[identity]
 
     async def end_sessions(self, names: Collection[str], patience_s: float) -> None:
-        """Wait a little for these sessions to end; of a lost one nobody would hear."""
+        """Wait ``patience_s`` at most for these sessions to end."""
         if names:
             done = [asyncio.ensure_future(_settled(self._sessions[name])) for name in names]
             _, late = await asyncio.wait(done, timeout=patience_s)
@@ -386,7 +386,7 @@ class DaskCluster:
 
 
 async def failure_of(future: Future[str]) -> VerifierError | None:
-    """Why a session failed, once it has ended; None when it did its work or merely lost its connection."""
+    """A session's failure, once it has ended; None when it did its work or merely lost its connection."""
     try:
         await future
     except asyncio.CancelledError:

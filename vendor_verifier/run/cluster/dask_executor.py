@@ -102,14 +102,14 @@ class DaskExecutor:
         task.add_done_callback(self._over)
 
     def _over(self, task: asyncio.Task[None]) -> None:
-        """A part of the coordinator that breaks ends the run; alone it would only fall silent."""
+        """Fail the run with a part of the coordinator that broke; alone it would only fall silent."""
         self._tasks.discard(task)
         error = None if task.cancelled() else task.exception()
         if error is not None and self._coordinator is not None:
             self._coordinator.fail(error)
 
     async def _listen(self, channel: CommChannel, coordinator: Coordinator, work: Work) -> None:
-        """Take in what the lease server says until it is gone."""
+        """Take the lease server's messages until it is gone."""
         while True:
             try:
                 message = await channel.read()
@@ -123,7 +123,7 @@ class DaskExecutor:
             coordinator.hear(message)
 
     async def _enlist(self, address: str, coordinator: Coordinator, work: Work) -> None:
-        """Put a worker to work, and find out why if it fails."""
+        """Put a worker to work; its failure fails the run."""
         try:
             worker = await self._cluster.meet(address, work.job)
         except UsageError as error:
@@ -137,7 +137,7 @@ class DaskExecutor:
             coordinator.fail(failure)
 
     async def _mind(self, coordinator: Coordinator) -> None:
-        """Give up when nobody has been at work for long."""
+        """Give up when no session has worked for long."""
         alone_since = time.monotonic()
         while True:
             await asyncio.sleep(_LOOK_AGAIN_S)

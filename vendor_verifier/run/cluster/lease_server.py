@@ -37,7 +37,7 @@ _NOTHING_COUNTED = Ask(0)
 
 @dataclass(slots=True)
 class _Session:
-    """One worker's side of the run, as the lease server knows it."""
+    """One worker's session as the lease server knows it."""
 
     name: str
     worker: str
@@ -50,7 +50,7 @@ class _Session:
 
 
 class _ToldLimiter(LocalLimiter):
-    """Says when an account or one entry of it is finished, or the run is closed, whoever decided so."""
+    """A limiter that reports when an account or an entry of it is finished, or the run is closed, whoever decided so."""
 
     on_stop: Callable[[str], None]
     on_refusal: Callable[[Entry], None]
@@ -99,17 +99,17 @@ class LeaseServer:
     # --- the coordinator
 
     def attend(self, send: Send) -> None:
-        """The coordinator is here; everything it should know is told through ``send``."""
+        """Send everything the coordinator needs through ``send``."""
         self._coordinator = send
 
     def abandon(self) -> None:
-        """The coordinator is gone: nothing more is sent, nobody would keep the answers."""
+        """Close the run, because the coordinator is gone and nobody would keep the answers."""
         self._coordinator = None
         self._limiter.close()
         self._everyone("finish", True)
 
     def order(self, message: Message) -> None:
-        """What the coordinator says: blocks for sessions, ``close``, ``finish``."""
+        """Take a message of the coordinator: blocks for sessions, ``close``, ``finish``, ``facts``."""
         for name, dispatch, block in message.get("blocks", ()):
             session = self._sessions.get(name)
             if session is not None and not session.revoked:
@@ -122,7 +122,7 @@ class LeaseServer:
             self._tell("facts", self.facts())
 
     def facts(self) -> dict[str, Any]:
-        """What the run's end is told by, and what the lease server itself cost (CPU seconds of its whole process)."""
+        """The facts of the run's end, and the CPU seconds of the lease server's process."""
         return {
             "stopped": dict(self._limiter.stopped),
             "refused": [[*name, reason] for name, reason in self._limiter.refused.items()],
@@ -134,7 +134,7 @@ class LeaseServer:
     # --- sessions
 
     def join(self, name: str, worker: str, send: Send) -> bool:
-        """Let a session in, once: whoever comes again under the same name was started twice and must not send."""
+        """Admit a session, once: a second one of the same name was started twice and must not send."""
         if name in self._claimed:
             return False
         self._claimed.add(name)
@@ -149,7 +149,7 @@ class LeaseServer:
         return True
 
     def leave(self, name: str, reason: str) -> None:
-        """A session ended or its worker died. What it held is free again once its connections are surely closed."""
+        """Forget a session that ended; what it held is free once its connections are surely closed."""
         session = self._sessions.pop(name, None)
         if session is None:
             return
@@ -158,12 +158,12 @@ class LeaseServer:
         self._tell("left", [name, reason, silent_s])
 
     def worker_gone(self, worker: str) -> None:
-        """Whatever ran on that worker is over."""
+        """Forget all sessions of that worker."""
         for session in [one for one in self._sessions.values() if one.worker == worker]:
             self.leave(session.name, "the worker died")
 
     def hear(self, name: str, message: Message) -> None:
-        """What a session says. After it was given up only its rows count."""
+        """Take a session's message. Of a session that was given up only its rows count."""
         session = self._sessions.get(name)
         if session is None:
             return
@@ -208,7 +208,7 @@ class LeaseServer:
             task.add_done_callback(session.asking.discard)
 
     def _ended_well(self, entry: Entry, attempt: Attempt, ask: Ask) -> None:
-        """An attempt that succeeded is also how its turn ended."""
+        """Count an attempt that succeeded, and with it its turn."""
         self._limiter.heard(entry, attempt, ask)
         self._limiter.concluded(entry, attempt)
 
@@ -229,7 +229,7 @@ class LeaseServer:
                     self._revoke(session, silent_s)
 
     def _revoke(self, session: _Session, silent_s: float) -> None:
-        """It hangs. If it wakes up it may hand in its rows, but send nothing more."""
+        """Give up a hanging session. If it wakes up it may hand in its rows, but send nothing more."""
         session.revoked = True
         session.send("finish", True)
         self._take_back(session)
@@ -279,7 +279,7 @@ class LeaseServer:
 
 
 def _unpacked(attempt: bytes) -> Attempt:
-    """As :class:`RemoteLimiter` packed it. The cluster's own channel carries code anyway, so pickle adds no risk."""
+    """The attempt as :class:`RemoteLimiter` pickled it. The channel carries code anyway, so pickle adds no risk."""
     found = pickle.loads(attempt)  # noqa: S301 as said above
     assert isinstance(found, Attempt)
     return found

@@ -1,4 +1,4 @@
-"""Anthropic Messages: asks in its words what a chat-completions turn asks; never changes the question in silence.
+"""Anthropic Messages: translates a chat-completions turn into its words, and never changes the question in silence.
 
 The protocol wants one ``system`` text, user and assistant in turns, tool results as the user's first blocks, unique ids
 and an output budget in every request. It has no seed, no penalties, no log probabilities and no audio, and it would
@@ -47,7 +47,7 @@ Auth = Literal["x-api-key", "bearer", "both"]
 
 @dataclass(frozen=True, slots=True)
 class AnthropicMessages:
-    """The wire. ``auth``: which header carries the key (MiniMax's Chinese host refuses ``x-api-key``).
+    """The wire. ``auth`` is the header that carries the key (MiniMax's Chinese host refuses ``x-api-key``).
 
     ``default_max_tokens`` is sent where the turn sets no budget, because the protocol demands one.
     ``structured_output`` and ``strict_tools`` are for hosts that take ``output_config.format`` and ``strict``.

@@ -1,10 +1,10 @@
-"""Listens to Anthropic Messages, from Anthropic and from the gateways that imitate it; judges no answer.
+"""Reads Anthropic Messages, from Anthropic and from the gateways that imitate it.
 
 Theory of operation: content comes in numbered blocks. A ``tool_use`` block opens a tool call under a number of our own,
 because gateways reuse theirs; its arguments come as JSON fragments, or whole in the opening event, or, for a tool
-without arguments, as nothing at all, which stands for ``{}``. Blocks of tools that the host itself runs are no calls
-of ours. Usage is cumulative and spread over two events, with zeros where a gateway did not know better: the last
-positive number of each kind wins. The end is ``message_stop``.
+without arguments, as nothing at all, which stands for ``{}``. Blocks of tools that the host itself runs are no calls of
+ours. Usage is cumulative and spread over two events, with zeros where a gateway did not know better: the last positive
+number of each kind wins. The end is ``message_stop``.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class _Block:
 
 
 class AnthropicReader:
-    """Reads one answer. State: the blocks begun so far and the token counts heard so far."""
+    """Reads one answer. State: the blocks started and the token counts so far."""
 
     def __init__(self) -> None:
         self._blocks: dict[int, _Block] = {}
@@ -164,7 +164,7 @@ class AnthropicReader:
         yield ToolCallDelta(block.call, arguments=fragment)
 
     def _stop_all(self) -> Iterator[StreamEvent]:
-        """For gateways that forget ``content_block_stop``."""
+        """Stop every open block, for gateways that forget ``content_block_stop``."""
         for number in self._blocks:
             yield from self._block_stop(number)
 
@@ -207,12 +207,12 @@ class AnthropicReader:
 
 
 def _argument_text(given: object) -> str:
-    """Arguments given whole: an object by the protocol, JSON text by some gateways, nothing for none."""
+    """The JSON text of arguments given whole: an object by the protocol, text by some gateways, nothing for none."""
     return given if isinstance(given, str) and given else argument_text(as_dict(given))
 
 
 def _spoken(block: dict[str, Any]) -> Iterator[StreamEvent]:
-    """The words of a block that is no call of ours; of kinds without words only that they were there."""
+    """The text of a block that is no call of ours; of kinds without text an anomaly that names them."""
     match block.get("type"):
         case "text":
             yield from _text(block.get("text"))

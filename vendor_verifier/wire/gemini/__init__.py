@@ -1,4 +1,4 @@
-"""Gemini ``streamGenerateContent``: asks in its words what a chat-completions turn asks; reads no schema for judging.
+"""Gemini ``streamGenerateContent``: translates a chat-completions turn into its words.
 
 Messages become ``contents`` of the roles user and model, the system text stands apart, results of parallel calls go
 back together and in the order of the calls (Gemini matches them by position), and tool schemas either take the detour
@@ -140,7 +140,7 @@ class Gemini:
     def _parts(
         self, said: Said, names: Mapping[str, str], order: Mapping[str, int], notes: Notes
     ) -> list[tuple[int, dict[str, Any]]]:
-        """The parts of one message, each with its place among its neighbours (only results have to be reordered)."""
+        """The parts of one message, each with its position among its neighbours (only results have to be reordered)."""
         if said.role == "tool":
             if said.has_image:
                 notes.cannot("image in a tool result")
@@ -210,7 +210,7 @@ def _calling_config(choice: ToolChoice, names: Mapping[str, str], notes: Notes) 
 
 
 def _result(text: str) -> dict[str, Any]:
-    """A tool's result as the object Gemini wants; what is not an object goes under the word its documents use."""
+    """A tool's result as the object Gemini wants; any other text goes under ``output``, as in Google's documents."""
     try:
         value = parse_json(text)
     except PayloadError:

@@ -1,4 +1,4 @@
-"""OpenAI Chat Completions: sends a turn as it is, but for a vendor's declared quirks; adds nothing of its own.
+"""OpenAI Chat Completions: sends a turn as it is, but for a vendor's declared quirks.
 
 Answers are read in :mod:`vendor_verifier.wire.openai_chat.reader`.
 """
@@ -51,7 +51,7 @@ class OpenAIChat:
         return post(join_url(endpoint.base_url, self.path), headers_of(turn, endpoint), body, notes)
 
     def _note_unspeakable(self, turn: Turn, notes: Notes) -> None:
-        """What this vendor has no word for: sent all the same, it would be refused or silently ignored."""
+        """Note what this vendor has no word for: sent all the same, it would be refused or silently ignored."""
         if self.thinking is None:
             note_no_switch(turn, notes)
         choice = turn.parameters.get("tool_choice")

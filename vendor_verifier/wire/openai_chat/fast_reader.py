@@ -105,7 +105,7 @@ class _OutputDetails(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 
 class ChatUsage(msgspec.Struct, forbid_unknown_fields=True):
-    """The fields of usage that :func:`vendor_verifier.wire.reader_support.chat_usage` reads, and their companions."""
+    """The usage fields that :func:`vendor_verifier.wire.reader_support.chat_usage` reads, and their companions."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -119,7 +119,7 @@ class ChatUsage(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ChatChunk(msgspec.Struct, forbid_unknown_fields=True):
-    """One chunk."""
+    """One chunk of a chat-completions stream."""
 
     object: Literal["chat.completion.chunk"]
     choices: list[_Choice]
@@ -164,7 +164,7 @@ def usage_of(usage: ChatUsage) -> Usage:
 
 
 def deltas(choice: _Choice) -> list[StreamEvent]:
-    """What a choice adds to the answer, in the order in which the lenient reader says it."""
+    """The events a choice adds to the answer, in the general reader's order."""
     delta = choice.delta
     found: list[StreamEvent] = []
     reasoning = delta.reasoning_content or delta.reasoning
@@ -220,7 +220,7 @@ def read_chat_stream(chunks: Sequence[tuple[int, bytes]], assembler: Assembler) 
 
 
 def _blocks(chunks: Sequence[tuple[int, bytes]]) -> Iterator[Sequence[tuple[int, bytes]]]:
-    """The chunks of about so many bytes at a time, cut between two events; what is left comes last.
+    """The chunks in blocks of about ``_BLOCK_BYTES``, cut between two events; the rest comes last.
 
     Raises:
         _Unusual: an event is too long to be read at one go with others.
@@ -249,7 +249,7 @@ def _blocks(chunks: Sequence[tuple[int, bytes]]) -> Iterator[Sequence[tuple[int,
 
 
 def _parted(chunks: _Chunks, cut: int) -> tuple[_Chunks, _Chunks]:
-    """The first ``cut`` bytes of ``chunks``, and what follows them."""
+    """The first ``cut`` bytes of ``chunks``, and the rest."""
     for place, (at_ns, chunk) in enumerate(chunks):
         if len(chunk) >= cut:
             rest = [(at_ns, chunk[cut:])] if len(chunk) > cut else []
@@ -259,7 +259,7 @@ def _parted(chunks: _Chunks, cut: int) -> tuple[_Chunks, _Chunks]:
 
 
 def _moments(chunks: Sequence[tuple[int, bytes]], events: Sequence[bytes]) -> Sequence[int]:
-    """When the last byte of each event arrived."""
+    """The moment at which the last byte of each event arrived."""
     if len(chunks) == 1:
         return [chunks[0][0]] * len(events)
     arrived = list(accumulate(len(chunk) for _, chunk in chunks))
@@ -268,11 +268,11 @@ def _moments(chunks: Sequence[tuple[int, bytes]], events: Sequence[bytes]) -> Se
 
 
 class _Unusual(Exception):
-    """Not an ordinary stream."""
+    """Raised when the stream is not an ordinary one."""
 
 
 class _Envelope:
-    """What stands around the text of chunks that bring nothing but text, and what to make of the text."""
+    """The bytes around the text of chunks that carry nothing but text, and the event to make of a text."""
 
     __slots__ = ("after", "before", "event")
 
@@ -306,7 +306,7 @@ class _Folding:
                 place += self._row(place, envelope)
 
     def _row(self, place: int, envelope: _Envelope) -> int:
-        """Take the events from ``place`` on that stand in ``envelope``; how many they are."""
+        """Take the events from ``place`` on that stand in ``envelope``; their number."""
         texts = _insides(self._texts(place, envelope))
         if texts:
             said = _decoded(texts)
@@ -315,7 +315,7 @@ class _Folding:
         return len(texts)
 
     def _texts(self, place: int, envelope: _Envelope) -> list[bytes]:
-        """What stands in ``envelope`` in the events from ``place`` on, up to the first that has another."""
+        """The texts in ``envelope`` of the events from ``place`` on, up to the first that has another."""
         before, after = envelope.before, envelope.after
         is_around = (len(before) + len(after)).__eq__
         found: list[bytes] = []
@@ -330,7 +330,7 @@ class _Folding:
             place += _BLOCK
 
     def _event(self, data: bytes, at_ns: int) -> _Envelope | None:
-        """Take one event apart; its envelope, if it is a text chunk that has one."""
+        """Take one event by itself; its envelope, if it is a text chunk that has one."""
         add = self._assembler.add
         if data == _DONE:
             add(StreamEnd(), at_ns)
@@ -356,7 +356,7 @@ class _Folding:
 
 
 def _insides(texts: list[bytes]) -> list[bytes]:
-    """Those at the beginning of ``texts`` that are the insides of JSON strings."""
+    """The leading ``texts`` that are the insides of JSON strings."""
     lines = b"\n".join(texts)
     if lines.count(b"\n") < len(texts) and _INSIDES.fullmatch(lines):
         return texts
@@ -364,10 +364,10 @@ def _insides(texts: list[bytes]) -> list[bytes]:
 
 
 def _decoded(texts: Sequence[bytes]) -> list[str]:
-    """What the insides of strings say.
+    """The texts that the insides of JSON strings spell.
 
     Raises:
-        _Unusual: one of them is no text; whole only in sum, a character is a host's fault that must be seen.
+        _Unusual: one of them is no text; a character split over two chunks is a host's fault that must be seen.
     """
     try:
         return _strings(b'["' + b'","'.join(texts) + b'"]')
@@ -376,7 +376,7 @@ def _decoded(texts: Sequence[bytes]) -> list[str]:
 
 
 def _envelope(data: bytes, chunk: ChatChunk, heard: Sequence[StreamEvent]) -> _Envelope | None:
-    """What stands around the text of a chunk that brings nothing else."""
+    """The envelope of a chunk that carries nothing but one text; None for any other."""
     if len(heard) != 1 or len(chunk.choices) != 1 or chunk.usage is not None:
         return None
     delta = chunk.choices[0].delta
@@ -395,7 +395,7 @@ def _envelope(data: bytes, chunk: ChatChunk, heard: Sequence[StreamEvent]) -> _E
 
 
 def _places(said: StreamEvent) -> Iterator[tuple[bytes, str, Callable[[str], StreamEvent]]]:
-    """Keys whose value the one thing a chunk said may be, that value, and what to make of another in its place."""
+    """The keys that may hold the one text of a chunk, that text, and the event to make of another."""
     match said:
         case TextDelta(text):
             yield b"content", text, TextDelta

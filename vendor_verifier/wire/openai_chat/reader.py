@@ -1,4 +1,4 @@
-"""Reads chat completions as OpenAI specified them and as two dozen other hosts really send them; judges no answer.
+"""Reads chat completions as OpenAI specified them and as two dozen other hosts really send them.
 
 The reader never trusts one place for anything: usage may stand in the chunk or in its choice, reasoning under three
 names, errors in four shapes, and a tool call's index may be absent. What departs from the standard is reported as an
@@ -49,7 +49,7 @@ _LONG = 64 * 1024
 
 
 class OpenAIChatReader:
-    """Reads one answer. State: what has been said once and need not be said again."""
+    """Reads one answer. State: the identity last passed on, and whether any delta has come."""
 
     def __init__(self) -> None:
         self._introductions = Introductions()
@@ -57,7 +57,7 @@ class OpenAIChatReader:
         self._last_identity: tuple[str | None, ...] = ()
 
     def read_stream(self, chunks: Sequence[tuple[int, bytes]], assembler: Assembler) -> Steps[bool]:
-        """Read by :mod:`vendor_verifier.wire.openai_chat.fast_reader`; a reader that hears more does without."""
+        """Read a whole stream by :mod:`vendor_verifier.wire.openai_chat.fast_reader`; subclasses do without."""
         return type(self) is OpenAIChatReader and (yield from read_chat_stream(chunks, assembler))
 
     def read(self, event: SseEvent) -> Iterable[StreamEvent]:
@@ -167,7 +167,7 @@ def _deltas(message: dict[str, Any], *, whole: bool) -> Iterator[StreamEvent]:
 
 
 def _is_first(choice: dict[str, Any]) -> bool:
-    """The choice we asked for; only a real, positive index says that it is another one."""
+    """Whether it is the choice we asked for; only a real, positive index says that it is another one."""
     index = choice.get("index")
     return not isinstance(index, int) or index <= 0
 

@@ -1,13 +1,12 @@
-"""Reads OpenAI Responses answers, streamed or whole; it does not decide whether they are complete.
+"""Reads OpenAI Responses answers, streamed or whole.
 
-Theory of operation: the same text and the same arguments are told up to four times (deltas, ``.done``, ``item.done``
-and the final response), and hosts leave out any of them (llama.cpp has no ``.done`` for arguments, some gateways
-send nothing but the final response). So for every piece of output the reader remembers what it has heard, and each
-later telling only adds what is missing. A later telling that contradicts an earlier one is an anomaly.
+Theory of operation: the same text and the same arguments come up to four times (deltas, ``.done``, ``item.done`` and
+the final response), and hosts leave out any of them (llama.cpp has no ``.done`` for arguments, some gateways send
+nothing but the final response). So the reader remembers every piece of output, and each repetition only adds what is
+missing. A repetition that contradicts an earlier piece is an anomaly.
 
-A text is found by item and part; a host may omit or
-change either, so a whole text at an unknown place that was just heard is not taken twice. There is no ``[DONE]``: a
-completed or incomplete response is the end.
+A text is found by item and part; a host may omit or change either, so a whole text at an unknown place that has just
+come is not taken twice. There is no ``[DONE]``: a completed or incomplete response is the end.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from vendor_verifier.wire.reader_support import (
 
 
 class Retold:
-    """One text heard in pieces. ``add`` a piece; ask what a whole retelling adds with ``missing``."""
+    """One text that came in pieces and may come again whole."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
@@ -55,7 +54,7 @@ class Retold:
         self._size += len(piece)
 
     def missing(self, whole: str) -> str | None:
-        """What ``whole`` adds to what was heard; ``None`` if it contradicts it. An empty retelling adds nothing."""
+        """The rest of ``whole`` behind the pieces so far; ``None`` if it contradicts them. An empty one adds nothing."""
         if not whole:
             return ""
         if len(whole) < self._size:
@@ -79,7 +78,7 @@ def ends_with(pieces: list[str], words: str) -> bool:
 
 @dataclass(slots=True)
 class ToldCall:
-    """A call under way, its number among the calls and what of it has been heard."""
+    """A call in progress: its number among the calls, and the arguments so far."""
 
     index: int
     heard: Retold = field(default_factory=Retold)
@@ -87,7 +86,7 @@ class ToldCall:
 
 
 class ToldCalls:
-    """The calls of one answer, in order; :meth:`item` and :meth:`arguments` say only what is new."""
+    """The calls of one answer, in order; :meth:`item` and :meth:`arguments` yield only what is new."""
 
     def __init__(self) -> None:
         self.calls: list[ToldCall] = []
@@ -96,7 +95,7 @@ class ToldCalls:
     def item(
         self, item: dict[str, Any], output_index: object, *, is_new: bool, fallback: ToldCall | None = None
     ) -> Iterator[StreamEvent]:
-        """A whole ``function_call`` item; ``fallback`` is the call it is if nothing in it says which."""
+        """Read a whole ``function_call`` item; ``fallback`` is the call it is if nothing in it says which."""
         call_id, item_id = as_word(item.get("call_id")), as_word(item.get("id"))
         known = self._by_key.get(("call", call_id)) if call_id else None
         if known is None and not (is_new and call_id):
@@ -122,7 +121,7 @@ class ToldCalls:
         call.has_name = call.has_name or name is not None
 
     def arguments(self, name: str, payload: dict[str, Any]) -> Iterator[StreamEvent]:
-        """A ``function_call_arguments`` event, a piece or the whole."""
+        """Read a ``function_call_arguments`` event, a piece or the whole."""
         item_id = as_text(payload.get("item_id"))
         call = self._by_key.get(("item", item_id)) if item_id else None
         call = call or self._at(payload.get("output_index"))
@@ -283,7 +282,7 @@ class ResponsesReader:
         yield StreamEnd()
 
     def _unheard(self, output: list[Any]) -> Iterator[StreamEvent]:
-        """What of the final response the stream did not tell. Ids may have changed on the way: then order decides."""
+        """The parts of the final response that the stream lacked. Ids may have changed on the way: then order decides."""
         heard = frozenset(self._heard)
         earlier = iter(tuple(self._calls.calls))
         for position, item in enumerate(map(as_dict, output)):
