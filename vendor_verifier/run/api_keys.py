@@ -90,7 +90,7 @@ async def _fetch(command: tuple[str, ...], limit_s: float) -> str:
         )
     key = printed.decode(errors="replace").strip()
     if exit_code != 0 or not key.isascii() or not key.isprintable() or not key or " " in key:
-        # What it printed may be half a key: only its exit code is told.
+        # What it printed may be half a key: only its exit code is shown.
         raise UsageError(f"api_key_command {command[0]!r} printed no key (exit code {exit_code})")
     return key
 

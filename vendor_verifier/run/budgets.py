@@ -81,7 +81,7 @@ class RequestBudget:
     """A budget of requests per minute. Call :meth:`wait_s` until it is not above 0, then :meth:`take`."""
 
     def __init__(self, per_minute: float) -> None:
-        self._apart_s = (MINUTE_S + WAY_S + CATCH_UP_S) / per_minute
+        self._interval_s = (MINUTE_S + WAY_S + CATCH_UP_S) / per_minute
         self._due = -math.inf
 
     def wait_s(self, now: float) -> float:
@@ -90,7 +90,7 @@ class RequestBudget:
 
     def take(self, now: float) -> None:
         """Count one request that begins now."""
-        self._due = max(now, self._due) + self._apart_s
+        self._due = max(now, self._due) + self._interval_s
 
 
 @dataclass(slots=True)
@@ -132,7 +132,7 @@ class TokenBudget:
         self._sum += tokens
         self._open[ask] = charge
         self._began = max(now, self._due)
-        self._due = self._began + self._apart_s(tokens)
+        self._due = self._began + self._interval_s(tokens)
 
     def settle(self, ask: Ask, attempt: Attempt) -> None:
         """Replace the estimate of ``ask`` by the usage the vendor reported; without an answer by the prompt alone."""
@@ -148,7 +148,7 @@ class TokenBudget:
             self._correct(charge, usage.total)
             self._settled += 1
             self._mean += (usage.total - self._mean) / self._settled
-            self._due = min(self._due, self._began + self._apart_s(self._mean))
+            self._due = min(self._due, self._began + self._interval_s(self._mean))
 
     def _learn(self, ask: Ask, usage: Usage) -> None:
         self._longest = max(self._longest or 0, usage.output or 0)
@@ -160,7 +160,7 @@ class TokenBudget:
             self._sum += tokens - charge.tokens
             charge.tokens = tokens
 
-    def _apart_s(self, tokens: float) -> float:
+    def _interval_s(self, tokens: float) -> float:
         """Seconds from one request to the next at an even pace."""
         return (self._mean if self._settled else tokens) * MINUTE_S / self.per_minute
 
@@ -187,7 +187,7 @@ class TokenBudget:
 
 # What an attempt cost in US dollars by the vendor's price, given its usage.
 CostOf = Callable[[Usage], float | None]
-# A request whose usage nobody told is charged by length, at fewer bytes a token than text usually has: a guard that
+# A request without reported usage is charged by length, at fewer bytes a token than text usually has: a guard that
 # errs must err on the side of stopping early.
 _BYTES_PER_TOKEN = 3
 
@@ -249,10 +249,12 @@ class Spending:
 
 def _estimated(attempt: Attempt, sent_bytes: int) -> Usage:
     response = attempt.response
-    said = 0
+    characters = 0
     if response is not None:
-        said = len(response.text) + len(response.reasoning) + sum(len(call.arguments) for call in response.tool_calls)
-    return Usage(input=sent_bytes // _BYTES_PER_TOKEN, output=said // _BYTES_PER_TOKEN)
+        characters = (
+            len(response.text) + len(response.reasoning) + sum(len(call.arguments) for call in response.tool_calls)
+        )
+    return Usage(input=sent_bytes // _BYTES_PER_TOKEN, output=characters // _BYTES_PER_TOKEN)
 
 
 @dataclass(slots=True)

@@ -100,7 +100,7 @@ class Conversation:
     lag: LoopLag = field(default_factory=LoopLag)
     answers: RoundLimit = field(default_factory=RoundLimit)
     starts: RoundLimit = field(default_factory=RoundLimit)
-    barred: dict[str, str] = field(default_factory=dict)
+    blocked_by_proxy: dict[str, str] = field(default_factory=dict)
 
     async def play(
         self, play: Play, target: Target, total_s: float | None = None, due_ns: int | None = None
@@ -158,8 +158,8 @@ class Conversation:
             sleep=lambda seconds: self.limiter.rest(entry, seconds),
             pause=lambda _failure, seconds: self.limiter.pause(entry, seconds),
         )
-        self.limiter.concluded(entry, _as_asked(attempts)[-1])
-        return TurnRecord(_as_asked(attempts), request.rewritten)
+        self.limiter.turn_ended(entry, _without_unsent(attempts)[-1])
+        return TurnRecord(_without_unsent(attempts), request.rewritten)
 
     async def _fetched(self, entry: Entry) -> Endpoint:
         """The endpoint with a fresh key, or as it is if the entry ends while waiting: then no permit follows.
@@ -186,16 +186,16 @@ class Conversation:
         return found[0] if found else entry.endpoint
 
     async def _attempt(self, number: int, question: _Question, scheduled_ns: int) -> Attempt:
-        attempt = await self._sending(number, question, scheduled_ns, fresh=False)
+        attempt = await self._send_once(number, question, scheduled_ns, fresh=False)
         if attempt is not None:
             return attempt
         # A kept connection that ends as a request comes in is nobody's failure: HTTP lets either side close it.
-        again = await self._sending(number, question, scheduled_ns, fresh=True)
+        again = await self._send_once(number, question, scheduled_ns, fresh=True)
         assert again is not None
         was_skipped = again.failure is not None and again.failure.kind == "skipped"
         return again if was_skipped else structs.replace(again, resent=True)
 
-    async def _sending(self, number: int, question: _Question, scheduled_ns: int, *, fresh: bool) -> Attempt | None:
+    async def _send_once(self, number: int, question: _Question, scheduled_ns: int, *, fresh: bool) -> Attempt | None:
         """One request's attempt; None when its reused connection was closed under it. ``fresh``: on a connection of its
         own."""
         entry, request = question.target.entry, question.request
@@ -204,7 +204,7 @@ class Conversation:
         if permit == "closed":
             raise RunClosed
         if permit == "stopped":
-            return Attempt(number, failure=self._unasked(entry))
+            return Attempt(number, failure=self._stopped_failure(entry))
         watch, began_ns = ClockWatch(), time.perf_counter_ns()
         try:
             meter = ProgressMeter(question.reader())
@@ -216,7 +216,7 @@ class Conversation:
         finally:
             self.limiter.release(entry)
         if exchange.lost and not fresh:
-            self.limiter.heard(entry, Attempt(number, failure=exchange.failure, resent=True), ask)
+            self.limiter.attempt_ended(entry, Attempt(number, failure=exchange.failure, resent=True), ask)
             return None
         watch.stop()
         late_ns = self._lateness_ns(exchange, scheduled_ns, began_ns)
@@ -237,20 +237,20 @@ class Conversation:
             # A failure's words go to screens and manifests as well as to the journal, which scrubs for itself.
             failure = structs.replace(failure, message=self.scrubber.text(failure.message))
             if failure.kind == "proxy":
-                self.barred[entry.account] = failure.message
+                self.blocked_by_proxy[entry.account] = failure.message
             if stops_vendor(failure):
                 self.limiter.stop(entry, failure.message)
         if response is not None and late_ns is not None and late_ns > STALL_NS:
             response = structs.replace(response, anomalies=(*response.anomalies, LOOP_LAG))
         timing = structs.replace(timing, our_lateness_ns=late_ns)
         attempt = Attempt(number, timing, watch.flagged(response), failure)
-        self.limiter.heard(entry, attempt, ask)
+        self.limiter.attempt_ended(entry, attempt, ask)
         return attempt
 
-    def _unasked(self, entry: Entry) -> Failure:
+    def _stopped_failure(self, entry: Entry) -> Failure:
         """The failure of a request to a stopped vendor; where a proxy is in the way, the proxy's."""
-        if entry.account in self.barred:
-            return Failure.of("proxy", self.barred[entry.account], phase="plan")
+        if entry.account in self.blocked_by_proxy:
+            return Failure.of("proxy", self.blocked_by_proxy[entry.account], phase="plan")
         return Failure.of("skipped", "the vendor was stopped earlier in this run")
 
     def _lateness_ns(self, exchange: Exchange, scheduled_ns: int, began_ns: int) -> int | None:
@@ -267,7 +267,7 @@ class Conversation:
         return Failure.of("harness", self.scrubber.text(words), phase=phase)
 
 
-def _as_asked(attempts: tuple[Attempt, ...]) -> tuple[Attempt, ...]:
+def _without_unsent(attempts: tuple[Attempt, ...]) -> tuple[Attempt, ...]:
     """The attempts without a retry that was never sent: the vendor's last answer stays the outcome."""
     last = attempts[-1]
     was_skipped = last.failure is not None and last.failure.kind == "skipped"

@@ -91,7 +91,7 @@ STALL_NS = 50_000_000
 MAX_CORE_SHARE = 0.7
 # A shorter watch says nothing about either.
 MIN_WATCH_S = 2.0
-# Buckets of 5 % from 0.01 ms up to about 3 minutes; a percentile is told to within that.
+# Buckets of 5 % from 0.01 ms up to about 3 minutes; a percentile is exact to within that.
 _FIRST_NS = 10_000
 _STEP = math.log(1.05)
 _BUCKETS = 343
@@ -119,7 +119,7 @@ class LoopLag:
         self._counts = [0] * _BUCKETS
         self._stalls = 0
         self._most_ns = 0
-        self._held_up = Stalls()
+        self._past = Stalls()
         self._due_ns = 0
         self._slept_ns = 0
         self._timer: asyncio.TimerHandle | None = None
@@ -145,7 +145,7 @@ class LoopLag:
             return None
         # The timer itself may be waiting behind what held the loop up.
         waiting = Stall(self._due_ns, time.perf_counter_ns(), slept_since(self._slept_ns))
-        return max(waiting.within(begin_ns, end_ns), self._held_up.longest_ns(begin_ns, end_ns))
+        return max(waiting.within(begin_ns, end_ns), self._past.longest_ns(begin_ns, end_ns))
 
     def report(self) -> LoopReport:
         """The lag found so far."""
@@ -167,11 +167,11 @@ class LoopLag:
 
     def _tick(self) -> None:
         stall = Stall(self._due_ns, time.perf_counter_ns(), slept_since(self._slept_ns))
-        self._held_up.add(stall)
-        self._heard(stall.length_ns)
+        self._past.add(stall)
+        self._count(stall.length_ns)
         self._again()
 
-    def _heard(self, late_ns: int) -> None:
+    def _count(self, late_ns: int) -> None:
         bucket = 0 if late_ns <= _FIRST_NS else int(math.log(late_ns / _FIRST_NS) / _STEP) + 1
         self._counts[min(bucket, _BUCKETS - 1)] += 1
         self._most_ns = max(self._most_ns, late_ns)

@@ -79,7 +79,7 @@ class Journal:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            if self._broken is None:  # else the first refusal is what has to be told
+            if self._broken is None:  # else the first refusal is the one to report
                 self._sync()
         finally:
             os.close(self._descriptor)

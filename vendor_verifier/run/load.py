@@ -150,7 +150,7 @@ class Load:
                 group.start_soon(place, opens_s)
 
     async def _wait_until(self, due_ns: int, conversation: Conversation) -> None:
-        """Wait until then, or until the run closes. A timer may go off early, and nothing may be sent before it is due."""
+        """Wait until then or until the run closes. Timers may go off early, and nothing may be sent before its time."""
         while not self._over.is_set() and (left_ns := due_ns - conversation.clock_ns()) > 0:
             with anyio.move_on_after(left_ns / 1e9):
                 await self._over.wait()

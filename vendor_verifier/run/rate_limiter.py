@@ -1,12 +1,28 @@
-"""Decides when a request may be sent: how many are in flight per account, pauses, and vendors that are finished.
+"""Permits to send: places per account, pauses, budgets, and the end of entries, accounts and the run.
 
-An account that keeps saying "not so fast" gets fewer places (:class:`ConcurrencyBackoff`): more than ``_TOO_MANY`` of
-the last ``_LOOKED_AT`` answers being refusals of our rate halve them, every ``_GOOD_PER_PLACE`` answers without one
-give one back. An account that cannot be reached for many samples in a row is stopped; when a spending limit is reached
-nobody gets a permit any more. A refused key or an empty account ends only the entry that was told so: with the same key
-another model, path or protocol may well be served, and if it is not, its own first answer says so. An account is
-finished when all its entries are. It knows accounts (origin and key), not protocols. One process, several processes and
-a cluster differ in who stands behind :class:`Limiter`; the engine asks it before every attempt and does not know which.
+Theory of operation. What a vendor limits is an account (one origin with one key), not a model or a path; so places,
+pauses and budgets are the account's, and entries that share it share them. A permit is asked for before every single
+attempt, also before a retry: a wait between two attempts holds no place, and time spent waiting for a permit is never
+part of a latency.
+
+A permit passes three checks in this order: a place (a plain semaphore, because every request passes here and most
+accounts have nothing else), then pause and budgets, then the last word whether the entry, the account or the run is
+over. The last word comes last because any of these may have ended while the request waited. Requests wait for pause and
+budgets in a line of their own, so that a large request is not overtaken for ever by small ones; those without budgets
+skip the line.
+
+Places are lowered by the rule of TCP (additive increase, multiplicative decrease): more than ``_TOO_MANY`` of the last
+``_LOOKED_AT`` answers being refusals of our rate halve them, every ``_GOOD_PER_PLACE`` answers without one give one
+back. A window instead of single refusals, because some hosts refuse one request in ten all day and fewer places would
+not change that. Places in use are not revoked; they are withheld when they come back.
+
+Two kinds of end are kept apart. A refused key or an empty account ends only the entry whose answer it was: with the
+same key another model, path or protocol may well be served, and if it is not, its own first answer shows it. An account
+that cannot be reached for many samples in a row ends as a whole, as does one whose entries all ended. Who waits is
+woken by an end at once.
+
+One process, several processes and a cluster differ in the implementation behind :class:`Limiter`; the engine does not
+know which it has.
 """
 
 from __future__ import annotations
@@ -43,7 +59,7 @@ class ConcurrencyBackoff:
     def was_lowered(self) -> bool:
         return self.lowest < self.given
 
-    def heard(self, *, is_limited: bool) -> None:
+    def attempt_ended(self, *, is_limited: bool) -> None:
         """Count one attempt that ended."""
         self._recent.append(is_limited)
         if not is_limited:
@@ -99,10 +115,10 @@ class Limiter(Protocol):
     def stop(self, entry: Entry, reason: str) -> None:
         """Send nothing more to this entry; others on its account go on."""
 
-    def heard(self, entry: Entry, attempt: Attempt, ask: Ask) -> None:
+    def attempt_ended(self, entry: Entry, attempt: Attempt, ask: Ask) -> None:
         """Take one attempt's outcome; ``ask`` is the one that its permit was given to."""
 
-    def concluded(self, entry: Entry, attempt: Attempt) -> None:
+    def turn_ended(self, entry: Entry, attempt: Attempt) -> None:
         """Take a turn's outcome after all its tries."""
 
 
@@ -179,16 +195,18 @@ class LocalLimiter:
         for _ in range(account_limit.backoff.places_back()):
             account_limit.places.release()
 
-    def heard(self, entry: Entry, attempt: Attempt, ask: Ask) -> None:
+    def attempt_ended(self, entry: Entry, attempt: Attempt, ask: Ask) -> None:
         account_limit = self._accounts[entry.account]
         account_limit.settle(ask, attempt)
         if self._gives_way:
-            account_limit.backoff.heard(is_limited=attempt.failure is not None and slows_account(attempt.failure))
+            account_limit.backoff.attempt_ended(
+                is_limited=attempt.failure is not None and slows_account(attempt.failure)
+            )
         self._spending.pay(entry, attempt, ask.size)
         if self._spending.is_used_up:
             self.close()
 
-    def concluded(self, entry: Entry, attempt: Attempt) -> None:
+    def turn_ended(self, entry: Entry, attempt: Attempt) -> None:
         account_limit = self._accounts[entry.account]
         failure = attempt.failure
         if failure is None or not KINDS[failure.kind].unreachable:

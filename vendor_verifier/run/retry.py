@@ -65,7 +65,7 @@ async def attempt_until_done(
 ) -> tuple[Attempt, ...]:
     """All attempts: ``send(attempt_number)`` is called until it succeeds, fails for good, or the tries are used up.
 
-    ``pause`` is told of failures that should hold back the whole account, with the seconds to wait.
+    ``pause`` is called with failures that hold back the whole account, and the seconds to wait.
     """
     first = await send(1)
     if not should_retry(first):

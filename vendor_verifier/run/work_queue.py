@@ -1,4 +1,20 @@
-"""placeholder"""
+"""The items of a run in a random order common to all entries, made when they are taken; nothing waits or sends here.
+
+Theory of operation. A run is the product of samples, repetitions and targets: ten vendors asked 200,000 samples each
+would be two million objects. So items exist as numbers only. The number of an item grows by task, sample, repetition
+and target, and each of these follows from it by division; the queue keeps the order of the samples and, once anything
+is crossed off (resuming, or a record that came), one byte an item.
+
+The order is shuffled once, by the seed, over samples sorted by their content's id, so neither the file's order nor the
+number of vendors changes it. All entries follow the same order, each at its own pace: what the statistics compare
+between two vendors was then asked at about the same time of the run. A sample that several tasks share, and all its
+repetitions, stand together, so that ``block`` consecutive samples make a unit that may be resampled as one; a block is
+a label, and nobody waits for its end. Repetitions of one entry are shuffled by a generator of its own, for what one
+entry has taken must not change another one's order.
+
+A shaped load needs another order, repetition after repetition (:meth:`WorkQueue.lanes`), because it may end at any
+moment.
+"""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _KEEP_ALIVE_NS = 30 * 10**9
 
 
-class KeptConnections:
+class IdleConnections:
     """Idle connections by origin."""
 
     def __init__(self) -> None:
@@ -84,7 +84,7 @@ class FastTransport:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._kept = KeptConnections()
+        self._kept = IdleConnections()
         self._heads: dict[tuple[object, ...], RequestHead | None] = {}
         self._plain: Transport | None = None
         self._context = functools.cache(_tls_context)

@@ -215,18 +215,18 @@ class HttpConnection(asyncio.Protocol):
             error = self._parse(data)
             if self._unpacker is None:
                 # Nearly always.
-                self._tell(error, more=False)
+                self._deliver(error, more=False)
                 return
-            # The head said just now that what follows it is compressed.
+            # The head in this very piece declared a compressed body.
             self._work = self._slices(error)
         else:
             self._arrived.append((at_ns, data))
             if self._work is not None:
                 return
             self._work = self._slices()
-        self._go_on()
+        self._continue()
 
-    def _go_on(self) -> None:
+    def _continue(self) -> None:
         """Read what has arrived until all is read or the slice is used up."""
         transport = self._transport
         assert transport is not None
@@ -236,7 +236,7 @@ class HttpConnection(asyncio.Protocol):
                 if not (self._is_paused or transport.is_closing()):
                     self._is_paused = True
                     transport.pause_reading()
-                asyncio.get_running_loop().call_soon(self._go_on)
+                asyncio.get_running_loop().call_soon(self._continue)
                 return
         self._work = None
         if self._is_paused:
@@ -247,7 +247,7 @@ class HttpConnection(asyncio.Protocol):
             self._loss()
 
     def _slices(self, error: Exception | None = None) -> Iterator[None]:
-        """Read what has arrived and pause after each piece; the parser has taken the first one already, with ``error``."""
+        """Read what has arrived, pausing after each piece; the parser has taken the first already, with ``error``."""
         yield from self._unpacked(error, more=False)
         while self._arrived:
             at_ns, data = self._arrived.popleft()
@@ -262,12 +262,12 @@ class HttpConnection(asyncio.Protocol):
                 yield
 
     def _unpacked(self, error: Exception | None, *, more: bool) -> Iterator[None]:
-        """As :meth:`_tell`, pausing after each step of unpacking."""
+        """As :meth:`_deliver`, pausing after each step of unpacking."""
         if self._unpacker is not None and self._pieces:
             data = b"".join(self._pieces)
             self._pieces.clear()
             yield from self._unpack(data, self._unpacker)
-        self._tell(error, more=more)
+        self._deliver(error, more=more)
 
     def _follows(self, rest: bytes) -> bool:
         """Whether more has arrived behind the answer than line ends, which parsers pass over."""
@@ -290,7 +290,7 @@ class HttpConnection(asyncio.Protocol):
         what = "trailers or chunk extensions" if self._has_head else "headers"
         return ConnectionError(f"{what} of more than {MAX_HEAD_BYTES} bytes")
 
-    def _tell(self, error: Exception | None, *, more: bool) -> None:
+    def _deliver(self, error: Exception | None, *, more: bool) -> None:
         """Hand the handler what the parser found, then the error if it stopped. ``more``: bytes beyond the end have
         arrived."""
         if self._pieces and self._handler is not None:
@@ -339,7 +339,7 @@ class HttpConnection(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         self.reusable = False
         if self._work is not None:
-            # It had said something before it left.
+            # What came before the end is read first.
             self._loss = functools.partial(self.connection_lost, error)
             return
         handler, self._handler = self._handler, None
@@ -355,7 +355,7 @@ class HttpConnection(asyncio.Protocol):
 
     def on_message_begin(self) -> None:
         if self._over:
-            # Nobody asked a second time: the parser must not read on, or both would be told as one.
+            # No second request was sent: the parser must not read on, or both answers would become one.
             raise ConnectionError("another answer follows the one that was asked for")
 
     def on_header(self, name: bytes, value: bytes) -> None:

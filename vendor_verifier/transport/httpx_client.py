@@ -114,7 +114,7 @@ class Transport:
             attempt.is_lost = attempt.was_given_up(self._round_trips_ns.get(host, 0))
         except (httpx2.InvalidURL, ValueError) as error:
             attempt.failure = Failure.of("harness", f"the request cannot be sent: {error}")
-        if attempt.not_let_through():
+        if attempt.is_blocked():
             if attempt.to_socks is not None:
                 # The library forgets the connection to a SOCKS proxy that refused.
                 await attempt.to_socks.aclose()
@@ -129,7 +129,7 @@ def _host_of(request: HttpRequest) -> str:
     try:
         return urlsplit(request.url).netloc
     except ValueError:
-        # No address at all: nothing will be sent, which is said where it is tried.
+        # No address at all: sending will fail and say so.
         return ""
 
 
@@ -173,8 +173,8 @@ class _Attempt(Answer):
         with self._scope:
             response = await client.send(built, stream=True)
             if self.proxy is not None and response.status_code == _PROXY_WANTS_A_PASSWORD:
-                # Only proxies say so: nobody else has heard the question.
-                self.failure = self.barred("407 Proxy Authentication Required")
+                # Only proxies answer so: the vendor has not received the request.
+                self.failure = self.proxy_failure("407 Proxy Authentication Required")
                 await response.aclose()
                 return
             headers = {name.lower(): value for name, value in response.headers.items()}
@@ -186,8 +186,8 @@ class _Attempt(Answer):
                 with anyio.CancelScope(shield=True):
                     await response.aclose()
         if self._scope.cancelled_caught:
-            blocked = self.not_let_through()
-            self.failure = self.barred("it did not let us through in time") if blocked else self._timeout()
+            is_blocked = self.is_blocked()
+            self.failure = self.proxy_failure("it did not let us through in time") if is_blocked else self._timeout()
 
     def was_given_up(self, round_trip_ns: int) -> bool:
         """Whether a kept connection ended at once and without an answer: the server may not have read the request.
@@ -248,11 +248,11 @@ class _Attempt(Answer):
             if self._connect_started_ns is not None:
                 self.connect_times["connect_ns"] = now_ns - self._connect_started_ns
 
-    def not_let_through(self) -> bool:
+    def is_blocked(self) -> bool:
         """Whether a proxy stood between us and the vendor to the last."""
         return self.proxy is not None and not self.is_through
 
-    def barred(self, words: str) -> Failure:
+    def proxy_failure(self, words: str) -> Failure:
         """The proxy's failure, which is not the vendor's: it has not received the request."""
         assert self.proxy is not None
         return Failure.of("proxy", f"{self.proxy.words} does not let us through: {words}")
@@ -271,8 +271,8 @@ def tls_context() -> ssl.SSLContext:
 def _transport_failure(error: Exception, attempt: _Attempt) -> Failure:
     """The failure for an httpx2 error. The reason sits at the bottom of the exception's causes, not in its class."""
     causes = _causes(error)
-    if isinstance(error, httpx2.ProxyError) or attempt.not_let_through():
-        return attempt.barred(_words(error, causes))
+    if isinstance(error, httpx2.ProxyError) or attempt.is_blocked():
+        return attempt.proxy_failure(_words(error, causes))
     words = _words(error, causes)
     if attempt.status is not None:
         return Failure.truncated(words, attempt.status)

@@ -184,7 +184,7 @@ class Client(Protocol):
         """The exchange of one request. ``fresh``: over a connection of its own, never over a kept one."""
 
 
-async def sent_to_the_end(send: Callable[[bool], Awaitable[Exchange]]) -> Exchange:
-    """The exchange of ``send(False)``; where a kept connection ended under it that of ``send(True)``, over a new one."""
+async def resend_if_lost(send: Callable[[bool], Awaitable[Exchange]]) -> Exchange:
+    """The exchange of ``send(False)``; if a kept connection ended under it, that of ``send(True)``, over a new one."""
     exchange = await send(False)
     return await send(True) if exchange.lost else exchange

@@ -52,8 +52,8 @@ class _Layer:
 
 def unpacker_of(headers: Mapping[str, str]) -> Unpacker | None:
     """The unpacker for a body under these headers; None for one that is not packed, or cannot be unpacked."""
-    told = (one.strip().lower() for one in headers.get("content-encoding", "").split(","))
-    codings = [coding for coding in told if coding not in ("", "identity")]
+    declared = (one.strip().lower() for one in headers.get("content-encoding", "").split(","))
+    codings = [coding for coding in declared if coding not in ("", "identity")]
     if not codings or len(codings) > _MAX_LAYERS or not _WINDOWS.keys() >= set(codings):
         return None
     return Unpacker(codings)
@@ -63,7 +63,7 @@ def unpacked(unpacker: Unpacker, data: bytes) -> Iterator[bytes]:
     """The content of ``data`` in small pieces, unpacked as they are asked for; an empty piece where a layer gave none.
 
     Raises:
-        zlib.error: it is not what it was said to be.
+        zlib.error: it is not in the declared coding.
     """
     return _through(unpacker.layers, data)
 

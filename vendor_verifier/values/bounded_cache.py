@@ -10,7 +10,7 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-class Kept(Generic[K, V]):
+class BoundedCache(Generic[K, V]):
     """Values by key, at most ``most`` in size altogether; the oldest go first."""
 
     def __init__(self, most: int) -> None:

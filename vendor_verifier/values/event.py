@@ -23,7 +23,7 @@ class ReasoningDelta(msgspec.Struct, frozen=True):
 
 
 class ToolCallDelta(msgspec.Struct, frozen=True):
-    """A piece of a tool call as the vendor sent it; ``None`` where the vendor said nothing.
+    """A piece of a tool call as the vendor sent it; ``None`` where the vendor sent nothing.
 
     ``arguments`` is a JSON fragment to append, or a whole mapping from vendors that send objects. ``id`` is ``""`` only
     where a call began under an empty one. ``is_legacy``: it stood in the old ``function_call`` field.

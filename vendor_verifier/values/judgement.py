@@ -17,7 +17,7 @@ Cause = Literal["dataset", "harness", "network", "rate_limit", "baseline_too", "
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number with the interval that holds the truth with ``level`` confidence; ``n`` is the number of observations."""
+    """A number and the interval that holds the truth with ``level`` confidence, from ``n`` observations."""
 
     value: float | None
     low: float | None = None
@@ -216,7 +216,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class ServedNames:
-    """The names that one entry's answers of a whole run gave themselves: models and deployments (fingerprints), sorted."""
+    """The names in one entry's answers of a whole run: models and deployments (fingerprints), sorted."""
 
     models: tuple[str, ...] = ()
     fingerprints: tuple[str, ...] = ()

@@ -215,7 +215,7 @@ class Plan:
     """A whole run, decided before anything is sent. ``vendor_concurrency`` None means all vendors at once.
 
     Baselines are asked everything ``baseline_repeats`` times if that is more than ``repeat``: what they differ by from
-    themselves is noise. ``max_requests`` and ``max_cost_usd`` end a sitting early, None for no limit.
+    themselves is noise. ``max_requests`` and ``max_cost_usd`` end an execution early, None for no limit.
     ``redact_content``: nothing that was asked or answered is stored, only digests and what scoring needs.
     """
 

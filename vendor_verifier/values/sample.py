@@ -14,7 +14,7 @@ from typing import Any, overload
 
 import msgspec
 
-from vendor_verifier.values.bounded_cache import Kept
+from vendor_verifier.values.bounded_cache import BoundedCache
 from vendor_verifier.values.request import Turn
 
 # Characters of canonical JSON of tool declarations, of which a data set repeats a few sets thousands of times.
@@ -59,7 +59,7 @@ class Digests:
     """Content digests of many turns. Tools that are the same object in several are written once: change none."""
 
     def __init__(self) -> None:
-        self._written: Kept[int, tuple[object, str]] = Kept(_MOST_TOOLS)
+        self._written: BoundedCache[int, tuple[object, str]] = BoundedCache(_MOST_TOOLS)
 
     def of(self, turn: Turn) -> str:
         """As :func:`content_digest`."""
@@ -193,7 +193,7 @@ class ToolSets:
     """The sets of tools met lately. Nobody may change what was given to it or came from it."""
 
     def __init__(self) -> None:
-        self._known: Kept[bytes, Tools] = Kept(MOST_TOOLS_BYTES)
+        self._known: BoundedCache[bytes, Tools] = BoundedCache(MOST_TOOLS_BYTES)
 
     def shared(self, turn: Turn) -> Turn:
         """The same turn with the tools of the first turn that declared the same."""

@@ -138,8 +138,8 @@ class Assembler:
     def add_row(self, joined: StreamEvent, moments: Sequence[int], sizes: Sequence[int]) -> None:
         """Take deltas of one kind in a row, joined to one, with the moment and the number of characters of each."""
         if 0 in sizes:
-            heard = [(at_ns, size) for at_ns, size in zip(moments, sizes, strict=True) if size]
-            moments, sizes = [at_ns for at_ns, _ in heard], [size for _, size in heard]
+            kept = [(at_ns, size) for at_ns, size in zip(moments, sizes, strict=True) if size]
+            moments, sizes = [at_ns for at_ns, _ in kept], [size for _, size in kept]
         if not sizes:
             return
         self.add(joined, moments[0])
@@ -201,7 +201,7 @@ class Assembler:
         yield
         leaks = yield from self._leaks(text)
         noticed = tuple(self._noticed(calls, leaks=leaks, streamed=streamed))
-        told = Response(
+        assembled = Response(
             text=text,
             reasoning="".join(self._reasoning),
             tool_calls=calls,
@@ -217,9 +217,9 @@ class Assembler:
             anomalies=tuple(dict.fromkeys([*self._anomalies, *noticed])),
         )
         yield
-        response = yield from writable_in_steps(told)
-        if response is not told and replacements(response) > replacements(told):
-            response = structs.replace(response, anomalies=(*told.anomalies, "lone_surrogate"))
+        response = yield from writable_in_steps(assembled)
+        if response is not assembled and replacements(response) > replacements(assembled):
+            response = structs.replace(response, anomalies=(*assembled.anomalies, "lone_surrogate"))
         yield
         moments = (yield from self._moments()) if streamed else TokenMoments()
         return Collected(response, self._fault, self._ended, moments, self._lost)
@@ -310,8 +310,8 @@ def _of_the_old_field(calls: Sequence[ToolCall], legacy: Sequence[ToolCall]) -> 
         yield "legacy_function_call"
         return
     yield "call_in_both_fields"
-    told = {(call.name, call.arguments) for call in calls}
-    if any((copy.name, copy.arguments) not in told for copy in legacy):
+    known = {(call.name, call.arguments) for call in calls}
+    if any((copy.name, copy.arguments) not in known for copy in legacy):
         yield "retold_differently"
 
 

@@ -86,7 +86,7 @@ def json_bytes(body: Mapping[str, Any]) -> bytes:
 
 
 class Notes:
-    """The parts of a turn that a translation could not carry (:meth:`cannot`) or put in other words (:meth:`rewrote`)."""
+    """The parts of a turn that a translation cannot carry (:meth:`cannot`) or has rewritten (:meth:`rewrote`)."""
 
     def __init__(self) -> None:
         self._untranslatable: dict[str, None] = {}

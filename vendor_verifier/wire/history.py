@@ -111,7 +111,7 @@ class PastCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class PastMessage:
     """One message of the history. ``call`` is the call that a ``tool`` message answers, ``None`` if nothing asked for
     it."""
 
@@ -130,35 +130,35 @@ class Said:
         return any(isinstance(part, ImagePart) for part in self.parts)
 
 
-def read_messages(messages: Iterable[object], notes: Notes) -> list[Said]:
+def read_messages(messages: Iterable[object], notes: Notes) -> list[PastMessage]:
     """The history in plain terms, in order; every message that can be read is there, also next to a note."""
     pairing = _Pairing()
-    history = [said for message in messages if (said := _read_message(message, pairing, notes)) is not None]
+    history = [past for message in messages if (past := _read_message(message, pairing, notes)) is not None]
     if pairing.unanswered():
         notes.cannot("tool call without a result")
     return history
 
 
-def system_text(history: Iterable[Said], notes: Notes) -> str:
+def system_text(history: Iterable[PastMessage], notes: Notes) -> str:
     """All system messages in one text, for protocols that keep it apart from the talk."""
     texts: list[str] = []
     talking = False
-    for said in history:
-        if said.role != "system":
+    for past in history:
+        if past.role != "system":
             talking = True
             continue
         if talking:
             notes.rewrote("system_moved")
-        if said.has_image:
+        if past.has_image:
             notes.cannot("image in a system message")
-        if said.text.strip():
-            texts.append(said.text)
+        if past.text.strip():
+            texts.append(past.text)
     return "\n\n".join(texts)
 
 
-def past_calls(history: Iterable[Said]) -> list[PastCall]:
+def past_calls(history: Iterable[PastMessage]) -> list[PastCall]:
     """All calls of the history, in order."""
-    return [call for said in history for call in said.calls]
+    return [call for past in history for call in past.calls]
 
 
 def in_turns(spoken: Iterable[tuple[str, list[T]]], notes: Notes) -> list[tuple[str, list[T]]]:
@@ -237,7 +237,7 @@ class _Pairing:
         return any(not entry.answered for entry in self.pending)
 
 
-def _read_message(message: object, pairing: _Pairing, notes: Notes) -> Said | None:
+def _read_message(message: object, pairing: _Pairing, notes: Notes) -> PastMessage | None:
     fields = message if isinstance(message, Mapping) else {}
     role = _ROLES.get(as_text(fields.get("role")) or "")
     if role is None:
@@ -249,16 +249,16 @@ def _read_message(message: object, pairing: _Pairing, notes: Notes) -> Said | No
         call = pairing.answer(as_text(fields.get("tool_call_id")), name)
         if call is None:
             notes.cannot("tool result without a call")
-        return Said(role, parts, call=call)
+        return PastMessage(role, parts, call=call)
     if name:
         notes.rewrote("dropped:name")
     if role != "assistant":
-        return Said(role, parts)
+        return PastMessage(role, parts)
     if fields.get("reasoning_content") or fields.get("reasoning") or fields.get("reasoning_details"):
         notes.rewrote("dropped:reasoning")
     if fields.get("audio"):
         notes.cannot("audio part")
-    return Said(role, parts, tuple(_read_calls(fields, pairing, notes)))
+    return PastMessage(role, parts, tuple(_read_calls(fields, pairing, notes)))
 
 
 def _read_calls(message: Mapping[str, Any], pairing: _Pairing, notes: Notes) -> Iterator[PastCall]:

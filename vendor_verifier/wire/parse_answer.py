@@ -139,16 +139,16 @@ def _read_stream(exchange: Exchange, reader: Reader) -> Steps[tuple[Collected, F
                     add(Lost(f"more than {MAX_PARTS} values"), at_ns)
                     continue
                 yield
-            for heard in read(event):
-                add(heard, at_ns)
+            for found in read(event):
+                add(found, at_ns)
             left -= 1
             yield
         if left < 0 or decoder.lines > MAX_LINES or assembler.characters > MAX_CHARACTERS or decoder.overflow:
             break
         yield
     for event in decoder.close():
-        for heard in read(event):
-            add(heard, last_ns)
+        for found in read(event):
+            add(found, last_ns)
     yield
     collected = yield from assembler.collecting()
     if decoder.invalid_utf8:
@@ -199,8 +199,8 @@ def _read_body(exchange: Exchange, reader: Reader, *, asked_stream: bool) -> Ste
         unreadable = Failure.of("not_an_api_response", f"{kind_word} ({error}): {excerpt}", exchange.status)
     else:
         yield
-        for heard in reader.read_body(parsed) if body else ():
-            assembler.add(heard)
+        for found in reader.read_body(parsed) if body else ():
+            assembler.add(found)
             yield
     collected = yield from assembler.collecting(streamed=False)
     if asked_stream and body and unreadable is None:

@@ -7,7 +7,17 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from vendor_verifier.values.event import Anomaly, Fault, Identity, Lost, ToolCall, ToolCallDelta, Usage
+from vendor_verifier.values.event import (
+    Anomaly,
+    Fault,
+    Finish,
+    FinishReason,
+    Identity,
+    Lost,
+    ToolCall,
+    ToolCallDelta,
+    Usage,
+)
 from vendor_verifier.wire.errors import read_fault
 from vendor_verifier.wire.payload import (
     PayloadError,
@@ -72,16 +82,43 @@ def identity_of(fields: Mapping[str, Any]) -> Identity:
     )
 
 
-class Introductions:
+class IdentityChanges:
     """The identity that hosts repeat in every event; passed on when it changes."""
 
     def __init__(self) -> None:
         self._known = Identity()
 
-    def news(self, identity: Identity) -> Iterator[Identity]:
+    def changes(self, identity: Identity) -> Iterator[Identity]:
         if identity not in (self._known, Identity()):
             self._known = identity
             yield identity
+
+
+_CHAT_FINISH_REASONS: Mapping[str, FinishReason] = {
+    "tool_calls": "tool_calls",
+    "tool_call": "tool_calls",
+    "tool_use": "tool_calls",
+    "function_call": "tool_calls",
+    "stop": "stop",
+    "eos": "stop",
+    "eos_token": "stop",
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "length": "length",
+    "max_tokens": "length",
+    "model_length": "length",
+    "content_filter": "content_filter",
+    "sensitive": "content_filter",
+    "error": "error",
+    "abort": "error",
+    "network_error": "error",
+    "insufficient_system_resource": "error",
+}
+
+
+def chat_finish(raw: str) -> Finish:
+    """The finish reason of chat completions and of the hosts that imitate it."""
+    return Finish(_CHAT_FINISH_REASONS.get(raw.lower(), "unknown"), raw)
 
 
 def chat_usage(usage: Mapping[str, Any]) -> Usage:
@@ -210,7 +247,7 @@ class ToolCallAccumulator:
         return last
 
     def _starts_over(self, call: _Open, delta: ToolCallDelta) -> bool:
-        """Whether the piece is a call of its own: a name, and arguments that start where the call's have already ended."""
+        """Whether the piece is a call of its own: a name, and arguments that start where the call's have ended."""
         arguments = delta.arguments
         begins = isinstance(arguments, Mapping) or (arguments or "").lstrip().startswith("{")
         return bool(delta.name) and begins and self._is_whole(call)

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.base import Notes, json_bytes
-from vendor_verifier.wire.history import PastCall, Said, past_calls, read_messages
+from vendor_verifier.wire.history import PastCall, PastMessage, past_calls, read_messages
 from vendor_verifier.wire.payload import as_dict, as_list, as_text
 
 # Values that ask for nothing beyond what every protocol does anyway.
@@ -173,7 +173,7 @@ class PlainTurn:
     """A turn in plain terms. ``names`` maps every tool name, declared or called in the history, to the one sent."""
 
     tools: list[DeclaredTool]
-    history: list[Said]
+    history: list[PastMessage]
     names: dict[str, str]
 
     @property
@@ -249,7 +249,7 @@ class ThinkingSwitch:
     off: Mapping[str, Any]
 
 
-# BigModel and Z.ai, whose models think unless told otherwise.
+# BigModel and Z.ai, whose models think unless switched off.
 THINKING_TYPE = ThinkingSwitch({"thinking": {"type": "enabled"}}, {"thinking": {"type": "disabled"}})
 # SiliconFlow.
 ENABLE_THINKING = ThinkingSwitch({"enable_thinking": True}, {"enable_thinking": False})

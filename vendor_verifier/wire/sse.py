@@ -113,7 +113,7 @@ class SseDecoder:
         yield from self._dispatch()
 
     def _strip_bom(self, *, final: bool) -> bool:
-        """Drop a byte order mark; False while it cannot yet be told whether there is one."""
+        """Drop a byte order mark; False while too few bytes have come to know."""
         if not self._at_start:
             return True
         if not final and len(self._buffer) < len(_BOM) and _BOM.startswith(self._buffer):

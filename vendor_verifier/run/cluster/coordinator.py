@@ -47,7 +47,7 @@ class _Dispatch:
     session: str
     missing: dict[RecordKey, WorkItem]
 
-    def has_come(self, key: RecordKey) -> None:
+    def arrived(self, key: RecordKey) -> None:
         """Expect this record no longer."""
         if self.missing.pop(key, None) is not None:
             self.supply.out[self.session] -= 1
@@ -86,7 +86,7 @@ class Coordinator:
         self._issued = 0
         self._fruitless = 0
         self._closed = False
-        self._parting = False
+        self._winding_down = False
         self._news = asyncio.Event()
         self._cpu_before_s = time.process_time()
         self._cpu_s: float | None = None
@@ -125,9 +125,9 @@ class Coordinator:
         self._order("close", True)
         self._news.set()
 
-    def part(self) -> list[str]:
+    def wind_down(self) -> list[str]:
         """Note that the run is over, so that sessions that end now are no loss; the names of those still working."""
-        self._parting = True
+        self._winding_down = True
         return list(self._sessions)
 
     def lose_all(self, reason: str) -> None:
@@ -158,12 +158,12 @@ class Coordinator:
         self.failed = self.failed or error
         self._news.set()
 
-    def hear(self, message: Message) -> None:
+    def receive(self, message: Message) -> None:
         """Take a message of the lease server. Rows come first: what ended with them is complete then."""
         try:
             for _, dispatch, line in message.get("rows", ()):
                 self._keep(dispatch, decode_record(bytes(line)))
-        except Exception as error:  # noqa: BLE001 whatever keeps a record from being kept ends the run, and is told there
+        except Exception as error:  # noqa: BLE001 whatever keeps a record from being kept ends the run, which reports it
             self.fail(error)
             return
         if "closed" in message:
@@ -194,11 +194,11 @@ class Coordinator:
             self._supplies[record.model, record.label].is_stopped = True
         sent = self._dispatches.get(dispatch)
         if sent is not None:
-            sent.has_come(record.key)
+            sent.arrived(record.key)
             return
         # A session that had been given up: whoever was asked in its place need not be waited for.
         for other in self._dispatches.values():
-            other.has_come(record.key)
+            other.arrived(record.key)
 
     def _end(self, dispatch: int) -> None:
         sent = self._dispatches.pop(dispatch, None)
@@ -209,7 +209,7 @@ class Coordinator:
         if name not in self._sessions:
             return
         del self._sessions[name]
-        if self._parting:
+        if self._winding_down:
             return
         self.losses.lost_sessions.append({"session": name, "reason": reason})
         self.losses.lost_s += silent_s

@@ -18,7 +18,7 @@ from vendor_verifier.values.plan import ExecutorChoice
 # A cluster may still be starting, or starting a worker anew.
 WORKERS_WITHIN_S = 60.0
 _LOOK_AGAIN_S = 1.0
-_PARTING_S = 3.0
+_GRACE_S = 3.0
 
 
 class DaskExecutor:
@@ -68,12 +68,12 @@ class DaskExecutor:
         self._spawn(self._mind(coordinator))
         async with interruptible(coordinator.close) as interruption:
             await coordinator.until_finished()
-        at_work = coordinator.part()
+        at_work = coordinator.wind_down()
         outbox.send("facts", True)
-        await _within(coordinator.has_facts.wait(), _PARTING_S)
+        await _within(coordinator.has_facts.wait(), _GRACE_S)
         outbox.send("finish", True)
-        await _within(outbox.drain(), _PARTING_S)
-        await self._cluster.end_sessions(at_work, _PARTING_S)
+        await _within(outbox.drain(), _GRACE_S)
+        await self._cluster.end_sessions(at_work, _GRACE_S)
         await _within(_reported(coordinator, at_work), _LOOK_AGAIN_S)
         return coordinator.run_end(interruption.signal_number)
 
@@ -120,7 +120,7 @@ class DaskExecutor:
             for address in message.get("workers", ()):
                 self._spawn(self._enlist(address, coordinator, work))
             self._beside |= dict(message.get("beside", ()))
-            coordinator.hear(message)
+            coordinator.receive(message)
 
     async def _enlist(self, address: str, coordinator: Coordinator, work: Work) -> None:
         """Put a worker to work; its failure fails the run."""

@@ -27,7 +27,7 @@ class Job:
     """
 
     run: str
-    sitting: str
+    execution: str
     plan: Plan
     suite_options: Mapping[str, Mapping[str, Any]]
     config_file: Path

@@ -176,7 +176,7 @@ class Child:
         self._channel = await socket_channel(ours)
         with theirs:
             try:
-                # A group of its own: Ctrl-C in the terminal is the parent's to hear, and it has work to finish.
+                # A group of its own: Ctrl-C in the terminal is for the parent, which has work to finish.
                 self._process = subprocess.Popen(  # noqa: S603 the same interpreter and our own code
                     [sys.executable, "-P", "-c", _PROGRAM, str(theirs.fileno()), *sys.path],
                     pass_fds=[theirs.fileno()],

@@ -177,18 +177,18 @@ class RemoteLimiter:
     def stop(self, entry: Entry, reason: str) -> None:
         self._outbox.send("stop", [self._place(entry), reason])
 
-    def heard(self, entry: Entry, attempt: Attempt, ask: Ask) -> None:
+    def attempt_ended(self, entry: Entry, attempt: Attempt, ask: Ask) -> None:
         number = self._numbers.pop(ask, None)
         if attempt.failure is None and number is None and not self._tells_all:
             self._outbox.send("fine", self._place(entry))
         else:
             packed = pickle.dumps(self._shortened(attempt))
-            self._outbox.send("heard", [self._place(entry), packed, ask.size, number])
+            self._outbox.send("attempt", [self._place(entry), packed, ask.size, number])
 
-    def concluded(self, entry: Entry, attempt: Attempt) -> None:
-        # That a turn ended well follows from what was heard of its last attempt.
+    def turn_ended(self, entry: Entry, attempt: Attempt) -> None:
+        # A turn's success follows from that of its last attempt.
         if attempt.failure is not None:
-            self._outbox.send("concluded", [self._place(entry), pickle.dumps(self._shortened(attempt))])
+            self._outbox.send("turn", [self._place(entry), pickle.dumps(self._shortened(attempt))])
 
     def answer(self, permits: Sequence[tuple[int, int, Permit]]) -> None:
         """Wake the requests that permits came for; a permit whose request was cancelled goes straight back."""

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.anthropic_messages.reader import AnthropicReader
 from vendor_verifier.wire.base import Notes, messages_url
-from vendor_verifier.wire.history import Part, Said, TextPart, argument_object, in_turns, system_text
+from vendor_verifier.wire.history import Part, PastMessage, TextPart, argument_object, in_turns, system_text
 from vendor_verifier.wire.payload import as_dict
 from vendor_verifier.wire.request_support import (
     THINKING_BUDGET,
@@ -160,9 +160,9 @@ def _tool_choice(
 def _messages(plain: PlainTurn, notes: Notes) -> list[dict[str, Any]]:
     ids = plain.ids(_ILLEGAL, _LONGEST_ID)
     spoken = (
-        ("assistant" if said.role == "assistant" else "user", _blocks(said, plain.names, ids, notes))
-        for said in plain.history
-        if said.role != "system"
+        ("assistant" if past.role == "assistant" else "user", _blocks(past, plain.names, ids, notes))
+        for past in plain.history
+        if past.role != "system"
     )
     return [{"role": role, "content": _content(blocks)} for role, blocks in in_turns(spoken, notes)]
 
@@ -174,16 +174,16 @@ def _content(blocks: list[dict[str, Any]]) -> Any:
     return sorted(blocks, key=lambda block: block["type"] != "tool_result")
 
 
-def _blocks(said: Said, names: Mapping[str, str], ids: Mapping[str, str], notes: Notes) -> list[dict[str, Any]]:
-    blocks = [block for part in said.parts if (block := _block(part)) is not None]
-    if said.role == "tool":
-        if said.call is None:
+def _blocks(past: PastMessage, names: Mapping[str, str], ids: Mapping[str, str], notes: Notes) -> list[dict[str, Any]]:
+    blocks = [block for part in past.parts if (block := _block(part)) is not None]
+    if past.role == "tool":
+        if past.call is None:
             return []
-        content = blocks if said.has_image else said.text
-        return [{"type": "tool_result", "tool_use_id": ids[said.call.id], "content": content}]
-    if said.role == "assistant" and said.has_image:
+        content = blocks if past.has_image else past.text
+        return [{"type": "tool_result", "tool_use_id": ids[past.call.id], "content": content}]
+    if past.role == "assistant" and past.has_image:
         notes.cannot("image in an assistant message")
-    for call in said.calls:
+    for call in past.calls:
         arguments = argument_object(call, notes)
         blocks.append({"type": "tool_use", "id": ids[call.id], "name": names[call.name], "input": arguments})
     return blocks

@@ -28,7 +28,14 @@ from vendor_verifier.values.event import (
 )
 from vendor_verifier.wire.history import argument_text
 from vendor_verifier.wire.payload import as_amount, as_count, as_dict, as_text, as_whole, as_word
-from vendor_verifier.wire.reader_support import END_MARKER, Introductions, body_object, event_object, identity_of, total
+from vendor_verifier.wire.reader_support import (
+    END_MARKER,
+    IdentityChanges,
+    body_object,
+    event_object,
+    identity_of,
+    total,
+)
 
 STOP_REASONS: Mapping[str, FinishReason] = {
     "tool_use": "tool_calls",
@@ -62,7 +69,7 @@ class AnthropicReader:
         self._last = -1
         self._calls = 0
         self._counts: dict[str, int] = {}
-        self._introductions = Introductions()
+        self._identity = IdentityChanges()
 
     def read(self, event: SseEvent) -> Iterator[StreamEvent]:
         if event.data.strip() == END_MARKER:
@@ -110,7 +117,7 @@ class AnthropicReader:
                 return  # ping, and whatever is invented next
 
     def _message_start(self, message: dict[str, Any]) -> Iterator[StreamEvent]:
-        yield from self._introductions.news(identity_of(message))
+        yield from self._identity.changes(identity_of(message))
         yield from self._usage(message.get("usage"))
 
     def _number(self, payload: dict[str, Any]) -> int:

@@ -21,7 +21,7 @@ from vendor_verifier.wire.gemini.schema import gemini_schema
 from vendor_verifier.wire.history import (
     Part,
     PastCall,
-    Said,
+    PastMessage,
     TextPart,
     argument_object,
     in_turns,
@@ -127,7 +127,7 @@ class Gemini:
     def _contents(self, plain: PlainTurn, notes: Notes) -> list[dict[str, Any]]:
         order = {call.id: number for number, call in enumerate(plain.calls)}
         spoken = (
-            (said.role, self._parts(said, plain.names, order, notes)) for said in plain.history if said.role != "system"
+            (past.role, self._parts(past, plain.names, order, notes)) for past in plain.history if past.role != "system"
         )
         return [
             {
@@ -138,20 +138,20 @@ class Gemini:
         ]
 
     def _parts(
-        self, said: Said, names: Mapping[str, str], order: Mapping[str, int], notes: Notes
+        self, past: PastMessage, names: Mapping[str, str], order: Mapping[str, int], notes: Notes
     ) -> list[tuple[int, dict[str, Any]]]:
         """The parts of one message, each with its position among its neighbours (only results have to be reordered)."""
-        if said.role == "tool":
-            if said.has_image:
+        if past.role == "tool":
+            if past.has_image:
                 notes.cannot("image in a tool result")
-            if said.call is None:
+            if past.call is None:
                 return []
-            response = {"name": names[said.call.name], "response": _result(said.text)}
-            return [(order[said.call.id], {"functionResponse": response})]
-        if said.role == "assistant" and said.has_image:
+            response = {"name": names[past.call.name], "response": _result(past.text)}
+            return [(order[past.call.id], {"functionResponse": response})]
+        if past.role == "assistant" and past.has_image:
             notes.cannot("image in an assistant message")
-        parts = [part for spoken in said.parts if (part := _part(spoken, notes)) is not None]
-        parts.extend(self._call(call, names, notes, is_first=call is said.calls[0]) for call in said.calls)
+        parts = [part for spoken in past.parts if (part := _part(spoken, notes)) is not None]
+        parts.extend(self._call(call, names, notes, is_first=call is past.calls[0]) for call in past.calls)
         return [(0, part) for part in parts]
 
     def _call(self, call: PastCall, names: Mapping[str, str], notes: Notes, *, is_first: bool) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from vendor_verifier.wire.history import argument_text
 from vendor_verifier.wire.payload import as_count, as_dict, as_list, as_text, as_word
 from vendor_verifier.wire.reader_support import (
     END_MARKER,
-    Introductions,
+    IdentityChanges,
     answer_object,
     body_object,
     event_object,
@@ -82,7 +82,7 @@ class GeminiReader:
     def __init__(self) -> None:
         self._calls = 0
         self._counts: dict[str, int] = {}
-        self._introductions = Introductions()
+        self._identity = IdentityChanges()
         self._finish: Finish | None = None
 
     def read(self, event: SseEvent) -> Iterator[StreamEvent]:
@@ -113,7 +113,7 @@ class GeminiReader:
 
     def _chunk(self, chunk: dict[str, Any]) -> Iterator[StreamEvent]:
         identity = Identity(model=as_word(chunk.get("modelVersion")), response_id=as_word(chunk.get("responseId")))
-        yield from self._introductions.news(identity)
+        yield from self._identity.changes(identity)
         candidate: dict[str, Any] = {}
         for item in as_list(chunk.get("candidates")):
             if as_dict(item).get("index") in (0, None):

@@ -251,7 +251,7 @@ class _Walk:
             if words and kind in (None, "STRING"):
                 kind, made["enum"] = "STRING", list(dict.fromkeys(words))
         if kind is None:
-            # Text satisfies a schema that allows anything; Gemini's newer models refuse to be told nothing.
+            # Text satisfies a schema that allows anything; Gemini's newer models refuse an empty schema.
             kind = _type_of_values(values or [])
             self._lose("untyped")
         made["type"] = kind

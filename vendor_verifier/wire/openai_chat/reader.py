@@ -15,7 +15,6 @@ from typing import Any
 from vendor_verifier.values.event import (
     Anomaly,
     Fault,
-    Finish,
     Identity,
     ReasoningDelta,
     SseEvent,
@@ -28,7 +27,6 @@ from vendor_verifier.wire.assembler import Assembler
 from vendor_verifier.wire.base import Steps
 from vendor_verifier.wire.errors import read_fault
 from vendor_verifier.wire.openai_chat.fast_reader import (
-    FINISH_REASONS,
     ChatChunk,
     deltas,
     ordinary_chunk,
@@ -38,8 +36,9 @@ from vendor_verifier.wire.openai_chat.fast_reader import (
 from vendor_verifier.wire.payload import as_dict, as_list, as_text, as_whole, as_word
 from vendor_verifier.wire.reader_support import (
     END_MARKER,
-    Introductions,
+    IdentityChanges,
     body_object,
+    chat_finish,
     chat_usage,
     event_object,
     identity_of,
@@ -52,8 +51,8 @@ class OpenAIChatReader:
     """Reads one answer. State: the identity last passed on, and whether any delta has come."""
 
     def __init__(self) -> None:
-        self._introductions = Introductions()
-        self._said_anything = False
+        self._identity = IdentityChanges()
+        self._has_delta = False
         self._last_identity: tuple[str | None, ...] = ()
 
     def read_stream(self, chunks: Sequence[tuple[int, bytes]], assembler: Assembler) -> Steps[bool]:
@@ -66,23 +65,23 @@ class OpenAIChatReader:
         return self._any_event(event) if chunk is None else self._ordinary(chunk)
 
     def _ordinary(self, chunk: ChatChunk) -> list[StreamEvent]:
-        heard: list[StreamEvent] = []
-        told = chunk.identity
-        if told != self._last_identity:
-            self._last_identity = told
-            heard += self._introductions.news(Identity(*told))
+        events: list[StreamEvent] = []
+        identity = chunk.identity
+        if identity != self._last_identity:
+            self._last_identity = identity
+            events += self._identity.changes(Identity(*identity))
         choice = chunk.choice
         if choice is not None:
-            said = deltas(choice)
-            if said:
-                self._said_anything = True
-                heard += said
+            found = deltas(choice)
+            if found:
+                self._has_delta = True
+                events += found
         if chunk.usage is not None:
-            heard.append(usage_of(chunk.usage))
+            events.append(usage_of(chunk.usage))
         raw = None if choice is None else choice.finish_reason
         if raw:
-            heard.append(Finish(FINISH_REASONS.get(raw.lower(), "unknown"), raw))
-        return heard
+            events.append(chat_finish(raw))
+        return events
 
     def _any_event(self, event: SseEvent) -> Iterator[StreamEvent]:
         self._last_identity = ()
@@ -105,7 +104,7 @@ class OpenAIChatReader:
             yield StreamEnd()
 
     def _chunk(self, chunk: dict[str, Any], part: str) -> Iterator[StreamEvent]:
-        yield from self._introductions.news(identity_of(chunk))
+        yield from self._identity.changes(identity_of(chunk))
         choice = next((as_dict(one) for one in as_list(chunk.get("choices")) if _is_first(as_dict(one))), {})
         fault = read_fault({"error": choice.get("error")})
         yield from self._message(choice, part)
@@ -117,17 +116,17 @@ class OpenAIChatReader:
             native = as_text(choice.get("native_finish_reason"))
             if native:
                 yield Identity(native_finish_reason=native)
-            yield Finish(FINISH_REASONS.get(raw.lower(), "unknown"), raw)
+            yield chat_finish(raw)
 
     def _message(self, choice: dict[str, Any], part: str) -> Iterator[StreamEvent]:
         message = as_dict(choice.get(part))
         whole = part == "message"
-        if not message and not whole and not self._said_anything:
+        if not message and not whole and not self._has_delta:
             # Some gateways put the whole message where a delta belongs.
             message = as_dict(choice.get("message"))
             whole = True
         for delta in _deltas(message, whole=whole):
-            self._said_anything = True
+            self._has_delta = True
             yield delta
 
     def _usage(self, chunk: dict[str, Any], choice: dict[str, Any]) -> Iterator[StreamEvent]:

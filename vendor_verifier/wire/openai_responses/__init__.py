@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.base import Notes, join_url
-from vendor_verifier.wire.history import Part, Said, TextPart
+from vendor_verifier.wire.history import Part, PastMessage, TextPart
 from vendor_verifier.wire.openai_responses.reader import ResponsesReader
 from vendor_verifier.wire.payload import as_dict
 from vendor_verifier.wire.request_support import (
@@ -68,7 +68,7 @@ class OpenAIResponses:
         instructions, rest = self._instructions(plain.history, notes)
         if instructions:
             body["instructions"] = instructions
-        body["input"] = [item for said in rest for item in self._items(said, names, ids, notes)]
+        body["input"] = [item for past in rest for item in self._items(past, names, ids, notes)]
         if not body["input"]:
             notes.cannot("no message")
         if tools:
@@ -85,7 +85,7 @@ class OpenAIResponses:
     def reader(self, _tools: Sequence[Mapping[str, Any]] = (), /) -> ResponsesReader:
         return ResponsesReader()
 
-    def _instructions(self, history: Sequence[Said], notes: Notes) -> tuple[str, Sequence[Said]]:
+    def _instructions(self, history: Sequence[PastMessage], notes: Notes) -> tuple[str, Sequence[PastMessage]]:
         """The system text at the beginning, if it has a place of its own, and the rest of the history."""
         if self.system != "instructions":
             return "", history
@@ -94,27 +94,27 @@ class OpenAIResponses:
             leading += 1
         if leading > 1:
             notes.rewrote("system_joined")
-        return "\n\n".join(said.text for said in history[:leading] if said.text), history[leading:]
+        return "\n\n".join(past.text for past in history[:leading] if past.text), history[leading:]
 
     def _items(
-        self, said: Said, names: Mapping[str, str], ids: Mapping[str, str], notes: Notes
+        self, past: PastMessage, names: Mapping[str, str], ids: Mapping[str, str], notes: Notes
     ) -> Iterator[dict[str, Any]]:
-        if said.role == "tool":
-            if said.call is not None:
-                output = _content(said)
-                yield {"type": "function_call_output", "call_id": ids[said.call.id], "output": output}
+        if past.role == "tool":
+            if past.call is not None:
+                output = _content(past)
+                yield {"type": "function_call_output", "call_id": ids[past.call.id], "output": output}
             return
-        if said.role == "assistant" and said.has_image:
+        if past.role == "assistant" and past.has_image:
             notes.cannot("image in an assistant message")
-        if said.role == "assistant":
-            if said.text:
-                yield {"role": "assistant", "content": said.text}
-        elif said.parts:
-            role = self.system if said.role == "system" and self.system != "instructions" else said.role
-            yield {"role": role, "content": _content(said)}
-        elif said.role == "user":
+        if past.role == "assistant":
+            if past.text:
+                yield {"role": "assistant", "content": past.text}
+        elif past.parts:
+            role = self.system if past.role == "system" and self.system != "instructions" else past.role
+            yield {"role": role, "content": _content(past)}
+        elif past.role == "user":
             yield {"role": "user", "content": ""}
-        for call in said.calls:
+        for call in past.calls:
             yield {
                 "type": "function_call",
                 "call_id": ids[call.id],
@@ -130,13 +130,13 @@ class OpenAIResponses:
         return declared
 
 
-def _is_plain_system(said: Said) -> bool:
-    return said.role == "system" and not said.has_image
+def _is_plain_system(past: PastMessage) -> bool:
+    return past.role == "system" and not past.has_image
 
 
-def _content(said: Said) -> Any:
+def _content(past: PastMessage) -> Any:
     """Content of a user's or tool's item: one text as a plain string, which every host reads, else typed parts."""
-    return said.text if len(said.parts) <= 1 and not said.has_image else [_part(part) for part in said.parts]
+    return past.text if len(past.parts) <= 1 and not past.has_image else [_part(part) for part in past.parts]
 
 
 def _part(part: Part) -> dict[str, Any]:

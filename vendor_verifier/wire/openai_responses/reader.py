@@ -31,7 +31,7 @@ from vendor_verifier.wire.errors import read_fault
 from vendor_verifier.wire.payload import as_dict, as_list, as_text, as_whole, as_word
 from vendor_verifier.wire.reader_support import (
     END_MARKER,
-    Introductions,
+    IdentityChanges,
     body_object,
     event_object,
     identity_of,
@@ -39,7 +39,7 @@ from vendor_verifier.wire.reader_support import (
 )
 
 
-class Retold:
+class RepeatedText:
     """One text that came in pieces and may come again whole."""
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class Retold:
         self._size += len(piece)
 
     def missing(self, whole: str) -> str | None:
-        """The rest of ``whole`` behind the pieces so far; ``None`` if it contradicts them. An empty one adds nothing."""
+        """The rest of ``whole`` behind the pieces so far; ``None`` if it contradicts them. "" adds nothing."""
         if not whole:
             return ""
         if len(whole) < self._size:
@@ -77,23 +77,23 @@ def ends_with(pieces: list[str], words: str) -> bool:
 
 
 @dataclass(slots=True)
-class ToldCall:
+class CallState:
     """A call in progress: its number among the calls, and the arguments so far."""
 
     index: int
-    heard: Retold = field(default_factory=Retold)
+    arrived: RepeatedText = field(default_factory=RepeatedText)
     has_name: bool = False
 
 
-class ToldCalls:
+class CallStates:
     """The calls of one answer, in order; :meth:`item` and :meth:`arguments` yield only what is new."""
 
     def __init__(self) -> None:
-        self.calls: list[ToldCall] = []
-        self._by_key: dict[tuple[str, object], ToldCall] = {}
+        self.calls: list[CallState] = []
+        self._by_key: dict[tuple[str, object], CallState] = {}
 
     def item(
-        self, item: dict[str, Any], output_index: object, *, is_new: bool, fallback: ToldCall | None = None
+        self, item: dict[str, Any], output_index: object, *, is_new: bool, fallback: CallState | None = None
     ) -> Iterator[StreamEvent]:
         """Read a whole ``function_call`` item; ``fallback`` is the call it is if nothing in it says which."""
         call_id, item_id = as_word(item.get("call_id")), as_word(item.get("id"))
@@ -106,18 +106,18 @@ class ToldCalls:
             if key[1] is not None:
                 self._by_key[key] = call
         name = None if call.has_name else as_word(item.get("name"))
-        told_id = call_id or item_id or as_text(item.get("call_id"))
+        sent_id = call_id or item_id or as_text(item.get("call_id"))
         arguments = item.get("arguments")
         if isinstance(arguments, dict):
-            yield ToolCallDelta(call.index, told_id, name, None if call.heard else arguments)
-            call.heard.add("{}")
+            yield ToolCallDelta(call.index, sent_id, name, None if call.arrived else arguments)
+            call.arrived.add("{}")
         else:
-            missing = call.heard.missing(as_text(arguments) or "")
+            missing = call.arrived.missing(as_text(arguments) or "")
             if missing is None:
                 yield Anomaly("retold_differently")
             elif missing or known is None or name:
-                yield ToolCallDelta(call.index, told_id, name, missing)
-                call.heard.add(missing)
+                yield ToolCallDelta(call.index, sent_id, name, missing)
+                call.arrived.add(missing)
         call.has_name = call.has_name or name is not None
 
     def arguments(self, name: str, payload: dict[str, Any]) -> Iterator[StreamEvent]:
@@ -133,19 +133,19 @@ class ToldCalls:
         if name.endswith(".delta"):
             words = as_text(payload.get("delta"))
         else:
-            words = call.heard.missing(as_text(payload.get("arguments")) or "")
+            words = call.arrived.missing(as_text(payload.get("arguments")) or "")
             if words is None:
                 yield Anomaly("retold_differently")
         if words:
-            call.heard.add(words)
+            call.arrived.add(words)
             yield ToolCallDelta(call.index, arguments=words)
 
-    def _begin(self) -> ToldCall:
-        call = ToldCall(len(self.calls))
+    def _begin(self) -> CallState:
+        call = CallState(len(self.calls))
         self.calls.append(call)
         return call
 
-    def _at(self, output_index: object) -> ToldCall | None:
+    def _at(self, output_index: object) -> CallState | None:
         number = as_whole(output_index)
         return None if number is None else self._by_key.get(("output", number))
 
@@ -166,11 +166,11 @@ class ResponsesReader:
     """Reads one answer."""
 
     def __init__(self) -> None:
-        self._calls = ToldCalls()
+        self._calls = CallStates()
         self._places: dict[tuple[str, object], int] = {}
-        self._texts: dict[tuple[str, int, int], Retold] = {}
-        self._heard: dict[str, list[str]] = {}
-        self._introductions = Introductions()
+        self._texts: dict[tuple[str, int, int], RepeatedText] = {}
+        self._arrived: dict[str, list[str]] = {}
+        self._identity = IdentityChanges()
 
     def read(self, event: SseEvent) -> Iterator[StreamEvent]:
         data = event.data.strip()
@@ -196,7 +196,7 @@ class ResponsesReader:
             response = as_dict(payload.get("response"))
             yield from self._final(response, as_text(response.get("status")) or name)
         elif name in ("created", "in_progress", "queued"):
-            yield from self._introductions.news(identity_of(as_dict(payload.get("response"))))
+            yield from self._identity.changes(identity_of(as_dict(payload.get("response"))))
         elif name in ("output_item.added", "output_item.done"):
             item = as_dict(payload.get("item"))
             yield from self._item(item, payload.get("output_index"), is_new=name == "output_item.added")
@@ -227,18 +227,18 @@ class ResponsesReader:
     def _whole_text(self, kind: str | None, place: tuple[int, int], words: str | None) -> Iterator[StreamEvent]:
         if kind is None or not words:
             return
-        heard = self._texts.get((kind, *place))
-        if heard is None and ends_with(self._heard.get(kind, []), words):
+        arrived = self._texts.get((kind, *place))
+        if arrived is None and ends_with(self._arrived.get(kind, []), words):
             return
-        missing = words if heard is None else heard.missing(words)
+        missing = words if arrived is None else arrived.missing(words)
         if missing is None:
             yield Anomaly("retold_differently")
         elif missing:
             yield self._say(kind, place, missing)
 
     def _say(self, kind: str, place: tuple[int, int], words: str) -> StreamEvent:
-        self._texts.setdefault((kind, *place), Retold()).add(words)
-        self._heard.setdefault(kind, []).append(words)
+        self._texts.setdefault((kind, *place), RepeatedText()).add(words)
+        self._arrived.setdefault(kind, []).append(words)
         return TextDelta(words) if kind == "text" else ReasoningDelta(words)
 
     def _place(self, item_id: object, output_index: object) -> int:
@@ -264,8 +264,8 @@ class ResponsesReader:
             yield Anomaly("unknown_output_item")
 
     def _final(self, response: dict[str, Any], status: str) -> Iterator[StreamEvent]:
-        yield from self._introductions.news(identity_of(response))
-        yield from self._unheard(as_list(response.get("output")))
+        yield from self._identity.changes(identity_of(response))
+        yield from self._not_streamed(as_list(response.get("output")))
         usage = as_dict(response.get("usage"))
         if usage:
             yield responses_usage(usage)
@@ -281,15 +281,15 @@ class ResponsesReader:
             yield Finish("unknown", status)
         yield StreamEnd()
 
-    def _unheard(self, output: list[Any]) -> Iterator[StreamEvent]:
-        """The parts of the final response that the stream lacked. Ids may have changed on the way: then order decides."""
-        heard = frozenset(self._heard)
+    def _not_streamed(self, output: list[Any]) -> Iterator[StreamEvent]:
+        """The parts of the final response that the stream lacked. Where ids changed on the way, order decides."""
+        arrived = frozenset(self._arrived)
         earlier = iter(tuple(self._calls.calls))
         for position, item in enumerate(map(as_dict, output)):
             kind = item.get("type")
             if kind == "function_call":
                 yield from self._calls.item(item, position, is_new=False, fallback=next(earlier, None))
-            elif not (heard & ({"text"} if kind == "message" else {"reasoning", "summary"})):
+            elif not (arrived & ({"text"} if kind == "message" else {"reasoning", "summary"})):
                 yield from self._item(item, position, is_new=False)
 
 
