@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from vendor_verifier.values.request import Turn
 from vendor_verifier.wire.base import Notes
-from vendor_verifier.wire.history import Part, Said, TextPart, read_messages
+from vendor_verifier.wire.history import Part, PastMessage, TextPart, read_messages
 from vendor_verifier.wire.payload import PayloadError, as_count, as_dict, as_list, parse_json
 
 _STEM_LENGTH = 56
@@ -50,7 +50,7 @@ def name_stem(name: str) -> str:
     return re.sub(r"(_\d*)+$", "", narrowed)
 
 
-def _pieces(said: Said) -> Iterator[Piece]:
+def _pieces(said: PastMessage) -> Iterator[Piece]:
     if said.role == "tool":
         yield Piece("result", _result(" ".join(part.text for part in said.parts if isinstance(part, TextPart))))
         yield from (_piece("user", part) for part in said.parts if not isinstance(part, TextPart))

@@ -54,7 +54,7 @@ from vendor_verifier.features.simulate.wires.base import (
 from vendor_verifier.values.event import TextDelta
 from vendor_verifier.values.request import Turn
 from vendor_verifier.wire.base import Notes
-from vendor_verifier.wire.history import Said, TextPart, read_messages
+from vendor_verifier.wire.history import PastMessage, TextPart, read_messages
 from vendor_verifier.wire.payload import PayloadError, as_dict, parse_json
 
 
@@ -203,7 +203,7 @@ def read_prompt(prompt: str) -> tuple[Turn, str]:
     return Turn(tuple(messages), tuple(tools)), family
 
 
-def _rendered(said: Said) -> str:
+def _rendered(said: PastMessage) -> str:
     words = "\n".join(part.text for part in said.parts if isinstance(part, TextPart))
     if said.role == "tool":
         return f"{_START}user\n<tool_response>\n{_escaped(words)}\n</tool_response>{_END}\n"
