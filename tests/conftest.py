@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from fault_server import FaultServer
 from hypothesis import settings
-from shared_vendors import SharedVendors
+from shared_vendors import OWN_COMMAND, SharedVendors
 
 from vendor_verifier.metrics import lateness
 from vendor_verifier.pipeline import simulated_vendors
@@ -48,8 +48,7 @@ def _shared_vendors() -> Iterator[None]:
     """Simulated vendors that runs of this process share, and that answer quickly: to start some and to wait for them is
     most of what a small run takes."""
     with pytest.MonkeyPatch.context() as patch, SharedVendors() as shared:
-        plain = simulated_vendors._command
-        patch.setattr(simulated_vendors, "_command", lambda seed: [*plain(seed), "--speed", "5"])
+        patch.setattr(simulated_vendors, "_command", lambda seed: [*OWN_COMMAND(seed), "--speed", "5"])
         patch.setattr(simulated_vendors, "_started", shared.started)
         yield
 
