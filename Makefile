@@ -23,6 +23,7 @@ lint: $(VENV)/.installed-test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/deptry vendor_verifier vendors
 
 # Three at a time on two cores: many tests wait for a server more than they reckon.
 test: lint

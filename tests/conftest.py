@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
+import ssl
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 from fault_server import FaultServer
 from hypothesis import settings
-from shared_vendors import SharedVendors
+from shared_vendors import OWN_COMMAND, SharedVendors
 
 from vendor_verifier.metrics import lateness
 from vendor_verifier.pipeline import simulated_vendors
 from vendor_verifier.run import event_loop_lag
+from vendor_verifier.transport import httpx_client
+from vendor_verifier.transport.httpx_client import tls_context
 
 # A busy machine is no finding: properties have no deadline. In CI they try the same examples each time, so that a red
 # run says something about the change; everywhere else they go on looking, a few at a time and others every time.
@@ -44,9 +48,21 @@ def _shared_vendors() -> Iterator[None]:
     """Simulated vendors that runs of this process share, and that answer quickly: to start some and to wait for them is
     most of what a small run takes."""
     with pytest.MonkeyPatch.context() as patch, SharedVendors() as shared:
-        plain = simulated_vendors._command
-        patch.setattr(simulated_vendors, "_command", lambda seed: [*plain(seed), "--speed", "5"])
+        patch.setattr(simulated_vendors, "_command", lambda seed: [*OWN_COMMAND(seed), "--speed", "5"])
         patch.setattr(simulated_vendors, "_started", shared.started)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _certificates_read_once() -> Iterator[None]:
+    """Reading the authorities of this machine takes longer than a test that opens a transport over loopback."""
+    read = functools.cache(lambda *_environment: tls_context())
+
+    def remembered() -> ssl.SSLContext:
+        return read(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(httpx_client, "tls_context", remembered)
         yield
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import pkgutil
 import re
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 
 import vendor_verifier
 from vendor_verifier.features.history.database import read_runs
+from vendor_verifier.registry import ENTRY_POINT_GROUP
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
@@ -42,15 +44,39 @@ def test_the_page_s_code_runs(folder: Path, capsys: pytest.CaptureFixture[str]) 
     assert "settings.seed" in out
 
 
-def test_the_page_names_every_public_name() -> None:
-    """At most twenty names, each told, each there."""
-    assert len(vendor_verifier.__all__) <= 20
-    for name in vendor_verifier.__all__:
-        assert getattr(vendor_verifier, name) is not None
-        assert name == "__version__" or f"`{name}" in PAGE
-    assert set(vendor_verifier.__all__) == set(dir(vendor_verifier))
+PUBLIC = {
+    "Record", "Report", "RunComparison", "RunOutcome", "VerifierError", "__version__", "compare_runs", "irf",
+    "score_run", "verify",
+}  # fmt: skip
+DOTTED = sorted(set(re.findall(r"`(vendor_verifier(?:\.\w+){2,})`", PAGE)))
+
+
+def test_the_package_offers_the_names_of_the_page_and_no_other() -> None:
+    """Each is told in a table of the page and is there; an unknown one is an AttributeError."""
+    assert set(vendor_verifier.__all__) == set(dir(vendor_verifier)) == PUBLIC
+    told = {name for row in re.findall(r"^\| (.*?) \|", PAGE, re.MULTILINE) for name in re.findall(r"`(\w+)[(`]", row)}
+    assert {name for name in PUBLIC if name != "__version__"} <= told
+    assert all(getattr(vendor_verifier, name) is not None for name in PUBLIC)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         vendor_verifier.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize("name", DOTTED)
+def test_every_dotted_name_of_the_page_is_there_and_says_what_it_is(name: str) -> None:
+    """A module, or a name in one, with a docstring."""
+    assert len(pkgutil.resolve_name(name).__doc__ or "") > 20
+
+
+def test_the_page_tells_what_evaluations_and_plugins_need() -> None:
+    """The four evaluations, the assertion, the two bases, both roles of a protocol, and the entry-point group."""
+    suites = {"tool_correctness.score", "toolbench.evaluate", "mcp_toolbench.evaluate", "bfcl.check"}
+    needed = {f"vendor_verifier.suites.{name}" for name in suites} | {
+        "vendor_verifier.testing.assert_tool_calls", "vendor_verifier.vendor.OpenAICompatible",
+        "vendor_verifier.wire.base.Reader", "vendor_verifier.wire.base.Wire", "vendor_verifier.wire.sse.SseDecoder",
+        "vendor_verifier.wire.payload.parse_json", "vendor_verifier.wire.openai_chat.OpenAIChat",
+    }  # fmt: skip
+    assert needed <= set(DOTTED)
+    assert f"`{ENTRY_POINT_GROUP}`" in PAGE
 
 
 def test_importing_the_package_imports_no_library() -> None:

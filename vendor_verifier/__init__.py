@@ -1,7 +1,7 @@
 """Verify that the vendors of an LLM really serve the model they sell.
 
-``verify``, ``score_run`` and ``compare_runs`` are the program for programs; docs/api.md tells them. They are imported
-when they are first asked for, so that importing the package costs nothing; their types are in ``__init__.pyi``.
+``verify``, ``score_run``, ``compare_runs`` and ``irf`` are the program for programs; docs/api.md tells them. They are
+imported when they are first asked for, so that importing the package costs nothing; ``__init__.pyi`` has their types.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ _HOMES = {
     "verify": "vendor_verifier.api",
     "score_run": "vendor_verifier.api",
     "compare_runs": "vendor_verifier.api",
+    "irf": "vendor_verifier.scoring.irf",
     "RunOutcome": "vendor_verifier.pipeline.run",
     "Report": "vendor_verifier.values.score",
     "Record": "vendor_verifier.values.record",
@@ -28,6 +29,7 @@ __all__ = [
     "VerifierError",
     "__version__",
     "compare_runs",
+    "irf",
     "score_run",
     "verify",
 ]

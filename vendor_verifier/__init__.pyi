@@ -3,6 +3,7 @@
 from vendor_verifier.api import compare_runs, score_run, verify
 from vendor_verifier.errors import VerifierError
 from vendor_verifier.pipeline.run import RunOutcome
+from vendor_verifier.scoring.irf import irf
 from vendor_verifier.values.history import RunComparison
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.score import Report
@@ -16,6 +17,7 @@ __all__ = [
     "VerifierError",
     "__version__",
     "compare_runs",
+    "irf",
     "score_run",
     "verify",
 ]

@@ -26,9 +26,14 @@ from vendor_verifier.wire.openai_responses import OpenAIResponses
 
 ENTRY_POINT_GROUP = "vendor_verifier.vendors"
 
-WIRES: Mapping[str, Wire] = {
-    wire.name: wire for wire in (OpenAIChat(), OpenAIResponses(), OpenAICompletions(), AnthropicMessages(), Gemini())
-}
+_WIRES: tuple[Wire, ...] = (
+    OpenAIChat(),
+    OpenAIResponses(),
+    OpenAICompletions(),
+    AnthropicMessages(),
+    Gemini(),
+)
+WIRES: Mapping[str, Wire] = {wire.name: wire for wire in _WIRES}
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from vendor_verifier.errors import RunFolderError, StorageError
 from vendor_verifier.samples_file import SampleReader, encode_sample, id_in
-from vendor_verifier.values.bounded_cache import Kept
+from vendor_verifier.values.bounded_cache import BoundedCache
 from vendor_verifier.values.sample import ChosenSamples, Sample, Samples
 
 # Bytes of JSON; the shortest line is an object of some size too.
@@ -39,8 +39,8 @@ class Shelf(Samples):
         self._ids: list[str] = []
         self._starts = array("Q", [0])
         self._reader = SampleReader()
-        self._recent: Kept[int, Sample] = Kept(_MOST_RECENT_BYTES)
-        self._blocks: Kept[int, bytes] = Kept(_MOST_BLOCKS_BYTES)
+        self._recent: BoundedCache[int, Sample] = BoundedCache(_MOST_RECENT_BYTES)
+        self._blocks: BoundedCache[int, bytes] = BoundedCache(_MOST_BLOCKS_BYTES)
         self._waiting = bytearray()
         if stored is None:
             self._file = _nameless()

@@ -16,7 +16,7 @@ import msgspec
 
 from vendor_verifier.errors import DataError, Problem
 from vendor_verifier.loaders.base import MAX_LINE_BYTES
-from vendor_verifier.values.bounded_cache import Kept
+from vendor_verifier.values.bounded_cache import BoundedCache
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import MOST_TOOLS_BYTES, Sample, Source, Tools
 
@@ -154,7 +154,7 @@ class SampleReader:
     """Reads lines. Equal tools are the same object in all samples, as far as they are remembered: change none."""
 
     def __init__(self) -> None:
-        self._tools: Kept[bytes, Tools] = Kept(MOST_TOOLS_BYTES)
+        self._tools: BoundedCache[bytes, Tools] = BoundedCache(MOST_TOOLS_BYTES)
 
     def read(self, line: bytes, sample_id: str) -> Sample:
         """The sample of a line whose id is known: whoever remembers samples by it holds one text.

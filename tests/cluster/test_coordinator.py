@@ -82,14 +82,14 @@ class Bench:
             self.finish(dispatch)
 
     def row(self, dispatch: int, record: Record) -> None:
-        self.coordinator.hear({"rows": [["s", dispatch, encode_record(record)]]})
+        self.coordinator.receive({"rows": [["s", dispatch, encode_record(record)]]})
 
     def finish(self, dispatch: int) -> None:
         session, records = self.given()[dispatch]
         for record in records:
             self.row(dispatch, record)
         self.ended.add(dispatch)
-        self.coordinator.hear({"ended": [[session, dispatch]]})
+        self.coordinator.receive({"ended": [[session, dispatch]]})
 
 
 def records_of(block: Block) -> list[Record]:
@@ -106,7 +106,7 @@ def keys(records: list[Record]) -> list[RecordKey]:
 def test_every_record_is_asked_for_once_and_kept_once() -> None:
     """Two sessions share every vendor's blocks alike, of which no more is out than was asked for; the end is known."""
     bench = Bench(60)
-    bench.coordinator.hear({"joined": ["one", "two"]})
+    bench.coordinator.receive({"joined": ["one", "two"]})
     shares = Counter((session, records[0].label) for session, records in bench.given().values())
     assert sorted(shares) == [("one", "a"), ("one", "b"), ("two", "a"), ("two", "b")]
     assert sorted(shares.values()) == [3, 3, 4, 4]
@@ -120,7 +120,7 @@ def test_every_record_is_asked_for_once_and_kept_once() -> None:
 def test_a_vendor_that_does_not_answer_holds_back_its_own_blocks_only() -> None:
     """While not one row of a vendor comes in, the other one is handed out to its end."""
     bench = Bench(200)
-    bench.coordinator.hear({"joined": ["one", "two"]})
+    bench.coordinator.receive({"joined": ["one", "two"]})
     while open_ones := bench.out("a"):
         bench.finish(open_ones[0])
     assert len(bench.kept) == 200
@@ -131,7 +131,7 @@ def test_a_vendor_that_does_not_answer_holds_back_its_own_blocks_only() -> None:
 def test_a_row_that_does_not_come_costs_its_own_place_only() -> None:
     """Of every block one row stays out; as many others are under way as if it had come."""
     bench = Bench(100)
-    bench.coordinator.hear({"joined": ["one"]})
+    bench.coordinator.receive({"joined": ["one"]})
     for dispatch in bench.out("a")[:5]:
         for record in bench.given()[dispatch][1][1:]:
             bench.row(dispatch, record)
@@ -142,7 +142,7 @@ def test_a_row_that_does_not_come_costs_its_own_place_only() -> None:
 def test_with_one_slot_vendors_take_turns_and_who_is_through_hands_over() -> None:
     """Nothing of the second vendor is out before all of the first one's turn has come in, and the other way round."""
     bench = Bench(100, vendor_concurrency=1)
-    bench.coordinator.hear({"joined": ["one", "two"]})
+    bench.coordinator.receive({"joined": ["one", "two"]})
     turns: list[str] = []
     while not bench.coordinator.is_finished:
         labels = {bench.given()[dispatch][1][0].label for dispatch in bench.out()}
@@ -156,7 +156,7 @@ def test_with_one_slot_vendors_take_turns_and_who_is_through_hands_over() -> Non
 def test_a_stopped_vendor_gives_its_turn_up_at_once() -> None:
     """What is left of it comes back as skipped beside the next one's work, and takes nobody's turn."""
     bench = Bench(100, vendor_concurrency=1)
-    bench.coordinator.hear({"joined": ["one"]})
+    bench.coordinator.receive({"joined": ["one"]})
     first = bench.out()[0]
     skipped = TurnRecord((Attempt(1, failure=Failure("skipped", "plan", "the vendor was stopped")),))
     (label,) = {record.label for record in bench.given()[first][1]}
@@ -168,12 +168,12 @@ def test_a_stopped_vendor_gives_its_turn_up_at_once() -> None:
 def test_a_lost_session_s_missing_records_alone_are_issued_again() -> None:
     """What came back stays; the rest goes out under a new number and the same block number."""
     bench = Bench(5)
-    bench.coordinator.hear({"joined": ["one"]})
+    bench.coordinator.receive({"joined": ["one"]})
     (_, records), (_, others) = bench.given()[1], bench.given()[2]
     for record in records[:3]:
         bench.row(1, record)
     bench.finish(2)
-    bench.coordinator.hear({"left": [["one", "died", 2.0]], "joined": ["two"]})
+    bench.coordinator.receive({"left": [["one", "died", 2.0]], "joined": ["two"]})
     session, again = bench.given()[3]
     assert session == "two"
     assert keys(again) == keys(records[3:])
@@ -187,10 +187,10 @@ def test_a_lost_session_s_missing_records_alone_are_issued_again() -> None:
 def test_the_first_of_two_rows_counts_and_the_other_is_kept_aside() -> None:
     """A hung worker that wakes up brings nothing into the results, and nothing it was paid for is forgotten."""
     bench = Bench(5)
-    bench.coordinator.hear({"joined": ["one", "two"]})
+    bench.coordinator.receive({"joined": ["one", "two"]})
     session, records = bench.given()[1]
     bench.ended = {dispatch for dispatch, (name, _) in bench.given().items() if name == session}
-    bench.coordinator.hear({"left": [[session, "silent", 30.0]]})
+    bench.coordinator.receive({"left": [[session, "silent", 30.0]]})
     bench.finish_what_is_out()
     bench.row(1, records[0])
     assert len(bench.kept) == 10
@@ -201,13 +201,13 @@ def test_the_first_of_two_rows_counts_and_the_other_is_kept_aside() -> None:
 def test_after_an_end_nothing_is_handed_out_and_what_is_under_way_is_awaited() -> None:
     """Closing by signal, or by the gate for a spending limit, waits for blocks to end with what they have."""
     bench = Bench()
-    bench.coordinator.hear({"joined": ["one"]})
+    bench.coordinator.receive({"joined": ["one"]})
     bench.coordinator.close()
     assert ("close", True) in bench.orders
     issued = len(bench.given())
     assert not bench.coordinator.is_finished
     bench.row(1, bench.given()[1][1][0])
-    bench.coordinator.hear({"ended": [["one", dispatch] for dispatch in bench.out()], "joined": ["two"]})
+    bench.coordinator.receive({"ended": [["one", dispatch] for dispatch in bench.out()], "joined": ["two"]})
     assert bench.coordinator.is_finished
     assert len(bench.given()) == issued
     assert len(bench.kept) == 1
@@ -218,8 +218,8 @@ def test_work_that_kills_one_worker_after_another_ends_the_run() -> None:
     bench = Bench(5)
     for number in range(MAX_FRUITLESS_LOSSES):
         assert bench.coordinator.failed is None
-        bench.coordinator.hear({"joined": [f"s{number}"]})
-        bench.coordinator.hear({"left": [[f"s{number}", "out of memory", 0.1]]})
+        bench.coordinator.receive({"joined": [f"s{number}"]})
+        bench.coordinator.receive({"left": [[f"s{number}", "out of memory", 0.1]]})
     assert isinstance(bench.coordinator.failed, ClusterError)
     assert "out of memory" in str(bench.coordinator.failed)
 
@@ -231,7 +231,7 @@ def test_a_record_that_cannot_be_kept_ends_the_run() -> None:
         raise StorageError("disk full")
 
     bench = Bench(5, emit=full)
-    bench.coordinator.hear({"joined": ["one"]})
+    bench.coordinator.receive({"joined": ["one"]})
     bench.row(1, bench.given()[1][1][0])
     assert isinstance(bench.coordinator.failed, StorageError)
 
@@ -248,7 +248,7 @@ def test_a_short_run_is_cut_fine_enough_for_every_worker(samples: int, workers: 
 def test_no_work_or_little_ends_too(count: int) -> None:
     """A resumed run that lacks nothing is finished before anybody joins."""
     bench = Bench(count)
-    bench.coordinator.hear({"joined": ["one", "two", "three"]})
+    bench.coordinator.receive({"joined": ["one", "two", "three"]})
     bench.finish_what_is_out()
     assert bench.coordinator.is_finished
     assert len(bench.kept) == 2 * count
@@ -261,7 +261,7 @@ def test_whatever_dies_whenever_every_record_is_kept_exactly_once(rng: Any, sess
     """Rows, ends and deaths in any order, late rows of the dead included."""
     bench = Bench(15)
     alive = [f"s{number}" for number in range(sessions)]
-    bench.coordinator.hear({"joined": list(alive)})
+    bench.coordinator.receive({"joined": list(alive)})
     open_rows: dict[int, list[Record]] = {}
     seen: set[int] = set()
     while not bench.coordinator.is_finished:
@@ -276,11 +276,11 @@ def test_whatever_dies_whenever_every_record_is_kept_exactly_once(rng: Any, sess
             victim = rng.choice(alive)
             alive.remove(victim)
             alive.append(f"{victim}+")
-            bench.coordinator.hear({"left": [[victim, "died", 0.0]], "joined": [alive[-1]]})
+            bench.coordinator.receive({"left": [[victim, "died", 0.0]], "joined": [alive[-1]]})
         elif open_rows[dispatch]:
             bench.row(dispatch, open_rows[dispatch].pop())
         else:
             del open_rows[dispatch]
-            bench.coordinator.hear({"ended": [[session, dispatch]]})
+            bench.coordinator.receive({"ended": [[session, dispatch]]})
     planned = [("run", "model", one.label, "trigger", sample.id, 0) for one in ENTRIES for sample in samples_of(15)]
     assert keys(bench.kept) == sorted(planned)

@@ -65,14 +65,14 @@ async def test_leases_are_counted_over_all_sessions_and_per_account() -> None:
     lease_server, one, two = LeaseServer(plan()), Ear(), Ear()
     assert lease_server.join("one", "w1", one)
     assert lease_server.join("two", "w2", two)
-    lease_server.hear("one", {"acquire": asks(0, 0, 0)})
-    lease_server.hear("two", {"acquire": asks(0, 1)})
+    lease_server.receive("one", {"acquire": asks(0, 0, 0)})
+    lease_server.receive("two", {"acquire": asks(0, 1)})
     await a_moment()
     assert permits(one) == [[0, "granted"], [0, "granted"]]
     assert permits(two) == [[1, "granted"]]
-    lease_server.hear("one", {"release": [0]})
+    lease_server.receive("one", {"release": [0]})
     await until(lambda: len(permits(one)) == 3)
-    lease_server.hear("one", {"release": [0]})
+    lease_server.receive("one", {"release": [0]})
     await until(lambda: permits(two) == [[1, "granted"], [0, "granted"]])
 
 
@@ -80,8 +80,8 @@ async def test_a_session_cannot_give_back_what_it_does_not_hold() -> None:
     """A confused worker does not widen the limit."""
     lease_server, one = LeaseServer(plan(1)), Ear()
     lease_server.join("one", "w1", one)
-    lease_server.hear("one", {"release": [0, 0]})
-    lease_server.hear("one", {"acquire": asks(0, 0, 0)})
+    lease_server.receive("one", {"release": [0, 0]})
+    lease_server.receive("one", {"acquire": asks(0, 0, 0)})
     await a_moment()
     assert permits(one) == [[0, "granted"]]
 
@@ -94,7 +94,7 @@ async def test_a_second_claim_is_refused() -> None:
     lease_server.leave("one", "gone")
     again = Ear()
     assert not lease_server.join("one", "w3", again)
-    lease_server.hear("one", {"acquire": asks(0), "rows": [[1, b"x"]]})
+    lease_server.receive("one", {"acquire": asks(0), "rows": [[1, b"x"]]})
     await a_moment()
     assert again.heard == []
     assert coordinator.of("rows") == []
@@ -107,9 +107,9 @@ async def test_the_leases_of_the_dead_are_free_after_the_settling_time(how: str)
     lease_server.attend(coordinator)
     lease_server.join("one", "w1", Ear())
     lease_server.join("two", "w2", two)
-    lease_server.hear("one", {"acquire": asks(0, 0)})
+    lease_server.receive("one", {"acquire": asks(0, 0)})
     await a_moment()
-    lease_server.hear("two", {"acquire": asks(0)})
+    lease_server.receive("two", {"acquire": asks(0)})
     end: Callable[[], None] = (
         (lambda: lease_server.leave("one", "gone")) if how == "leave" else lambda: lease_server.worker_gone("w1")
     )
@@ -126,20 +126,20 @@ async def test_a_silent_session_is_given_up_but_its_rows_still_count() -> None:
     lease_server.attend(coordinator)
     lease_server.join("one", "w1", one)
     lease_server.join("two", "w2", two)
-    lease_server.hear("one", {"acquire": asks(0)})
+    lease_server.receive("one", {"acquire": asks(0)})
     await a_moment()
     watching = asyncio.ensure_future(lease_server.watch())
 
     async def beat() -> None:
         while True:
-            lease_server.hear("two", {"beat": [True]})
+            lease_server.receive("two", {"beat": [True]})
             await asyncio.sleep(0.02)
 
     beating = asyncio.ensure_future(beat())
-    lease_server.hear("two", {"acquire": asks(0)})
+    lease_server.receive("two", {"acquire": asks(0)})
     await until(lambda: permits(two) == [[0, "granted"]])
     assert one.of("finish") == [True]
-    lease_server.hear("one", {"rows": [[7, b"late"]], "acquire": asks(0), "ended": [7]})
+    lease_server.receive("one", {"rows": [[7, b"late"]], "acquire": asks(0), "ended": [7]})
     await a_moment()
     assert coordinator.of("rows") == [["one", 7, b"late"]]
     assert coordinator.of("ended") == []
@@ -159,13 +159,13 @@ async def test_a_closed_gate_gives_no_more_leave(end: str) -> None:
     lease_server, one = LeaseServer(plan(1)), Ear()
     lease_server.attend(Ear())
     lease_server.join("one", "w1", one)
-    lease_server.hear("one", {"acquire": asks(0, 0)})
+    lease_server.receive("one", {"acquire": asks(0, 0)})
     await a_moment()
     closing: Callable[[], Any] = (
         (lambda: lease_server.order({"close": [True]})) if end == "order" else lease_server.abandon
     )
     closing()
-    lease_server.hear("one", {"release": [0], "acquire": asks(1)})
+    lease_server.receive("one", {"release": [0], "acquire": asks(1)})
     await until(lambda: len(permits(one)) == 3)
     assert [permit for _, permit in permits(one)] == ["granted", "closed", "closed"]
     assert one.of("closed") == [True]
@@ -179,8 +179,8 @@ async def test_a_stopped_account_is_stopped_for_everybody() -> None:
     lease_server, one, two = LeaseServer(plan()), Ear(), Ear()
     lease_server.join("one", "w1", one)
     lease_server.join("two", "w2", two)
-    lease_server.hear("one", {"stop": [[0, "no credit"]]})
-    lease_server.hear("two", {"acquire": asks(0, 1)})
+    lease_server.receive("one", {"stop": [[0, "no credit"]]})
+    lease_server.receive("two", {"acquire": asks(0, 1)})
     await until(lambda: len(permits(two)) == 2)
     assert sorted(permits(two)) == [[0, "stopped"], [1, "granted"]]
     assert two.of("over") == ["a"]
@@ -194,8 +194,8 @@ async def test_a_refused_entry_is_stopped_everywhere_and_its_sibling_nowhere() -
     lease_server, one, two, late = LeaseServer(shared), Ear(), Ear(), Ear()
     lease_server.join("one", "w1", one)
     lease_server.join("two", "w2", two)
-    lease_server.hear("one", {"stop": [[0, "bad key"]]})
-    lease_server.hear("two", {"acquire": asks(0, 1)})
+    lease_server.receive("one", {"stop": [[0, "bad key"]]})
+    lease_server.receive("two", {"acquire": asks(0, 1)})
     await until(lambda: len(permits(two)) == 2)
     assert sorted(permits(two)) == [[0, "stopped"], [1, "granted"]]
     name = [shared.entries[0].model, shared.entries[0].label]
@@ -211,8 +211,8 @@ async def test_a_spending_limit_is_kept_over_all_workers() -> None:
     lease_server.attend(coordinator)
     lease_server.join("one", "w1", one)
     lease_server.join("two", "w2", two)
-    lease_server.hear("one", {"acquire": asks(0, 1)})
-    lease_server.hear("two", {"acquire": asks(0, 1)})
+    lease_server.receive("one", {"acquire": asks(0, 1)})
+    lease_server.receive("two", {"acquire": asks(0, 1)})
     await until(lambda: len(permits(one)) + len(permits(two)) == 4)
     assert sorted(permit for _, permit in permits(one) + permits(two)) == [
         "closed",

@@ -42,7 +42,7 @@ class Wire:
 
     def send(self, kind: str, *items: Any) -> None:
         self.said.append(kind)
-        self._lease_server.hear(self._name, {kind: list(items)})
+        self._lease_server.receive(self._name, {kind: list(items)})
 
     def told(self, kind: str, *items: Any) -> None:
         if kind == "permit":
@@ -63,18 +63,18 @@ async def test_a_success_costs_one_small_word_and_a_failure_is_told_whole() -> N
     entry, ask = whole.entries[0], Ask(10)
     assert await one.limiter.acquire(entry, ask) == "granted"
     one.limiter.release(entry)
-    one.limiter.heard(entry, used(5), ask)
-    one.limiter.concluded(entry, used(5))
+    one.limiter.attempt_ended(entry, used(5), ask)
+    one.limiter.turn_ended(entry, used(5))
     assert one.said == ["acquire", "release", "fine"]
     lost = Attempt(1, failure=Failure("dns", "connect", "no such host"))
     for number in range(18):
         wire = (one, two)[number % 2]
-        wire.limiter.heard(entry, lost, ask)
-        wire.limiter.concluded(entry, lost)
+        wire.limiter.attempt_ended(entry, lost, ask)
+        wire.limiter.turn_ended(entry, lost)
         if number == 8:
-            two.limiter.heard(entry, used(5), ask)
+            two.limiter.attempt_ended(entry, used(5), ask)
     assert lease_server.facts()["stopped"] == {}
-    one.limiter.concluded(entry, lost)
+    one.limiter.turn_ended(entry, lost)
     assert "no such host" in lease_server.facts()["stopped"]["a"]
 
 
@@ -89,7 +89,7 @@ async def test_tokens_are_counted_over_all_sessions_and_corrected_by_the_right_a
     await asyncio.sleep(0.02)
     assert not waiting.done()
     one.limiter.release(entry)
-    one.limiter.heard(entry, used(1), first)
+    one.limiter.attempt_ended(entry, used(1), first)
     assert await asyncio.wait_for(waiting, PATIENCE_S) == "granted"
     third = asyncio.ensure_future(one.limiter.acquire(entry, Ask(0, 800)))
     await asyncio.sleep(0.02)

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
+from observed import table_of
 from record_worlds import Persona, columns, taken, world
 from worlds import sample_ids
 
 from vendor_verifier.audit.behaviour import behaviour_findings, difference_findings
-from vendor_verifier.scoring.observation import Facts
-from vendor_verifier.scoring.observation_table import Columns
+from vendor_verifier.scoring.observation import Observation, Traits
+from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.stats.judge_ranking import judge_ranking
 
-GOOD = Facts(
-    suite="trigger", succeeded=True, succeeded_first_try=True, attempts=1, decision="called", classes=(), values=(),
-    decoding=None, delivery=None, failure=None, finish_reason=None, served_model=None, served_provider=None,
-    anomalies=(),
-)  # fmt: skip
+GOOD = Traits(succeeded=True, succeeded_first_try=True, attempts=1, decision="called")
 BAD: dict[str, dict[str, Any]] = {
     "answers_cut": {"succeeded": False, "failure": "truncated", "troubles": ("truncated",)},
     "refused_at_first": {"troubles": ("rate_limited",), "attempts": 2},
@@ -28,12 +25,10 @@ BAD: dict[str, dict[str, Any]] = {
 }
 
 
-def rows(count: int, bad: int = 0, **changes: Any) -> Columns:
+def rows(count: int, bad: int = 0, **changes: Any) -> ObservationTable:
     """``bad`` of ``count`` rows with ``changes``."""
-    found = Columns()
-    for number in range(count):
-        found.add(f"s{number}", 0, replace(GOOD, **changes) if number < bad else GOOD)
-    return found
+    worse = replace(GOOD, **changes)
+    return table_of(Observation(f"s{number}", 0, worse if number < bad else GOOD) for number in range(count))
 
 
 @pytest.mark.parametrize("name", BAD)
@@ -82,6 +77,9 @@ def test_nothing_is_said_of_speed_by_a_clock_that_stood_still() -> None:
         return {each.name for each in difference_findings("slow", found["slow"], ("base", found["base"]), judged)}
 
     assert names() == {"slow_first_token", "slow_decoding"}
-    late = dict(list(found["slow"].rows.items())[:15])
-    found["slow"].rows.update({key: replace(facts, anomalies=("loop_lag",)) for key, facts in late.items()})
+    late = [
+        replace(row, traits=replace(row.traits, anomalies=("loop_lag",))) if number < 15 else row
+        for number, row in enumerate(found["slow"].every())
+    ]
+    found["slow"] = table_of(late)
     assert names() == set()

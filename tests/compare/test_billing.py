@@ -18,7 +18,8 @@ from vendor_verifier.audit.billing import (
     recount_finding,
     same_counter_findings,
 )
-from vendor_verifier.audit.cost import BilledAttempt, money
+from vendor_verifier.audit.cost import money
+from vendor_verifier.scoring.observation import Try
 from vendor_verifier.stats.ratio_table import Trials
 from vendor_verifier.values.event import Usage
 from vendor_verifier.values.judgement import Price
@@ -141,7 +142,7 @@ def test_a_cost_is_held_against_the_price_list_with_and_without_the_discount() -
 
     def said(cost: float) -> str | None:
         told = replace(usage, cost_usd=cost)
-        finding = cost_finding("v", money([BilledAttempt(("a", 0), told, True)], price, requests=1, valid_calls=1))
+        finding = cost_finding("v", money([(("a", 0), Try(told, True))], price, requests=1, valid_calls=1))
         return None if finding is None else finding.name
 
     assert (said(0.28), said(0.29)) == (None, None)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vendor_verifier.audit.cost import BilledAttempt, break_even_mix, break_evens, cost_ratios, cost_usd, money
+from vendor_verifier.audit.cost import break_even_mix, break_evens, cost_ratios, cost_usd, money
+from vendor_verifier.scoring.observation import Try
 from vendor_verifier.stats.bootstrap import bootstrap, build_panel, given_blocks
 from vendor_verifier.stats.ratio_table import Trials, Unit
 from vendor_verifier.values.event import Usage
@@ -18,11 +19,11 @@ UNITS: list[Unit] = [(f"s{number}", 0) for number in range(N)]
 
 def vendor(label: str, price: Price, *, invalid: int = 0, retried: int = 0) -> tuple[Trials, Money]:
     """Two hundred answers of the same tokens with one call each, some invalid, some answered on the second try."""
-    attempts = [BilledAttempt(unit, Usage(1000, 100), useful=True) for unit in UNITS]
-    attempts += [BilledAttempt(unit, Usage(1000, 100), useful=False, retried=True) for unit in UNITS[:retried]]
+    attempts = [(unit, Try(Usage(1000, 100), useful=True)) for unit in UNITS]
+    attempts += [(unit, Try(Usage(1000, 100), useful=False, retried=True)) for unit in UNITS[:retried]]
     valid = {unit: int(number >= invalid) for number, unit in enumerate(UNITS)}
     spent = money(attempts, price, requests=N, valid_calls=N - invalid)
-    return Trials(label, ratios=cost_ratios(attempts, price, UNITS, valid)), spent
+    return Trials(label, ratios=cost_ratios(attempts, price, valid)), spent
 
 
 def judged(*vendors: tuple[Trials, Money], prices: tuple[Price, ...] = (DEAR, CHEAP)) -> tuple[BreakEven, ...]:

@@ -10,7 +10,8 @@ from changing import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.scoring.report_samples import Draw, LogCounts, build_details, key_digest
+from vendor_verifier.scoring.collect import Tables, collect
+from vendor_verifier.scoring.report_samples import Draw, LogCounts, gather_details, key_digest
 from vendor_verifier.suites.trigger import TriggerSuite
 from vendor_verifier.values.record import Attempt, Failure, Record, TurnRecord
 from vendor_verifier.values.score import MAX_EXAMPLES, MAX_POINTS, PlayedTask, ReportDetails, VendorDetails
@@ -19,8 +20,16 @@ LABELS = ("official", "good", "bad")
 
 
 def details(heard: Sequence[Record], number: int, labels: Sequence[str] = LABELS) -> ReportDetails:
-    tasks = [PlayedTask("trigger", synthetic_run.samples(number))]
-    return build_details(synthetic_run.entries(labels), tasks, heard, suites={"trigger": TriggerSuite()}, repeat=1)
+    return told([PlayedTask("trigger", synthetic_run.samples(number))], heard, labels)
+
+
+def told(tasks: Sequence[PlayedTask], heard: Sequence[Record], labels: Sequence[str]) -> ReportDetails:
+    """What is gathered while the records of ``tasks`` are collected."""
+    who = synthetic_run.entries(labels)
+    gathering = gather_details(who, ["trigger"])
+    played = {task.suite: task for task in tasks}
+    collect(Tables(), who, played, heard, {"trigger": TriggerSuite()}, 1, gathering.take)
+    return gathering.finished()
 
 
 def run(number: int, labels: Sequence[str] = LABELS) -> list[Record]:
@@ -97,8 +106,7 @@ def test_records_outside_the_plan_leave_no_trace() -> None:
     found = details(strangers, 3, ("official",))
     assert (of(found, "official"), found.started_at) == (VendorDetails(), None)
     apart = [PlayedTask("trigger", synthetic_run.samples(3), apart=True)]
-    who = synthetic_run.entries(("official",))
-    provoked = build_details(who, apart, [record], suites={"trigger": TriggerSuite()}, repeat=1)
+    provoked = told(apart, [record], ("official",))
     assert of(provoked, "official") == VendorDetails()
 
 

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from changing import replace
 from hypothesis import given
 from hypothesis import strategies as st
+from observed import observed, table_of
 
-from vendor_verifier.gates.goodput import Spans, goodput
+from vendor_verifier.gates.goodput import goodput, seconds_of
 from vendor_verifier.gates.thresholds import REQUEST_METRICS, ThresholdError, parse_slo
-from vendor_verifier.scoring.observation import facts_of
-from vendor_verifier.scoring.observation_table import Columns
-from vendor_verifier.suites.trigger import TriggerSuite
+from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.values.event import Usage
 from vendor_verifier.values.record import Attempt, Failure, FailureKind, Record, Response, Timing, TurnRecord
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample
 
-SAMPLE = Sample("s", Turn(({"role": "user", "content": "hi"},)))
 FAST = parse_slo("avg_ttft_ms <= 200")
 SHORT = parse_slo("e2e_ms <= 1000")
 
@@ -34,11 +29,8 @@ def record(
     return Record("r", "m", "a", "v", "trigger", "s", number, (TurnRecord((attempt,)),))
 
 
-def columns(*records: Record) -> Columns:
-    found = Columns()
-    for one in records:
-        found.add(one.sample, one.repetition, facts_of(one, TriggerSuite(), SAMPLE))
-    return found
+def columns(*records: Record) -> ObservationTable:
+    return table_of(map(observed, records))
 
 
 def test_a_request_is_good_when_its_own_figures_keep_every_slo() -> None:
@@ -93,13 +85,10 @@ def test_a_looser_slo_or_one_slo_less_never_makes_fewer_requests_good(
 
 
 def test_the_time_runs_from_the_first_send_to_the_last_end() -> None:
-    """Over all requests of the vendor, failures too, and without those of other evaluations."""
-    spans = Spans(frozenset({"trigger"}))
-    for one in (record(0, second=3, e2e_ms=9000), record(1, second=1), record(2, second=8, kind="http_5xx")):
-        spans.take(one)
-    spans.take(replace(record(3, second=59), suite="contract"))
-    assert spans.seconds("m", "a") == pytest.approx(11.0)
-    assert spans.seconds("m", "b") is None
+    """Over all requests of the vendor, failures too."""
+    sent = columns(record(0, second=3, e2e_ms=9000), record(1, second=1), record(2, second=8, kind="http_5xx"))
+    assert seconds_of(sent) == pytest.approx(11.0)
+    assert seconds_of(columns()) is None
 
 
 @pytest.mark.parametrize(

@@ -8,37 +8,49 @@ import json
 import random
 import uuid
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
+from observed import observed
 
 from vendor_verifier.audit.identity import (
-    IdentityRow,
     id_families,
     identity_findings,
-    identity_row,
     pass_through_findings,
     same_model,
 )
+from vendor_verifier.scoring.observation import Observation, Traits, Try
 from vendor_verifier.values.event import ToolCall, Usage
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, TurnRecord
 
 LLMVV = Path(__file__).parents[2].parent / "shared" / "data" / "llmvv"
 
 
-def rows(n: int = 20, **changes: object) -> list[IdentityRow]:
-    return [replace(IdentityRow(f"s{i}", 0, "acme/model-1", "model-1"), **changes) for i in range(n)]  # type: ignore[arg-type]
+_OF_TRAITS = ("served_model", "fingerprint", "max_tokens", "finish_reason")
 
 
-def names(found: list[IdentityRow]) -> list[str]:
-    return [finding.name for finding in identity_findings("v", found)]
+def changed(row: Observation, output_tokens: int | None = None, **changes: Any) -> Observation:
+    """The row with what is stated, wherever it stands."""
+    traits = {name: changes.pop(name) for name in _OF_TRAITS if name in changes}
+    tries = (Try(Usage(output=output_tokens)),) if output_tokens is not None else row.tries
+    return msgspec.structs.replace(row, traits=msgspec.structs.replace(row.traits, **traits), tries=tries, **changes)
+
+
+def rows(n: int = 20, **changes: Any) -> list[Observation]:
+    answered = Traits(succeeded=True, is_answered=True, served_model="model-1")
+    return [changed(Observation(f"s{i}", 0, answered), **changes) for i in range(n)]
+
+
+def names(found: list[Observation]) -> list[str]:
+    return [finding.name for finding in identity_findings("v", found, "acme/model-1")]
 
 
 def test_a_clean_vendor_has_no_finding() -> None:
     """The asked model without its maker's prefix, one fingerprint, one family of ids."""
     told = [
-        replace(row, fingerprint="fp_1", response_id=f"chatcmpl-{i:032x}", output_tokens=5, max_tokens=9)
+        changed(row, fingerprint="fp_1", response_id=f"chatcmpl-{i:032x}", output_tokens=5, max_tokens=9)
         for i, row in enumerate(rows())
     ]
     assert names(told) == []
@@ -47,7 +59,7 @@ def test_a_clean_vendor_has_no_finding() -> None:
 
 def test_an_alias_is_reported_with_both_names() -> None:
     """deepseek-reasoner asked, deepseek-chat served, in every row."""
-    [finding] = identity_findings("v", rows(asked_model="deepseek-reasoner", served_model="deepseek-chat"))
+    [finding] = identity_findings("v", rows(served_model="deepseek-chat"), "deepseek-reasoner")
     assert finding.name == "another_model_served"
     assert finding.evidence == {"asked": "deepseek-reasoner", "served": "deepseek-chat", "answers": 20, "of": 20}
 
@@ -74,8 +86,8 @@ def test_what_counts_as_the_same_model(asked: str, served: str, same: bool) -> N
 def test_changes_within_a_run() -> None:
     """Two models and two fingerprints, with how often."""
     mixed = rows(18) + rows(2, served_model="model-1-2512", fingerprint="fp_2")
-    mixed = [replace(row, fingerprint=row.fingerprint or "fp_1") for row in mixed]
-    found = {finding.name: finding for finding in identity_findings("v", mixed)}
+    mixed = [changed(row, fingerprint=row.traits.fingerprint or "fp_1") for row in mixed]
+    found = {finding.name: finding for finding in identity_findings("v", mixed, "model-1")}
     assert set(found) == {"served_model_changes", "fingerprint_changes"}
     assert "fp_1 (18), fp_2 (2)" in found["fingerprint_changes"].statement
 
@@ -125,7 +137,7 @@ def test_one_shape_of_ids_is_one_family_however_they_begin(shape: str, many: int
     """Forty honest runs each: ids that begin with letters and a dash by chance make no family."""
     dice = random.Random(f"{shape} {many}")
     for _ in range(40 if many < 5000 else 4):
-        told = [replace(row, response_id=HONEST[shape](dice)) for row in rows(many)]
+        told = [changed(row, response_id=HONEST[shape](dice)) for row in rows(many)]
         assert names(told) == []
 
 
@@ -135,7 +147,7 @@ def test_another_host_s_ids_are_a_family_of_their_own(other: str, share: float) 
     """A router that sends one request in twenty elsewhere shows it."""
     dice = random.Random(other)
     told = [
-        replace(row, response_id=HONEST[other if place < share * 512 else "chatcmpl- and uuid"](dice))
+        changed(row, response_id=HONEST[other if place < share * 512 else "chatcmpl- and uuid"](dice))
         for place, row in enumerate(rows(512))
     ]
     assert names(told) == ["id_families"]
@@ -165,16 +177,16 @@ def test_limits_that_are_not_kept() -> None:
 
 def test_repeated_answers() -> None:
     """Byte for byte the same on samples asked twice is worth a line, differing answers are not."""
-    first, second = rows(12, digest="d"), rows(12, digest="d", repetition=1)
+    first, second = rows(12, digest=b"d"), rows(12, digest=b"d", repetition=1)
     assert names(first + second) == ["answers_repeated"]
-    assert names(first + rows(12, digest="e", repetition=1)) == []
+    assert names(first + rows(12, digest=b"e", repetition=1)) == []
     assert names(first) == []
 
 
 def test_pass_through_of_bytes_and_ids() -> None:
     """Two names with the same answers, and with the very same response ids."""
-    one = [replace(row, digest=f"d{i}") for i, row in enumerate(rows())]
-    other = [replace(row, digest=f"e{i}") for i, row in enumerate(rows())]
+    one = [changed(row, digest=f"d{i}".encode()) for i, row in enumerate(rows())]
+    other = [changed(row, digest=f"e{i}".encode()) for i, row in enumerate(rows())]
     [finding] = pass_through_findings({"a": one, "b": other, "c": [*one[:12], *other[12:]]})[:1]
     assert (finding.name, finding.label, finding.evidence["other"]) == ("identical_answers", "a", "c")
     assert finding.evidence["same"] == 12
@@ -184,7 +196,7 @@ def test_pass_through_of_bytes_and_ids() -> None:
 
 
 def test_a_row_comes_from_a_record() -> None:
-    """Short answers have no digest, failures have no row, and the call's own id does not enter the digest."""
+    """Short answers have no digest, failures have no answer, and the call's own id does not enter the digest."""
 
     def record(response: Response | None) -> Record:
         failure = None if response else Failure("http_5xx", "headers", "down", 500)
@@ -192,11 +204,9 @@ def test_a_row_comes_from_a_record() -> None:
         return Record("run", "m", "v", "v", "trigger", "s", 1, turns)
 
     long = [Response(tool_calls=(ToolCall("f", '{"a": "' + 40 * "x" + '"}', call),)) for call in ("1", "2")]
-    one, two = (identity_row(record(response), "m", 100) for response in long)
+    one, two = (observed(record(response)) for response in long)
     assert one == two
-    assert one is not None
     assert one.digest is not None
-    short = identity_row(record(Response(text="Paris.", served_model="", usage=Usage(3, 2), request_id="r")), "m")
-    assert short is not None
-    assert (short.digest, short.served_model, short.output_tokens, short.response_id) == (None, None, 2, "r")
-    assert identity_row(record(None), "m") is None
+    short = observed(record(Response(text="Paris.", served_model="", usage=Usage(3, 2), request_id="r")))
+    assert (short.digest, short.tries[-1].usage.output, short.response_id) == (None, 2, "r")
+    assert not observed(record(None)).traits.is_answered

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from histories import night
 
-from vendor_verifier.audit.identity import MOST_NAMES, IdentityRow, changes_since, changes_since_last, served_names
+from vendor_verifier.audit.identity import MOST_NAMES, changes_since, changes_since_last, served_names
 from vendor_verifier.values.history import HistoryRun
 from vendor_verifier.values.judgement import ServedNames
 
@@ -21,9 +21,9 @@ def run(number: int, **served: ServedNames) -> HistoryRun:
 
 def test_names_are_gathered_once_and_sorted() -> None:
     """Of a thousand answers two fingerprints, and of a thousand fingerprints not all."""
-    rows = [IdentityRow("s", number, "m", "m-1", f"fp_{number % 2}") for number in range(1000)]
+    rows = [("m-1", f"fp_{number % 2}") for number in range(1000)]
     assert served_names(rows) == ServedNames(("m-1",), ("fp_0", "fp_1"))
-    many = served_names(IdentityRow("s", number, "m", None, f"fp_{number}") for number in range(1000))
+    many = served_names((None, f"fp_{number}") for number in range(1000))
     assert len(many.fingerprints) == MOST_NAMES + 1
 
 

@@ -7,13 +7,21 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from observed import observed, table_of
 
-from vendor_verifier.audit.cost import BilledAttempt, billed_attempts, cost_ratios, cost_usd, money
+from vendor_verifier.audit.cost import cost_ratios, cost_usd, money
+from vendor_verifier.scoring.observation import Try
+from vendor_verifier.scoring.observation_table import Unit
 from vendor_verifier.values.event import ToolCall, Usage
 from vendor_verifier.values.judgement import Price
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, TurnRecord
 
 PRICE = Price(input=1.0, output=4.0)
+
+
+def billed(record: Record) -> list[tuple[Unit, Try]]:
+    """What of a record may be on the bill."""
+    return list(table_of([observed(record)]).billed())
 
 
 def test_every_kind_of_token_has_its_price() -> None:
@@ -51,9 +59,9 @@ def test_claims_of_cache_and_reasoning_never_exceed_the_whole(i: int, o: int, ca
 def test_money_counts_waste_and_what_is_missing() -> None:
     """Two requests, one of them tried twice and one attempt without usage."""
     attempts = [
-        BilledAttempt(("a", 0), Usage(1000, 250), useful=False),
-        BilledAttempt(("a", 0), Usage(1000, 250, cost_usd=0.003), useful=True),
-        BilledAttempt(("b", 0), Usage(), useful=False),
+        (("a", 0), Try(Usage(1000, 250), useful=False)),
+        (("a", 0), Try(Usage(1000, 250, cost_usd=0.003), useful=True)),
+        (("b", 0), Try(Usage(), useful=False)),
     ]
     found = money(attempts, PRICE, requests=2, valid_calls=1)
     assert found.total_usd == pytest.approx(0.004)
@@ -69,10 +77,10 @@ def test_money_counts_waste_and_what_is_missing() -> None:
 def test_waste_on_retries_is_told_from_waste_on_failures() -> None:
     """A first try of what succeeded later, and both tries of what never did."""
     attempts = [
-        BilledAttempt(("a", 0), Usage(1000, 0), useful=False, retried=True),
-        BilledAttempt(("a", 0), Usage(1000, 0), useful=True),
-        BilledAttempt(("b", 0), Usage(1000, 0), useful=False),
-        BilledAttempt(("b", 0), Usage(1000, 0), useful=False),
+        (("a", 0), Try(Usage(1000, 0), useful=False, retried=True)),
+        (("a", 0), Try(Usage(1000, 0), useful=True)),
+        (("b", 0), Try(Usage(1000, 0), useful=False)),
+        (("b", 0), Try(Usage(1000, 0), useful=False)),
     ]
     found = money(attempts, PRICE, requests=2, valid_calls=1)
     assert (found.wasted_usd, found.wasted_on_retries_usd) == (pytest.approx(0.003), pytest.approx(0.001))
@@ -80,19 +88,17 @@ def test_waste_on_retries_is_told_from_waste_on_failures() -> None:
 
 def test_nothing_measured_costs_nothing_known() -> None:
     """No priced attempt, no cost per anything; no valid call, no cost per one."""
-    empty = money([BilledAttempt(("a", 0), Usage(), useful=True)], PRICE, requests=1, valid_calls=1)
+    empty = money([(("a", 0), Try(Usage(), useful=True))], PRICE, requests=1, valid_calls=1)
     assert (empty.per_1000_requests_usd, empty.per_valid_call_usd, empty.reported_ratio) == (None, None, None)
-    assert (
-        money([BilledAttempt(("a", 0), Usage(5, 5), True)], PRICE, requests=1, valid_calls=0).per_valid_call_usd is None
-    )
+    assert money([(("a", 0), Try(Usage(5, 5), True))], PRICE, requests=1, valid_calls=0).per_valid_call_usd is None
 
 
 def test_what_was_sent_again_may_be_billed_twice() -> None:
     """The sending that a closing connection lost is a second one that may be on the bill, of unknown size."""
     attempt = Attempt(1, response=Response(usage=Usage(10, 5)), resent=True)
     record = Record("run", "m", "v", "v", "trigger", "s", 0, (TurnRecord((attempt,)),))
-    assert [(each.usage.input, each.useful) for each in billed_attempts(record)] == [(None, False), (10, True)]
-    found = money(billed_attempts(record), PRICE, requests=1, valid_calls=1)
+    assert [(each.usage.input, each.useful) for _, each in billed(record)] == [(None, False), (10, True)]
+    found = money(billed(record), PRICE, requests=1, valid_calls=1)
     assert (found.attempts, found.unpriced, found.wasted_on_retries_usd) == (2, 1, 0.0)
 
 
@@ -106,7 +112,7 @@ def test_a_record_lists_what_may_be_billed() -> None:
         Attempt(4, response=answer),
     )
     record = Record("run", "m", "v", "v", "trigger", "s", 0, (TurnRecord(attempts),))
-    found = list(billed_attempts(record))
+    found = [each for _, each in billed(record)]
     assert [each.useful for each in found] == [False, False, True]
     assert [each.usage.input for each in found] == [None, None, 10]
 
@@ -114,11 +120,11 @@ def test_a_record_lists_what_may_be_billed() -> None:
 def test_costs_join_the_trials_as_ratios() -> None:
     """Per unit, so that they get intervals like any metric; a unit that cannot be priced is left out."""
     attempts = [
-        BilledAttempt(("a", 0), Usage(1000, 0), useful=False),
-        BilledAttempt(("a", 0), Usage(1000, 0), useful=True),
-        BilledAttempt(("b", 0), Usage(), useful=True),
+        (("a", 0), Try(Usage(1000, 0), useful=False)),
+        (("a", 0), Try(Usage(1000, 0), useful=True)),
+        (("b", 0), Try(Usage(), useful=True)),
     ]
-    found = cost_ratios(attempts, PRICE, [("a", 0), ("b", 0), ("c", 0)], {("a", 0): 2})
+    found = cost_ratios(attempts, PRICE, {("a", 0): 2, ("b", 0): 0, ("c", 0): 0})
     assert found["cost_per_1000_requests_usd"] == {("a", 0): (pytest.approx(2.0), 1.0), ("c", 0): (0.0, 1.0)}
     assert found["wasted_per_1000_requests_usd"] == {("a", 0): (pytest.approx(1.0), 1.0), ("c", 0): (0.0, 1.0)}
     assert found["cost_per_valid_call_usd"] == {("a", 0): (pytest.approx(0.002), 2.0), ("c", 0): (0.0, 0.0)}
@@ -126,8 +132,8 @@ def test_costs_join_the_trials_as_ratios() -> None:
 
 def test_records_made_twice_are_in_the_total_and_in_no_other_figure() -> None:
     """What our own cluster cost raises the bill, not the price of an answer or a valid call, nor the waste."""
-    once = [BilledAttempt(("a", 0), Usage(1000, 250), useful=True)]
-    twice = [BilledAttempt(("a", 0), Usage(500, 125), useful=True), BilledAttempt(("b", 0), Usage(), useful=False)]
+    once = [(("a", 0), Try(Usage(1000, 250), useful=True))]
+    twice = [(("a", 0), Try(Usage(500, 125), useful=True)), (("b", 0), Try(Usage(), useful=False))]
     plain = money(once, PRICE, requests=1, valid_calls=1)
     found = money(once, PRICE, requests=1, valid_calls=1, duplicates=twice)
     assert plain.duplicates_usd is None

@@ -10,7 +10,7 @@ import pytest
 from record_worlds import Persona, columns, taken, world
 from worlds import callers, equal_vendors, sample_ids
 
-from vendor_verifier.pipeline.audit import conduct
+from vendor_verifier.audit.behaviour import conduct
 from vendor_verifier.stats.bootstrap import bootstrap, build_panel, given_blocks
 from vendor_verifier.stats.intervals import f1_interval, percentile_interval
 from vendor_verifier.stats.judge_ranking import judge_ranking

@@ -13,7 +13,7 @@ from vendor_verifier.reports.words import Texts
 from vendor_verifier.stats.bootstrap import bootstrap, build_panel
 from vendor_verifier.stats.judge_ranking import judge_ranking
 from vendor_verifier.stats.overlap import overlaps_of
-from vendor_verifier.stats.ratio_table import RatioColumn, Trials, Units
+from vendor_verifier.stats.ratio_table import RatioColumn, Trials
 from vendor_verifier.values.judgement import Difference, GateVerdict, Overlap, RankingJudgement
 
 METRICS = ("success_rate", "avg_ttft_ms", "tps")
@@ -22,15 +22,14 @@ SAMPLES = [f"s{number:04}" for number in range(400)]
 
 def trials(label: str, every_s: float, ttft_ms: list[float], begin_s: float = 0.0) -> Trials:
     """A vendor that was asked one sample after the other, so many seconds apart."""
-    units = Units()
-    columns = {metric: RatioColumn(units) for metric in METRICS}
-    sent = RatioColumn(units)
-    for number, (sample, ttft) in enumerate(zip(SAMPLES, ttft_ms, strict=False)):
-        place = units.place_of((sample, 0))
-        sent.put_first(place, begin_s + number * every_s)
-        columns["success_rate"].add(place, 1.0, 1.0)
-        columns["avg_ttft_ms"].add(place, ttft, 1.0)
-        columns["tps"].add(place, 50.0 + ttft / 100, 1.0)
+    units = [(sample, 0) for sample in SAMPLES[: len(ttft_ms)]]
+    values = {
+        "success_rate": [1.0] * len(units),
+        "avg_ttft_ms": ttft_ms,
+        "tps": [50.0 + ttft / 100 for ttft in ttft_ms],
+    }
+    columns = {metric: RatioColumn(units, range(len(units)), values[metric]) for metric in METRICS}
+    sent = RatioColumn(units, range(len(units)), [begin_s + number * every_s for number in range(len(units))])
     return Trials(label, (), columns, sent)
 
 

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from observed import observed, table_of
 
 from vendor_verifier.audit.billing import PromptPair, prompt_token_findings, same_counter_findings
-from vendor_verifier.audit.failure_causes import Outcome, blame, outcomes_of
-from vendor_verifier.audit.identity import IdentityRow, identity_findings
-from vendor_verifier.scoring.observation import facts_of
-from vendor_verifier.scoring.observation_table import Columns
+from vendor_verifier.audit.failure_causes import blame, outcomes_of
+from vendor_verifier.audit.identity import identity_findings
+from vendor_verifier.scoring.observation import Observation, Traits
 from vendor_verifier.stats.ratio_table import Unit
 from vendor_verifier.suites.schema import schema_defects
-from vendor_verifier.suites.trigger import TriggerSuite
+from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
 from vendor_verifier.values.event import ToolCall
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
 from vendor_verifier.values.request import Turn
@@ -58,23 +58,25 @@ def test_novita_and_ppio_show_four_to_eleven_tokens_more(rows: dict[str, dict[in
 def test_the_aliased_model_is_reported_on_every_row(rows: dict[str, dict[int, dict[str, Any]]]) -> None:
     """The official file asks one name and is served under another, every time."""
     told = [
-        IdentityRow(str(index), 0, row["request"]["model"], row["response"]["model"], response_id=row["response"]["id"])
+        Observation(
+            str(index), 0, Traits(is_answered=True, served_model=row["response"]["model"]),
+            response_id=row["response"]["id"],
+        )
         for index, row in rows["official"].items()
-    ]
-    [finding] = [each for each in identity_findings("official", told) if each.name == "another_model_served"]
+    ]  # fmt: skip
+    found = identity_findings("official", told, "deepseek-reasoner")
+    [finding] = [each for each in found if each.name == "another_model_served"]
     assert (finding.evidence["asked"], finding.evidence["served"]) == ("deepseek-reasoner", "deepseek-chat")
     assert finding.evidence["answers"] == finding.evidence["of"] == len(told)
 
 
-def outcomes_of_row_344(label: str) -> dict[Unit, Outcome]:
-    """The row as scoring sees it: record → facts → columns → outcomes."""
+def outcomes_of_row_344(label: str) -> dict[Unit, Traits]:
+    """The row as scoring sees it: record → observation → table → outcomes."""
     body = json.loads((FOLDER / "samples.jsonl").read_text(encoding="utf-8").splitlines()[343])
     sample = Sample("344", Turn(tuple(body["messages"]), tuple(body["tools"])))
     record = Record("run", "m", label, label, "trigger", "344", 0, (TurnRecord((attempt_of(row_344(label)),)),))
-    columns = Columns()
-    suite = TriggerSuite()
-    columns.add("344", 0, facts_of(record, suite, sample, defective=bool(schema_defects(sample))))
-    return outcomes_of(columns)
+    suite = TriggerSuite(checkers=KeptCheckers())
+    return outcomes_of(table_of([observed(record, sample, suite, defective=bool(schema_defects(sample)))]))
 
 
 def row_344(label: str) -> dict[str, Any]:

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from observed import observed, table_of
 
-from vendor_verifier.scoring.observation import facts_of
-from vendor_verifier.scoring.observation_table import Columns
+from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.scoring.vendor_figures import regions_of
-from vendor_verifier.suites.trigger import TriggerSuite
 from vendor_verifier.values.record import Attempt, Failure, FailureKind, Record, Response, Timing, TurnRecord
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample
-
-SAMPLE = Sample("s", Turn(({"role": "user", "content": "hi"},)))
 
 
 def record(number: int, region: str | None, ttft_ms: float = 100, kind: FailureKind | None = None) -> Record:
@@ -23,11 +18,8 @@ def record(number: int, region: str | None, ttft_ms: float = 100, kind: FailureK
     return Record("r", "m", "a", "v", "trigger", "s", number, (TurnRecord((attempt,)),), region=region)
 
 
-def columns(*records: Record) -> Columns:
-    found = Columns()
-    for one in records:
-        found.add(one.sample, one.repetition, facts_of(one, TriggerSuite(), SAMPLE))
-    return found
+def columns(*records: Record) -> ObservationTable:
+    return table_of(map(observed, records))
 
 
 def test_each_region_has_its_own_times_and_success() -> None:
@@ -50,7 +42,7 @@ def test_each_region_has_its_own_times_and_success() -> None:
 def test_a_run_without_regions_has_none() -> None:
     """A local run, and workers that name no region, tell nothing by region."""
     assert regions_of(columns(record(0, None), record(1, None))) == ()
-    assert regions_of(Columns()) == ()
+    assert regions_of(ObservationTable()) == ()
 
 
 def test_what_is_our_own_fault_counts_in_no_region() -> None:

@@ -9,6 +9,8 @@ from collections.abc import Callable
 
 import pytest
 from changing import replace
+from msgspec import structs
+from observed import observed, table_of
 from small_records import answer
 
 from vendor_verifier.audit.behaviour import behaviour_findings
@@ -18,12 +20,10 @@ from vendor_verifier.gates.thresholds import parse_slo
 from vendor_verifier.metrics.lateness import too_many_spoilt
 from vendor_verifier.reports import markdown, openmetrics, ranking_csv, scores_json, terminal
 from vendor_verifier.reports.html import page
-from vendor_verifier.scoring.observation import facts_of
-from vendor_verifier.scoring.observation_table import Columns
+from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.scoring.score_run import score_run
 from vendor_verifier.scoring.vendor_figures import regions_of
 from vendor_verifier.stats.ratio_table import trials_of
-from vendor_verifier.suites.trigger import TriggerSuite
 from vendor_verifier.values.event import Usage
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.request import Turn
@@ -51,15 +51,10 @@ def row(number: int, late_ms: float = 0, *, label: str = "a", ttft_ms: float = 4
     return replace(made, sample=SAMPLES[number].id, turns=turns, region=region)
 
 
-def columns(*records: Record) -> Columns:
+def columns(*records: Record) -> ObservationTable:
     """The entry's rows as scoring counts them."""
-    found = Columns()
-    for one in records:
-        sample = next(each for each in SAMPLES if each.id == one.sample)
-        timing = one.turns[0].attempts[0].timing
-        assert timing is not None
-        found.add(one.sample, one.repetition, facts_of(one, TriggerSuite(), sample), timing.gaps_ns)
-    return found
+    by_id = {sample.id: sample for sample in SAMPLES}
+    return table_of(observed(one, by_id[one.sample]) for one in records)
 
 
 def stalled(many: int) -> list[Record]:
@@ -197,10 +192,13 @@ def test_a_region_loses_its_own_rows_only() -> None:
 
 def test_answers_of_another_provider_are_not_counted_as_stalled() -> None:
     """Rows that are set aside take their lateness with them."""
-    found = Columns()
-    for number, one in enumerate([row(0, 30_000), *(row(number) for number in range(1, 10))]):
-        facts = facts_of(one, TriggerSuite(), SAMPLES[number])
-        found.add(one.sample, 0, replace(facts, served_provider="Other" if number < 2 else "Mine"), (1, 2))
+    made = [observed(row(number, 0 if number else 30_000), SAMPLES[number]) for number in range(10)]
+    found = table_of(
+        structs.replace(
+            each, traits=structs.replace(each.traits, served_provider="Other" if number < 2 else "Mine"), gaps=(1, 2)
+        )
+        for number, each in enumerate(made)
+    )
     assert found.spoilt("ttft_ms") == 1
     found.set_misrouted_aside("mine")
     assert found.spoilt("ttft_ms") == 0

@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 import pytest
+from observed import observed
 
-from vendor_verifier.scoring.observation import facts_of
-from vendor_verifier.scoring.observation_table import Columns
+from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.scoring.row_warnings import unread_calls
 from vendor_verifier.suites.toolbench import ToolBenchSuite
 from vendor_verifier.suites.trigger import TriggerSuite
@@ -26,11 +26,11 @@ FAILED = Attempt(1, failure=Failure("http_5xx", "headers", "x", 500))
 
 
 def told(suite: ToolBenchSuite, *answers: Attempt) -> list[str]:
-    columns = Columns()
+    columns = ObservationTable()
     for number, attempt in enumerate(answers):
         sample = Sample(f"s-{number}", Turn(({"role": "user", "content": "?"},), TOOLS), {"calls": CALLS})
         record = Record("run", "m", "v", "v", "toolbench", sample.id, 0, (TurnRecord((attempt,)),))
-        columns.add(sample.id, 0, facts_of(record, suite, sample))
+        columns.add(observed(record, sample, suite))
     return list(unread_calls({("m", "v"): columns}, [TriggerSuite(), suite]))
 
 

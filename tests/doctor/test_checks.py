@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from changing import replace
 from doctor_cases import (
     CALL,
     DONE,
@@ -138,6 +138,17 @@ def test_clock(date: str | None, status: str, words_: str) -> None:
     check = checks.clock_check(case([answer(text_question(), words(), headers=headers)]))
     assert check.status == status
     assert words_ in check.evidence
+
+
+@pytest.mark.lateness
+def test_our_own_lateness_is_not_the_vendors_burst() -> None:
+    """What may have been spread until we came to read it is not measurable; what we cannot have joined still fails."""
+    burst = answer(text_question(), words(8, every_ms=0))
+    statuses = []
+    for late_ms in (0, 1, 50):
+        timing = replace(burst.timing, our_lateness_ns=late_ms * MS)
+        statuses.append(checks.streams_check(case([replace(burst, timing=timing)])).status)
+    assert statuses == ["failed", "failed", "not_measurable"]
 
 
 LEAK = '<tool_call>{"name": "get_weather", "arguments": {"city": "Paris"}}</tool_call>'

@@ -13,9 +13,11 @@ import anyio
 import pytest
 from fault_server import DONE, FaultServer, Script, Seen, delta, say, stream, text, whole
 from proxy_server import ProxyServer
+from shared_vendors import OWN_COMMAND, OWN_START
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.features.doctor.command import doctor_command
+from vendor_verifier.pipeline import simulated_vendors
 from vendor_verifier.transport import sdk_adapter
 
 AnyServer = TypeVar("AnyServer", FaultServer, ProxyServer)
@@ -76,8 +78,13 @@ def checks_of(told: dict[str, Any], label: str) -> dict[str, str]:
     return {check["name"]: check["status"] for check in vendor["checks"]}
 
 
-def test_simulated_vendors_are_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_simulated_vendors_are_told_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each persona's defect is found by its own check, and the worst decides the exit code."""
+    # Hurried, tokens lie so close together that a busy machine makes one burst of them.
+    monkeypatch.setattr(simulated_vendors, "_command", OWN_COMMAND)
+    monkeypatch.setattr(simulated_vendors, "_started", OWN_START)
     personas = ("faithful", "slow", "buffering", "substitute", "locked", "down")
     path = configure(tmp_path, **{name: f"sim://{name}" for name in personas})
     assert doctor_command(config_file_path=path, json=True) == 3

@@ -63,20 +63,32 @@ RECORDS = [
 ]
 
 
-@pytest.mark.parametrize(("path", "value", "reason"), RECORDS)
-def test_a_forged_line_of_records_is_a_damaged_line(
-    folder: Path, capsys: pytest.CaptureFixture[str], path: str | None, value: Any, reason: str
-) -> None:
-    """score leaves it out and names it, bundle --verify likewise, and --incremental asks its sample again."""
+def forge(folder: Path, path: str | None, value: Any) -> list[str]:
+    """Spoil the first record; the lines as they were."""
     lines = (folder / "records.jsonl").read_text().splitlines()
     forged = DEEP if path is None else spoilt(json.loads(lines[0]), path, value)
     (folder / "records.jsonl").write_text("\n".join([forged, *lines[1:]]) + "\n")
+    return lines
+
+
+@pytest.mark.parametrize(("path", "value", "reason"), RECORDS)
+def test_a_forged_line_of_records_is_a_damaged_line(folder: Path, path: str | None, value: Any, reason: str) -> None:
+    """score leaves it out and names it, by line and reason."""
+    forge(folder, path, value)
     assert run_app(["score", "run"]) == 0
     warnings = json.loads((folder / "scores.json").read_text())["warnings"]
     assert any(words.startswith("records.jsonl:1 ") and reason in words for words in warnings)
+
+
+@pytest.mark.parametrize(("path", "value"), [(None, None), ("repetition", -1)])
+def test_a_run_with_a_forged_line_is_bundled_verified_and_gone_on_with(
+    folder: Path, path: str | None, value: Any
+) -> None:
+    """bundle --verify leaves it out as score does, and --incremental asks its sample again."""
+    lines = forge(folder, path, value)
+    assert run_app(["score", "run"]) == 0
     assert run_app(["bundle", "run", "-o", "run.tar.gz"]) == 0
     assert run_app(["bundle", "--verify", "run.tar.gz"]) == 0
-    capsys.readouterr()
     assert run_app([*RUN, "--incremental"]) == 0
     assert len((folder / "records.jsonl").read_text().splitlines()) == len(lines) + 1
 

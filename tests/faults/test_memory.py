@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from fault_server import DONE, FaultServer, Script, Seen, chunk, head, say, stream, text
-from sending import CLIENTS
+from sending import CLIENTS, TRANSPORTS
 
 MB = 2**20
 # An SDK buffers and copies what it is given: up to our cap of 32 MB, several times.
@@ -94,7 +94,10 @@ def address() -> Iterator[str]:
     thread.join()
 
 
-@pytest.mark.parametrize("transport", sorted(CLIENTS))
+@pytest.mark.parametrize(
+    "transport",
+    [*sorted(TRANSPORTS), *(pytest.param(each, marks=pytest.mark.slow) for each in CLIENTS.keys() - TRANSPORTS)],
+)
 def test_resident_size_stays_flat(address: str, transport: str) -> None:
     """An endless stream, a line of 64 MB, a gzip bomb of 256 MB in an answer and in a refusal, headers without end, an
     error body of 256 MB and an endless body each end as what they are and cost less than 50 MB (through an SDK

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from changing import replace
 
-from vendor_verifier.metrics import METRICS
+from vendor_verifier.metrics import RECORD_METRICS
+from vendor_verifier.metrics.answer import buffered
 from vendor_verifier.metrics.lateness import LOOP_LAG
 from vendor_verifier.metrics.measure import measured
-from vendor_verifier.metrics.throughput import buffered
 from vendor_verifier.store import decode_record, encode_record
 from vendor_verifier.values.event import Usage
 from vendor_verifier.values.record import Attempt, Record, Response, Timing, TurnRecord
@@ -16,7 +16,7 @@ from vendor_verifier.values.record import Attempt, Record, Response, Timing, Tur
 pytestmark = pytest.mark.lateness
 
 MS = 1_000_000
-_NAMES = [metric.name for metric in METRICS]
+_NAMES = [metric.name for metric in RECORD_METRICS]
 
 
 def record(late_ms: float | None, *anomalies: str, turns: int = 1) -> Record:
@@ -66,7 +66,7 @@ def test_a_row_is_out_of_the_times_that_our_lateness_spoils_and_of_no_other(
     found, whole = measured(record(late_ms)), values(record(0))
     assert sorted(found.spoilt) == sorted(gone)
     assert values(record(late_ms)) == {name: None if name in gone else value for name, value in whole.items()}
-    assert (found.decoding is None, found.delivery is None) == ("tps" in gone, "e2e_tps" in gone)
+    assert tuple(sums is None for sums in found.pooled) == ("tps" in gone, "e2e_tps" in gone)
 
 
 def test_the_latest_of_several_turns_decides_for_the_row() -> None:

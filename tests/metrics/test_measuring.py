@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.metrics import METRICS
+from vendor_verifier.metrics import POOLED, RECORD_METRICS
+from vendor_verifier.metrics.base import read_answers
 from vendor_verifier.metrics.measure import Measured, measured
-from vendor_verifier.metrics.throughput import record_decoding, record_delivery
 from vendor_verifier.values.event import Usage
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
 
@@ -45,5 +45,6 @@ _TURN = st.builds(TurnRecord, st.lists(_ATTEMPT, max_size=2).map(tuple))
 def test_one_look_measures_what_every_metric_measures(turns: list[TurnRecord], offered_s: float | None) -> None:
     """For one turn or several, failed or not, timed or not, due at a moment or not, to the last bit."""
     record = Record("run", "m", "l", "v", "trigger", "s", 0, tuple(turns), offered_s=offered_s)
-    values = tuple(metric.measure(record) for metric in METRICS)
-    assert measured(record) == Measured(values, record_decoding(record), record_delivery(record))
+    values = tuple(metric.measure(record) for metric in RECORD_METRICS)
+    sums = tuple(metric.over_turns(read_answers(record))[1] for metric in POOLED)
+    assert measured(record) == Measured(values, sums)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import structs
+from observed import observed, table_of
 
-from vendor_verifier.metrics import FIGURES, METRICS
-from vendor_verifier.metrics.throughput import buffered, pooled_tps, record_decoding
-from vendor_verifier.metrics.tokens import zero_usage
+from vendor_verifier.metrics import METRICS, RANKED
+from vendor_verifier.metrics.answer import buffered, zero_usage
 from vendor_verifier.values.event import Usage
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
 
@@ -178,7 +179,7 @@ def test_p20_a_slow_decoder_keeps_its_number() -> None:
 
 def test_p46_a_cut_stream_has_no_tps() -> None:
     """A stream that died gives no speed, however many tokens came (P46)."""
-    assert record_decoding(record(Attempt(1, timing(), response(), Failure("truncated", "stream", "x")))) is None
+    assert measure("tps", record(Attempt(1, timing(), response(), Failure("truncated", "stream", "x")))) is None
 
 
 def test_a_whole_answer_has_no_streaming_times() -> None:
@@ -220,9 +221,9 @@ def test_the_vendors_tps_is_the_ratio_of_sums() -> None:
     """100 tokens in 10 s and 100 in 1 s are 200 tokens in 11 s, not the mean of 10 and 100."""
     slow = record(Attempt(1, timing(last_token_ns=10_200 * MS, first_chunk_share=0.0), response()))
     fast = record(Attempt(1, timing(first_chunk_share=0.0), response()))
-    parts = [part for part in map(record_decoding, (slow, fast)) if part is not None]
-    assert pooled_tps(parts) == pytest.approx(200 / 11)
-    assert pooled_tps([]) is None
+    table = table_of([observed(slow), structs.replace(observed(fast), repetition=1)])
+    assert table.pooled("tps") == pytest.approx(200 / 11)
+    assert table_of([]).pooled("tps") is None
 
 
 def test_several_turns_add_up() -> None:
@@ -240,4 +241,5 @@ def test_names_are_unique_and_carry_their_unit() -> None:
     """No two metrics share a name, and names in ms say so."""
     names = [item.name for item in METRICS]
     assert len(set(names)) == len(names)
-    assert all((metric.unit == "ms") == metric.name.endswith("_ms") for metric in (*METRICS, *FIGURES))
+    named = [*((metric.name, metric) for metric in METRICS), *RANKED.items()]
+    assert all((metric.unit == "ms") == name.endswith("_ms") for name, metric in named)

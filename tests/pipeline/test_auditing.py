@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from vendor_verifier.pipeline.audit import Audits
+from observed import observed, table_of
+
+from vendor_verifier.audit.billing import sent_once
+from vendor_verifier.pipeline.judge import in_sending_order
+from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.values.event import Usage
 from vendor_verifier.values.record import Attempt, Record, Response, Timing, TurnRecord
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample, listed
 
-ENTRIES = {("m", label): {"model": "m", "label": label, "model_id": "m"} for label in ("a", "b")}
 SAMPLES = [Sample(name, Turn(({"role": "user", "content": name},))) for name in ("s1", "s2", "s3", "s4")]
 
 
@@ -19,23 +22,26 @@ def record(label: str, sample: str, second: int, *, repetition: int = 0, cached:
     return Record("run", "m", label, label, "trigger", sample, repetition, turns)
 
 
+def table(*records: Record) -> ObservationTable:
+    by_id = {sample.id: sample for sample in SAMPLES}
+    return table_of(observed(each, by_id[each.sample]) for each in records)
+
+
 def test_samples_are_ordered_by_when_they_were_first_sent_to_anybody() -> None:
     """Neighbours in time stand together, whatever the data set's order; what was never sent goes last."""
-    audits = Audits(ENTRIES, {"trigger": listed(SAMPLES)})
-    for label, sample, second in (("a", "s1", 30), ("a", "s3", 10), ("b", "s1", 40), ("b", "s4", 5), ("a", "s4", 20)):
-        audits.take(record(label, sample, second))
-    [ordered] = audits.in_sending_order().values()
+    one = table(record("a", "s1", 30), record("a", "s3", 10), record("a", "s4", 20))
+    other = table(record("b", "s1", 40), record("b", "s4", 5))
+    [ordered] = in_sending_order({"trigger": listed(SAMPLES)}, [one, other]).values()
     assert [sample.id for sample in ordered] == ["s4", "s3", "s1", "s2"]
 
 
 def test_only_prompts_that_were_sent_once_count_as_claims() -> None:
     """What was asked twice may well be cached."""
-    audits = Audits(ENTRIES, {"trigger": listed(SAMPLES)})
-    for each in (
+    found = table(
         record("a", "s1", 1, cached=90),
         record("a", "s2", 2, cached=90),
         record("a", "s2", 3, repetition=1, cached=90),
         record("a", "s3", 4),
-    ):
-        audits.take(each)
-    assert audits.of("m", "a").cached_once() == [("s1", 100, 90)]
+    )
+    claims = [("s1", 100, 90), ("s2", 100, 90), ("s2", 100, 90), ("s3", 100, 0)]
+    assert sent_once(claims, found) == [("s1", 100, 90)]

@@ -19,9 +19,8 @@ from vendor_verifier.cli.main import run_app
 from vendor_verifier.features.capacity import search
 from vendor_verifier.features.capacity.search import CapacityOutcome, measure_capacity
 from vendor_verifier.features.capacity.store import judge_again
-from vendor_verifier.features.capacity.values import CapacityRequest
+from vendor_verifier.features.capacity.values import CapacityOptions
 from vendor_verifier.pipeline.plan import prepare
-from vendor_verifier.pipeline.request import RunRequest, Selection
 from vendor_verifier.pipeline.simulated_vendors import READY_PREFIX
 from vendor_verifier.run import event_loop_lag
 from vendor_verifier.values.record import Record
@@ -58,14 +57,10 @@ class Place:
 
     def measure(self, *personas: str, output: str = "out", on_record: Any = None, **settings: Any) -> CapacityOutcome:
         """Search, with few samples and few levels."""
-        run = RunRequest(
-            config_file=self.config(*personas),
-            selection=Selection(limit=SAMPLES),
-            output_dir=self.folder / output,
-        )
-        request = CapacityRequest(run=run, **{"highest": 8, **settings})
+        config, folder = self.config(*personas), self.folder / output
+        options = CapacityOptions(config_file_path=config, limit=SAMPLES, output_dir=folder, **{"up_to": 8, **settings})
         seen = on_record or (lambda _record: None)
-        return measure_capacity(request, prepare(run, {}), on_record=seen)
+        return measure_capacity(options, prepare(options.request(), {}), on_record=seen)
 
 
 @pytest.fixture
@@ -102,7 +97,7 @@ def test_each_vendor_s_edge_and_its_cause_are_found_stored_and_found_again(
 @pytest.mark.slow
 def test_a_vendor_that_queues_gives_way_by_latency(place: Place) -> None:
     """At seven in flight one waits 100 ms; at 80 ms that is the edge, or lower where this machine is busy itself."""
-    vendor = place.measure("queueing", limits=("avg_ttft_ms.p95 <= 80",)).report.vendors[0]
+    vendor = place.measure("queueing", slo=("avg_ttft_ms.p95 <= 80",)).report.vendors[0]
     assert vendor.reason in ("edge", "drifted")
     assert vendor.broke_at is not None
     assert vendor.broke_at <= 7
@@ -125,7 +120,7 @@ def test_by_rate_requests_come_by_the_clock(place: Place, monkeypatch: pytest.Mo
     records: list[Record] = []
     # Nothing gives way, however busy this machine is.
     limits = ("ttft_from_schedule_ms.p95 <= 60000", "success_rate >= 0")
-    found = place.measure("faithful", kind="rate", highest=40, limits=limits, on_record=records.append)
+    found = place.measure("faithful", by="rate", up_to=40, slo=limits, on_record=records.append)
     vendor = found.report.vendors[0]
     unloaded, level = vendor.points[0], vendor.points[-1]
     assert (vendor.reason, vendor.capacity, level.level) == ("highest", 40, 40)
@@ -145,7 +140,7 @@ def test_our_own_process_is_named_when_it_is_the_limit(place: Place, monkeypatch
         if ":2:" in record.run:
             time.sleep(0.2)
 
-    outcome = place.measure("faithful", highest=2, on_record=stand_still, limits=("ttft_ms.p95 <= 150",))
+    outcome = place.measure("faithful", up_to=2, on_record=stand_still, slo=("ttft_ms.p95 <= 150",))
     vendor = outcome.report.vendors[0]
     assert (vendor.reason, vendor.capacity, vendor.broke_at) == ("client", 1, 2)
     assert vendor.points[-1].client_limited
@@ -157,10 +152,10 @@ def test_no_budget_is_passed(place: Place) -> None:
     few = place.measure("faithful", output="few", max_requests=least).report.vendors[0]
     assert (few.reason, few.capacity) == ("requests", 2)
     assert few.requests <= least
-    poor = place.measure("faithful", "padded", output="poor", max_cost_usd=0.02).report.vendors
+    poor = place.measure("faithful", "padded", output="poor", max_cost=0.02).report.vendors
     assert [one.reason for one in poor] == ["cost", "cost"]
     assert poor[1].points == () or poor[1].points[0].requests == 0
-    late = place.measure("faithful", output="late", max_s=0.2).report.vendors[0]
+    late = place.measure("faithful", output="late", max_seconds=0.2).report.vendors[0]
     assert late.reason == "time"
     assert late.requests < 2 * SAMPLES
 
@@ -183,7 +178,7 @@ def test_an_interruption_ends_all_searches_and_keeps_what_was_answered(place: Pl
 
 def test_a_locked_vendor_is_stopped_and_the_next_one_measured(place: Place) -> None:
     """A refused key ends one search with the vendor's words; the others are not held up."""
-    locked, faithful = place.measure("locked", "faithful", highest=2).report.vendors
+    locked, faithful = place.measure("locked", "faithful", up_to=2).report.vendors
     assert (locked.reason, locked.capacity) == ("stopped", None)
     assert "API key" in " ".join(locked.notes)
     assert (faithful.reason, faithful.capacity) == ("highest", 2)

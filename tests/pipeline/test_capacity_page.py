@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from vendor_verifier.cli.main import build_app
-from vendor_verifier.features.capacity.command import CapacityOptions, capacity_command
+from vendor_verifier.features.capacity.command import capacity_command
 from vendor_verifier.features.capacity.curve import USUAL_LIMITS
-from vendor_verifier.features.capacity.values import FILLED, UNLOADED_REPEATS, SearchBounds
+from vendor_verifier.features.capacity.values import FILLED, UNLOADED_REPEATS, CapacityOptions, SearchBounds
 from vendor_verifier.features.capacity.words_en import _ASPECTS
 from vendor_verifier.run.event_loop_lag import MAX_CORE_SHARE, MIN_WATCH_S, STALL_NS
 

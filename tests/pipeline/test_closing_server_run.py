@@ -10,9 +10,8 @@ import pytest
 from closing_server import ANSWER, ClosingServer
 
 from vendor_verifier.features.capacity.search import measure_capacity
-from vendor_verifier.features.capacity.values import CapacityRequest
+from vendor_verifier.features.capacity.values import CapacityOptions
 from vendor_verifier.pipeline.plan import prepare
-from vendor_verifier.pipeline.request import RunRequest, Selection
 from vendor_verifier.values.record import Record
 
 
@@ -57,9 +56,8 @@ def test_a_search_for_capacity_fails_no_request_of_it(tmp_path: Path) -> None:
     """Up to 8 in flight nothing is retried, and nothing fails: the server bears what it bears."""
     seen: list[Record] = []
     with ClosingServer() as server:
-        run = RunRequest(
-            config_file=configure(tmp_path, server.url()), selection=Selection(limit=8), output_dir=tmp_path / "out"
-        )
-        measure_capacity(CapacityRequest(run=run, highest=8), prepare(run, {}), on_record=seen.append)
+        config = configure(tmp_path, server.url())
+        options = CapacityOptions(config_file_path=config, limit=8, output_dir=tmp_path / "out", up_to=8)
+        measure_capacity(options, prepare(options.request(), {}), on_record=seen.append)
     assert len(seen) > 30
     assert [record.final.failure for record in seen if record.final is not None and record.final.failure] == []

@@ -203,9 +203,9 @@ async def test_a_budget_of_tokens_hears_of_both_sendings() -> None:
             permits.append(id(ask))
             return await super().acquire(entry, ask)
 
-        def heard(self, entry: Entry, attempt: Attempt, ask: Ask) -> None:
+        def attempt_ended(self, entry: Entry, attempt: Attempt, ask: Ask) -> None:
             permits.remove(id(ask))
-            super().heard(entry, attempt, ask)
+            super().attempt_ended(entry, attempt, ask)
 
     with ClosingServer(None, loses_the_second) as server:
         one = entry(server, "v", tokens_per_minute=1e9)

@@ -14,7 +14,7 @@ def heard(backoff: ConcurrencyBackoff, share: float, answers: int, seed: int = 1
     """Let the account refuse this share of its answers."""
     rng = random.Random(seed)
     for _ in range(answers):
-        backoff.heard(is_limited=rng.random() < share)
+        backoff.attempt_ended(is_limited=rng.random() < share)
     return backoff
 
 
@@ -36,7 +36,7 @@ def test_places_stay_between_one_and_what_was_given(answers: list[bool], given_p
     backoff = ConcurrencyBackoff(given_places)
     in_use = given_places
     for is_limited in answers:
-        backoff.heard(is_limited=is_limited)
+        backoff.attempt_ended(is_limited=is_limited)
         in_use += backoff.places_back() - 1
         assert 1 <= backoff.lowest <= backoff.now <= given_places
         assert 0 <= in_use <= given_places

@@ -166,7 +166,7 @@ async def test_entries_of_one_account_share_its_budget_of_tokens() -> None:
         group.start_soon(ask)
         await anyio.sleep(0.03)
         assert heard == []
-        limiter.heard(a, Attempt(1, response=Response(usage=Usage(0, 1))), first)
+        limiter.attempt_ended(a, Attempt(1, response=Response(usage=Usage(0, 1))), first)
     assert heard == ["granted"]
 
 
@@ -217,7 +217,7 @@ async def test_nobody_there_ends_the_whole_account() -> None:
     a, twin = entry("a", "same"), entry("twin", "same")
     limiter = LocalLimiter([a, twin], 2)
     for number in range(DOWN_AFTER):
-        limiter.concluded((a, twin)[number % 2], Attempt(1, failure=Failure("dns", "connect", "no such host")))
+        limiter.turn_ended((a, twin)[number % 2], Attempt(1, failure=Failure("dns", "connect", "no such host")))
     assert [await permit_of(limiter, one) for one in (a, twin)] == ["stopped", "stopped"]
     assert (list(limiter.stopped), limiter.refused) == (["same"], {})
 

@@ -8,11 +8,12 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import numpy as np
+from observed import observed
 
 from vendor_verifier.features.capacity.curve import Curve, read_limits
 from vendor_verifier.features.capacity.values import Point, SearchBounds, Sitting, Stage
-from vendor_verifier.scoring.observation import Facts, facts_of
-from vendor_verifier.suites.trigger import TriggerSuite
+from vendor_verifier.scoring.observation import Observation
+from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
 from vendor_verifier.values.event import ToolCall, Usage
 from vendor_verifier.values.record import Attempt, Failure, FailureKind, Record, Response, Timing, TurnRecord
 from vendor_verifier.values.request import Turn
@@ -31,7 +32,7 @@ SAMPLES = tuple(
     Sample(f"s{number}", Turn(({"role": "user", "content": f"{number}"},), (_TOOL,))) for number in range(40)
 )
 BOUNDS = SearchBounds("concurrency", highest=64, samples=len(SAMPLES), max_requests=2000)
-_SUITE = TriggerSuite()
+_SUITE = TriggerSuite(checkers=KeptCheckers())
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def visit(
     return known.add(own, list(_told(conduct, own)))
 
 
-def _told(conduct: Conduct, sitting: Sitting) -> Iterator[tuple[Record, Facts]]:
+def _told(conduct: Conduct, sitting: Sitting) -> Iterator[tuple[Record, Observation]]:
     number = 0
     for repetition in range(sitting.first_repetition, sitting.first_repetition + sitting.repetitions):
         for place, sample in enumerate(SAMPLES):
@@ -80,7 +81,7 @@ def _told(conduct: Conduct, sitting: Sitting) -> Iterator[tuple[Record, Facts]]:
             number += 1
             turns = (TurnRecord((_attempt(conduct, place, sent),)),)
             record = Record(sitting.name, "m", "reseller", "v", "trigger", sample.id, repetition, turns)
-            yield record, facts_of(record, _SUITE, sample)
+            yield record, observed(record, sample, _SUITE)
 
 
 def _attempt(conduct: Conduct, place: int, sent: datetime) -> Attempt:

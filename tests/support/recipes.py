@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 _BLOCK = re.compile(r"^```(?:python|text) (\S+\.py)(?: (\w+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_BESIDE = ("datasets", "vendors", "config_example.yaml")
+_BESIDE = ("datasets", "config_example.yaml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +38,29 @@ def follow(recipe: str, home: Path) -> Copy:
     """A copy of the package in ``home`` with the files and lines that the recipe under this heading gives."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     section = text.split(f"## {recipe}\n", 1)[1].split("\n## ", 1)[0]
-    shutil.copytree(ROOT / "vendor_verifier", home / "vendor_verifier")
+    for name in ("vendor_verifier", "vendors"):
+        shutil.copytree(ROOT / name, home / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in _BESIDE:
         (home / name).symlink_to(ROOT / name)
     blocks = _BLOCK.findall(section)
     assert blocks, f"{recipe} gives no code"
     for place, into, code in blocks:
-        if into:
+        if into == "import":
+            _add_import(home / place, code)
+        elif into:
             _add_line(home / place, into, code)
         else:
             assert not (home / place).exists(), f"{place} is there already"
+            (home / place).parent.mkdir(exist_ok=True)
             (home / place).write_text(code, encoding="utf-8")
     return Copy(home)
+
+
+def _add_import(file: Path, line: str) -> None:
+    """Add an import before the first of the package's own."""
+    before, start, after = file.read_text(encoding="utf-8").partition("\nfrom vendor_verifier")
+    assert start, f"{file} imports nothing of the package"
+    file.write_text(f"{before}\n{line.rstrip()}{start}{after}", encoding="utf-8")
 
 
 def _add_line(file: Path, name: str, line: str) -> None:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from observed import observed
 
-from vendor_verifier.scoring.observation import facts_of
-from vendor_verifier.scoring.observation_table import Columns
+from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.stats.ratio_table import Trials, trials_of
-from vendor_verifier.suites.trigger import TriggerSuite
+from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
 from vendor_verifier.values.event import ToolCall, Usage
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
 from vendor_verifier.values.request import Turn
@@ -60,19 +60,19 @@ def record(rng: np.random.Generator, persona: Persona, sample: Sample, chance: f
     return Record("run", "m", persona.label, persona.label, "trigger", sample.id, repetition, turns)
 
 
-def columns(rng: np.random.Generator, played: World, personas: Sequence[Persona]) -> dict[str, Columns]:
+def columns(rng: np.random.Generator, played: World, personas: Sequence[Persona]) -> dict[str, ObservationTable]:
     """Every persona's answers to all samples, scored into columns, by label."""
-    suite = TriggerSuite()
-    found = {persona.label: Columns() for persona in personas}
+    suite = TriggerSuite(checkers=KeptCheckers())
+    found = {persona.label: ObservationTable() for persona in personas}
     for persona in personas:
         for repetition in range(persona.runs):
             for sample, chance in zip(played.samples, played.chances, strict=True):
                 told = record(rng, persona, sample, float(chance), repetition)
-                found[persona.label].add(sample.id, repetition, facts_of(told, suite, sample))
+                found[persona.label].add(observed(told, sample, suite))
     return found
 
 
-def taken(played: World, personas: Sequence[Persona], found: Mapping[str, Columns]) -> list[Trials]:
+def taken(played: World, personas: Sequence[Persona], found: Mapping[str, ObservationTable]) -> list[Trials]:
     """The columns as trials."""
     planned = {"trigger": [sample.id for sample in played.samples]}
     return [

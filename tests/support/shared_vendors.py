@@ -12,11 +12,15 @@ from vendor_verifier.values.plan import Entry
 _REMEMBERING = "bursty"
 
 
+# As a run starts them for itself: vendors of its own, at the pace of their personas.
+OWN_COMMAND, OWN_START = simulated_vendors._command, simulated_vendors._started
+
+
 class SharedVendors:
     """Vendors by their seed; those that know answers of a run's own rows, or remember refusals, are that run's own."""
 
     def __init__(self) -> None:
-        self._own = simulated_vendors._started
+        self._own = OWN_START
         self._stack = ExitStack()
         self._bases: dict[int, str] = {}
 

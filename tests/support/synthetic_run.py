@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from vendor_verifier.scoring.report_samples import build_details
+from vendor_verifier.scoring.report_samples import gather_details
 from vendor_verifier.scoring.score_run import score_run
-from vendor_verifier.suites.trigger import TriggerSuite
+from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
 from vendor_verifier.values.event import ToolCall, Usage
 from vendor_verifier.values.judgement import (
     BlameCounts,
@@ -134,12 +134,13 @@ def report(number: int = 60, labels: Sequence[str] = LABELS, *, judged: bool = T
     """The run scored and detailed, with hand-made judgements beside it."""
     asked, who = samples(number), entries(labels)
     tasks, heard = [PlayedTask("trigger", asked)], list(records(labels, asked))
-    suites = {"trigger": TriggerSuite()}
-    scored = score_run(who, tasks, heard, suites=suites, repeat=1, run="20260304T050607Z-a1b2c3", complete=True)
-    details = build_details(who, tasks, heard, suites=suites, repeat=1)
+    suites = {"trigger": TriggerSuite(checkers=KeptCheckers())}
+    details = gather_details(who, ["trigger"])
+    run = "20260304T050607Z-a1b2c3"
+    scored = score_run(who, tasks, heard, suites=suites, repeat=1, run=run, complete=True, listener=details.take)
     manifest = {"tool": {"name": "agent-vendor-verifier", "version": "1.2.3"}}
     verdicts = {MODEL: verdict(scored)} if judged else {}
-    return replace(scored, details=details, verdicts=verdicts, manifest=manifest)
+    return replace(scored, details=details.finished(), verdicts=verdicts, manifest=manifest)
 
 
 def verdict(scored: Report) -> ModelVerdict:

@@ -25,9 +25,10 @@ ROW = """    Kind(
 """
 # Runs in a copy of the package: everything here is told of the new kind by its row alone.
 TREATED = """
-from vendor_verifier.audit.failure_causes import Outcome, cause_of
+from vendor_verifier.audit.failure_causes import cause_of
 from vendor_verifier.features.doctor.values import Answer, first_questions, next_question, pause_s
 from vendor_verifier.reports.ci import _sample
+from vendor_verifier.scoring.observation import Traits
 from vendor_verifier.run.retry import should_retry, slows_account, stops_vendor
 from vendor_verifier.values.plan import Entry
 from vendor_verifier.values.record import Attempt, Exchange, Failure
@@ -42,7 +43,7 @@ assert should_retry(Attempt(1, failure=failure)) and not should_retry(Attempt(2,
 assert slows_account(failure) and not stops_vendor(failure)
 inside = Failure.of("api_error_in_200", "gone for tea", 418)
 assert should_retry(Attempt(1, failure=inside)) and slows_account(inside)
-assert cause_of(Outcome(failure.kind), False, None) == "rate_limit"
+assert cause_of(Traits(failure=failure.kind), False, None) == "rate_limit"
 entry = Entry("m", "label", "vendor", "openai", Endpoint("http://127.0.0.1:1/v1", "m", None), "account")
 answers = [
     Answer(question, HttpRequest("", {}, b""), Exchange("", 0, 418), None, None, failure)

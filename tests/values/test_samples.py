@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.values.bounded_cache import Kept
+from vendor_verifier.values.bounded_cache import BoundedCache
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import ChosenSamples, JoinedSamples, Sample, listed, sample_in
 
@@ -43,7 +43,7 @@ def test_a_sample_is_looked_for_in_its_suite() -> None:
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 4))), st.integers(1, 10))
 def test_what_is_kept_never_exceeds_its_size_and_the_oldest_goes_first(given: list[tuple[int, int]], most: int) -> None:
     """Against a list that does the same step by step."""
-    kept: Kept[int, int] = Kept(most)
+    kept: BoundedCache[int, int] = BoundedCache(most)
     expected: list[tuple[int, int]] = []
     for key, size in given:
         kept.keep(key, -key, size)

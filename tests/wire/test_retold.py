@@ -5,13 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.wire.openai_responses.reader import Retold, ends_with
+from vendor_verifier.wire.openai_responses.reader import RepeatedText, ends_with
 
 
 @given(st.lists(st.text(max_size=4), max_size=6), st.text(max_size=4))
 def test_retold_adds_what_is_missing(pieces: list[str], more: str) -> None:
     """A retelling that goes on where the pieces stopped adds just its end; ends_with agrees with plain strings."""
-    retold = Retold()
+    retold = RepeatedText()
     for piece in pieces:
         retold.add(piece)
     whole = "".join(pieces)

@@ -12,7 +12,7 @@ from vendor_verifier.wire.base import Notes
 from vendor_verifier.wire.history import (
     ImagePart,
     PastCall,
-    Said,
+    PastMessage,
     TextPart,
     argument_object,
     read_messages,
@@ -58,10 +58,10 @@ def test_messages_in_plain_terms() -> None:
     )
     made = PastCall("a", "f", '{"x": 1}')
     assert history == [
-        Said("system", (TextPart("Be kind"),)),
-        Said("user", (TextPart("See"), ImagePart(url="https://x.test/a", detail="low"))),
-        Said("assistant", (), (made,)),
-        Said("tool", (TextPart("ok"),), call=made),
+        PastMessage("system", (TextPart("Be kind"),)),
+        PastMessage("user", (TextPart("See"), ImagePart(url="https://x.test/a", detail="low"))),
+        PastMessage("assistant", (), (made,)),
+        PastMessage("tool", (TextPart("ok"),), call=made),
     ]
     assert (notes.untranslatable, notes.rewritten) == ((), ())
     assert system_text(history, notes) == "Be kind"

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from vendor_verifier.metrics.inter_chunk_latency import ICL
 from vendor_verifier.metrics.lateness import LOOP_LAG
-from vendor_verifier.scoring.observation import Facts
-from vendor_verifier.scoring.observation_table import Columns
+from vendor_verifier.scoring.observation import Traits
+from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.stats.intervals import wilson
 from vendor_verifier.values.failure_kinds import NOT_SENT, kinds_where
 from vendor_verifier.values.judgement import Difference, Estimate, Finding, Gap, RankingJudgement
@@ -37,7 +37,7 @@ _SPEEDS = (
     ("avg_ttft_ms", "slow_first_token", "sends the first token", "ms"),
     ("tps", "slow_decoding", "decodes", "tokens/s"),
 )
-_Row = tuple[str, Facts]
+_Row = tuple[str, Traits]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ class _Share:
 
     name: str
     said: str
-    shows: Callable[[Facts], bool]
-    of: Callable[[Facts], bool] = lambda _facts: True
+    shows: Callable[[Traits], bool]
+    of: Callable[[Traits], bool] = lambda _: True
 
 
 _SHARES: tuple[_Share, ...] = (
@@ -73,13 +73,13 @@ _SHARES: tuple[_Share, ...] = (
 )
 
 
-def behaviour_findings(label: str, own: Columns, baseline: Columns | None) -> tuple[Finding, ...]:
+def behaviour_findings(label: str, own: ObservationTable, baseline: ObservationTable | None) -> tuple[Finding, ...]:
     """What the vendor's own rows show; ``baseline``: the baseline's, ``None`` for itself or where there is none."""
-    rows = [(sample, facts) for (_, sample, _), facts, _ in own.rows.entries()]
+    rows = [(sample, traits) for (_, sample, _), traits in own.entries()]
     silent = _nothing_answered(label, rows)
     if silent is not None:
         return (silent,)
-    reference = [] if baseline is None else list(baseline.rows.shared())
+    reference = [] if baseline is None else baseline.traits()
     found = [_share(label, each, rows, reference) for each in _SHARES]
     found.append(_requests_lost(label, rows))
     return tuple(finding for finding in found if finding is not None)
@@ -87,8 +87,8 @@ def behaviour_findings(label: str, own: Columns, baseline: Columns | None) -> tu
 
 def difference_findings(
     label: str,
-    own: Columns,
-    baseline: tuple[str, Columns],
+    own: ObservationTable,
+    baseline: tuple[str, ObservationTable],
     ranking: RankingJudgement,
     gap: Gap | None = None,
     comparisons: int = 1,
@@ -121,18 +121,18 @@ def _differences(differences: Sequence[Difference], baseline: str, label: str) -
     return found
 
 
-def _any(facts: Facts, kinds: frozenset[str]) -> bool:
-    return any(kind in kinds for kind in facts.troubles)
+def _any(traits: Traits, kinds: frozenset[str]) -> bool:
+    return any(kind in kinds for kind in traits.troubles)
 
 
 def _nothing_answered(label: str, rows: Sequence[_Row]) -> Finding | None:
-    charged = [facts for _, facts in rows if facts.failure not in NOT_SENT]
-    if not charged or any(facts.succeeded for _, facts in rows):
+    charged = [traits for _, traits in rows if traits.failure not in NOT_SENT]
+    if not charged or any(traits.succeeded for _, traits in rows):
         return None
-    kinds = Counter(facts.failure or "no reason" for facts in charged)
+    kinds = Counter(traits.failure or "no reason" for traits in charged)
     shown = ", ".join(f"{kind} ({count})" for kind, count in kinds.most_common(4))
     evidence: dict[str, float | int | str] = {"requests": len(charged), "failures": shown}
-    samples = tuple(sample for sample, facts in rows if facts.failure in kinds)[:3]
+    samples = tuple(sample for sample, traits in rows if traits.failure in kinds)[:3]
     if set(kinds) <= _DENIED:
         said = f"refused the key or the credit of all {len(charged)} requests that reached it: {shown}"
         return Finding("access_refused", label, said, evidence, samples)
@@ -141,9 +141,9 @@ def _nothing_answered(label: str, rows: Sequence[_Row]) -> Finding | None:
     return Finding("nothing_answered", label, f"answered none of {len(charged)} requests: {shown}", evidence, samples)
 
 
-def _share(label: str, share: _Share, rows: Sequence[_Row], baseline: Sequence[Facts]) -> Finding | None:
-    asked = [(sample, facts) for sample, facts in rows if facts.charged and share.of(facts)]
-    showing = [sample for sample, facts in asked if share.shows(facts)]
+def _share(label: str, share: _Share, rows: Sequence[_Row], baseline: Sequence[Traits]) -> Finding | None:
+    asked = [(sample, traits) for sample, traits in rows if traits.charged and share.of(traits)]
+    showing = [sample for sample, traits in asked if share.shows(traits)]
     if len(showing) < 2 or len(asked) < LEAST_ROWS:
         return None
     found, reference = wilson(len(showing), len(asked)), _reference(share, baseline)
@@ -159,21 +159,21 @@ def _share(label: str, share: _Share, rows: Sequence[_Row], baseline: Sequence[F
 
 
 def _requests_lost(label: str, rows: Sequence[_Row]) -> Finding | None:
-    sent = [(sample, facts) for sample, facts in rows if facts.failure not in NOT_SENT]
-    resent = sum(facts.resent for _, facts in sent)
-    sends = resent + sum(facts.attempts for _, facts in sent)
+    sent = [(sample, traits) for sample, traits in rows if traits.failure not in NOT_SENT]
+    resent = sum(traits.resent for _, traits in sent)
+    sends = resent + sum(traits.attempts for _, traits in sent)
     if resent < 2 or sends < LEAST_ROWS or resent <= _MOST_LOST * sends:
         return None
     said = (
         f"let {resent} of {sends} requests meet a kept connection that ended unanswered; each was sent again on a new "
         "one, and it may have worked on and billed both"
     )
-    samples = tuple(dict.fromkeys(sample for sample, facts in sent if facts.resent))[:3]
+    samples = tuple(dict.fromkeys(sample for sample, traits in sent if traits.resent))[:3]
     return Finding("requests_lost", label, said, {"resent": resent, "sends": sends}, samples)
 
 
-def _reference(share: _Share, baseline: Sequence[Facts]) -> Estimate:
-    asked = [facts for facts in baseline if facts.charged and share.of(facts)]
+def _reference(share: _Share, baseline: Sequence[Traits]) -> Estimate:
+    asked = [traits for traits in baseline if traits.charged and share.of(traits)]
     return wilson(sum(map(share.shows, asked)), len(asked)) if asked else Estimate(None)
 
 
@@ -204,11 +204,9 @@ def _calls_unlike(label: str, gap: Gap) -> Finding:
     return Finding("calls_unlike_baseline", label, said, evidence)
 
 
-def _invalid(label: str, own: Columns, found: Difference) -> Finding:
-    kinds: Counter[str] = Counter(name for facts in own.rows.shared() for name in facts.classes if name in _INVALID)
-    worst = [
-        sample for (_, sample, _), facts, _ in own.rows.entries() if any(name in _INVALID for name in facts.classes)
-    ]
+def _invalid(label: str, own: ObservationTable, found: Difference) -> Finding:
+    kinds: Counter[str] = Counter(name for traits in own.traits() for name in traits.classes if name in _INVALID)
+    worst = [sample for (_, sample, _), traits in own.entries() if any(name in _INVALID for name in traits.classes)]
     shown = ", ".join(f"{kind} {count}" for kind, count in kinds.most_common())
     said = f"breaks the schema in {100 * found.value:.1f} points more of its calls than the baseline: {shown}"
     evidence = {"difference": found.value, "low": found.low, "high": found.high, **kinds}
@@ -233,6 +231,21 @@ def _slow(
             yield Finding(name, label, said, {"times": times, "own": own, "baseline": reference})
 
 
-def _clock_is_good(columns: Columns) -> bool:
-    stalled = sum(not _CLOCK_TROUBLE.isdisjoint(facts.anomalies) for facts in columns.rows.shared())
-    return stalled <= _MOST_STALLED * len(columns.rows)
+def _clock_is_good(table: ObservationTable) -> bool:
+    stalled = sum(not _CLOCK_TROUBLE.isdisjoint(traits.anomalies) for traits in table.traits())
+    return stalled <= _MOST_STALLED * len(table)
+
+
+def conduct(
+    tables: Mapping[str, ObservationTable],
+    baseline: str | None,
+    ranking: RankingJudgement | None,
+    gaps: Sequence[Gap],
+) -> Iterator[Finding]:
+    """What vendors do otherwise than the baseline, by label."""
+    reference = tables.get(baseline or "")
+    by_label = {gap.label: gap for gap in gaps}
+    for label, own in tables.items():
+        yield from behaviour_findings(label, own, None if label == baseline else reference)
+        if ranking is not None and reference is not None and baseline is not None and label != baseline:
+            yield from difference_findings(label, own, (baseline, reference), ranking, by_label.get(label), len(gaps))

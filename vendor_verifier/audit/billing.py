@@ -12,11 +12,12 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from statistics import median
 
+from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.stats.ratio_table import Trials
 from vendor_verifier.values.judgement import Finding, Money
 from vendor_verifier.values.sample import Sample, listed
@@ -273,3 +274,66 @@ def _common(one: str, other: str) -> int:
 def _text(sample: Sample, *, tools_first: bool) -> str:
     parts = (sample.turn.tools, sample.turn.messages)
     return "\n".join(json.dumps(part, ensure_ascii=False) for part in (parts if tools_first else reversed(parts)))
+
+
+def bill_findings(
+    tables: Mapping[str, ObservationTable],
+    money: Mapping[str, Money],
+    samples: Sequence[Sample],
+    recounted: Mapping[str, Mapping[str, tuple[int, int]]],
+) -> Iterator[Finding]:
+    """What each vendor's own bill says, without comparing it with another's.
+
+    ``samples`` are all that were asked; ``recounted``: label → sample → (reported, counted) output tokens.
+    """
+    shares: dict[str, float] | None = None
+    for label, table in tables.items():
+        # The rows that have an answer, with what it reports.
+        answers = [(row.sample, row.traits, row.tries[-1].usage) for row in table.every() if row.traits.is_answered]
+        cached = [
+            (sample, usage.input, usage.cached)
+            for sample, _, usage in answers
+            if usage.cached is not None and usage.input is not None
+        ]
+        once = sent_once(cached, table)
+        # Prompts are long: they are held against each other only where somebody claims a cache.
+        if once and shares is None:
+            shares = shared_beginnings(samples)
+        reasoning = (
+            (sample, usage.reasoning, traits.shows_reasoning)
+            for sample, traits, usage in answers
+            if usage.reasoning is not None
+        )
+        counts = recounted.get(label, {})
+        reported, counted = ({name: float(pair[place]) for name, pair in counts.items()} for place in (0, 1))
+        found = (
+            hidden_reasoning_finding(label, reasoning),
+            cache_finding(label, cached),
+            unexplained_cache_finding(label, once, shares or {}),
+            recount_finding(label, reported, counted),
+            cost_finding(label, money[label]) if label in money else None,
+        )
+        yield from (finding for finding in found if finding is not None)
+
+
+_Claim = tuple[str, int, int]
+
+
+def sent_once(claims: Sequence[_Claim], table: ObservationTable) -> list[_Claim]:
+    """Of (sample, prompt tokens, cached tokens) those with a cached token, of prompts that were sent once."""
+    if not any(cached for _, _, cached in claims):
+        return []
+    sends = Counter(sample for (sample, _), _ in table.billed())
+    return [claim for claim in claims if claim[2] and sends[claim[0]] == 1]
+
+
+def prompt_findings(trials: Sequence[Trials], baseline: str | None) -> Iterator[Finding]:
+    """Prompt tokens against the baseline's, and between vendors."""
+    by_label = {each.label: each for each in trials}
+    reference = by_label.get(baseline or "")
+    if reference is not None:
+        for label, each in by_label.items():
+            if label != baseline:
+                yield from prompt_token_findings(label, prompt_pairs(reference, each))
+    counts = {label: prompt_tokens(each) for label, each in by_label.items()}
+    yield from same_counter_findings(counts, baseline)

@@ -14,19 +14,17 @@ resamples of both (:mod:`vendor_verifier.stats.bootstrap`).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from itertools import combinations
 
 from msgspec import structs
 
-from vendor_verifier.metrics.tokens import reported_usage
+from vendor_verifier.scoring.observation import Try
+from vendor_verifier.scoring.observation_table import Unit
 from vendor_verifier.stats.bootstrap import Resampled, spread
-from vendor_verifier.stats.ratio_table import RatioColumn, Unit, Units
+from vendor_verifier.stats.ratio_table import RatioColumn
 from vendor_verifier.values.event import Usage
-from vendor_verifier.values.failure_kinds import KINDS
 from vendor_verifier.values.judgement import BreakEven, Estimate, Money, Price
-from vendor_verifier.values.record import Attempt, Record
 
 # Below this two prices of an answer are the same price.
 LEAST_ADVANTAGE = 0.01
@@ -87,32 +85,6 @@ def _interval(value: float, cheap: str, dear: str, resampled: Resampled) -> Esti
         return spread(value, 1.0 - costs[0] / costs[1], 0)
 
 
-@dataclass(frozen=True, slots=True)
-class BilledAttempt:
-    """One try that may be on the bill.
-
-    ``useful``: it is part of what a record that succeeded ends in; ``retried``: another try of that record was.
-    """
-
-    unit: Unit
-    usage: Usage
-    useful: bool
-    retried: bool = False
-
-
-def billed_attempts(record: Record) -> Iterator[BilledAttempt]:
-    """The attempts of a record that reached the model or may have; refusals (4xx, 5xx, no connection) cost nothing."""
-    for turn in record.turns:
-        for position, attempt in enumerate(turn.attempts, 1):
-            if attempt.resent:
-                # The first sending: whoever closed the connection may have read it before.
-                yield BilledAttempt((record.sample, record.repetition), Usage(), useful=False)
-            if _may_be_billed(attempt):
-                useful = record.succeeded and position == len(turn.attempts)
-                retried = record.succeeded and not useful
-                yield BilledAttempt((record.sample, record.repetition), reported_usage(attempt), useful, retried)
-
-
 def cost_usd(usage: Usage, price: Price) -> float | None:
     """US dollars of one attempt; ``None`` unless input and output tokens are known or neither is charged for."""
     cached, reasoning = usage.cached or 0, usage.reasoning or 0
@@ -127,23 +99,25 @@ def cost_usd(usage: Usage, price: Price) -> float | None:
 
 
 def money(
-    attempts: Iterable[BilledAttempt],
+    attempts: Iterable[tuple[object, Try]],
     price: Price,
     *,
     requests: int,
     valid_calls: int,
-    duplicates: Iterable[BilledAttempt] = (),
+    duplicates: Iterable[tuple[object, Try]] = (),
 ) -> Money:
-    """Sums over one vendor. ``requests`` are the records asked for, ``valid_calls`` the tool calls that are valid.
+    """Sums over one vendor, whose attempts come with their unit.
+
+    ``requests`` are the records asked for, ``valid_calls`` the tool calls that are valid.
 
     wasted = what attempts cost that are part of no success: retries, cut answers, failed conversations.
     ``duplicates`` are attempts of records made twice by our own doing: in the total, and in no other figure.
     """
-    twice = [cost for each in duplicates if (cost := cost_usd(each.usage, price)) is not None]
+    twice = [cost for _, each in duplicates if (cost := cost_usd(each.usage, price)) is not None]
     total, wasted, retried, reported, comparable, undiscounted = [], [], [], [], [], []
-    answered: set[Unit] = set()
+    answered: set[object] = set()
     count = unpriced = 0
-    for attempt in attempts:
+    for unit, attempt in attempts:
         count += 1
         ours = cost_usd(attempt.usage, price)
         said = attempt.usage.cost_usd
@@ -154,7 +128,7 @@ def money(
             continue
         total.append(ours)
         if attempt.useful:
-            answered.add(attempt.unit)
+            answered.add(unit)
         else:
             wasted.append(ours)
         if attempt.retried:
@@ -184,36 +158,27 @@ def money(
 
 
 def cost_ratios(
-    attempts: Iterable[BilledAttempt], price: Price, asked: Iterable[Unit], valid_calls: dict[Unit, int]
+    attempts: Iterable[tuple[Unit, Try]], price: Price, valid_calls: Mapping[Unit, int]
 ) -> dict[str, RatioColumn]:
-    """The cost metrics as ratios of sums by unit, to join ``Trials.ratios``, so that they get intervals too.
+    """The cost metrics as ratios of sums by the units of ``valid_calls``, to join ``Trials.ratios``.
 
-    Units with an attempt that cannot be priced are left out of both: a partial sum would flatter.
+    So they get intervals too. Units with an attempt that cannot be priced are left out: a partial sum would flatter.
     """
-    known = dict.fromkeys(asked, 0.0)
+    known = dict.fromkeys(valid_calls, 0.0)
     wasted: dict[Unit, float] = {}
-    for attempt in attempts:
+    for unit, attempt in attempts:
         ours = cost_usd(attempt.usage, price)
         if ours is None:
-            known.pop(attempt.unit, None)
-        elif attempt.unit in known:
-            known[attempt.unit] += ours
-            wasted[attempt.unit] = wasted.get(attempt.unit, 0.0) + (0.0 if attempt.useful else ours)
-    units = Units()
-    each_cost, each_waste, by_call = (RatioColumn(units) for _ in range(3))
-    for unit, cost in known.items():
-        place = units.place_of(unit)
-        each_cost.add(place, 1000 * cost, 1.0)
-        each_waste.add(place, 1000 * wasted.get(unit, 0.0), 1.0)
-        by_call.add(place, cost, float(valid_calls.get(unit, 0)))
+            known.pop(unit, None)
+        elif unit in known:
+            known[unit] += ours
+            wasted[unit] = wasted.get(unit, 0.0) + (0.0 if attempt.useful else ours)
+    units = list(known)
+    places = range(len(units))
     return {
-        "cost_per_1000_requests_usd": each_cost,
-        "wasted_per_1000_requests_usd": each_waste,
-        "cost_per_valid_call_usd": by_call,
+        "cost_per_1000_requests_usd": RatioColumn(units, places, [1000 * cost for cost in known.values()]),
+        "wasted_per_1000_requests_usd": RatioColumn(units, places, [1000 * wasted.get(unit, 0.0) for unit in units]),
+        "cost_per_valid_call_usd": RatioColumn(
+            units, places, list(known.values()), [float(valid_calls[unit]) for unit in units]
+        ),
     }
-
-
-def _may_be_billed(attempt: Attempt) -> bool:
-    if attempt.response is not None:
-        return True
-    return attempt.failure is not None and KINDS[attempt.failure.kind].maybe_billed

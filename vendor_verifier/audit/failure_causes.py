@@ -14,12 +14,11 @@ A sample failed when the request did, or when a call in its answer is invalid. T
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import get_args
 
-from vendor_verifier.scoring.observation_table import Columns
-from vendor_verifier.stats.ratio_table import Unit
-from vendor_verifier.values.failure_kinds import KINDS, Charge, FailureKind, Phase
+from vendor_verifier.scoring.observation import Traits
+from vendor_verifier.scoring.observation_table import ObservationTable, Unit
+from vendor_verifier.values.failure_kinds import KINDS, Charge
 from vendor_verifier.values.judgement import BlameCounts, Cause
 from vendor_verifier.values.score import CallClass
 
@@ -30,38 +29,20 @@ _BEFORE_SENDING = frozenset({"dns", "connect", "tls", "send"})
 _INVALID: frozenset[CallClass] = frozenset({"invalid_json", "unknown_tool", "schema_mismatch", "schema_unusable"})
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How one unit ended. ``defective``: a schema of the sample's own tools is unusable."""
-
-    failure: FailureKind | None = None
-    phase: Phase | None = None
-    classes: tuple[CallClass, ...] = ()
-    defective: bool = False
-
-    @property
-    def failed(self) -> bool:
-        return self.failure is not None or any(each in _INVALID for each in self.classes)
+def outcomes_of(table: ObservationTable, suite: str = "trigger") -> dict[Unit, Traits]:
+    """How the units of one suite ended."""
+    return {(sample, number): traits for (name, sample, number), traits in table.entries() if name == suite}
 
 
-def outcomes_of(columns: Columns, suite: str = "trigger") -> dict[Unit, Outcome]:
-    """The columns of one suite as outcomes."""
-    return {
-        (sample, repetition): Outcome(
-            failure=facts.failure,
-            phase=facts.phase,
-            classes=facts.classes,
-            defective="refused_defective_sample" in facts.anomalies or "schema_unusable" in facts.classes,
-        )
-        for (name, sample, repetition), facts, _ in columns.rows.entries()
-        if name == suite
-    }
+def is_failure(outcome: Traits) -> bool:
+    """Whether the request failed, or a call in its answer is invalid."""
+    return outcome.failure is not None or any(each in _INVALID for each in outcome.classes)
 
 
 def blame(
-    outcomes: Mapping[Unit, Outcome],
-    baseline: Mapping[Unit, Outcome] | None = None,
-    others: Iterable[Mapping[Unit, Outcome]] = (),
+    outcomes: Mapping[Unit, Traits],
+    baseline: Mapping[Unit, Traits] | None = None,
+    others: Iterable[Mapping[Unit, Traits]] = (),
 ) -> BlameCounts:
     """Charge every failed unit of one vendor to one cause.
 
@@ -77,7 +58,7 @@ def blame(
     excused = dict(_baseline_failures(baseline or {}, troubled))
     samples: dict[Cause, list[Unit]] = {cause: [] for cause in get_args(Cause)}
     for unit, outcome in outcomes.items():
-        if outcome.failed:
+        if is_failure(outcome):
             samples[cause_of(outcome, unit[0] in troubled, excused.get(unit[0]))].append(unit)
     failed = sum(map(len, samples.values()))
     succeeded, vendor = len(outcomes) - failed, len(samples["vendor"])
@@ -91,13 +72,13 @@ def blame(
     )
 
 
-def cause_of(outcome: Outcome, network_elsewhere: bool, baseline: str | None) -> Cause:
+def cause_of(outcome: Traits, network_elsewhere: bool, baseline: str | None) -> Cause:
     """The cause of one failed outcome; ``baseline``: how the baseline failed on the sample (``_way``), if it did."""
     kind = outcome.failure
     if kind is None and {each for each in outcome.classes if each in _INVALID} == {"schema_unusable"}:
         return "dataset"
     charge = "vendor" if kind is None else KINDS[kind].charge
-    if outcome.defective and charge == "question":
+    if _is_defective(outcome) and charge == "question":
         return "dataset"
     if charge in _CAUSES:
         return _CAUSES[charge]
@@ -108,19 +89,24 @@ def cause_of(outcome: Outcome, network_elsewhere: bool, baseline: str | None) ->
     return "baseline_too" if baseline == _way(outcome) else "vendor"
 
 
-def _baseline_failures(baseline: Mapping[Unit, Outcome], troubled: Collection[str]) -> Iterator[tuple[str, str]]:
+def _baseline_failures(baseline: Mapping[Unit, Traits], troubled: Collection[str]) -> Iterator[tuple[str, str]]:
     """Samples on which every run of the baseline failed in one way by its own doing, and the way."""
-    by_sample: dict[str, list[Outcome]] = {}
+    by_sample: dict[str, list[Traits]] = {}
     for (sample, _), outcome in baseline.items():
         by_sample.setdefault(sample, []).append(outcome)
     for sample, runs in by_sample.items():
         ways = {_way(outcome) for outcome in runs}
         if len(ways) == 1 and all(
-            outcome.failed and cause_of(outcome, sample in troubled, None) == "vendor" for outcome in runs
+            is_failure(outcome) and cause_of(outcome, sample in troubled, None) == "vendor" for outcome in runs
         ):
             yield sample, ways.pop()
 
 
-def _way(outcome: Outcome) -> str:
+def _way(outcome: Traits) -> str:
     """The kind of failure, or that the calls were invalid."""
     return outcome.failure or "invalid calls"
+
+
+def _is_defective(outcome: Traits) -> bool:
+    """Whether a schema of the sample's own tools is unusable."""
+    return "refused_defective_sample" in outcome.anomalies or "schema_unusable" in outcome.classes

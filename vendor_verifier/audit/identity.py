@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
-from vendor_verifier.metrics.tokens import reported_usage
+from vendor_verifier.scoring.observation import Observation
 from vendor_verifier.values.history import HistoryRun
 from vendor_verifier.values.judgement import Finding, ServedNames
-from vendor_verifier.values.record import Attempt, Record
 
-# Two models may well say "Paris." alike; from this many characters on equal bytes mean something.
-LEAST_CHARACTERS = 40
 LEAST_ANSWERS = 10
 _SAME_SHARE = 0.5
 _REPEATED_SHARE = 0.9
@@ -27,68 +23,28 @@ _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _PREFIX = re.compile(r"([A-Za-z]+)[-_]")
 
 
-@dataclass(frozen=True, slots=True)
-class IdentityRow:
-    """What one final answer says about who gave it; ``digest`` is of text and calls, ``None`` when they are short."""
-
-    sample: str
-    repetition: int
-    asked_model: str
-    served_model: str | None = None
-    fingerprint: str | None = None
-    response_id: str | None = None
-    digest: str | None = None
-    output_tokens: int | None = None
-    max_tokens: int | None = None
-    finish_reason: str | None = None
+Rows = Sequence[Observation]
+"""Observations that have an answer."""
 
 
-def identity_row(record: Record, asked_model: str, max_tokens: int | None = None) -> IdentityRow | None:
-    """The row of a record that has an answer; ``max_tokens`` is what was asked for."""
-    final = record.final
-    if final is None or final.response is None:
-        return None
-    response = final.response
-    return IdentityRow(
-        sample=record.sample,
-        repetition=record.repetition,
-        asked_model=asked_model,
-        served_model=response.served_model or None,
-        fingerprint=response.fingerprint or None,
-        response_id=response.request_id or None,
-        digest=answer_digest(final) if record.succeeded else None,
-        output_tokens=reported_usage(final).output,
-        max_tokens=max_tokens,
-        finish_reason=response.finish_reason,
-    )
+def identity_findings(label: str, rows: Rows, asked_model: str, limit: float | None = None) -> tuple[Finding, ...]:
+    """Everything one vendor's own rows say; ``limit`` is the ``max_tokens`` that its entry states.
 
-
-def answer_digest(attempt: Attempt) -> str | None:
-    """SHA-256 of text and calls (ids aside); ``None`` below ``LEAST_CHARACTERS``."""
-    if attempt.response is None:
-        return None
-    calls = [f"{call.name}({call.arguments})" for call in attempt.response.tool_calls]
-    answer = "\x00".join([attempt.response.text, attempt.response.reasoning, *calls])
-    return (
-        hashlib.sha256(answer.encode("utf-8", "surrogatepass")).hexdigest() if len(answer) >= LEAST_CHARACTERS else None
-    )
-
-
-def identity_findings(label: str, rows: Sequence[IdentityRow]) -> tuple[Finding, ...]:
-    """Everything one vendor's own rows say."""
+    A stated limit of none is infinite; without any it is that of each sample.
+    """
     found = (
-        _other_model(label, rows),
-        _changes(label, rows, "served_model", "served_model_changes", "models"),
-        _changes(label, rows, "fingerprint", "fingerprint_changes", "fingerprints"),
+        _other_model(label, rows, asked_model),
+        _changes(label, [row.traits.served_model for row in rows], "served_model_changes", "models"),
+        _changes(label, [row.traits.fingerprint for row in rows], "fingerprint_changes", "fingerprints"),
         _id_families(label, rows),
-        _limit_exceeded(label, rows),
-        _cut_short(label, rows),
+        _limit_exceeded(label, rows, limit),
+        _cut_short(label, rows, limit),
         _repeated(label, rows),
     )
     return tuple(finding for finding in found if finding is not None)
 
 
-def pass_through_findings(rows: Mapping[str, Iterable[IdentityRow]]) -> tuple[Finding, ...]:
+def pass_through_findings(rows: Mapping[str, Rows]) -> tuple[Finding, ...]:
     """Pairs of vendors with response ids in common, or with the same bytes on half of their common samples or more."""
     if len(rows) < 2:
         return ()
@@ -161,12 +117,12 @@ def _is_often(count: int, of: int) -> bool:
     return count >= max(_LEAST_OF_FAMILY, _LEAST_SHARE_OF_FAMILY * of)
 
 
-def _other_model(label: str, rows: Sequence[IdentityRow]) -> Finding | None:
-    told = [row for row in rows if row.served_model]
-    other = [row for row in told if not same_model(row.asked_model, row.served_model or "")]
+def _other_model(label: str, rows: Rows, asked: str) -> Finding | None:
+    told = [row for row in rows if row.traits.served_model]
+    other = [row for row in told if not same_model(asked, row.traits.served_model or "")]
     if not other:
         return None
-    asked, served = Counter((row.asked_model, row.served_model or "") for row in other).most_common(1)[0][0]
+    served = Counter(row.traits.served_model or "" for row in other).most_common(1)[0][0]
     said = (
         f"{asked} was asked for and {served} says it answered, in {len(other)} of {len(told)} answers that name a model"
     )
@@ -174,8 +130,8 @@ def _other_model(label: str, rows: Sequence[IdentityRow]) -> Finding | None:
     return Finding("another_model_served", label, said, evidence, _samples(other))
 
 
-def _changes(label: str, rows: Sequence[IdentityRow], field: str, name: str, noun: str) -> Finding | None:
-    tally = Counter(value for row in rows if (value := getattr(row, field)))
+def _changes(label: str, values: Iterable[str | None], name: str, noun: str) -> Finding | None:
+    tally = Counter(value for value in values if value)
     if len(tally) < 2:
         return None
     shown = ", ".join(f"{value} ({count})" for value, count in tally.most_common(5))
@@ -183,7 +139,7 @@ def _changes(label: str, rows: Sequence[IdentityRow], field: str, name: str, nou
     return Finding(name, label, said, {noun: len(tally), "answers": tally.total(), "names": shown})
 
 
-def _id_families(label: str, rows: Sequence[IdentityRow]) -> Finding | None:
+def _id_families(label: str, rows: Rows) -> Finding | None:
     tally = id_families([row.response_id for row in rows if row.response_id])
     if len(tally) < 2:
         return None
@@ -193,31 +149,31 @@ def _id_families(label: str, rows: Sequence[IdentityRow]) -> Finding | None:
     return Finding("id_families", label, said, evidence)
 
 
-def _limit_exceeded(label: str, rows: Sequence[IdentityRow]) -> Finding | None:
-    over = [row for row in rows if row.output_tokens and row.max_tokens and row.output_tokens > row.max_tokens]
+def _limit_exceeded(label: str, rows: Rows, limit: float | None) -> Finding | None:
+    over = [row for row in rows if _tokens(row) > (_limit(row, limit) or math.inf)]
     if not over:
         return None
-    most = max(row.output_tokens or 0 for row in over)
+    most = max(map(_tokens, over))
     said = f"reports more output tokens than max_tokens allows in {len(over)} answers, {most} at most"
     return Finding("max_tokens_exceeded", label, said, {"answers": len(over), "most_tokens": most}, _samples(over))
 
 
-def _cut_short(label: str, rows: Sequence[IdentityRow]) -> Finding | None:
+def _cut_short(label: str, rows: Rows, limit: float | None) -> Finding | None:
     short = [
         row for row in rows
-        if row.finish_reason == "length" and row.output_tokens and row.max_tokens
-        and row.output_tokens < _CUT_SHORT * row.max_tokens
+        if row.traits.finish_reason == "length"
+        and 0 < _tokens(row) < _CUT_SHORT * (_limit(row, limit) or 0)
     ]  # fmt: skip
     if not short:
         return None
-    most = max(row.output_tokens or 0 for row in short)
+    most = max(map(_tokens, short))
     said = f"stops for length before max_tokens in {len(short)} answers, at {most} tokens at most"
     return Finding("cut_below_max_tokens", label, said, {"answers": len(short), "most_tokens": most}, _samples(short))
 
 
-def _repeated(label: str, rows: Sequence[IdentityRow]) -> Finding | None:
+def _repeated(label: str, rows: Rows) -> Finding | None:
     """Samples asked more than once whose answers are all the same bytes."""
-    by_sample: dict[str, list[str]] = {}
+    by_sample: dict[str, list[bytes]] = {}
     for row in rows:
         if row.digest:
             by_sample.setdefault(row.sample, []).append(row.digest)
@@ -232,22 +188,29 @@ def _repeated(label: str, rows: Sequence[IdentityRow]) -> Finding | None:
     return Finding("answers_repeated", label, said, {"same": len(same), "samples": len(asked)}, tuple(same[:3]))
 
 
-def _samples(rows: Sequence[IdentityRow]) -> tuple[str, ...]:
+def _tokens(row: Observation) -> int:
+    """Output tokens of the final answer, 0 where it reports none."""
+    return row.tries[-1].usage.output or 0 if row.tries else 0
+
+
+def _limit(row: Observation, stated: float | None) -> float | None:
+    """The most output tokens that were asked for, if any."""
+    limit = row.traits.max_tokens if stated is None else stated
+    return None if limit == math.inf else limit
+
+
+def _samples(rows: Rows) -> tuple[str, ...]:
     return tuple(dict.fromkeys(row.sample for row in rows))[:3]
 
 
 MOST_NAMES = 8
 
 
-def served_names(rows: Iterable[IdentityRow]) -> ServedNames:
-    """All names that the answers of a run bear, ``MOST_NAMES`` + 1 of a kind at most."""
-    models, fingerprints = set(), set()
-    for row in rows:
-        if row.served_model:
-            models.add(row.served_model)
-        if row.fingerprint:
-            fingerprints.add(row.fingerprint)
-    return ServedNames(*(tuple(sorted(found)[: MOST_NAMES + 1]) for found in (models, fingerprints)))
+def served_names(names: Iterable[tuple[str | None, str | None]]) -> ServedNames:
+    """All models and fingerprints that the answers of a run bear, ``MOST_NAMES`` + 1 of a kind at most."""
+    found = list(names)
+    kinds = ({name for pair in found if (name := pair[kind])} for kind in (0, 1))
+    return ServedNames(*(tuple(sorted(names)[: MOST_NAMES + 1]) for names in kinds))
 
 
 def changes_since(label: str, before: ServedNames, after: ServedNames) -> tuple[Finding, ...]:
@@ -278,3 +241,18 @@ def changes_since_last(runs: Sequence[HistoryRun]) -> Iterator[tuple[str, Findin
         before = next(earlier, None)
         if before is not None:
             yield from ((entry.model, finding) for finding in changes_since(entry.label, before, entry.served))
+
+
+def who_answered(
+    rows: Mapping[str, Rows], asked: Mapping[str, str], limits: Mapping[str, float | None]
+) -> Iterator[Finding]:
+    """Names, ids and bytes of the answers, by label; ``asked`` models and ``limits`` of tokens by label as well."""
+    repeating = False
+    for label, each in rows.items():
+        own = identity_findings(label, each, asked[label], limits[label])
+        repeating = repeating or any(finding.name == "answers_repeated" for finding in own)
+        yield from own
+    for finding in pass_through_findings(rows):
+        # Where a vendor answers itself byte for byte, equal bytes elsewhere say nothing about a common source.
+        if finding.name != "identical_answers" or not repeating:
+            yield finding

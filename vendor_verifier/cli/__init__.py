@@ -1,0 +1,1 @@
+"""The commands of the line: what is typed, and the exit code."""

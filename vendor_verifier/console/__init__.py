@@ -1,0 +1,1 @@
+"""What every command shares on the terminal: options, progress, output, streams."""

@@ -18,13 +18,13 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, Protocol
 
-from vendor_verifier.audit.cost import billed_attempts
 from vendor_verifier.console.output import say
-from vendor_verifier.metrics.latency import ttft_ms
+from vendor_verifier.metrics.latency import TTFT_MS
 from vendor_verifier.pipeline.run import Name, Outlook, is_answered
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.reports.number_format import MISSING
 from vendor_verifier.run.budgets import CostOf
+from vendor_verifier.scoring.observation import tries_of
 from vendor_verifier.values.record import Record
 
 if TYPE_CHECKING:
@@ -65,10 +65,12 @@ class _Vendor:
         self.done += 1
         self.failed += not is_answered(record)
         self.ended_s.append(now_s)
-        ttft = ttft_ms(record) if record.succeeded else None
+        ttft = TTFT_MS.measure(record) if record.succeeded else None
         if ttft is not None:
             self.ttfts_ms.append(ttft)
-        for attempt in billed_attempts(record):
+        for attempt in tries_of(record):
+            if not attempt.is_billed:
+                continue
             cost = attempt.usage.cost_usd
             if cost is None and self.cost_of is not None:
                 cost = self.cost_of(attempt.usage)

@@ -1,0 +1,1 @@
+"""Thresholds that a run must keep: reading, judging, and goodput."""

@@ -18,41 +18,16 @@ The time runs from the first request that was sent, recorded and charged to the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from vendor_verifier.gates.thresholds import REQUEST_METRICS, meets
 from vendor_verifier.metrics.lateness import too_many_spoilt
-from vendor_verifier.scoring.observation_table import Columns
-from vendor_verifier.scoring.under_way import sent_s
+from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.values.judgement import Threshold
-from vendor_verifier.values.record import Attempt, Record
 from vendor_verifier.values.score import Goodput, Report, VendorScore
 
 
-@dataclass(slots=True)
-class Spans:
-    """From when to when each entry was asked in ``suites``: (model, label) → seconds of first send and last end."""
-
-    suites: frozenset[str]
-    seen: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
-
-    def take(self, record: Record) -> None:
-        """Note when a record's requests began and ended."""
-        sent = [moment for turn in record.turns for attempt in turn.attempts if (moment := _span(attempt)) is not None]
-        if not sent or record.suite not in self.suites:
-            return
-        key = (record.model, record.label)
-        first, last = min(begin for begin, _ in sent), max(end for _, end in sent)
-        known = self.seen.get(key)
-        self.seen[key] = (first, last) if known is None else (min(first, known[0]), max(last, known[1]))
-
-    def seconds(self, model: str, label: str) -> float | None:
-        """Wall seconds from the first send to the last end; ``None`` when nothing was sent."""
-        known = self.seen.get((model, label))
-        return None if known is None else known[1] - known[0]
-
-
-def goodput(columns: Columns, slos: Sequence[Threshold], *, asked: int, seconds: float | None) -> Goodput:
+def goodput(table: ObservationTable, slos: Sequence[Threshold], *, asked: int, seconds: float | None) -> Goodput:
     """One entry's requests held to ``slos``; ``asked`` is what its success rate divides by.
 
     ``seconds`` None leaves the rate open, as where a run was gone on with after a pause.
@@ -60,18 +35,18 @@ def goodput(columns: Columns, slos: Sequence[Threshold], *, asked: int, seconds:
     kept = dict.fromkeys(map(str, slos), 0)
     good = unmeasured = failed = stalled = succeeded = 0
     wanted = [REQUEST_METRICS[slo.metric] for slo in slos]
-    rows = columns.rows
-    for _, facts, place in rows.entries():
-        if not facts.succeeded:
-            failed += facts.charged
+    measured = zip(*(table.column(name).tolist() for name in wanted), strict=True)
+    for traits, values in zip(table.traits(), measured, strict=True):
+        if not traits.succeeded:
+            failed += traits.charged
             continue
         succeeded += 1
-        verdicts = [meets(slo, rows.value(name, place)) for slo, name in zip(slos, wanted, strict=True)]
+        verdicts = [meets(slo, value) for slo, value in zip(slos, values, strict=True)]
         for name, verdict in zip(kept, verdicts, strict=True):
             kept[name] += verdict is True
         good += all(verdicts)
         if False not in verdicts and None in verdicts:
-            is_ours = not set(facts.spoilt).isdisjoint(wanted)
+            is_ours = not set(traits.spoilt).isdisjoint(wanted)
             stalled += is_ours
             unmeasured += not is_ours
     asked -= stalled
@@ -90,20 +65,20 @@ def goodput(columns: Columns, slos: Sequence[Threshold], *, asked: int, seconds:
 
 
 def with_goodput(
-    report: Report, columns: Mapping[tuple[str, str], Columns], slos: Sequence[Threshold], spans: Spans | None
+    report: Report, tables: Mapping[tuple[str, str], ObservationTable], slos: Sequence[Threshold], *, is_timed: bool
 ) -> Report:
-    """The report with every vendor's goodput; without ``spans`` no rate."""
+    """The report with every vendor's goodput; no rate unless ``is_timed``."""
 
     def of(model: str, vendor: VendorScore) -> VendorScore:
-        seconds = None if spans is None else spans.seconds(model, vendor.label)
-        asked = vendor.measured.get("success_rate", 0)
-        return replace(vendor, goodput=goodput(columns[model, vendor.label], slos, asked=asked, seconds=seconds))
+        table = tables[model, vendor.label]
+        asked, seconds = vendor.measured.get("success_rate", 0), seconds_of(table) if is_timed else None
+        return replace(vendor, goodput=goodput(table, slos, asked=asked, seconds=seconds))
 
     models = (replace(each, vendors=tuple(of(each.model, one) for one in each.vendors)) for each in report.models)
     return replace(report, models=tuple(models))
 
 
-def _span(attempt: Attempt) -> tuple[float, float] | None:
-    """Begin and end of one attempt in seconds since the epoch; None when it was never sent."""
-    begin = sent_s(attempt)
-    return None if begin is None or attempt.timing is None else (begin, begin + attempt.timing.end_ns / 1e9)
+def seconds_of(table: ObservationTable) -> float | None:
+    """Wall seconds from the first send to the last end; ``None`` when nothing was sent."""
+    begins, ends, _, _ = table.tries.spans()
+    return float(ends.max() - begins.min()) if begins.size else None

@@ -16,14 +16,14 @@ from collections.abc import Collection, Mapping
 from typing import cast, get_args
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.metrics import FIGURES, METRICS
+from vendor_verifier.metrics import RANKED, RECORD_METRICS
 from vendor_verifier.values.judgement import Comparison, Percentile, Threshold
 
 # What of a single request a figure is made of.
+_OF_ONE = [metric.name for metric in RECORD_METRICS if metric.name != "success"]
 REQUEST_METRICS: Mapping[str, str] = {
-    "avg_tokens": "total_tokens",
-    "avg_ttft_ms": "ttft_ms",
-    **{metric.name: metric.name for metric in METRICS if metric.name != "success"},
+    **{name: metric.name for name, metric in RANKED.items() if metric.name in _OF_ONE and metric.name != name},
+    **dict(zip(_OF_ONE, _OF_ONE, strict=True)),
 }
 COST_METRICS: tuple[str, ...] = (
     "cost_per_1000_requests_usd",
@@ -31,7 +31,7 @@ COST_METRICS: tuple[str, ...] = (
     "wasted_per_1000_requests_usd",
 )
 THRESHOLD_METRICS: tuple[str, ...] = tuple(
-    dict.fromkeys([*(figure.name for figure in FIGURES), "first_attempt_success_rate", *REQUEST_METRICS, *COST_METRICS])
+    dict.fromkeys([*RANKED, "first_attempt_success_rate", *REQUEST_METRICS, *COST_METRICS])
 )
 # Published by the makers of the models: K2-Vendor-Verifier for two versions of Kimi K2, MiniMax-Provider-Verifier.
 PRESETS: Mapping[str, tuple[Threshold, ...]] = {
@@ -43,7 +43,7 @@ PRESETS: Mapping[str, tuple[Threshold, ...]] = {
         Threshold("schema_accuracy", ">=", 0.98),
     ),
 }
-_SHARES = frozenset({"f1", "success_rate", "schema_accuracy", "first_attempt_success_rate"})
+_SHARES = {"first_attempt_success_rate", *(name for name, metric in RANKED.items() if metric.unit == "share")}
 _SUBJECT = re.compile(r"\s*([A-Za-z_]\w*)(?:\.(\w*))?\s*")
 _CEILING = re.compile(r"ceiling(?:\s*([+-])\s*(.+))?", re.DOTALL)
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)

@@ -1,58 +1,54 @@
-"""What is measured: ``METRICS`` per record, ``FIGURES`` per vendor; a number in neither list ranks nobody.
-
-Gaps between pieces (:mod:`vendor_verifier.metrics.inter_chunk_latency`) are many per record, and so in neither.
-``f1`` and ``schema_accuracy`` are figures only: the first needs a baseline, the second the verdicts on calls.
-"""
+"""What is measured: one list of definitions, from which measuring, ranking, reports and gates take what they know."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 
-from vendor_verifier.metrics import (
-    latency,
-    outcome,
-    throughput,
-    tokens,
-)
-from vendor_verifier.metrics.base import Direction, Metric
+from vendor_verifier.metrics import inter_chunk_latency, latency, outcome, throughput, tokens
+from vendor_verifier.metrics.base import Direction as Direction
+from vendor_verifier.metrics.base import Figure as Figure
+from vendor_verifier.metrics.base import Metric as Metric
 
 METRICS: tuple[Metric, ...] = (
+    outcome.F1,
     outcome.SUCCESS,
+    outcome.SCHEMA_ACCURACY,
     tokens.TOTAL_TOKENS,
     tokens.INPUT_TOKENS,
     tokens.OUTPUT_TOKENS,
     latency.TTFT_MS,
-    latency.COLD,
-    latency.WARM,
+    latency.TTFT_COLD_MS,
+    latency.TTFT_WARM_MS,
     latency.TTFAT_MS,
+    inter_chunk_latency.ICL_MS,
     throughput.TPOT_MS,
     throughput.TPS,
     throughput.E2E_TPS,
     latency.E2E_MS,
-    latency.CONNECT,
-    latency.DNS,
-    latency.TCP,
-    latency.TLS,
-    latency.TTFT,
-    latency.E2E,
-    latency.LAG,
+    latency.TTFT_FROM_SCHEDULE_MS,
+    latency.E2E_FROM_SCHEDULE_MS,
+    latency.SCHEDULE_LAG_MS,
+    latency.CONNECT_MS,
+    latency.DNS_MS,
+    latency.TCP_MS,
+    latency.TLS_MS,
 )
+RECORD_METRICS = tuple(metric for metric in METRICS if metric.is_measured)
+POOLED = tuple(metric for metric in RECORD_METRICS if metric.pooled)
+SPREADS = tuple(metric for metric in METRICS if metric.has_spread)
+RANKED: Mapping[str, Metric] = {metric.figure.name: metric for metric in METRICS if metric.figure is not None}
+"""Figure → the metric by which it ranks vendors."""
+FIGURES: tuple[Figure, ...] = tuple(metric.figure for metric in METRICS if metric.figure is not None)
+DIRECTIONS: Mapping[str, Direction] = {
+    **{metric.name: metric.direction for metric in METRICS},
+    **{name: metric.direction for name, metric in RANKED.items()},
+}
+# Of what is no metric of ours (costs, a plugin's own figures): names that end in a unit are quantities.
+_UNITS = ("tps", "_tokens", "_ms", "_s", "_usd")
+_UNIT_OF = {**{metric.name: metric.unit for metric in METRICS}, **{name: each.unit for name, each in RANKED.items()}}
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A number per vendor that ranks it."""
-
-    name: str
-    direction: Direction
-    unit: str
-
-
-FIGURES: tuple[Figure, ...] = (
-    Figure("f1", "higher", "share"),
-    Figure("success_rate", "higher", "share"),
-    Figure("schema_accuracy", "higher", "share"),
-    Figure("avg_tokens", "lower", "tokens"),
-    Figure("avg_ttft_ms", "lower", "ms"),
-    Figure("tps", "higher", "tokens/s"),
-)
+def is_share(name: str) -> bool:
+    """Whether a figure is a share of 1, and no quantity with a unit; ``ttft_ms.p95`` is of ``ttft_ms``."""
+    name = name.partition(".")[0]
+    return _UNIT_OF[name] == "share" if name in _UNIT_OF else not name.endswith(_UNITS)

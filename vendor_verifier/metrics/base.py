@@ -1,4 +1,4 @@
-"""What a record metric is, and how the turns of one record become one number; it defines no metric.
+"""What a metric is: one definition that the measuring of records and every report are derived from; it defines none.
 
 Every metric is taken over successes only: a record of which any turn failed measures nothing but ``success``, and how
 late we were ourselves (``schedule_lag_ms``).
@@ -6,38 +6,110 @@ late we were ourselves (``schedule_lag_ms``).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from vendor_verifier.metrics.answer import Answer, Ratio
 from vendor_verifier.values.record import Attempt, Record
 
 Direction = Literal["higher", "lower"]
+Titles = tuple[str, str]
+"""English and Chinese."""
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """A number per record. ``direction`` says which end is better; ``measure`` gives ``None`` for "not measured"."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """The number per vendor that ranks it by a metric.
+
+    ``page_title`` heads the product page's column, which stands at ``column``; ``titles`` are the short ones. ``words``
+    and ``over`` are its row in docs/metrics.md. ``family`` is its name in OpenMetrics, which ends in the unit, and
+    ``help`` its line there.
+    """
 
     name: str
-    direction: Direction
+    titles: Titles
+    page_title: str
+    words: str
+    over: str
+    family: str
+    help: str
+    column: int = 99
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """A number per record, and what becomes of it over records.
+
+    ``words`` is its row in docs/metrics.md. One of these says how it is measured: ``formula`` of one turn's answer, the
+    turns' mean or total (a partial sum would flatter, so that every turn must measure); ``ratio``, numerator and
+    denominator of one turn, ``scale`` times the ratio of their sums over turns; ``record`` where no turn alone tells.
+    Without any it is none of single records. Over records it is their mean, or the ratio of sums where it is
+    ``pooled``. ``time_part`` says which part of a ratio is the time, in seconds, that was read for it; a formula in ms
+    is such a time itself, unless ``is_ours``. ``is_scheduled``: only an open loop has it.
+    ``has_spread``: its percentiles stand in the tables of times and speeds.
+    """
+
+    name: str
     unit: str
-    measure: Callable[[Record], float | None]
+    direction: Direction
+    titles: Titles
+    words: str = ""
+    formula: Callable[[Answer], float | None] | None = None
+    turns: Literal["mean", "total"] = "mean"
+    ratio: Callable[[Answer], Ratio | None] | None = None
+    scale: float = 1.0
+    time_part: int = 1
+    record: Callable[[Record], float | None] | None = None
+    pooled: bool = False
+    is_ours: bool = False
+    is_scheduled: bool = False
+    has_spread: bool = True
+    figure: Figure | None = None
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether single records have it."""
+        return self.formula is not None or self.ratio is not None or self.record is not None
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether it is a time or a speed, which our own lateness spoils."""
+        return self.unit in ("ms", "tokens/s")
+
+    def title(self, language: str = "en") -> str:
+        """Its title in a language, English or Chinese."""
+        return self.titles[language == "zh"]
+
+    def measure(self, record: Record) -> float | None:
+        """The number of one record; ``None`` for "not measured"."""
+        return self.record(record) if self.record is not None else self.over_turns(read_answers(record))[0]
+
+    def over_turns(self, answers: Sequence[Answer]) -> tuple[float | None, Ratio | None]:
+        """The number of the answers to all turns, and the sums that it is a ratio of."""
+        if self.ratio is not None:
+            parts = [part for part in map(self.ratio, answers) if part is not None]
+            # Nearly every record has one turn, whose numbers stay as they are.
+            sums = parts[0] if len(parts) == 1 else (sum(a for a, _ in parts), sum(b for _, b in parts))
+            return (self.scale * sums[0] / sums[1], sums) if parts else (None, None)
+        values = [] if self.formula is None else list(map(self.formula, answers))
+        known = [value for value in values if value is not None]
+        if not known or (self.turns == "total" and len(known) < len(values)):
+            return None, None
+        return (sum(known) if self.turns == "total" else sum(known) / len(known)), None
+
+    def time_ns(self, value: float, sums: Ratio | None) -> float | None:
+        """The time that was read for a value; ``None`` for what is no reading of a vendor's time."""
+        if sums is not None:
+            return sums[self.time_part] * 1e9
+        return value * 1e6 if self.unit == "ms" and not self.is_ours else None
 
 
-def answers(record: Record) -> tuple[Attempt, ...]:
+def final_answers(record: Record) -> tuple[Attempt, ...]:
     """The successful attempt of each turn; nothing unless every turn ended in one."""
     return tuple(turn.attempts[-1] for turn in record.turns) if record.succeeded else ()
 
 
-def total_over_turns(record: Record, measure: Callable[[Attempt], float | None]) -> float | None:
-    """The sum over turns, or ``None`` when any turn did not measure: a partial sum would flatter."""
-    values = [measure(attempt) for attempt in answers(record)]
-    known = [value for value in values if value is not None]
-    return sum(known) if values and len(known) == len(values) else None
-
-
-def mean_over_turns(record: Record, measure: Callable[[Attempt], float | None]) -> float | None:
-    """The mean over the turns that measured."""
-    known = [value for value in map(measure, answers(record)) if value is not None]
-    return sum(known) / len(known) if known else None
+def read_answers(record: Record) -> list[Answer]:
+    """The same as formulas read them."""
+    return list(map(Answer, final_answers(record)))

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from vendor_verifier.metrics.base import answers
+from vendor_verifier.metrics.base import Metric, final_answers
 from vendor_verifier.metrics.distribution import distribution
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.score import Distribution
@@ -26,7 +26,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-ICL = "icl_ms"
+ICL_MS = Metric(
+    name="icl_ms",
+    unit="ms",
+    direction="lower",
+    titles=("Gaps, ICL (ms)", "词元间隔 ICL（毫秒）"),
+    words="ICL: gaps between pieces, pooled one by one; n counts gaps, not requests",
+)
+ICL = ICL_MS.name
 MOST_EXACT = 65_536
 RATIO = 1.02
 # Up to 20 minutes, more than any attempt takes; bin 0 holds the gaps of nothing.
@@ -37,7 +44,7 @@ def gaps_ns(record: Record) -> Sequence[int]:
     """All gaps of a record's streamed answers; nothing unless every turn succeeded."""
     found = [
         attempt.timing.gaps_ns
-        for attempt in answers(record)
+        for attempt in final_answers(record)
         if attempt.timing is not None and attempt.response is not None and attempt.response.streamed
     ]
     return found[0] if len(found) == 1 else tuple(chain.from_iterable(found))

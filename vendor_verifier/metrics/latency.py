@@ -21,70 +21,24 @@ failed attempts and pauses between them are inside. The third is our part of it.
 
 from __future__ import annotations
 
-from vendor_verifier.metrics.base import Metric, answers, mean_over_turns, total_over_turns
-from vendor_verifier.values.record import Attempt, Record, Timing
-
-_Parts = tuple[float | None, float | None, float | None, float | None]
-
-
-def parts_ms(timing: Timing | None) -> _Parts:
-    """(whole, name look-up, TCP, TLS) of one attempt; ``None`` for what did not happen or was not told apart."""
-    # Nearly every request finds its connection open.
-    if timing is None or timing.connect_ns is None:
-        return None, None, None, None
-    found = (timing.connect_ns, timing.dns_ns, timing.tcp_ns, timing.tls_ns)
-    connect, dns, tcp, tls = (None if ns is None else ns / 1e6 for ns in found)
-    return connect, dns, tcp, tls
+from vendor_verifier.metrics.answer import Answer
+from vendor_verifier.metrics.base import Figure, Metric, final_answers
+from vendor_verifier.values.record import Record
 
 
-def connect_ms(record: Record) -> float | None:
-    """Name look-up, TCP and TLS together; mean over the turns that opened a connection."""
-    return _mean(record, 0)
+def _ms(ns: int | None) -> float | None:
+    return None if ns is None else ns / 1e6
 
 
-def dns_ms(record: Record) -> float | None:
-    """Name look-up."""
-    return _mean(record, 1)
-
-
-def tcp_ms(record: Record) -> float | None:
-    """The TCP handshake, with further addresses where the first does not answer."""
-    return _mean(record, 2)
-
-
-def tls_ms(record: Record) -> float | None:
-    """The TLS handshake."""
-    return _mean(record, 3)
-
-
-def _mean(record: Record, part: int) -> float | None:
-    return mean_over_turns(record, lambda attempt: parts_ms(attempt.timing)[part])
-
-
-CONNECT = Metric("connect_ms", "lower", "ms", connect_ms)
-DNS = Metric("dns_ms", "lower", "ms", dns_ms)
-TCP = Metric("tcp_ms", "lower", "ms", tcp_ms)
-TLS = Metric("tls_ms", "lower", "ms", tls_ms)
-
-
-def e2e_ms(record: Record) -> float | None:
-    """Milliseconds, summed over turns; ``None`` without timing."""
-    return total_over_turns(record, _attempt_e2e_ms)
-
-
-def _attempt_e2e_ms(attempt: Attempt) -> float | None:
-    return None if attempt.timing is None else attempt.timing.end_ns / 1e6
-
-
-E2E_MS = Metric("e2e_ms", "lower", "ms", e2e_ms)
+def _ttft_ms(answer: Answer, *, reused: bool) -> float | None:
+    timing = answer.timing
+    return _ms(answer.first_ns) if timing is not None and timing.connection_reused is reused else None
 
 
 def ttft_from_schedule_ms(record: Record) -> float | None:
     """Milliseconds; ``None`` unless it succeeded, streamed, and was due at a moment."""
-    found = answers(record)
-    if record.offered_s is None or not found:
-        return None
-    timing, response = found[0].timing, found[0].response
+    found = final_answers(record) if record.offered_s is not None else ()
+    timing, response = (found[0].timing, found[0].response) if found else (None, None)
     if timing is None or timing.scheduled_ns is None or timing.first_token_ns is None:
         return None
     return (timing.first_token_ns - timing.scheduled_ns) / 1e6 if response is not None and response.streamed else None
@@ -92,76 +46,137 @@ def ttft_from_schedule_ms(record: Record) -> float | None:
 
 def e2e_from_schedule_ms(record: Record) -> float | None:
     """Milliseconds; ``None`` unless it succeeded and was due at a moment."""
-    found = answers(record)
+    found = final_answers(record) if record.offered_s is not None else ()
     timing = found[-1].timing if found else None
-    if record.offered_s is None or timing is None or timing.scheduled_ns is None:
-        return None
-    return (timing.end_ns - timing.scheduled_ns) / 1e6
+    return None if timing is None or timing.scheduled_ns is None else (timing.end_ns - timing.scheduled_ns) / 1e6
 
 
 def schedule_lag_ms(record: Record) -> float | None:
     """Milliseconds, whatever became of the attempt; ``None`` where nothing was sent or due."""
-    first = record.turns[0].attempts[0].timing if record.turns and record.turns[0].attempts else None
-    if record.offered_s is None or first is None or first.scheduled_ns is None:
+    if record.offered_s is None or not record.turns or not record.turns[0].attempts:
+        return None
+    first = record.turns[0].attempts[0].timing
+    if first is None or first.scheduled_ns is None:
         return None
     return (-first.scheduled_ns - (first.connect_ns or 0)) / 1e6
 
 
-TTFT = Metric("ttft_from_schedule_ms", "lower", "ms", ttft_from_schedule_ms)
-E2E = Metric("e2e_from_schedule_ms", "lower", "ms", e2e_from_schedule_ms)
-LAG = Metric("schedule_lag_ms", "lower", "ms", schedule_lag_ms)
-FROM_SCHEDULE = frozenset({TTFT.name, E2E.name, LAG.name})
-_NONE = (None, None, None)
+TTFT_MS = Metric(
+    name="ttft_ms",
+    unit="ms",
+    direction="lower",
+    titles=("TTFT (ms)", "首词元延迟 TTFT（毫秒）"),
+    words="TTFT: first token − sent",
+    formula=lambda answer: _ms(answer.first_ns),
+    figure=Figure(
+        name="avg_ttft_ms",
+        titles=("TTFT ms", "TTFT 毫秒"),
+        page_title="TTFT (ms)",
+        words="Σ (first token − sent) ÷ answers measured, in ms",
+        over="streamed successes",
+        family="ttft_mean_seconds",
+        help="Mean time to the first token.",
+        column=4,
+    ),
+)
+TTFT_COLD_MS = Metric(
+    name="ttft_cold_ms",
+    unit="ms",
+    direction="lower",
+    titles=("TTFT, new connection (ms)", "TTFT，新连接（毫秒）"),
+    words="the same, of requests that were the first on their connection",
+    formula=lambda answer: _ttft_ms(answer, reused=False),
+)
+TTFT_WARM_MS = Metric(
+    name="ttft_warm_ms",
+    unit="ms",
+    direction="lower",
+    titles=("TTFT, used connection (ms)", "TTFT，已用连接（毫秒）"),
+    words="the same, of requests whose connection had been used before",
+    formula=lambda answer: _ttft_ms(answer, reused=True),
+)
+TTFAT_MS = Metric(
+    name="ttfat_ms",
+    unit="ms",
+    direction="lower",
+    titles=("TTFAT (ms)", "首个回答词元 TTFAT（毫秒）"),
+    words="TTFAT: first token that is not reasoning − sent",
+    formula=lambda answer: _ms(answer.answer_ns),
+)
+E2E_MS = Metric(
+    name="e2e_ms",
+    unit="ms",
+    direction="lower",
+    titles=("End to end (ms)", "端到端（毫秒）"),
+    words="end − sent",
+    formula=lambda answer: None if answer.timing is None else answer.timing.end_ns / 1e6,
+    turns="total",
+)
+TTFT_FROM_SCHEDULE_MS = Metric(
+    name="ttft_from_schedule_ms",
+    unit="ms",
+    direction="lower",
+    titles=("TTFT from schedule (ms)", "自计划时刻起的 TTFT（毫秒）"),
+    words="first token of the first turn − due, where requests have due times ([load](load.md))",
+    record=ttft_from_schedule_ms,
+    is_scheduled=True,
+)
+E2E_FROM_SCHEDULE_MS = Metric(
+    name="e2e_from_schedule_ms",
+    unit="ms",
+    direction="lower",
+    titles=("End to end from schedule (ms)", "自计划时刻起的端到端（毫秒）"),
+    words="end of the last turn − due, likewise: failed attempts and waits are inside",
+    record=e2e_from_schedule_ms,
+    is_scheduled=True,
+)
+SCHEDULE_LAG_MS = Metric(
+    name="schedule_lag_ms",
+    unit="ms",
+    direction="lower",
+    titles=("Schedule lag (ms)", "计划滞后（毫秒）"),
+    words="first attempt sent − due − time to connect: how late we were ourselves, failures included",
+    record=schedule_lag_ms,
+    is_scheduled=True,
+    is_ours=True,
+)
+CONNECT_MS = Metric(
+    name="connect_ms",
+    unit="ms",
+    direction="lower",
+    titles=("Connecting (ms)", "建立连接（毫秒）"),
+    words="opening the connection, of requests that had to; before the request was sent",
+    formula=lambda answer: None if answer.timing is None else _ms(answer.timing.connect_ns),
+)
 
 
-def from_schedule(record: Record) -> tuple[float | None, ...]:
-    """All three in the order of ``METRICS``, at once: nearly every record was due at no moment."""
-    if record.offered_s is None:
-        return _NONE
-    return ttft_from_schedule_ms(record), e2e_from_schedule_ms(record), schedule_lag_ms(record)
+def _part_ms(answer: Answer, part: str) -> float | None:
+    timing = answer.timing
+    # Nearly every request finds its connection open.
+    return None if timing is None or timing.connect_ns is None else _ms(getattr(timing, part))
 
 
-def ttfat_ms(record: Record) -> float | None:
-    """Milliseconds, mean over turns; ``None`` when the answer was not streamed or held nothing but reasoning."""
-    return mean_over_turns(record, _attempt_ttfat_ms)
-
-
-def _attempt_ttfat_ms(attempt: Attempt) -> float | None:
-    timing, response = attempt.timing, attempt.response
-    if timing is None or response is None or not response.streamed or timing.first_answer_ns is None:
-        return None
-    return timing.first_answer_ns / 1e6
-
-
-TTFAT_MS = Metric("ttfat_ms", "lower", "ms", ttfat_ms)
-
-
-def ttft_ms(record: Record) -> float | None:
-    """Milliseconds, mean over turns; ``None`` when the answer was not streamed or held no token."""
-    return mean_over_turns(record, _attempt_ttft_ms)
-
-
-def ttft_cold_ms(record: Record) -> float | None:
-    """The same over turns that were the first on their connection."""
-    return mean_over_turns(record, lambda attempt: _attempt_ttft_ms(attempt) if _reused(attempt) is False else None)
-
-
-def ttft_warm_ms(record: Record) -> float | None:
-    """The same over turns whose connection had carried an answer before."""
-    return mean_over_turns(record, lambda attempt: _attempt_ttft_ms(attempt) if _reused(attempt) else None)
-
-
-def _attempt_ttft_ms(attempt: Attempt) -> float | None:
-    timing, response = attempt.timing, attempt.response
-    if timing is None or response is None or not response.streamed or timing.first_token_ns is None:
-        return None
-    return timing.first_token_ns / 1e6
-
-
-def _reused(attempt: Attempt) -> bool | None:
-    return None if attempt.timing is None else attempt.timing.connection_reused
-
-
-TTFT_MS = Metric("ttft_ms", "lower", "ms", ttft_ms)
-COLD = Metric("ttft_cold_ms", "lower", "ms", ttft_cold_ms)
-WARM = Metric("ttft_warm_ms", "lower", "ms", ttft_warm_ms)
+DNS_MS = Metric(
+    name="dns_ms",
+    unit="ms",
+    direction="lower",
+    titles=("Name look-up (ms)", "域名解析（毫秒）"),
+    words="of it, name look-up; not measured where the address is stated in figures",
+    formula=lambda answer: _part_ms(answer, "dns_ns"),
+)
+TCP_MS = Metric(
+    name="tcp_ms",
+    unit="ms",
+    direction="lower",
+    titles=("TCP handshake (ms)", "TCP 握手（毫秒）"),
+    words="of it, the TCP handshake",
+    formula=lambda answer: _part_ms(answer, "tcp_ns"),
+)
+TLS_MS = Metric(
+    name="tls_ms",
+    unit="ms",
+    direction="lower",
+    titles=("TLS handshake (ms)", "TLS 握手（毫秒）"),
+    words="of it, the TLS handshake",
+    formula=lambda answer: _part_ms(answer, "tls_ns"),
+)

@@ -1,4 +1,4 @@
-"""success and schema_accuracy: whether a record succeeded, and how many calls fit their schema.
+"""f1, success and schema_accuracy: whether a record succeeded, and how many calls fit their schema.
 
 success = 1 if every turn of the record ended in a success, after retries; 0 otherwise, whatever the content.
 schema_accuracy = valid calls ÷ calls, under two policies and in two units.
@@ -17,8 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from vendor_verifier.metrics.base import Metric
-from vendor_verifier.values.record import Record
+from vendor_verifier.metrics.base import Figure, Metric
 from vendor_verifier.values.score import CallClass, SchemaCounts, SchemaPolicy
 
 _VALID: dict[SchemaPolicy, frozenset[CallClass]] = {
@@ -88,9 +87,56 @@ def _share(part: int, whole: int) -> float | None:
     return part / whole if whole else None
 
 
-def success(record: Record) -> float:
-    """1.0 when a complete answer came back for every turn, whatever it says."""
-    return 1.0 if record.succeeded else 0.0
-
-
-SUCCESS = Metric("success", "higher", "share", success)
+F1 = Metric(
+    name="f1",
+    unit="share",
+    direction="higher",
+    titles=("F1", "F1"),
+    has_spread=False,
+    figure=Figure(
+        name="f1",
+        titles=("F1", "F1"),
+        page_title="F1 Score",
+        words="2·TP ÷ (2·TP + FP + FN)",
+        over="pairs with the baseline",
+        family="f1_ratio",
+        help="F1 of triggering against the baseline; the baseline itself is left out.",
+        column=1,
+    ),
+)
+SUCCESS = Metric(
+    name="success",
+    unit="share",
+    direction="higher",
+    titles=("Success", "成功率"),
+    words="1 when every turn ended in a success",
+    record=lambda record: 1.0 if record.succeeded else 0.0,
+    has_spread=False,
+    figure=Figure(
+        name="success_rate",
+        titles=("Success", "成功率"),
+        page_title="Success Rate",
+        words="succeeded ÷ planned",
+        over="samples",
+        family="success_ratio",
+        help="Samples that succeeded after retries.",
+        column=0,
+    ),
+)
+SCHEMA_ACCURACY = Metric(
+    name="schema_accuracy",
+    unit="share",
+    direction="higher",
+    titles=("Schema", "参数正确率"),
+    has_spread=False,
+    figure=Figure(
+        name="schema_accuracy",
+        titles=("Schema", "参数正确率"),
+        page_title="Schema Accuracy",
+        words="valid calls ÷ calls",
+        over="tool calls",
+        family="schema_accuracy_ratio",
+        help="Tool calls whose arguments fit.",
+        column=3,
+    ),
+)

@@ -57,7 +57,7 @@ def job_of(run: str, plan: Plan, request: RunRequest, prepared: Prepared) -> Job
     """What workers have to know."""
     return Job(
         run=run,
-        sitting=f"{run}-{secrets.token_hex(4)}",
+        execution=f"{run}-{secrets.token_hex(4)}",
         plan=travelling(plan),
         suite_options={task.suite: task.options for task in prepared.plan.tasks},
         config_file=request.config_file.absolute(),

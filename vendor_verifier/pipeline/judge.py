@@ -1,40 +1,36 @@
 """Everything the statistics say of a scored run, model by model; it reads no record and renders nothing.
 
-What was counted while scoring comes in as columns, what bills and identities are judged by as audits. numpy and scipy
+What was counted while scoring comes in as tables of observations. numpy and scipy
 are loaded when the first model is judged, which no sending waits for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from vendor_verifier.audit.behaviour import conduct
+from vendor_verifier.audit.billing import bill_findings, prompt_findings
 from vendor_verifier.audit.cost import break_evens
 from vendor_verifier.audit.failure_causes import blame, outcomes_of
-from vendor_verifier.audit.identity import served_names
+from vendor_verifier.audit.identity import served_names, who_answered
 from vendor_verifier.gates.thresholds import COST_METRICS
-from vendor_verifier.pipeline.audit import (
-    Audit,
-    Audits,
-    Recounted,
-    bill_findings,
-    conduct,
-    prompt_findings,
-    who_answered,
-)
+from vendor_verifier.pipeline.audit import Recounted
 from vendor_verifier.pipeline.gates import judge_panel, own_metrics, read_gates
 from vendor_verifier.pipeline.prices import money_of, prices_of, with_costs
 from vendor_verifier.pipeline.stored_observations import StoredTrials, trials_in
-from vendor_verifier.scoring.observation_table import Columns
+from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.stats.bootstrap import bootstrap, build_panel
 from vendor_verifier.stats.intervals import estimates_of
 from vendor_verifier.stats.judge_ranking import judge_ranking
 from vendor_verifier.stats.noise_floor import gap, noise_floor
 from vendor_verifier.stats.ratio_table import TRIGGER, Trials
 from vendor_verifier.values.judgement import BlameCounts, Finding, ModelVerdict, Money, Price, ServedNames
-from vendor_verifier.values.sample import JoinedSamples, Samples
+from vendor_verifier.values.sample import ChosenSamples, JoinedSamples, Samples
 from vendor_verifier.values.score import ModelScore, Report
 
 if TYPE_CHECKING:
@@ -49,8 +45,8 @@ class _Model:
 
     score: ModelScore
     stored: StoredTrials
-    columns: Mapping[str, Columns]
-    audits: Mapping[str, Audit]
+    tables: Mapping[str, ObservationTable]
+    entries: Mapping[str, Mapping[str, Any]]
     prices: Mapping[str, Price]
     samples: Samples
     recounted: Mapping[str, Mapping[str, tuple[int, int]]]
@@ -62,11 +58,12 @@ class _Model:
 
 def judge_report(
     report: Report,
-    columns: Mapping[EntryKey, Columns],
-    audits: Audits,
+    tables: Mapping[EntryKey, ObservationTable],
+    samples: Mapping[str, Samples],
     recounts: Mapping[str, Recounted],
 ) -> dict[str, ModelVerdict]:
-    """The verdict on every model of ``report``; ``audits`` are over its samples, ``recounts`` by model.
+    """The verdict on every model of ``report``; ``samples`` are by suite, without those that stand
+    apart, ``recounts`` by model.
 
     Neighbours in time may be alike, so that everything is resampled in the order in which samples were sent.
 
@@ -74,10 +71,11 @@ def judge_report(
     """
     import numpy as np
 
-    if not any(audits.samples.values()):
+    if not any(samples.values()):
         return {}
-    samples = audits.in_sending_order()
-    stored = trials_in(report.manifest, columns, samples, complete=report.complete)
+    samples = in_sending_order(samples, tables.values())
+    entries = {(entry["model"], entry["label"]): entry for entry in report.manifest["entries"]}
+    stored = trials_in(report.manifest, tables, samples, complete=report.complete)
     # Digests begin like nothing: without the texts nothing is said of common beginnings.
     asked = JoinedSamples([] if report.manifest.get("redacted") else list(samples.values()))
     seed = int(report.manifest.get("settings", {}).get("seed") or 0)
@@ -87,9 +85,9 @@ def judge_report(
         part = _Model(
             score=model,
             stored=stored,
-            columns={label: columns[model.model, label] for label in labels},
-            audits={label: audits.of(model.model, label) for label in labels},
-            prices=dict(prices_of(model.model, labels, audits.entries, report.manifest)),
+            tables={label: tables[model.model, label] for label in labels},
+            entries={label: entries[model.model, label] for label in labels},
+            prices=dict(prices_of(model.model, labels, entries, report.manifest)),
             samples=asked,
             recounted=recounts[model.model].vendors if model.model in recounts else {},
         )
@@ -97,18 +95,33 @@ def judge_report(
     return verdicts
 
 
+def in_sending_order(samples: Mapping[str, Samples], tables: Iterable[ObservationTable]) -> dict[str, Samples]:
+    """The samples by suite, each in the order in which it was first sent to anybody; never sent ones go last."""
+    moments = {suite: dict.fromkeys(found.ids, math.inf) for suite, found in samples.items()}
+    for table in tables:
+        for row in table.every():
+            own = moments.get(row.traits.suite, {})
+            if row.sent_s is not None and row.sent_s < own.get(row.sample, -math.inf):
+                own[row.sample] = row.sent_s
+    order = {suite: list(own.values()) for suite, own in moments.items()}
+    return {
+        suite: ChosenSamples(found, array("Q", sorted(range(len(found)), key=order[suite].__getitem__)))
+        for suite, found in samples.items()
+    }
+
+
 def _judge_model(model: _Model, report: Report, rng: np.random.Generator) -> ModelVerdict:
     trials = [
-        with_costs(each, model.columns[each.label], model.audits[each.label], model.prices.get(each.label))
+        with_costs(each, model.tables[each.label], model.prices.get(each.label))
         for each in model.stored.trials.get(model.score.model, ())
     ]
     money = dict(_money(model))
     compared = _compare(model, trials, money, report, rng) if trials else ModelVerdict()
     about_names, served = _names(model)
     found = chain(
-        conduct(model.columns, model.baseline, compared.ranking, compared.gaps),
+        conduct(model.tables, model.baseline, compared.ranking, compared.gaps),
         prompt_findings(trials, model.baseline),
-        bill_findings(model.audits, money, model.samples, model.recounted),
+        bill_findings(model.tables, money, model.samples, model.recounted),
         about_names,
     )
     return replace(
@@ -163,13 +176,26 @@ def _held(trials: Sequence[Trials], metric: str) -> bool:
 
 def _names(model: _Model) -> tuple[list[Finding], dict[str, ServedNames]]:
     """What names, ids and bytes say, and which names there were by label; the rows are let go again."""
-    rows = {label: list(audit.rows) for label, audit in model.audits.items()}
-    return list(who_answered(rows)), {label: served_names(found) for label, found in rows.items() if found}
+    rows = {label: [row for row in table.every() if row.traits.is_answered] for label, table in model.tables.items()}
+    asked = {label: str(entry.get("model_id") or model.score.model) for label, entry in model.entries.items()}
+    limits = {label: _limit(entry.get("parameters") or {}) for label, entry in model.entries.items()}
+    served = {
+        label: served_names((row.traits.served_model, row.traits.fingerprint) for row in found)
+        for label, found in rows.items()
+        if found
+    }
+    return list(who_answered(rows, asked, limits)), served
+
+
+def _limit(parameters: Mapping[str, Any]) -> float | None:
+    """The ``max_tokens`` that an entry states, infinite for none; ``None`` where it states nothing."""
+    stated = parameters.get("max_tokens", 0)
+    return None if stated == 0 else stated if isinstance(stated, int) else math.inf
 
 
 def _money(model: _Model) -> Iterator[tuple[str, Money]]:
     for vendor in model.score.vendors:
-        spent = money_of(vendor, model.audits[vendor.label], model.prices.get(vendor.label))
+        spent = money_of(vendor, model.tables[vendor.label], model.prices.get(vendor.label))
         if spent is not None:
             yield vendor.label, spent
 
@@ -177,7 +203,7 @@ def _money(model: _Model) -> Iterator[tuple[str, Money]]:
 def _blame(model: _Model) -> dict[str, BlameCounts]:
     """Of the evaluation that compares with the baseline, or of the first there is."""
     suite = TRIGGER if TRIGGER in model.stored.planned else next(iter(model.stored.planned))
-    outcomes = {label: outcomes_of(columns, suite) for label, columns in model.columns.items() if columns.rows}
+    outcomes = {label: outcomes_of(table, suite) for label, table in model.tables.items() if len(table)}
     return {
         label: blame(
             own,

@@ -20,10 +20,9 @@ import msgspec
 from vendor_verifier.audit.cost import cost_ratios, money
 from vendor_verifier.errors import RunFolderError, UsageError
 from vendor_verifier.loopback import is_loopback
-from vendor_verifier.pipeline.audit import Audit
 from vendor_verifier.resources import shipped
-from vendor_verifier.scoring.observation_table import Columns
-from vendor_verifier.stats.ratio_table import Trials, Unit
+from vendor_verifier.scoring.observation_table import ObservationTable, Unit
+from vendor_verifier.stats.ratio_table import Trials
 from vendor_verifier.values.judgement import Money, Price
 from vendor_verifier.values.plan import SIMULATED, Entry
 from vendor_verifier.values.score import VendorScore
@@ -152,27 +151,26 @@ def _price(entry: Mapping[str, Any], where: str, at: datetime) -> Price | None:
     return listed_price(str(entry.get("model_id") or ""), url, str(entry.get("vendor") or ""), at)
 
 
-def with_costs(trials: Trials, columns: Columns, audit: Audit, price: Price | None) -> Trials:
+def with_costs(trials: Trials, table: ObservationTable, price: Price | None) -> Trials:
     """The same with what its answers cost, if its price is known."""
     if price is None:
         return trials
     valid: dict[Unit, int] = {}
-    for (_, sample, repetition), facts, _ in columns.rows.entries():
-        good = sum(each in _GOOD_CALLS for each in facts.classes)
+    for (_, sample, repetition), traits in table.entries():
+        good = sum(each in _GOOD_CALLS for each in traits.classes)
         valid[sample, repetition] = valid.get((sample, repetition), 0) + good
-    costs = cost_ratios(audit.attempts, price, valid, valid)
+    costs = cost_ratios(table.billed(), price, valid)
     return replace(trials, ratios={**trials.ratios, **costs})
 
 
-def money_of(vendor: VendorScore, audit: Audit, price: Price | None) -> Money | None:
+def money_of(vendor: VendorScore, table: ObservationTable, price: Price | None) -> Money | None:
     """What one vendor's answers cost, if its price is known and it gave any."""
     if price is None or not vendor.recorded:
         return None
     schema = vendor.schema
     valid = schema.valid_strict if schema.policy == "strict" else schema.valid_lenient
-    return money(
-        audit.attempts, price, requests=vendor.recorded, valid_calls=valid, duplicates=audit.duplicated_attempts
-    )
+    twice = table.duplicates.billed()
+    return money(table.billed(), price, requests=vendor.recorded, valid_calls=valid, duplicates=twice)
 
 
 def _moment(told: object) -> datetime:

@@ -10,9 +10,9 @@ from typing import Any
 from msgspec import structs
 
 from vendor_verifier.config.suite_options import known_suite
-from vendor_verifier.gates.goodput import Spans, with_goodput
+from vendor_verifier.gates.goodput import with_goodput
 from vendor_verifier.manifest import Manifest, ScoreRequest, StoredTask
-from vendor_verifier.pipeline.audit import Audits, read_recount, recount_troubles
+from vendor_verifier.pipeline.audit import read_recount, recount_troubles
 from vendor_verifier.pipeline.gates import check_rank_metrics, read_gates, read_slos
 from vendor_verifier.pipeline.judge import judge_report
 from vendor_verifier.pipeline.manifest import stored_manifest
@@ -20,17 +20,17 @@ from vendor_verifier.pipeline.run_warnings import ending_warnings
 from vendor_verifier.pipeline.suites import hooks_of, ready_suite
 from vendor_verifier.reports import REPORTS
 from vendor_verifier.reports.words import Language
+from vendor_verifier.scoring.collect import Tables
 from vendor_verifier.scoring.irf import RANK_METRICS
-from vendor_verifier.scoring.observation import Look
-from vendor_verifier.scoring.observation_table import Columns
-from vendor_verifier.scoring.report_samples import Gathering, gather_details
+from vendor_verifier.scoring.observation import tries_of
+from vendor_verifier.scoring.pace import with_pace
+from vendor_verifier.scoring.report_samples import gather_details
 from vendor_verifier.scoring.row_warnings import unread_calls
 from vendor_verifier.scoring.score_run import score_run
-from vendor_verifier.scoring.under_way import UnderWay, with_pace
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.judgement import Threshold
 from vendor_verifier.values.record import Record
-from vendor_verifier.values.sample import listed
+from vendor_verifier.values.sample import Samples, listed, sample_in
 from vendor_verifier.values.score import PlayedTask, Report
 
 # A run that was killed still says "running": whether it is complete is then seen from its records.
@@ -80,18 +80,15 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
     warnings += [words for known in played for words in hooks[known.suite].unjudged(suites[known.suite], known.samples)]
     unreadable: list[str] = []
     infos, repeat = manifest.infos, manifest.settings.repeat
-    entries = {info.key: entry for info, entry in zip(manifest.entries, manifest.raw["entries"], strict=True)}
-    audits = Audits(entries, {task.suite: listed(task.samples) for task in played if not task.apart})
-    look = Look()
-    cheap = {name: each for name, each in suites.items() if not hooks[name].runs_code}
-    details = gather_details(infos, played, suites=cheap, repeat=repeat, look=look)
-    columns: dict[tuple[str, str], Columns] = {}
-    spans = Spans(frozenset(task.suite for task in played if not task.apart)) if slos else None
-    under_way = UnderWay()
+    # Where judging runs functions nobody does it twice for an example.
+    details = gather_details(
+        infos, [known.suite for known in played if not known.apart and not hooks[known.suite].runs_code]
+    )
+    tables = Tables()
     report = score_run(
         infos,
         played,
-        _passing(_read(folder, unreadable), audits, details, spans, under_way),
+        _read(folder, unreadable),
         suites=suites,
         repeat=repeat,
         undecided=chosen.undecided,
@@ -104,17 +101,19 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
         dataset=[defect for task in stored for defect in task.defects],
         manifest=manifest.raw,
         baseline_f1=chosen.baseline_f1,
-        columns=columns,
-        look=look,
+        tables=tables,
+        listener=details.take,
     )
-    report = _with_rates(report, manifest, columns, under_way, spans, slos)
-    twice = _duplicates(folder, audits, unreadable)
+    report = _with_rates(report, manifest, tables, slos)
+    samples = {task.suite: listed(task.samples) for task in played if not task.apart}
+    twice = _duplicates(folder, tables, samples, unreadable)
+    unread = unread_calls(tables.rows, suites.values())
     return replace(
         report,
         # Records are read while scoring, so what cannot be read is only known now.
-        warnings=tuple(dict.fromkeys([*report.warnings, *unread_calls(columns, suites.values()), *twice, *unreadable])),
+        warnings=tuple(dict.fromkeys([*report.warnings, *unread, *twice, *unreadable])),
         details=details.finished(),
-        verdicts=judge_report(report, columns, audits, recounts),
+        verdicts=judge_report(report, tables.rows, samples, recounts),
     )
 
 
@@ -127,21 +126,15 @@ def _read(folder: RunFolder, unreadable: list[str]) -> Iterator[Record]:
     return folder.read_records(bad_line)
 
 
-def _with_rates(
-    report: Report,
-    manifest: Manifest,
-    columns: Mapping[tuple[str, str], Columns],
-    under_way: UnderWay,
-    spans: Spans | None,
-    slos: Sequence[Threshold],
-) -> Report:
+def _with_rates(report: Report, manifest: Manifest, tables: Tables, slos: Sequence[Threshold]) -> Report:
     """The report with what was in flight and, where there are SLOs, with goodput."""
     # Between two sittings there is a pause of ours, which is nobody's rate.
     is_one_sitting = len(manifest.executors or ()) < 2
     most = manifest.settings.vendor_concurrency
     in_turns = (most is not None and most < len(manifest.entries)) or not is_one_sitting
-    report = with_pace(report, under_way, _places(manifest), waited_for_turns=in_turns)
-    return report if spans is None else with_goodput(report, columns, slos, spans if is_one_sitting else None)
+    both = {key: tables.of(key) for key in tables.rows}
+    report = with_pace(report, both, _places(manifest), waited_for_turns=in_turns)
+    return with_goodput(report, tables.rows, slos, is_timed=is_one_sitting) if slos else report
 
 
 def _places(manifest: Manifest) -> dict[tuple[str, str], int | None]:
@@ -165,20 +158,7 @@ def _thresholds(chosen: ScoreRequest, manifest: Manifest) -> tuple[Threshold, ..
     return read_slos(chosen.slos)
 
 
-def _passing(
-    records: Iterable[Record], audits: Audits, details: Gathering, spans: Spans | None, under_way: UnderWay
-) -> Iterator[Record]:
-    """The same records, noted on their way by who judges bills and identities, who picks examples and who times."""
-    for record in records:
-        audits.take(record)
-        details.take(record)
-        under_way.take(record)
-        if spans is not None:
-            spans.take(record)
-        yield record
-
-
-def _duplicates(folder: RunFolder, audits: Audits, unreadable: list[str]) -> list[str]:
+def _duplicates(folder: RunFolder, tables: Tables, samples: Mapping[str, Samples], unreadable: list[str]) -> list[str]:
     """Take the cost of records that came twice, and say that there were some; what cannot be read is named apart."""
 
     def bad_line(number: int, reason: str) -> None:
@@ -186,7 +166,9 @@ def _duplicates(folder: RunFolder, audits: Audits, unreadable: list[str]) -> lis
 
     count = 0
     for record in folder.read_duplicates(bad_line):
-        audits.take_duplicate(record)
+        table = tables.rows.get((record.model, record.label))
+        if table is not None and sample_in(samples, record.suite, record.sample) is not None:
+            table.duplicates.add(0, tries_of(record))
         count += 1
     name = folder.duplicates_file.name
     return [f"{count} record(s) came twice ({name}): they were paid for and are in no score"] if count else []

@@ -9,15 +9,15 @@ from typing import Any
 from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.errors import RunFolderError
 from vendor_verifier.gates.thresholds import REQUEST_METRICS
-from vendor_verifier.manifest import Manifest, ScoreRequest, manifest_of
+from vendor_verifier.manifest import ScoreRequest, manifest_of
 from vendor_verifier.pipeline.manifest import stored_manifest
 from vendor_verifier.pipeline.suites import ready_suite
-from vendor_verifier.scoring.observation import facts_of
-from vendor_verifier.scoring.observation_table import Columns
+from vendor_verifier.scoring.collect import Tables, collect
+from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.stats.ratio_table import JUDGED_MEANS, MEANS, Trials, trials_of
 from vendor_verifier.store import RunFolder
-from vendor_verifier.suites.base import Suite
-from vendor_verifier.values.sample import Samples, sample_in
+from vendor_verifier.values.sample import Samples
+from vendor_verifier.values.score import PlayedTask
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,11 @@ class StoredTrials:
 class _Requests(Mapping[str, Sequence[float]]):
     """What single requests measured, by metric; gathered when it is asked for, which it rarely is."""
 
-    def __init__(self, columns: Columns) -> None:
-        self._columns = columns
+    def __init__(self, table: ObservationTable) -> None:
+        self._table = table
 
     def __getitem__(self, metric: str) -> Sequence[float]:
-        return self._columns.values(REQUEST_METRICS[metric])
+        return self._table.values(REQUEST_METRICS[metric])
 
     def __iter__(self) -> Iterator[str]:
         return iter(REQUEST_METRICS)
@@ -67,14 +67,21 @@ def read_trials(folder: RunFolder) -> StoredTrials:
         raise RunFolderError(f"{folder.path} names no evaluation that could be compared")
     samples = {task.suite: folder.read_samples(task.suite) for task in stored}
     suites = {task.suite: ready_suite(task.suite, task.options, samples[task.suite], folder) for task in stored}
-    columns = _columns(folder, manifest, samples, suites)
+    infos, tables = manifest.infos, Tables()
+    played = {suite: PlayedTask(suite, found) for suite, found in samples.items()}
+    # What cannot be read was already told when the run was scored.
+    records = folder.read_records(lambda _number, _reason: None)
+    collect(tables, infos, played, records, suites, manifest.settings.repeat)
+    for info in infos:
+        if info.provider:
+            tables.rows[info.model, info.label].set_misrouted_aside(info.provider)
     whole = manifest.status in ("finished", "imported")
-    return trials_in(manifest.raw, columns, samples, complete=whole)
+    return trials_in(manifest.raw, tables.rows, samples, complete=whole)
 
 
 def trials_in(
     manifest: Mapping[str, Any],
-    columns: Mapping[tuple[str, str], Columns],
+    tables: Mapping[tuple[str, str], ObservationTable],
     samples: Mapping[str, Samples],
     *,
     complete: bool,
@@ -91,8 +98,8 @@ def trials_in(
     each = sum(task.count for task in told.tasks)
     trials: dict[str, list[Trials]] = {}
     for info in infos:
-        own = columns[info.model, info.label]
-        if own.rows:
+        own = tables[info.model, info.label]
+        if len(own):
             found = trials_of(
                 info.label,
                 own,
@@ -113,7 +120,7 @@ def trials_in(
         scores=tuple(main),
         trials={model: tuple(found) for model, found in trials.items()},
         baselines={info.model: info.label for info in reversed(infos) if info.is_baseline},
-        requests={key: _Requests(found) for key, found in columns.items()},
+        requests={key: _Requests(found) for key, found in tables.items()},
     )
 
 
@@ -121,25 +128,3 @@ def _means(score: ScoreRequest, model: str) -> list[str]:
     """What is always judged, and what a gate names; a metric too many, for its name is in another's, does no harm."""
     gates = " ".join(score.gates_of(model))
     return [metric for metric in MEANS if metric in JUDGED_MEANS or metric in gates]
-
-
-def _columns(
-    folder: RunFolder,
-    manifest: Manifest,
-    samples: Mapping[str, Samples],
-    suites: Mapping[str, Suite],
-) -> dict[tuple[str, str], Columns]:
-    infos, repeat = manifest.infos, manifest.settings.repeat
-    repeats = {(info.model, info.label): info.repeat or repeat for info in infos}
-    columns = {(info.model, info.label): Columns() for info in infos}
-    # What cannot be read was already told when the run was scored.
-    for record in folder.read_records(lambda _number, _reason: None):
-        own = columns.get((record.model, record.label))
-        sample = sample_in(samples, record.suite, record.sample)
-        most = repeats.get((record.model, record.label), 0)
-        if own is not None and sample is not None and 0 <= record.repetition < most:
-            own.add(sample.id, record.repetition, facts_of(record, suites[record.suite], sample))
-    for info in infos:
-        if info.provider:
-            columns[info.model, info.label].set_misrouted_aside(info.provider)
-    return columns

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import get_args
 
+from vendor_verifier.metrics import METRICS
 from vendor_verifier.metrics.inter_chunk_latency import ICL
 from vendor_verifier.reports import number_format, sentences
 from vendor_verifier.reports.escape import markdown
@@ -16,9 +17,7 @@ MAX_LABEL = 80
 # Distributions in reading order with their titles; others follow under their own names.
 _DISTRIBUTION_TITLES = {
     **number_format.SPEED_METRICS,
-    "total_tokens": "Tokens",
-    "input_tokens": "Input tokens",
-    "output_tokens": "Output tokens",
+    **{metric.name: metric.title() for metric in METRICS if metric.unit == "tokens"},
 }
 _PERCENTILES = ("mean", "p50", "p90", "p95", "p99", "min", "max")
 

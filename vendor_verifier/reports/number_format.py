@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
+from vendor_verifier.metrics import FIGURES, SPREADS, is_share
 from vendor_verifier.values.score import ModelScore, VendorScore
 
 MISSING = "–"
@@ -15,45 +16,20 @@ BY_DEFINITION = "†"
 FEWER_METRICS = "‡"
 
 # The product page's columns after "Vendor" and "IRF Score", in its order: title and metric.
-PAGE_COLUMNS: tuple[tuple[str, str], ...] = (
-    ("Success Rate", "success_rate"),
-    ("F1 Score", "f1"),
-    ("TPS", "tps"),
-    ("Schema Accuracy", "schema_accuracy"),
-    ("TTFT (ms)", "avg_ttft_ms"),
-    ("Avg Token", "avg_tokens"),
-)
+_ON_PAGE = sorted(FIGURES, key=lambda figure: figure.column)
+PAGE_COLUMNS: tuple[tuple[str, str], ...] = tuple((figure.page_title, figure.name) for figure in _ON_PAGE)
+# The same under narrower titles, so that a table with six-digit figures fits in 100 columns.
+SHORT_COLUMNS: tuple[tuple[str, str], ...] = tuple((figure.titles[0], figure.name) for figure in _ON_PAGE)
 
 # Times and speeds of single requests (of single gaps for ICL) in reading order, by the field's names.
 REGION_PERCENTILES = ("p50", "p95")
-SPEED_METRICS: Mapping[str, str] = {
-    "ttft_ms": "TTFT (ms)",
-    "ttft_cold_ms": "TTFT, new connection (ms)",
-    "ttft_warm_ms": "TTFT, used connection (ms)",
-    "ttfat_ms": "TTFAT (ms)",
-    "icl_ms": "Gaps, ICL (ms)",
-    "tpot_ms": "TPOT (ms)",
-    "tps": "Decode TPS",
-    "e2e_tps": "End-to-end TPS",
-    "e2e_ms": "End to end (ms)",
-    "ttft_from_schedule_ms": "TTFT from schedule (ms)",
-    "e2e_from_schedule_ms": "End to end from schedule (ms)",
-    "schedule_lag_ms": "Schedule lag (ms)",
-    "connect_ms": "Connecting (ms)",
-    "dns_ms": "Name look-up (ms)",
-    "tcp_ms": "TCP handshake (ms)",
-    "tls_ms": "TLS handshake (ms)",
-}
+SPEED_METRICS: Mapping[str, str] = {metric.name: metric.title() for metric in SPREADS}
 
 
 def suite_columns(model: ModelScore) -> tuple[tuple[str, str], ...]:
     """Columns of the evaluations that took part, after the page's: the suite's name twice, title and metric."""
     names = dict.fromkeys(name for vendor in model.vendors for name in vendor.suites)
     return tuple((name, name) for name in names)
-
-
-# Names that end in a unit are quantities; every other metric is a share of 1.
-_UNITS = ("tps", "_tokens", "_ms", "_s", "_usd")
 
 
 def finite(value: float | None) -> float | None:
@@ -111,7 +87,7 @@ def tally(counts: Mapping[str, int], escape: Callable[[str], str]) -> str:
 def metric(vendor: VendorScore, name: str) -> str:
     """One metric of one vendor; the baseline's F1 carries its mark."""
     value = vendor.metrics.get(name)
-    if name.endswith(_UNITS):
+    if not is_share(name):
         return quantity(value)
     given = vendor.is_baseline and not (vendor.trigger is not None and vendor.trigger.measured_on_itself)
     mark = BY_DEFINITION if name == "f1" and given and finite(value) is not None else ""

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from vendor_verifier.metrics import FIGURES, RANKED
 from vendor_verifier.reports import number_format, sentences
 from vendor_verifier.reports.escape import visible
 from vendor_verifier.values.score import ModelScore, Report, VendorScore
@@ -30,19 +31,20 @@ class _Family:
     kind: str = "gauge"
 
 
+def _unit(family: str) -> str:
+    """The unit that a family's name ends in, if the format knows it."""
+    unit = family.rpartition("_")[2]
+    return unit if unit in ("ratio", "tokens", "seconds") else ""
+
+
 _FAMILIES = (
     _Family("run", "The run these figures are of.", kind="info"),
     _Family("irf", "Inverse rank fusion score, comparable inside one model and one run."),
     _Family("place", "Place by IRF, 1 is best."),
-    _Family("f1_ratio", "F1 of triggering against the baseline; the baseline itself is left out.", "ratio"),
-    _Family("success_ratio", "Samples that succeeded after retries.", "ratio"),
+    *(_Family(figure.family, figure.help, _unit(figure.family)) for figure in FIGURES),
     _Family("first_attempt_success_ratio", "Samples that succeeded without any retry.", "ratio"),
-    _Family("schema_accuracy_ratio", "Tool calls whose arguments fit.", "ratio"),
     _Family("suite_score_ratio", "Main score of an evaluation.", "ratio"),
-    _Family("request_tokens", "Mean of input and output tokens of a request.", "tokens"),
-    _Family("decoding_tokens_per_second", "Tokens after the first by the time they took."),
     _Family("ttft_seconds", "Time to the first token, by quantile.", "seconds"),
-    _Family("ttft_mean_seconds", "Mean time to the first token.", "seconds"),
     _Family("request_duration_seconds", "Request sent to answer ended, by quantile.", "seconds"),
     _Family("samples", "Samples by what became of them."),
     _Family("stalled_samples", "Samples left out of a time because our own process was late, by metric."),
@@ -135,18 +137,17 @@ def _counts(family: str, vendor: VendorScore) -> Iterator[_Sample]:
 
 def _figures(vendor: VendorScore, model: ModelScore) -> dict[str, float | None]:
     """Families with one sample a vendor."""
-    metrics = vendor.metrics
-    return {
+    figures = {figure.family: _in_base_unit(figure.name, vendor.metrics.get(figure.name)) for figure in FIGURES}
+    return figures | {
         "irf": vendor.irf if vendor.irf_metrics else None,
         "place": sentences.place(vendor, model),
-        "f1_ratio": None if vendor.is_baseline else metrics.get("f1"),
-        "success_ratio": metrics.get("success_rate"),
+        "f1_ratio": None if vendor.is_baseline else figures["f1_ratio"],
         "first_attempt_success_ratio": sentences.first_attempt_success_rate(vendor),
-        "schema_accuracy_ratio": metrics.get("schema_accuracy"),
-        "request_tokens": metrics.get("avg_tokens"),
-        "decoding_tokens_per_second": metrics.get("tps"),
-        "ttft_mean_seconds": _seconds(metrics.get("avg_ttft_ms")),
     }
+
+
+def _in_base_unit(figure: str, value: float | None) -> float | None:
+    return _seconds(value) if RANKED[figure].unit == "ms" else value
 
 
 def _seconds(milliseconds: float | None) -> float | None:

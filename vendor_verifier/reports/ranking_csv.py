@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Iterable
 
+from vendor_verifier.metrics import RANKED
 from vendor_verifier.reports import number_format, sentences
 from vendor_verifier.reports.escape import csv_text
 from vendor_verifier.values.score import ModelScore, Report, VendorScore
@@ -22,7 +23,7 @@ _SPREADS = tuple(
     if (name, percentile) != ("tps", "p50")
 )
 # Rank metrics that our own lateness takes rows from.
-_TIMED = ("avg_ttft_ms", "tps")
+_TIMED = tuple(name for name, metric in RANKED.items() if metric.is_timed)
 # Columns that a report held to SLOs has at its end, and the fields they come from.
 _GOODPUT = {"goodput_per_s": "per_s", "goodput_share": "share", "good_requests": "good"}
 Cell = str | int | float | bool | None

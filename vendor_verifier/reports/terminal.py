@@ -22,15 +22,6 @@ if TYPE_CHECKING:
 _MAX_LABEL = 60
 _LEAST_LABEL_WIDTH, _LABEL_WIDTH = 12, 28
 _ANY_WIDTH = 10_000
-# Narrower titles than the page's, so that a table with six-digit figures fits in 100 columns.
-_COLUMNS = (
-    ("Success", "success_rate"),
-    ("F1", "f1"),
-    ("TPS", "tps"),
-    ("Schema", "schema_accuracy"),
-    ("TTFT ms", "avg_ttft_ms"),
-    ("Avg token", "avg_tokens"),
-)
 
 
 def render(report: Report) -> RenderableType:
@@ -105,7 +96,10 @@ def _table(model: ModelScore) -> Table:
 
 
 def _columns(model: ModelScore) -> tuple[tuple[str, str], ...]:
-    return (*_COLUMNS, *((_label(title), name) for title, name in number_format.suite_columns(model)))
+    return (
+        *number_format.SHORT_COLUMNS,
+        *((_label(title), name) for title, name in number_format.suite_columns(model)),
+    )
 
 
 def _figures(vendor: VendorScore, model: ModelScore) -> list[str]:

@@ -1,0 +1,1 @@
+"""Sending: work queue, conversation, limits, retries, load and journal."""

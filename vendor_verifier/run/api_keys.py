@@ -1,4 +1,4 @@
-"""Keys that a program prints and that expire during a run; it never stores one and never shows one."""
+"""API keys that a program prints and that expire during a run; none is stored or shown."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PARTING_S = 1.0
 
 
 class KeyRing:
-    """Endpoints with a current key. Every key it hears is told to the scrubber first."""
+    """Endpoints with a current key. Every key is given to the scrubber before it is used."""
 
     def __init__(
         self, scrubber: Scrubber, refresh_after_s: float = REFRESH_AFTER_S, limit_s: float = COMMAND_LIMIT_S
@@ -72,7 +72,7 @@ class KeyRing:
 
 
 async def _fetch(command: tuple[str, ...], limit_s: float) -> str:
-    """What the command prints, without blanks around it. However it ends, nothing of it is left running."""
+    """The text the command prints, without blanks around it. However it ends, nothing of it is left running."""
     try:
         with anyio.fail_after(limit_s):
             printed, exit_code = await _run(command)
@@ -90,7 +90,7 @@ async def _fetch(command: tuple[str, ...], limit_s: float) -> str:
         )
     key = printed.decode(errors="replace").strip()
     if exit_code != 0 or not key.isascii() or not key.isprintable() or not key or " " in key:
-        # What it printed may be half a key: only its exit code is told.
+        # What it printed may be half a key: only its exit code is shown.
         raise UsageError(f"api_key_command {command[0]!r} printed no key (exit code {exit_code})")
     return key
 

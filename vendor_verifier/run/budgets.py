@@ -1,10 +1,11 @@
-"""What may be sent: requests and tokens a minute of an account, requests and cost of a run. It waits for nothing.
+"""The budgets of a run: requests and tokens per minute of an account, requests and cost of the whole. It only computes
+waits.
 
 Requests follow GCRA: they begin at even distances, and one that was late lets the next be early by no more than
 ``CATCH_UP_S``. So no window of 60 s holds more than the budget and one.
 
-Tokens are known only afterwards. A request is taken into account before it is sent with what it may need at the most:
-a token for every four bytes of its body (or as many as this vendor has counted), and the answer's limit that it states;
+Tokens are known only afterwards. A request is taken into account before it is sent with what it may need at the most: a
+token for every four bytes of its body (or as many as this vendor has counted), and the answer's limit that it states;
 without one the longest answer seen so far. When the answer is there its real usage takes the place of the estimate. A
 request begins when the last minute has room for its estimate, or is empty: then it is larger than the whole budget and
 goes alone. So no window of 60 s holds more than the budget and one request's tokens, unless a vendor counts more than
@@ -40,7 +41,7 @@ _FIRST_ANSWER = 1024
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ask:
-    """A request that wants to be sent; the object stands for it. ``most_tokens`` is the limit it sets to its answer."""
+    """A request that wants to be sent, compared by identity. ``most_tokens`` is the limit it sets to its answer."""
 
     size: int
     most_tokens: int | None = None
@@ -51,7 +52,7 @@ class _Thinking(msgspec.Struct, rename="camel"):
 
 
 class _Limited(msgspec.Struct):
-    """Where the protocols say how long an answer may be."""
+    """The fields that limit an answer's length, in all protocols."""
 
     max_tokens: int | None = None
     max_completion_tokens: int | None = None
@@ -63,7 +64,8 @@ _decode_limit = msgspec.json.Decoder(_Limited).decode
 
 
 def ask_for(body: bytes, *, reads_limit: bool) -> Ask:
-    """What asking with ``body`` may take. Its limit costs some microseconds to read, so only who needs it does."""
+    """The :class:`Ask` for ``body``. Reading its token limit costs some microseconds, so only those who count tokens
+    do."""
     if not reads_limit:
         return Ask(len(body))
     stated: list[int] = []
@@ -76,10 +78,10 @@ def ask_for(body: bytes, *, reads_limit: bool) -> Ask:
 
 
 class RequestBudget:
-    """So many requests a minute. Ask :meth:`wait_s` until it is not above 0, then :meth:`take`."""
+    """A budget of requests per minute. Call :meth:`wait_s` until it is not above 0, then :meth:`take`."""
 
     def __init__(self, per_minute: float) -> None:
-        self._apart_s = (MINUTE_S + WAY_S + CATCH_UP_S) / per_minute
+        self._interval_s = (MINUTE_S + WAY_S + CATCH_UP_S) / per_minute
         self._due = -math.inf
 
     def wait_s(self, now: float) -> float:
@@ -87,8 +89,8 @@ class RequestBudget:
         return self._due - CATCH_UP_S - now
 
     def take(self, now: float) -> None:
-        """One begins."""
-        self._due = max(now, self._due) + self._apart_s
+        """Count one request that begins now."""
+        self._due = max(now, self._due) + self._interval_s
 
 
 @dataclass(slots=True)
@@ -100,7 +102,7 @@ class _Charge:
 
 @dataclass(slots=True)
 class TokenBudget:
-    """So many tokens a minute, by the moments at which requests begin; use it like :class:`RequestBudget`."""
+    """A budget of tokens per minute, by the moments at which requests begin; used like :class:`RequestBudget`."""
 
     per_minute: float
     _charges: deque[_Charge] = field(default_factory=deque)
@@ -114,7 +116,7 @@ class TokenBudget:
     _due: float = -math.inf
 
     def estimate(self, ask: Ask) -> float:
-        """Tokens that a request and its answer may come to."""
+        """The most tokens that a request and its answer may come to."""
         answer = ask.most_tokens if ask.most_tokens is not None else self._longest
         return math.ceil(ask.size * self._per_byte) + (_FIRST_ANSWER if answer is None else answer)
 
@@ -123,17 +125,17 @@ class TokenBudget:
         return max(self._due - CATCH_UP_S - now, self._room_in_s(now, self.estimate(ask)))
 
     def take(self, now: float, ask: Ask) -> None:
-        """``ask`` begins."""
+        """Count ``ask``, which begins now, with its estimate."""
         tokens = self.estimate(ask)
         charge = _Charge(now, tokens)
         self._charges.append(charge)
         self._sum += tokens
         self._open[ask] = charge
         self._began = max(now, self._due)
-        self._due = self._began + self._apart_s(tokens)
+        self._due = self._began + self._interval_s(tokens)
 
     def settle(self, ask: Ask, attempt: Attempt) -> None:
-        """What ``ask`` really came to, as far as the vendor said; an unanswered one was a prompt without an answer."""
+        """Replace the estimate of ``ask`` by the usage the vendor reported; without an answer by the prompt alone."""
         charge = self._open.pop(ask, None)
         if charge is None:
             return
@@ -146,7 +148,7 @@ class TokenBudget:
             self._correct(charge, usage.total)
             self._settled += 1
             self._mean += (usage.total - self._mean) / self._settled
-            self._due = min(self._due, self._began + self._apart_s(self._mean))
+            self._due = min(self._due, self._began + self._interval_s(self._mean))
 
     def _learn(self, ask: Ask, usage: Usage) -> None:
         self._longest = max(self._longest or 0, usage.output or 0)
@@ -158,12 +160,12 @@ class TokenBudget:
             self._sum += tokens - charge.tokens
             charge.tokens = tokens
 
-    def _apart_s(self, tokens: float) -> float:
-        """From one request to the next at an even pace."""
+    def _interval_s(self, tokens: float) -> float:
+        """Seconds from one request to the next at an even pace."""
         return (self._mean if self._settled else tokens) * MINUTE_S / self.per_minute
 
     def _room_in_s(self, now: float, tokens: float) -> float:
-        """When the last minute will have room for so many tokens."""
+        """Seconds until the last minute has room for so many tokens."""
         begun = now - MINUTE_S - WAY_S
         while self._charges and self._charges[0].at <= begun:
             over = self._charges.popleft()
@@ -185,14 +187,14 @@ class TokenBudget:
 
 # What an attempt cost in US dollars by the vendor's price, given its usage.
 CostOf = Callable[[Usage], float | None]
-# A request whose usage nobody told is charged by length, at fewer bytes a token than text usually has: a guard that
+# A request without reported usage is charged by length, at fewer bytes a token than text usually has: a guard that
 # errs must err on the side of stopping early.
 _BYTES_PER_TOKEN = 3
 
 
 @dataclass(slots=True)
 class Spending:
-    """The account book of one sitting. ``costs`` price an answer, by (model, label)."""
+    """The requests and cost of one execution of a run. ``costs`` price an answer, by (model, label)."""
 
     max_requests: int | None = None
     max_cost_usd: float | None = None
@@ -237,7 +239,7 @@ class Spending:
 
     @property
     def reason(self) -> str | None:
-        """Which limit kept something from being sent, in words; ``None`` when none did."""
+        """The limit that kept something from being sent, in words; ``None`` when none did."""
         if not self.refused:
             return None
         if self.is_used_up:
@@ -247,15 +249,18 @@ class Spending:
 
 def _estimated(attempt: Attempt, sent_bytes: int) -> Usage:
     response = attempt.response
-    said = 0
+    characters = 0
     if response is not None:
-        said = len(response.text) + len(response.reasoning) + sum(len(call.arguments) for call in response.tool_calls)
-    return Usage(input=sent_bytes // _BYTES_PER_TOKEN, output=said // _BYTES_PER_TOKEN)
+        characters = (
+            len(response.text) + len(response.reasoning) + sum(len(call.arguments) for call in response.tool_calls)
+        )
+    return Usage(input=sent_bytes // _BYTES_PER_TOKEN, output=characters // _BYTES_PER_TOKEN)
 
 
 @dataclass(slots=True)
 class GuardedSpending(Spending):
-    """``until_s`` is on ``clock``. Several sittings may share it: ``requests`` and ``cost_usd`` go on counting."""
+    """Spending with a deadline ``until_s`` on ``clock``. Several executions may share it: ``requests`` and ``cost_usd``
+    go on counting."""
 
     until_s: float = math.inf
     clock: Callable[[], float] = time.monotonic

@@ -58,7 +58,7 @@ class Calibration:
 
 @dataclass(slots=True)
 class _Errors:
-    """What has been measured so far, ms, by ``asked`` answers that were begun."""
+    """The errors measured so far, ms, and the number of answers ``asked`` for."""
 
     asked: int = 0
     ttft: list[float] = field(default_factory=list)

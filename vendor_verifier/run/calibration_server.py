@@ -1,10 +1,10 @@
-"""Streams tokens that say when they were sent, for :mod:`vendor_verifier.run.calibration`; it serves nobody else.
+"""Streams tokens that say when they were sent, for :mod:`vendor_verifier.run.calibration` alone.
 
 A process of its own, standard library only, so that it is up at once and shares no core and no event loop with what is
 being calibrated. It speaks as much HTTP as that needs: keep-alive, one answer after the other, server-sent events in
-the chat-completions form. Every stamp is ``perf_counter_ns``, which on one machine is one clock for all processes.
-The answer's id is the moment its request arrived; each piece of its text is the moment just before it was written.
-It prints its port, and ends by itself.
+the chat-completions form. Every stamp is ``perf_counter_ns``, which on one machine is one clock for all processes. The
+answer's id is the moment its request arrived; each piece of its text is the moment just before it was written. It
+prints its port, and ends by itself.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class _Stream:
         self._asked_ns = 0
         self._left = 0
 
-    def hear(self, data: bytes) -> bool:
+    def receive(self, data: bytes) -> bool:
         """Take bytes that have just arrived; True when they complete a request."""
         now_ns = time.perf_counter_ns()
         self._read += data
@@ -49,7 +49,7 @@ class _Stream:
         self._read, self._asked_ns, self._left = b"", now_ns, PIECES
         return True
 
-    def speak(self) -> bool:
+    def send_next(self) -> bool:
         """Write the next piece; True when there is another."""
         begin = _HEAD if self._left == PIECES else b""
         self._left -= 1
@@ -79,15 +79,15 @@ def serve(listener: socket.socket) -> None:
                 # Streams speak at moments of their own, as those of many customers do, not all at once.
                 stream = _Stream(connection, GAP_S * (next(numbers) * 0.618 % 1.0))
                 waiting.register(connection, selectors.EVENT_READ, stream)
-            elif _heard(key.data, waiting):
+            elif _received(key.data, waiting):
                 heappush(due, (time.perf_counter() + TTFT_S + key.data.offset_s, next(numbers), key.data))
         while due and due[0][0] <= time.perf_counter():
             at_s, _, stream = heappop(due)
-            if _spoke(stream):
+            if _sent(stream):
                 heappush(due, (at_s + GAP_S, next(numbers), stream))
 
 
-def _heard(stream: _Stream, waiting: selectors.BaseSelector) -> bool:
+def _received(stream: _Stream, waiting: selectors.BaseSelector) -> bool:
     """Whether a request is complete; a client that left is forgotten."""
     try:
         data = stream.connection.recv(65536)
@@ -97,12 +97,12 @@ def _heard(stream: _Stream, waiting: selectors.BaseSelector) -> bool:
         waiting.unregister(stream.connection)
         stream.connection.close()
         return False
-    return stream.hear(data)
+    return stream.receive(data)
 
 
-def _spoke(stream: _Stream) -> bool:
+def _sent(stream: _Stream) -> bool:
     try:
-        return stream.speak()
+        return stream.send_next()
     except OSError:
         return False
 

@@ -1,4 +1,4 @@
-"""Renders prompts with a model's own chat template, for raw completions; it never runs code that comes with a model.
+"""Renders prompts for raw completions with a model's own chat template; it never runs code that comes with a model.
 
 Needs the ``tokenizer`` extra. The template comes from the tokenizer; where a tokenizer would need code of its own
 (Kimi), only its template and special tokens are read from the files beside it, which is all that rendering takes.
@@ -118,7 +118,7 @@ def _read_json(file: Path | None) -> dict[str, Any]:
 
 
 def _token(value: object) -> str | None:
-    """A special token is text, or an object with its text and how to match it."""
+    """The text of a special token, which is text itself or an object that holds it."""
     content = value.get("content") if isinstance(value, dict) else value
     return content if isinstance(content, str) else None
 

@@ -1,4 +1,4 @@
-"""Plays one sample of one suite against one vendor: turns, attempts, record.
+"""Plays one sample of one suite against one vendor: its turns, their attempts, the turn records.
 
 When a request may be sent is the limiter's business, how often it is tried again is decided by the retry rules.
 """
@@ -39,7 +39,7 @@ MAX_DRIFT_S = 5.0
 
 
 class ClockWatch:
-    """Compares both clocks from its making to :meth:`stop`."""
+    """Compares the wall clock with the monotonic one, from its making to :meth:`stop`."""
 
     __slots__ = ("_monotonic_s", "_wall_s", "jumped")
 
@@ -54,14 +54,14 @@ class ClockWatch:
         self.jumped = abs(wall_s - monotonic_s) > MAX_DRIFT_S
 
     def flagged(self, response: Response | None) -> Response | None:
-        """The response, marked if the clocks went apart while it came in."""
+        """The response, marked if the wall clock was set while it came in."""
         if response is None or not self.jumped:
             return response
         return structs.replace(response, anomalies=(*response.anomalies, CLOCK_JUMP))
 
 
 class RunClosed(Exception):
-    """The run takes nothing new; the sample stays unrecorded and is due on resume."""
+    """Raised when the run takes nothing new; the sample stays unrecorded and is due on resume."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class Conversation:
     lag: LoopLag = field(default_factory=LoopLag)
     answers: RoundLimit = field(default_factory=RoundLimit)
     starts: RoundLimit = field(default_factory=RoundLimit)
-    barred: dict[str, str] = field(default_factory=dict)
+    blocked_by_proxy: dict[str, str] = field(default_factory=dict)
 
     async def play(
         self, play: Play, target: Target, total_s: float | None = None, due_ns: int | None = None
@@ -158,11 +158,11 @@ class Conversation:
             sleep=lambda seconds: self.limiter.rest(entry, seconds),
             pause=lambda _failure, seconds: self.limiter.pause(entry, seconds),
         )
-        self.limiter.concluded(entry, _as_asked(attempts)[-1])
-        return TurnRecord(_as_asked(attempts), request.rewritten)
+        self.limiter.turn_ended(entry, _without_unsent(attempts)[-1])
+        return TurnRecord(_without_unsent(attempts), request.rewritten)
 
     async def _fetched(self, entry: Entry) -> Endpoint:
-        """The endpoint with a fresh key; as it is, once there will be no permit to send there, which ends the wait.
+        """The endpoint with a fresh key, or as it is if the entry ends while waiting: then no permit follows.
 
         Raises:
             UsageError: there will be no key.
@@ -186,24 +186,25 @@ class Conversation:
         return found[0] if found else entry.endpoint
 
     async def _attempt(self, number: int, question: _Question, scheduled_ns: int) -> Attempt:
-        attempt = await self._sending(number, question, scheduled_ns, fresh=False)
+        attempt = await self._send_once(number, question, scheduled_ns, fresh=False)
         if attempt is not None:
             return attempt
         # A kept connection that ends as a request comes in is nobody's failure: HTTP lets either side close it.
-        again = await self._sending(number, question, scheduled_ns, fresh=True)
+        again = await self._send_once(number, question, scheduled_ns, fresh=True)
         assert again is not None
         was_skipped = again.failure is not None and again.failure.kind == "skipped"
         return again if was_skipped else structs.replace(again, resent=True)
 
-    async def _sending(self, number: int, question: _Question, scheduled_ns: int, *, fresh: bool) -> Attempt | None:
-        """What became of one request; None when its connection was given up under it. ``fresh``: on one of its own."""
+    async def _send_once(self, number: int, question: _Question, scheduled_ns: int, *, fresh: bool) -> Attempt | None:
+        """One request's attempt; None when its reused connection was closed under it. ``fresh``: on a connection of its
+        own."""
         entry, request = question.target.entry, question.request
         ask = ask_for(request.body, reads_limit=entry.tokens_per_minute is not None)
         permit = await self.limiter.acquire(entry, ask)
         if permit == "closed":
             raise RunClosed
         if permit == "stopped":
-            return Attempt(number, failure=self._unasked(entry))
+            return Attempt(number, failure=self._stopped_failure(entry))
         watch, began_ns = ClockWatch(), time.perf_counter_ns()
         try:
             meter = ProgressMeter(question.reader())
@@ -215,7 +216,7 @@ class Conversation:
         finally:
             self.limiter.release(entry)
         if exchange.lost and not fresh:
-            self.limiter.heard(entry, Attempt(number, failure=exchange.failure, resent=True), ask)
+            self.limiter.attempt_ended(entry, Attempt(number, failure=exchange.failure, resent=True), ask)
             return None
         watch.stop()
         late_ns = self._lateness_ns(exchange, scheduled_ns, began_ns)
@@ -236,44 +237,44 @@ class Conversation:
             # A failure's words go to screens and manifests as well as to the journal, which scrubs for itself.
             failure = structs.replace(failure, message=self.scrubber.text(failure.message))
             if failure.kind == "proxy":
-                self.barred[entry.account] = failure.message
+                self.blocked_by_proxy[entry.account] = failure.message
             if stops_vendor(failure):
                 self.limiter.stop(entry, failure.message)
         if response is not None and late_ns is not None and late_ns > STALL_NS:
             response = structs.replace(response, anomalies=(*response.anomalies, LOOP_LAG))
         timing = structs.replace(timing, our_lateness_ns=late_ns)
         attempt = Attempt(number, timing, watch.flagged(response), failure)
-        self.limiter.heard(entry, attempt, ask)
+        self.limiter.attempt_ended(entry, attempt, ask)
         return attempt
 
-    def _unasked(self, entry: Entry) -> Failure:
-        """Why nothing more is asked of a stopped vendor; a proxy in the way stays nobody's failure."""
-        if entry.account in self.barred:
-            return Failure.of("proxy", self.barred[entry.account], phase="plan")
+    def _stopped_failure(self, entry: Entry) -> Failure:
+        """The failure of a request to a stopped vendor; where a proxy is in the way, the proxy's."""
+        if entry.account in self.blocked_by_proxy:
+            return Failure.of("proxy", self.blocked_by_proxy[entry.account], phase="plan")
         return Failure.of("skipped", "the vendor was stopped earlier in this run")
 
     def _lateness_ns(self, exchange: Exchange, scheduled_ns: int, began_ns: int) -> int | None:
-        """How late our stamps of this exchange may be, from connecting to its end; before and after is no matter."""
+        """The most by which our stamps of this exchange, from connecting to its end, may be late."""
         if exchange.scheduled_ns is None:
             return self.lag.lateness_ns(began_ns, time.perf_counter_ns())
         sent_ns = scheduled_ns - exchange.scheduled_ns
         return self.lag.lateness_ns(sent_ns - (exchange.connect_ns or 0), sent_ns + exchange.end_ns)
 
     def _plugin_failure(self, error: Exception, phase: Phase) -> Failure:
-        """A bug on our side of the target: it is counted as ours, never charged to the vendor."""
+        """A bug on our side as a failure: it is counted as ours, never charged to the vendor."""
         where = traceback.extract_tb(error.__traceback__)[-1]
         words = f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
         return Failure.of("harness", self.scrubber.text(words), phase=phase)
 
 
-def _as_asked(attempts: tuple[Attempt, ...]) -> tuple[Attempt, ...]:
-    """Without a retry that never was one: what the vendor last said stays the outcome when it is stopped between."""
+def _without_unsent(attempts: tuple[Attempt, ...]) -> tuple[Attempt, ...]:
+    """The attempts without a retry that was never sent: the vendor's last answer stays the outcome."""
     last = attempts[-1]
     was_skipped = last.failure is not None and last.failure.kind == "skipped"
     return attempts[:-1] if was_skipped and len(attempts) > 1 else attempts
 
 
 def with_parameters(turn: Turn, entry: Entry) -> Turn:
-    """The turn with the entry's own temperature, limits and the like over the sample's, but for what is examined."""
+    """The turn with the entry's own parameters over the sample's, except those that are examined."""
     own = {name: value for name, value in entry.parameters.items() if name not in turn.fixed}
     return replace(turn, parameters={**turn.parameters, **own}) if own else turn

@@ -1,4 +1,4 @@
-"""The engine: keeps every entry's places full, each at its own pace. It does not know where a record goes.
+"""The engine: keeps every entry's places full, each at its own pace, and emits records; it stores none.
 
 An entry's plays are begun by workers that pull: one takes the next item when its last one has ended. So a request that
 is never answered costs its own place and nothing else, and no vendor waits for another one.
@@ -20,7 +20,7 @@ Emit = Callable[[Sequence[Record]], None]
 
 
 class Slots(Protocol):
-    """Entered by an entry before it sends anything, and left when it is through."""
+    """A context that an entry holds while it has requests in flight."""
 
     async def __aenter__(self) -> None: ...
 
@@ -40,7 +40,7 @@ class VendorSlots:
 
     @property
     def wanted(self) -> bool:
-        """Whether somebody waits for one."""
+        """Whether an entry waits for a slot."""
         return self._slots is not None and self._slots.statistics().tasks_waiting > 0
 
     async def __aenter__(self) -> None:
@@ -76,13 +76,13 @@ class Engine:
                 await asyncio.sleep(0)
 
     async def make(self, items: Iterable[WorkItem], block: int) -> None:
-        """Make the records of some items, all of them at once; who may send is the limiter's to say."""
+        """Make the records of some items, all of them at once; the limiter paces them."""
         async with asyncio.TaskGroup() as group:
             for item in items:
                 group.create_task(self._make(item, block))
 
     async def _in_turns(self, stream: Stream, slots: VendorSlots) -> None:
-        """Ask while the slot is there for it; who is stopped needs none."""
+        """Ask while the entry holds a slot; a stopped entry needs none."""
         while not stream.is_over and not stream.is_stopped:
             async with slots, asyncio.TaskGroup() as group:
                 turn = _Turn(stream.plays_in_turn, slots)
@@ -110,20 +110,20 @@ class Engine:
 
 
 class _Turn:
-    """What is left of an entry's turn; nobody's turn ends while no other waits for it."""
+    """The plays left of an entry's turn; it goes on while no other entry waits."""
 
     def __init__(self, plays: int, slots: VendorSlots) -> None:
         self._left = plays
         self._slots = slots
 
     def goes_on(self, stream: Stream) -> bool:
-        """Whether one more play may be begun; it is counted then."""
+        """Whether one more play may begin; counts it."""
         self._left -= 1
         return not stream.is_stopped and not stream.is_over and (self._left >= 0 or not self._slots.wanted)
 
 
 def is_skipped(record: Record) -> bool:
-    """Whether nothing was sent, because its vendor was stopped before."""
+    """Whether nothing was sent because the vendor was stopped before."""
     final = record.final
     return final is not None and final.failure is not None and final.failure.kind == "skipped"
 
@@ -131,7 +131,7 @@ def is_skipped(record: Record) -> bool:
 async def make_record(
     item: WorkItem, block: int, conversation: Conversation, run: str, due: tuple[int, float] | None = None
 ) -> Record | None:
-    """Ask and wait for the answer; ``None`` when the run takes nothing new.
+    """The record of one item, after all its turns; ``None`` when the run takes nothing new.
 
     ``due``: when it was to begin by a schedule, on our clock in ns and in seconds after the schedule's start.
     """

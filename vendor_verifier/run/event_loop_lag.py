@@ -25,7 +25,7 @@ _RECENT_NS = 2_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """One stretch, ``perf_counter_ns``; ``asleep_ns`` of sleep fell into it that this clock does not count."""
+    """One stretch of a held-up loop, ``perf_counter_ns``; ``asleep_ns`` of sleep in it is not counted by that clock."""
 
     begin_ns: int
     end_ns: int
@@ -33,11 +33,11 @@ class Stall:
 
     @property
     def length_ns(self) -> int:
-        """Awake and asleep."""
+        """Nanoseconds awake and asleep."""
         return self.end_ns - self.begin_ns + self.asleep_ns
 
     def within(self, begin_ns: int, end_ns: int) -> int:
-        """How much of it lies between two moments; 0 where it does not touch them."""
+        """Nanoseconds of it between two moments; 0 where it does not touch them."""
         overlap_ns = min(self.end_ns, end_ns) - max(self.begin_ns, begin_ns)
         return overlap_ns + self.asleep_ns if overlap_ns >= 0 else 0
 
@@ -70,7 +70,7 @@ class Stalls:
 
 
 def slept_ns() -> int:
-    """How long this machine has slept since it was started, as far as its clocks tell; else 0."""
+    """Nanoseconds this machine has slept since it was started, as far as its clocks tell; else 0."""
     if hasattr(time, "CLOCK_BOOTTIME"):
         return time.clock_gettime_ns(time.CLOCK_BOOTTIME) - time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     if hasattr(time, "CLOCK_UPTIME_RAW"):  # macOS, whose monotonic clock goes on in sleep
@@ -79,7 +79,7 @@ def slept_ns() -> int:
 
 
 def slept_since(before_ns: int) -> int:
-    """How long this machine has slept since :func:`slept_ns` gave ``before_ns``."""
+    """Nanoseconds this machine has slept since :func:`slept_ns` returned ``before_ns``."""
     since_ns = slept_ns() - before_ns
     return since_ns if since_ns >= _LEAST_SLEEP_NS else 0
 
@@ -91,7 +91,7 @@ STALL_NS = 50_000_000
 MAX_CORE_SHARE = 0.7
 # A shorter watch says nothing about either.
 MIN_WATCH_S = 2.0
-# Buckets of 5 % from 0.01 ms up to about 3 minutes; a percentile is told to within that.
+# Buckets of 5 % from 0.01 ms up to about 3 minutes; a percentile is exact to within that.
 _FIRST_NS = 10_000
 _STEP = math.log(1.05)
 _BUCKETS = 343
@@ -99,7 +99,7 @@ _BUCKETS = 343
 
 @dataclass(frozen=True, slots=True)
 class LoopReport:
-    """What one sitting's watch found. ``core_share`` is CPU ÷ wall seconds of this process; lags to within 5 %.
+    """The lag found by one watch, to within 5 %. ``core_share`` is CPU ÷ wall seconds of this process.
 
     ``None`` in place of a number: watched for less than ``MIN_WATCH_S``.
     """
@@ -113,13 +113,13 @@ class LoopReport:
 
 
 class LoopLag:
-    """Use as a context manager inside a running loop; before and after it never finds anything."""
+    """Measures the lag of the running loop while it is entered; before and after it reports none."""
 
     def __init__(self) -> None:
         self._counts = [0] * _BUCKETS
         self._stalls = 0
         self._most_ns = 0
-        self._held_up = Stalls()
+        self._past = Stalls()
         self._due_ns = 0
         self._slept_ns = 0
         self._timer: asyncio.TimerHandle | None = None
@@ -137,7 +137,7 @@ class LoopLag:
             self._timer = None
 
     def lateness_ns(self, begin_ns: int, end_ns: int) -> int | None:
-        """How late a byte that came between two moments (``perf_counter_ns``) may have been stamped, at most.
+        """The most by which a byte that came between two moments (``perf_counter_ns``) may have been stamped late.
 
         ``None`` while nothing is watched.
         """
@@ -145,10 +145,10 @@ class LoopLag:
             return None
         # The timer itself may be waiting behind what held the loop up.
         waiting = Stall(self._due_ns, time.perf_counter_ns(), slept_since(self._slept_ns))
-        return max(waiting.within(begin_ns, end_ns), self._held_up.longest_ns(begin_ns, end_ns))
+        return max(waiting.within(begin_ns, end_ns), self._past.longest_ns(begin_ns, end_ns))
 
     def report(self) -> LoopReport:
-        """What was found so far."""
+        """The lag found so far."""
         watched_s = time.perf_counter() - self._began_s
         if watched_s < MIN_WATCH_S or not any(self._counts):
             return LoopReport(watched_s, stalls=self._stalls)
@@ -167,11 +167,11 @@ class LoopLag:
 
     def _tick(self) -> None:
         stall = Stall(self._due_ns, time.perf_counter_ns(), slept_since(self._slept_ns))
-        self._held_up.add(stall)
-        self._heard(stall.length_ns)
+        self._past.add(stall)
+        self._count(stall.length_ns)
         self._again()
 
-    def _heard(self, late_ns: int) -> None:
+    def _count(self, late_ns: int) -> None:
         bucket = 0 if late_ns <= _FIRST_NS else int(math.log(late_ns / _FIRST_NS) / _STEP) + 1
         self._counts[min(bucket, _BUCKETS - 1)] += 1
         self._most_ns = max(self._most_ns, late_ns)
@@ -179,7 +179,7 @@ class LoopLag:
             self._stalls += 1
 
     def _percentile(self, share: float) -> float:
-        """The upper bound of the bucket it falls into, ms."""
+        """The upper bound, in ms, of the bucket that holds the percentile."""
         wanted = math.ceil(share * sum(self._counts))
         seen = 0
         for bucket, count in enumerate(self._counts):
@@ -191,7 +191,7 @@ class LoopLag:
 
 @contextmanager
 def quiet_collector() -> Iterator[None]:
-    """Keep the garbage collector from walking samples and plan while streams are timed: that takes tens of ms a time.
+    """Keeps the garbage collector from walking samples and plan while streams are timed, which takes tens of ms a time.
 
     What exists now is frozen, garbage and all, because collecting it first is that very walk; full collections become
     rare; a run makes few cycles.

@@ -1,4 +1,4 @@
-"""Where a run's requests are sent from: this process, some processes here, or a Dask cluster; chosen by name.
+"""The executors of a run, chosen by name: this process, some processes here, or a Dask cluster.
 
 An executor has four methods and no opinion on what is asked: :meth:`~Executor.open` makes sure that it can work,
 :meth:`~Executor.run` sends everything, :meth:`~Executor.describe` says for the manifest where it was sent from, and
@@ -21,7 +21,7 @@ from vendor_verifier.values.plan import ExecutorChoice, Plan
 
 
 class Executor(Protocol):
-    """Sends a run's requests from somewhere."""
+    """Sends a run's requests from one place."""
 
     async def open(self, work: Work) -> None:
         """Get ready.
@@ -40,14 +40,14 @@ class Executor(Protocol):
         """
 
     def describe(self) -> Mapping[str, Any]:
-        """For the manifest: from where, with which versions, and what was lost on the way."""
+        """The place, versions and losses, for the manifest."""
 
     async def close(self) -> None:
         """Let go of everything, whatever happened before."""
 
 
 class LocalExecutor:
-    """This process."""
+    """The executor that sends from this process."""
 
     def __init__(self, choice: ExecutorChoice) -> None:
         self._choice = choice
@@ -68,7 +68,7 @@ class LocalExecutor:
 
 
 def check_choice(choice: ExecutorChoice) -> None:
-    """Refuse what cannot be meant, before anything is read or written.
+    """Refuse contradicting options before anything is read or written.
 
     Raises:
         UsageError: flags that contradict each other, an address that is none, or a cluster without encryption.
@@ -95,7 +95,7 @@ def check_choice(choice: ExecutorChoice) -> None:
 
 
 def processes_of(choice: ExecutorChoice, plan: Plan) -> int:
-    """How many processes of this machine send, without a cluster."""
+    """The number of processes of this machine that send, without a cluster."""
     in_flight = LocalLimiter(plan.entries, plan.request_concurrency).places
     return 1 if plan.load.is_shaped else workers_for(choice.workers, in_flight, cores_here())
 

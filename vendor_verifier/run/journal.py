@@ -1,7 +1,7 @@
-"""The append-only journal of a run: a record is on disk the moment it is finished, and nothing ever changes it again.
+"""The append-only journal of a run: a record is on disk the moment it is finished, and is never changed.
 
-One line is one ``write`` to a descriptor opened for appending, so a crash can lose at most the line being written.
-A torn last line is moved to ``records.jsonl.corrupt`` when the journal is next opened. A lock beside it keeps a second
+One line is one ``write`` to a descriptor opened for appending, so a crash can lose at most the line being written. A
+torn last line is moved to ``records.jsonl.corrupt`` when the journal is next opened. A lock beside it keeps a second
 writer out; it names who holds it.
 """
 
@@ -79,7 +79,7 @@ class Journal:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            if self._broken is None:  # else the first refusal is what has to be told
+            if self._broken is None:  # else the first refusal is the one to report
                 self._sync()
         finally:
             os.close(self._descriptor)
@@ -124,7 +124,7 @@ class Journal:
             raise StorageError(f"cannot write {self._folder.records_file}: {error}") from error
 
     def _repair(self) -> int | None:
-        """Move a torn last line out of the way; its 1-based number, or None when there was none."""
+        """Move a torn last line to a file of its own; its 1-based number, or None when there was none."""
         path = self._folder.records_file
         if path.is_symlink() or not path.exists():
             return None

@@ -34,10 +34,10 @@ MOST_WAITING = 10_000
 
 @dataclass(frozen=True, slots=True)
 class LoadReport:
-    """What was offered to one entry.
+    """The load offered to one entry.
 
     ``begun`` plays count, in ``repetitions`` of the samples; warm-up and cool-down were thrown away. ``held_back`` of
-    them found ``cap`` others under way when they were due. Lags are from due to sent without the time to connect;
+    them found ``cap`` others in flight when they were due. Lags are from due to sent without the time to connect;
     ``None`` in a closed loop.
     """
 
@@ -56,7 +56,7 @@ class LoadReport:
 
 
 class Load:
-    """One sitting's load. ``block`` is how many plays of a vendor make a block of its records."""
+    """The shaped load of one execution. ``block`` is how many plays of a vendor make a block of its records."""
 
     def __init__(self, plan: Plan, run: str, emit: Emit, block: int) -> None:
         self._plan = plan
@@ -70,11 +70,11 @@ class Load:
         self._turns: Mapping[EntryKey, tuple[int, int]] = {}
 
     def close(self) -> None:
-        """Begin nothing more; what is under way goes on."""
+        """Start nothing more; what is in flight goes on."""
         self._over.set()
 
     def closing(self, close: Callable[[], None]) -> Callable[[], None]:
-        """``close`` and this load's own."""
+        """A function that calls ``close`` and closes this load."""
 
         def both() -> None:
             close()
@@ -83,7 +83,7 @@ class Load:
         return both
 
     async def offer(self, queue: WorkQueue, conversation: Conversation, slots: Slots) -> Mapping[EntryKey, LoadReport]:
-        """Offer what is left of ``queue`` to its entries; what was offered to each."""
+        """Offer what is left of ``queue`` to its entries; the load offered to each."""
         lanes = list(lanes_of(queue, self._plan.load, self._plan.seed))
         self._turns = self._turns_of(lanes)
         async with anyio.create_task_group() as group:
@@ -92,7 +92,7 @@ class Load:
         return {_key(lane): self._report(lane) for lane in lanes}
 
     def _turns_of(self, lanes: Sequence[Lane]) -> dict[EntryKey, tuple[int, int]]:
-        """Each lane's place among those of its account that go at the same time, and how many those are."""
+        """Each lane's position among the lanes of its account that run at the same time, and their number."""
         found = {}
         sharing = Counter(lane.entry.account for lane in lanes)
         seen: Counter[str] = Counter()
@@ -104,7 +104,7 @@ class Load:
         return found
 
     async def _run_lane(self, lane: Lane, conversation: Conversation, slots: Slots, phase: float) -> None:
-        """``phase`` (0..1) spreads vendors that are asked at the same rate over the time between two requests."""
+        """Offer one lane; ``phase`` (0..1) spreads vendors asked at one rate over the time between two requests."""
         async with slots:
             if self._plan.load.is_open:
                 rate = self._plan.load.request_rate
@@ -150,7 +150,7 @@ class Load:
                 group.start_soon(place, opens_s)
 
     async def _wait_until(self, due_ns: int, conversation: Conversation) -> None:
-        """Until then, or the end of the run. A timer may go off a little early: an answer must not be sent before."""
+        """Wait until then or until the run closes. Timers may go off early, and nothing may be sent before its time."""
         while not self._over.is_set() and (left_ns := due_ns - conversation.clock_ns()) > 0:
             with anyio.move_on_after(left_ns / 1e9):
                 await self._over.wait()

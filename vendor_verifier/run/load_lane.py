@@ -1,4 +1,4 @@
-"""What a vendor entry is asked next under a shaped load, and the moments at which that is due; neither waits nor sends.
+"""The order and due times of one entry's requests under a shaped load; it neither waits nor sends.
 
 A lane has three stages: warm-up and cool-down, whose answers are thrown away, and between them what counts. Samples
 stand in one random order for all vendors, repetition after repetition. What is thrown away is taken from the end of
@@ -30,7 +30,7 @@ _OF_A_STOPPED_VENDOR = kinds_where(lambda kind: kind.stops) & NOT_SENT
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """One play to begin; ``number`` counts those of its stage from 0."""
+    """One play to start; ``number`` counts those of its stage from 0."""
 
     item: WorkItem
     stage: Stage
@@ -38,7 +38,7 @@ class Start:
 
 
 class LaneItems:
-    """What is left of one target of ``queue``, by numbers in asking order; each item is made when it is asked for."""
+    """The items left of one target of ``queue``, by numbers in asking order; each is made when it is asked for."""
 
     def __init__(self, queue: WorkQueue, numbers: Sequence[int]) -> None:
         self._queue = queue
@@ -51,7 +51,7 @@ class LaneItems:
         return self._queue.item(self._numbers[place])
 
     def place_of(self, sample: str) -> int:
-        """The place of the last item with the sample of that id.
+        """The position of the last item with that sample.
 
         Raises:
             KeyError: there is none.
@@ -70,8 +70,8 @@ def in_lanes(queue: WorkQueue, seed: int) -> list[LaneItems]:
 
 
 class Lane:
-    """One entry's plays. ``items`` are in asking order and at least one; with a shape that plans by doing they are one
-    repetition, asked again and again."""
+    """One entry's plays. ``items`` are in asking order and at least one; a shape that plans by doing asks them again
+    and again."""
 
     def __init__(self, items: LaneItems, shape: LoadShape) -> None:
         self.entry = items[0].target.entry
@@ -90,7 +90,8 @@ class Lane:
         self._is_through = False
 
     def next(self, now_s: float, sample: str | None = None) -> Start | None:
-        """What begins at ``now_s`` (seconds on any clock), with ``sample`` if that is named; None when all is done."""
+        """The play that starts at ``now_s`` (seconds on any clock), of ``sample`` if that is named; None when all is
+        done."""
         if self.discarded["warmup"] < self._shape.warmup and not self.is_stopped:
             return self._discard("warmup", sample)
         item = None if self._is_through or self._is_late(now_s) else self._next_counted(sample)
@@ -105,14 +106,14 @@ class Lane:
         return None
 
     def is_over_at(self, now_s: float) -> bool:
-        """Whether nothing can begin at ``now_s`` or later, as far as can be told before: nobody need wait for it."""
+        """Whether nothing can start at ``now_s`` or later, as far as is known before."""
         if self.discarded["warmup"] < self._shape.warmup and not self.is_stopped:
             return False
         may_cool_down = self._open > 0 and self.discarded["cooldown"] < self._shape.cooldown
         return not may_cool_down and (self._is_through or not self._left or self._is_late(now_s))
 
     def ended(self, start: Start, record: Record | None) -> None:
-        """How a play ended; ``None`` is one that was not begun after all, because the run takes nothing new."""
+        """Count a play's end; ``None`` for one that did not start after all, because the run takes nothing new."""
         self.under_way -= 1
         if start.stage == "counted":
             self._open -= 1
@@ -124,7 +125,7 @@ class Lane:
             self.is_stopped = True
 
     def _is_late(self, now_s: float) -> bool:
-        """Whether the stated time since the first counted play is over, or nobody is there to be asked again."""
+        """Whether the stated time since the first counted play is over, or the entry is stopped."""
         if self._since_s is None:
             self._since_s = now_s
         if self._shape.plans_by_doing and self.is_stopped:
@@ -183,7 +184,7 @@ def due_times(shape: LoadShape, seed: int) -> Iterator[Due]:
 
 
 def offered(shape: LoadShape, until_s: float) -> float:
-    """How many requests of a rate are offered until then, as expected; the Λ(t) of above.
+    """The number of requests of a rate that are expected to be offered by ``until_s``.
 
     Raises:
         ValueError: the shape has no rate.
@@ -213,7 +214,7 @@ def _units(arrival: Arrival, seed: int) -> Iterator[float]:
 
 
 def _on_clock(units: float, rate: float, ramp_s: float) -> float:
-    """The moment by which ``units`` requests have been offered."""
+    """The second by which ``units`` requests have been offered."""
     if units < rate * ramp_s / 2:
         return math.sqrt(2 * ramp_s * units / rate)
     return units / rate + ramp_s / 2

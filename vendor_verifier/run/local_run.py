@@ -34,13 +34,13 @@ _GRACE_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class RunEnd:
-    """How a run ended: the signal that ended it, if any, and the accounts that were stopped with the reason.
+    """The end of a run: the signal that ended it, if any, and the stopped accounts with the reason.
 
     ``refused`` are entries stopped on their own, by (model, label), also where others of their account went on.
-    ``limit`` says which spending limit kept something from being sent. ``eased`` holds by account how many requests at
+    ``limit`` is the spending limit that kept something from being sent. ``eased`` holds by account how many requests at
     a time were allowed, the fewest it came down to because the account limited our rate, and how many at the end.
-    ``loop`` says how truthful this process's clock was, where it sent itself. ``load`` tells by (model, label) what was
-    offered, where the load had a shape.
+    ``loop`` is the event loop's lag, where this process sent itself. ``load`` is by (model, label) the load that was
+    offered, where it had a shape.
     """
 
     signal_number: int | None
@@ -114,7 +114,7 @@ async def interruptible(close: Callable[[], None]) -> AsyncIterator[_Interruptio
 
 
 def _ending_signals() -> list[signal.Signals]:
-    """A closed terminal ends a run like Ctrl-C, unless it was started with ``nohup``."""
+    """The signals that end a run: a closed terminal too, unless it was started with ``nohup``."""
     ending = [signal.SIGINT, signal.SIGTERM]
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         ending.append(signal.SIGHUP)
@@ -133,7 +133,7 @@ async def _watch_signals(interruption: _Interruption, close: Callable[[], None],
 
 
 def ensure_signals() -> None:
-    """Try what a run does: without it Ctrl-C would lose what is under way.
+    """Check that signals can be handled here: without that Ctrl-C would lose what is in flight.
 
     Raises:
         UsageError: this thread or this platform cannot; the message says which, and where it can be done.
@@ -159,7 +159,7 @@ async def _receive_none() -> None:
 
 @contextmanager
 def _signals(*numbers: signal.Signals) -> Iterator[AsyncIterator[signal.Signals]]:
-    """Those signals as they come. Afterwards they are handled as before.
+    """The signals as they come; afterwards they are handled as before.
 
     The loop alone would leave them as Python starts with them: a SIGTERM after the run, or before the next one, would
     end this process at once and leave alone what it started.
@@ -177,9 +177,10 @@ def _signals(*numbers: signal.Signals) -> Iterator[AsyncIterator[signal.Signals]
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One sitting of a run. ``emit`` keeps records, ``emit_duplicate`` those that came a second time.
+    """One execution of a run, as every executor gets it.
 
-    ``in_flight`` is where requests under way are counted, by (model, label), by an executor that gives permits here.
+    ``emit`` keeps records, ``emit_duplicate`` those that came a second time. ``in_flight`` is where requests in flight
+    are counted, by (model, label), by an executor that gives permits here.
     """
 
     plan: Plan

@@ -1,12 +1,28 @@
-"""Decides when a request may be sent: how many are in flight per account, pauses, and vendors that are finished.
+"""Permits to send: places per account, pauses, budgets, and the end of entries, accounts and the run.
 
-An account that keeps saying "not so fast" gets fewer places (:class:`ConcurrencyBackoff`): more than ``_TOO_MANY`` of
-the last ``_LOOKED_AT`` answers being refusals of our rate halve them, every ``_GOOD_PER_PLACE`` answers without one
-give one back. An account that cannot be reached for many samples in a row is stopped; when a spending limit is reached
-nobody gets a permit any more. A refused key or an empty account ends only the entry that was told so: with the same key
-another model, path or protocol may well be served, and if it is not, its own first answer says so. An account is
-finished when all its entries are. It knows accounts (origin and key), not protocols. One process, several processes and
-a cluster differ in who stands behind :class:`Limiter`; the engine asks it before every attempt and does not know which.
+Theory of operation. What a vendor limits is an account (one origin with one key), not a model or a path; so places,
+pauses and budgets are the account's, and entries that share it share them. A permit is asked for before every single
+attempt, also before a retry: a wait between two attempts holds no place, and time spent waiting for a permit is never
+part of a latency.
+
+A permit passes three checks in this order: a place (a plain semaphore, because every request passes here and most
+accounts have nothing else), then pause and budgets, then the last word whether the entry, the account or the run is
+over. The last word comes last because any of these may have ended while the request waited. Requests wait for pause and
+budgets in a line of their own, so that a large request is not overtaken for ever by small ones; those without budgets
+skip the line.
+
+Places are lowered by the rule of TCP (additive increase, multiplicative decrease): more than ``_TOO_MANY`` of the last
+``_LOOKED_AT`` answers being refusals of our rate halve them, every ``_GOOD_PER_PLACE`` answers without one give one
+back. A window instead of single refusals, because some hosts refuse one request in ten all day and fewer places would
+not change that. Places in use are not revoked; they are withheld when they come back.
+
+Two kinds of end are kept apart. A refused key or an empty account ends only the entry whose answer it was: with the
+same key another model, path or protocol may well be served, and if it is not, its own first answer shows it. An account
+that cannot be reached for many samples in a row ends as a whole, as does one whose entries all ended. Who waits is
+woken by an end at once.
+
+One process, several processes and a cluster differ in the implementation behind :class:`Limiter`; the engine does not
+know which it has.
 """
 
 from __future__ import annotations
@@ -31,7 +47,7 @@ _GOOD_PER_PLACE = 10
 
 
 class ConcurrencyBackoff:
-    """The places of one account; ``given`` is what the plan allows, ``lowest`` the fewest it came down to."""
+    """The places of one account: ``given`` by the plan, ``now``, and ``lowest`` so far."""
 
     def __init__(self, given: int) -> None:
         self.given = self.now = self.lowest = given
@@ -43,8 +59,8 @@ class ConcurrencyBackoff:
     def was_lowered(self) -> bool:
         return self.lowest < self.given
 
-    def heard(self, *, is_limited: bool) -> None:
-        """One attempt ended."""
+    def attempt_ended(self, *, is_limited: bool) -> None:
+        """Count one attempt that ended."""
         self._recent.append(is_limited)
         if not is_limited:
             self._recover()
@@ -56,7 +72,7 @@ class ConcurrencyBackoff:
             self.lowest = min(self.lowest, self.now)
 
     def places_back(self) -> int:
-        """How many places the end of one attempt frees: usually 1, none while places are being withdrawn."""
+        """Places that the end of one attempt frees: usually 1, none while places are being withdrawn."""
         wanted = self.given - self.now
         if self._withheld < wanted:
             self._withheld += 1
@@ -82,16 +98,16 @@ Name = tuple[str, str]
 
 
 class Limiter(Protocol):
-    """Who may send, and when."""
+    """Gives and withholds permits to send."""
 
     async def acquire(self, entry: Entry, ask: Ask) -> Permit:
         """Wait for this entry's turn to send ``ask``. Only "granted" must be followed by :meth:`release`."""
 
     def release(self, entry: Entry) -> None:
-        """The attempt is over."""
+        """Give the place back when the attempt is over."""
 
     async def rest(self, entry: Entry, seconds: float) -> None:
-        """Wait between two attempts, less long when there will be no permit anyway. Holds no place."""
+        """Wait between two attempts without holding a place; shorter when there will be no permit anyway."""
 
     def pause(self, entry: Entry, seconds: float) -> None:
         """Hold back everything on this entry's account for that long."""
@@ -99,19 +115,19 @@ class Limiter(Protocol):
     def stop(self, entry: Entry, reason: str) -> None:
         """Send nothing more to this entry; others on its account go on."""
 
-    def heard(self, entry: Entry, attempt: Attempt, ask: Ask) -> None:
-        """How one attempt ended; ``ask`` is the one that permit was given to."""
+    def attempt_ended(self, entry: Entry, attempt: Attempt, ask: Ask) -> None:
+        """Take one attempt's outcome; ``ask`` is the one that its permit was given to."""
 
-    def concluded(self, entry: Entry, attempt: Attempt) -> None:
-        """How a turn ended after all its tries."""
+    def turn_ended(self, entry: Entry, attempt: Attempt) -> None:
+        """Take a turn's outcome after all its tries."""
 
 
 class LocalLimiter:
-    """The limiter of a run in one process. ``spending`` ends the run when a limit is reached.
+    """The limiter of one process. ``spending`` ends the run when a limit is reached.
 
     Without ``gives_way`` an account that asks for less gets what was planned all the same: whoever measures a load must
-    not send another one. A single retry still waits as long as it was told to. ``in_flight`` counts permits in
-    use, by (model, label). ``stopped`` are accounts that are finished, ``refused`` entries stopped on their own.
+    not send another one. A single retry still waits as long as it was told to. ``in_flight`` counts permits in use, by
+    (model, label). ``stopped`` are accounts that are finished, ``refused`` entries stopped on their own.
     """
 
     def __init__(
@@ -142,7 +158,7 @@ class LocalLimiter:
 
     @property
     def places(self) -> int:
-        """How many requests can be in flight at once, all accounts together."""
+        """The most requests in flight at once, all accounts together."""
         return sum(account_limit.backoff.given for account_limit in self._accounts.values())
 
     @property
@@ -179,16 +195,18 @@ class LocalLimiter:
         for _ in range(account_limit.backoff.places_back()):
             account_limit.places.release()
 
-    def heard(self, entry: Entry, attempt: Attempt, ask: Ask) -> None:
+    def attempt_ended(self, entry: Entry, attempt: Attempt, ask: Ask) -> None:
         account_limit = self._accounts[entry.account]
         account_limit.settle(ask, attempt)
         if self._gives_way:
-            account_limit.backoff.heard(is_limited=attempt.failure is not None and slows_account(attempt.failure))
+            account_limit.backoff.attempt_ended(
+                is_limited=attempt.failure is not None and slows_account(attempt.failure)
+            )
         self._spending.pay(entry, attempt, ask.size)
         if self._spending.is_used_up:
             self.close()
 
-    def concluded(self, entry: Entry, attempt: Attempt) -> None:
+    def turn_ended(self, entry: Entry, attempt: Attempt) -> None:
         account_limit = self._accounts[entry.account]
         failure = attempt.failure
         if failure is None or not KINDS[failure.kind].unreachable:
@@ -220,7 +238,7 @@ class LocalLimiter:
             self._accounts[entry.account].wake()
 
     def _stop_account(self, account: str, reason: str) -> None:
-        """What holds for whoever uses it: nobody is there, or every entry was told so itself."""
+        """Stop an account that cannot be reached, or whose entries are all stopped."""
         self.stopped.setdefault(account, reason)
         self._end(account)
 
@@ -231,7 +249,7 @@ class LocalLimiter:
             self._end(account)
 
     def _end(self, account: str) -> None:
-        """Whoever waits there need not any more."""
+        """Wake everybody who waits for this account."""
         for name in self._sharing[account]:
             self._over[name].set()
         self._accounts[account].wake()
@@ -259,7 +277,7 @@ class AccountLimit:
         self._answered = anyio.Event()
 
     async def wait_for_turn(self, ask: Ask, over: anyio.Event) -> None:
-        """Wait until no pause holds and the budgets have room, or ``over``; whoever came first goes first."""
+        """Wait, first come first served, until no pause holds and the budgets have room, or until ``over``."""
         if self._requests is None and self._tokens is None:
             # Others may lengthen the pause meanwhile.
             while self.paused_until and not over.is_set():
@@ -278,13 +296,13 @@ class AccountLimit:
                 self._take(now, ask)
 
     def settle(self, ask: Ask, attempt: Attempt) -> None:
-        """What was put by for ``ask`` is known now."""
+        """Replace the estimated tokens of ``ask`` by what the attempt used."""
         if self._tokens is not None:
             self._tokens.settle(ask, attempt)
             self.wake()
 
     def wake(self) -> None:
-        """Let whoever waits look whether there is still something to wait for."""
+        """Let those who wait check whether there is still something to wait for."""
         self._answered.set()
         self._answered = anyio.Event()
 
@@ -304,7 +322,7 @@ class AccountLimit:
 
 
 def _limits(entries: Sequence[Entry], request_concurrency: int) -> Mapping[str, int]:
-    """Places per account. Entries that share an account keep the smallest promise any of them made."""
+    """Places per account: the smallest promise of the entries that share it."""
     limits: dict[str, int] = {}
     for entry in entries:
         own = entry.concurrency or request_concurrency
@@ -313,7 +331,7 @@ def _limits(entries: Sequence[Entry], request_concurrency: int) -> Mapping[str, 
 
 
 def _smallest(budgets: Iterable[tuple[str, float | None]]) -> Mapping[str, float]:
-    """By account, where there is such a budget: entries that share one keep the smallest any of them names."""
+    """The smallest budget per account, where any of its entries has one."""
     found: dict[str, float] = {}
     for account, budget in budgets:
         if budget is not None:

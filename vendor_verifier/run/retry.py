@@ -1,4 +1,4 @@
-"""When to try again and how long to wait first; it sends nothing and sleeps only through what it is given.
+"""Whether to try again and how long to wait first; it sends nothing and sleeps only through the function it is given.
 
 Every attempt is recorded with its own timing; waits lie between attempts, never inside one. An attempt that already
 delivered a token is not repeated: the vendor has begun to answer, and what it answered is the finding.
@@ -63,9 +63,9 @@ async def attempt_until_done(
     sleep: Callable[[float], Awaitable[None]],
     pause: Callable[[Failure, float], None],
 ) -> tuple[Attempt, ...]:
-    """Call ``send(attempt_number)`` until it succeeds, fails for good, or the tries are used up.
+    """All attempts: ``send(attempt_number)`` is called until it succeeds, fails for good, or the tries are used up.
 
-    ``pause`` is told of failures that should hold back the whole account, with the seconds to wait.
+    ``pause`` is called with failures that hold back the whole account, and the seconds to wait.
     """
     first = await send(1)
     if not should_retry(first):

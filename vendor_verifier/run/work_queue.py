@@ -1,7 +1,19 @@
-"""What is to be asked of whom, in an order shuffled by seed: items are made when their turn comes. It sends nothing.
+"""The items of a run in a random order common to all entries, made when they are taken; nothing waits or sends here.
 
-Every item has a number, which grows by task, sample, repetition and target. In memory are the samples' order and, once
-anything is crossed off, a byte an item: ten vendors are asked 200,000 samples each without two million objects.
+Theory of operation. A run is the product of samples, repetitions and targets: ten vendors asked 200,000 samples each
+would be two million objects. So items exist as numbers only. The number of an item grows by task, sample, repetition
+and target, and each of these follows from it by division; the queue keeps the order of the samples and, once anything
+is crossed off (resuming, or a record that came), one byte an item.
+
+The order is shuffled once, by the seed, over samples sorted by their content's id, so neither the file's order nor the
+number of vendors changes it. All entries follow the same order, each at its own pace: what the statistics compare
+between two vendors was then asked at about the same time of the run. A sample that several tasks share, and all its
+repetitions, stand together, so that ``block`` consecutive samples make a unit that may be resampled as one; a block is
+a label, and nobody waits for its end. Repetitions of one entry are shuffled by a generator of its own, for what one
+entry has taken must not change another one's order.
+
+A shaped load needs another order, repetition after repetition (:meth:`WorkQueue.lanes`), because it may end at any
+moment.
 """
 
 from __future__ import annotations
@@ -24,7 +36,7 @@ from vendor_verifier.values.sample import Sample, Samples
 
 @dataclass(frozen=True, slots=True)
 class WorkItem:
-    """One record still to be made."""
+    """One record to be made."""
 
     target: Target
     suite: Suite
@@ -35,7 +47,7 @@ class WorkItem:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One evaluation: all its samples are asked of every target."""
+    """One evaluation: every target is asked all its samples."""
 
     suite: Suite
     samples: Samples
@@ -43,7 +55,7 @@ class Part:
 
 
 class Order:
-    """Samples in asking order, each as its places in the tasks: a sample that several tasks have is one."""
+    """Samples in asking order, each as its positions in the tasks: a sample that several tasks share is one."""
 
     def __init__(self, places: array[int], begins: array[int], order: array[int]) -> None:
         self._places = places
@@ -59,7 +71,8 @@ class Order:
 
 
 class WorkQueue:
-    """``repeats`` says of each target how often it is asked everything; repetitions are numbered from ``first`` on."""
+    """The items of a run. ``repeats`` is how often each target is asked everything; repetitions are numbered from
+    ``first`` on."""
 
     def __init__(
         self, targets: Sequence[Target], parts: Sequence[Part], repeats: Sequence[int], first: int = 0
@@ -78,15 +91,15 @@ class WorkQueue:
         self._crossed_of = [0] * len(self.targets)
 
     def __len__(self) -> int:
-        """How many items are left."""
+        """The number of items left."""
         return sum(map(self.left_of, range(len(self.targets))))
 
     def left_of(self, target: int) -> int:
-        """How many are left of one target, by its place."""
+        """The number of items left of one target, by its position."""
         return self.repeats[target] * self._begins[-1] - self._crossed_of[target]
 
     def crossed_of(self, target: int) -> int:
-        """How many of one target are crossed off."""
+        """The number of items crossed off of one target."""
         return self._crossed_of[target]
 
     def awaits(self, key: RecordKey) -> bool:
@@ -125,7 +138,7 @@ class WorkQueue:
 
     @property
     def samples(self) -> int:
-        """How many different samples anything is left of."""
+        """The number of different samples of which anything is left."""
         return len(self._groups()[1]) - 1
 
     def order(self, rng: random.Random) -> Order:
@@ -136,7 +149,7 @@ class WorkQueue:
         return Order(places, begins, order)
 
     def in_order(self, target: int, order: Order, rng: random.Random) -> Iterator[tuple[int, WorkItem]]:
-        """What is left of one target sample by sample, with each sample's position in ``order``.
+        """The items left of one target, sample by sample, each with its sample's position in ``order``.
 
         The items of one sample, of all tasks that have it and all repetitions, stand together in random order.
         """
@@ -147,7 +160,7 @@ class WorkQueue:
                 yield position, self.item(number)
 
     def lanes(self, rng: random.Random) -> list[array[int]]:
-        """Numbers of what is left, by target, without those that have nothing; who was to be asked first is first.
+        """Numbers of the items left, by target, without empty ones; the target to be asked first comes first.
 
         Each has the samples in the same random order, repetition after repetition.
         """
@@ -164,12 +177,12 @@ class WorkQueue:
             yield from (place * self._each + shift for place in order)
 
     def _numbers_at(self, place: int, target: int) -> Iterator[int]:
-        """What is left of a target of one sample."""
+        """The numbers left of one sample of a target."""
         first = place * self._each + target
         return filter(self.is_left, range(first, first + self.repeats[target] * len(self.targets), len(self.targets)))
 
     def _groups(self) -> tuple[array[int], array[int]]:
-        """Places that have anything left, equal ids side by side, ids ascending; and where each id begins, and the end.
+        """Positions that have anything left, sorted by id; and where each id starts, and the end.
 
         Ids are content: so the order does not depend on the file's.
         """
@@ -211,21 +224,21 @@ _LEAST_BEYOND = 25
 
 
 def plays_at_once(concurrency: int) -> int:
-    """Plays of one entry that are begun at a time, so that its places stay full.
+    """Plays of one entry that are started at a time, so that its places stay full.
 
-    Beyond those that have a place there are as many again and some more: for each that rests between two tries another
-    is there to take its place.
+    Beyond those that have a place there are as many again and some more: when one rests between two tries another takes
+    its place.
     """
     return 2 * concurrency + _LEAST_BEYOND
 
 
 def plays_in_turn(concurrency: int, left: int) -> int:
-    """Plays that an entry with so many ``left`` begins before it hands its slot over, where slots are limited."""
+    """Plays that an entry with so many ``left`` starts before it hands its slot over, where slots are limited."""
     return max(BLOCK, min(_ROUNDS * concurrency, left // _LEAST_TURNS))
 
 
 class Stream:
-    """What is left of one entry; items are made when they are taken."""
+    """The items left of one entry; each is made when it is taken."""
 
     def __init__(self, entry: Entry, concurrency: int, left: int, items: Iterator[tuple[int, WorkItem]]) -> None:
         self.entry = entry
@@ -243,14 +256,14 @@ class Stream:
         return taken
 
     def blocks(self) -> Iterator[tuple[int, tuple[WorkItem, ...]]]:
-        """Everything block by block, in place of :meth:`take`."""
+        """All items left block by block, in place of :meth:`take`."""
         for number, items in groupby(self._items, itemgetter(0)):
             yield number, tuple(item for _, item in items)
         self.is_over = True
 
 
 def streams_of(queue: WorkQueue, plan: Plan, block: int = BLOCK) -> list[Stream]:
-    """A stream for every entry of which anything is left; who comes first is chance."""
+    """A stream for every entry of which anything is left, in random order."""
     rng = random.Random(plan.seed)  # noqa: S311 an order, not a secret
     order = queue.order(rng)
     targets = [target for target in range(len(queue.targets)) if queue.left_of(target)]

@@ -16,12 +16,10 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from vendor_verifier.metrics import FIGURES
-from vendor_verifier.metrics.base import Direction
+from vendor_verifier.metrics import DIRECTIONS, RANKED, Direction
 
 K = 5
-RANK_METRICS: tuple[str, ...] = tuple(figure.name for figure in FIGURES)
-DIRECTIONS: Mapping[str, Direction] = {figure.name: figure.direction for figure in FIGURES}
+RANK_METRICS: tuple[str, ...] = tuple(RANKED)
 
 Name = TypeVar("Name", bound=Hashable)
 

@@ -1,143 +1,252 @@
-"""The facts of one record that scoring needs, found once while it passes, so that records can be let go."""
+"""What scoring, statistics, findings and history need of one record, found once while it passes, so that it can go."""
 
 from __future__ import annotations
 
-import sys
+import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import cast, get_args
 
-from vendor_verifier.metrics.base import answers
-from vendor_verifier.metrics.measure import Measured, measured
-from vendor_verifier.metrics.throughput import Decoding, buffered
-from vendor_verifier.metrics.tokens import zero_usage
-from vendor_verifier.scoring.under_way import sent_s
-from vendor_verifier.suites.base import Suite, judged
-from vendor_verifier.values.failure_kinds import NOT_CHARGED, QUESTION_REFUSED
+import msgspec
+
+from vendor_verifier.metrics.answer import Ratio, buffered, reported_usage, zero_usage
+from vendor_verifier.metrics.base import final_answers
+from vendor_verifier.metrics.inter_chunk_latency import gaps_ns
+from vendor_verifier.metrics.measure import measured
+from vendor_verifier.values.event import FinishReason, Usage
+from vendor_verifier.values.failure_kinds import KINDS, NOT_CHARGED, QUESTION_REFUSED
 from vendor_verifier.values.record import Attempt, Failure, FailureKind, Phase, Record
 from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.score import CallClass, Decision, Score
+from vendor_verifier.values.score import CallClass, Decision, FeatureStatus, Score
+
+Key = tuple[str, str, int]
+"""Suite, sample and repetition."""
+
+# Two models may well say "Paris." alike; from this many characters on equal bytes mean something.
+LEAST_CHARACTERS = 40
 
 
-class Look:
-    """Shared by those who look at every record of one pass, one record at a time."""
-
-    def __init__(self) -> None:
-        self._record: Record | None = None
-        self._score: Score | None = None
-        self._measured: Measured | None = None
-
-    def score(self, record: Record, suite: Suite, sample: Sample) -> Score:
-        """As :func:`vendor_verifier.suites.base.judged`; ``suite`` and ``sample`` are those of the record."""
-        self._turn_to(record)
-        if self._score is None:
-            self._score = judged(record, suite, sample)
-        return self._score
-
-    def measured(self, record: Record) -> Measured:
-        """As :func:`vendor_verifier.metrics.measure.measured`."""
-        self._turn_to(record)
-        if self._measured is None:
-            self._measured = measured(record)
-        return self._measured
-
-    def _turn_to(self, record: Record) -> None:
-        if record is not self._record:
-            self._record, self._score, self._measured = record, None, None
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """One record as a row of columns.
+class Traits(msgspec.Struct, frozen=True):
+    """What of an observation many others share.
 
     ``failure`` is why the record failed and ``phase`` how far it had come; ``troubles`` are the kinds of all failures
     on the way, those that a later try made good as well; ``resent`` of the ``attempts`` were sent twice, because a kept
-    connection ended under them. ``values`` are in the order of ``METRICS``; ``classes`` one per judged call; ``scores``
-    what the suite measured, and ``problem`` why it scored badly, in the suite's words.
-    ``sent_s`` is when the first attempt was sent, in seconds since the epoch.
-    ``spoilt`` names what would have been measured if we had not been late ourselves.
+    connection ended under them. ``classes`` are one per judged call; ``scores`` what the suite measured, and
+    ``problem`` why it scored badly, in the suite's words. ``is_answered``: there is a final answer, whole or cut.
+    ``max_tokens`` is what the sample asks for. ``status`` and ``evidence`` are a feature check's finding. ``spoilt``
+    names what would have been measured if we had not been late ourselves.
     """
 
-    suite: str
-    succeeded: bool
-    succeeded_first_try: bool
-    attempts: int
-    decision: Decision
-    classes: tuple[CallClass, ...]
-    values: tuple[float | None, ...]
-    decoding: Decoding | None
-    delivery: Decoding | None
-    failure: str | None
-    finish_reason: str | None
-    served_model: str | None
-    served_provider: str | None
-    anomalies: tuple[str, ...]
+    suite: str = "trigger"
+    succeeded: bool = False
+    succeeded_first_try: bool = False
+    attempts: int = 0
+    resent: int = 0
+    decision: Decision = "undecided"
+    classes: tuple[CallClass, ...] = ()
     scores: tuple[tuple[str, float | None], ...] = ()
+    problem: str | None = None
     category: str | None = None
     difficulty: str | None = None
-    problem: str | None = None
+    failure: str | None = None
     phase: Phase | None = None
+    is_rate_limited: bool = False
     troubles: tuple[FailureKind, ...] = ()
+    anomalies: tuple[str, ...] = ()
+    is_answered: bool = False
+    finish_reason: FinishReason | None = None
+    shows_reasoning: bool = False
+    served_model: str | None = None
+    served_provider: str | None = None
+    fingerprint: str | None = None
+    max_tokens: int | None = None
     region: str | None = None
-    resent: int = 0
-    sent_s: float | None = None
     spoilt: tuple[str, ...] = ()
+    status: FeatureStatus | None = None
+    evidence: str = ""
+    providers: frozenset[str] = frozenset()
 
     @property
     def charged(self) -> bool:
         """Whether the outcome says anything about the vendor."""
         return self.failure not in NOT_CHARGED
 
+    @property
+    def ending(self) -> str | None:
+        """The finish reason of a success."""
+        return self.finish_reason or "none" if self.is_answered and self.succeeded else None
 
-def facts_of(
-    record: Record, suite: Suite, sample: Sample, *, defective: bool = False, look: Look | None = None
-) -> Facts:
-    """Re-play ``sample`` with the recorded answers and keep the outcome.
+    @property
+    def settles(self) -> bool:
+        """Whether it shows anything, so that it replaces an earlier one under its key that does not."""
+        return self.succeeded if self.status is None else self.status != "not_measurable"
 
-    ``defective``: a schema of the sample's own tools is unusable, which explains a refusal. ``look`` is shared with
-    others who look at the same record.
+
+class Try(msgspec.Struct, frozen=True):
+    """One attempt: when it was sent (seconds since the epoch; ``None``: never), how long it took, what it reports.
+
+    ``useful``: it is part of what a record that succeeded ends in; ``retried``: another try of that record was.
+    ``is_billed``: it reached the model or may have; refusals (4xx, 5xx, no connection) cost nothing. ``resent``: its
+    first sending may have been billed, too: whoever closed the connection may have read it before.
     """
-    look = look or Look()
-    score = look.score(record, suite, sample)
+
+    usage: Usage = Usage()
+    useful: bool = False
+    retried: bool = False
+    is_billed: bool = True
+    resent: bool = False
+    answered: bool = False
+    begin_s: float | None = None
+    seconds: float | None = None
+
+
+class Observation(msgspec.Struct, frozen=True):
+    """One record as a row. ``values`` and ``pooled`` are in the order of ``RECORD_METRICS`` and ``POOLED``.
+
+    ``sent_s`` is when the first attempt was sent, in seconds since the epoch; ``digest`` is SHA-256 of text and calls
+    of a success, ``None`` when they are short; ``gaps`` are those of a success's pieces, ns.
+    """
+
+    sample: str
+    repetition: int
+    traits: Traits
+    values: tuple[float | None, ...] = ()
+    pooled: tuple[Ratio | None, ...] = ()
+    sent_s: float | None = None
+    response_id: str | None = None
+    digest: bytes | None = None
+    tries: tuple[Try, ...] = ()
+    gaps: tuple[int, ...] = ()
+
+    @property
+    def key(self) -> Key:
+        return (self.traits.suite, self.sample, self.repetition)
+
+
+def observe(record: Record, score: Score, sample: Sample, *, defective: bool = False) -> Observation:
+    """The row of a record that ``score`` is the judgement of.
+
+    ``defective``: a schema of the sample's own tools is unusable, which explains a refusal.
+    """
     # Asked once: it looks through the turns each time.
     succeeded = record.succeeded
-    final, known = record.final, look.measured(record)
+    known, final = measured(record), record.final
     failure = None if succeeded else _failure(record)
     kind = None if succeeded else "harness" if failure is None else failure.kind
-    answered = None if final is None else final.response
+    answer = None if final is None else final.response
     anomalies = dict.fromkeys([*score.anomalies, *_anomalies(record)])
     if defective and kind in QUESTION_REFUSED:
         anomalies["refused_defective_sample"] = None
-    return Facts(
+    tries = tries_of(record)
+    limit = sample.turn.parameters.get("max_tokens")
+    traits = Traits(
         suite=record.suite,
         succeeded=succeeded,
         succeeded_first_try=succeeded and record.succeeded_first_try,
-        attempts=sum(len(turn.attempts) for turn in record.turns),
+        attempts=len(tries),
+        resent=sum(each.resent for each in tries),
         decision=score.decision,
         classes=tuple(call.verdict for call in score.calls),
-        values=known.values,
-        decoding=known.decoding,
-        delivery=known.delivery,
-        failure=kind,
-        finish_reason=answered.finish_reason or "none" if answered is not None and succeeded else None,
-        served_model=None if answered is None else answered.served_model,
-        served_provider=None if answered is None else answered.served_provider,
-        anomalies=tuple(anomalies),
         scores=tuple(score.values.items()),
+        problem=_problem(score),
         category=_tag(sample, "category"),
         difficulty=_tag(sample, "difficulty"),
-        problem=_problem(score),
+        failure=kind,
         phase=None if failure is None else failure.phase,
+        is_rate_limited=failure is not None and (failure.rules.charge == "rate_limit" or failure.status == 429),
         troubles=_troubles(record),
-        region=None if record.region is None else sys.intern(record.region),
-        resent=record.resent,
-        sent_s=_sent_s(record),
+        anomalies=tuple(anomalies),
+        is_answered=answer is not None,
+        finish_reason=None if answer is None else answer.finish_reason,
+        shows_reasoning=answer is not None and bool(answer.reasoning.strip()),
+        served_model=None if answer is None else answer.served_model,
+        served_provider=None if answer is None else answer.served_provider,
+        fingerprint=None if answer is None else answer.fingerprint or None,
+        max_tokens=limit if isinstance(limit, int) else None,
+        region=record.region,
         spoilt=known.spoilt,
+    )
+    return Observation(
+        sample=sample.id,
+        repetition=record.repetition,
+        traits=traits,
+        values=known.values,
+        pooled=known.pooled,
+        sent_s=tries[0].begin_s if tries else None,
+        response_id=None if answer is None else answer.request_id or None,
+        digest=answer_digest(final) if succeeded and final is not None else None,
+        tries=tries,
+        gaps=tuple(gaps_ns(record)),
     )
 
 
-def _sent_s(record: Record) -> float | None:
-    first = next((attempt for turn in record.turns for attempt in turn.attempts), None)
-    return None if first is None else sent_s(first)
+def observe_check(record: Record, score: Score | None, sample: Sample) -> Observation:
+    """The row of a record of a suite that stands apart, which only the suite's own figure is taken over."""
+    finals = [turn.attempts[-1] for turn in record.turns if turn.attempts]
+    status = score.details.get("status") if score is not None else None
+    if score is None or status not in get_args(FeatureStatus):
+        traits = Traits(record.suite, status="not_measurable", evidence="the recording ends before the check does")
+    else:
+        served = (attempt.response.served_provider for attempt in finals if attempt.response is not None)
+        traits = Traits(
+            record.suite,
+            status=cast("FeatureStatus", status),
+            evidence=str(score.details.get("evidence", "")),
+            providers=frozenset(filter(None, served)),
+        )
+    return Observation(sample.id, record.repetition, traits, tries=tries_of(record))
+
+
+def answer_digest(attempt: Attempt) -> bytes | None:
+    """SHA-256 of text and calls (ids aside); ``None`` below ``LEAST_CHARACTERS``."""
+    if attempt.response is None:
+        return None
+    calls = [f"{call.name}({call.arguments})" for call in attempt.response.tool_calls]
+    answer = "\x00".join([attempt.response.text, attempt.response.reasoning, *calls])
+    if len(answer) < LEAST_CHARACTERS:
+        return None
+    return hashlib.sha256(answer.encode("utf-8", "surrogatepass")).digest()
+
+
+def sent_s(attempt: Attempt) -> float | None:
+    """When an attempt was sent, in seconds since the epoch; None when it never was, or nobody knows."""
+    if attempt.timing is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(attempt.timing.sent_at)
+    except ValueError:
+        return None
+    return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def tries_of(record: Record) -> tuple[Try, ...]:
+    """All attempts of a record, in their order."""
+    succeeded = record.succeeded
+    return tuple(
+        _try(attempt, useful=succeeded and attempt is turn.attempts[-1], succeeded=succeeded)
+        for turn in record.turns
+        for attempt in turn.attempts
+    )
+
+
+def _try(attempt: Attempt, *, useful: bool, succeeded: bool) -> Try:
+    begin = sent_s(attempt)
+    return Try(
+        usage=reported_usage(attempt),
+        useful=useful,
+        retried=succeeded and not useful,
+        is_billed=_may_be_billed(attempt),
+        resent=attempt.resent,
+        answered=attempt.succeeded,
+        begin_s=begin,
+        seconds=None if begin is None or attempt.timing is None else attempt.timing.end_ns / 1e9,
+    )
+
+
+def _may_be_billed(attempt: Attempt) -> bool:
+    if attempt.response is not None:
+        return True
+    return attempt.failure is not None and KINDS[attempt.failure.kind].maybe_billed
 
 
 def _tag(sample: Sample, name: str) -> str | None:
@@ -171,7 +280,7 @@ def _anomalies(record: Record) -> Iterator[str]:
             yield from attempt.response.anomalies
             for call in attempt.response.tool_calls:
                 yield from call.anomalies
-    for attempt in answers(record):
+    for attempt in final_answers(record):
         if buffered(attempt):
             yield "buffered"
         if zero_usage(attempt):

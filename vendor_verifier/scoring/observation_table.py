@@ -1,8 +1,6 @@
-"""One entry's facts as columns, counts and distributions over them, and which repetitions are compared.
+"""One entry's observations as columns, counts and distributions over them, and which repetitions are compared.
 
-Numbers are kept in columns, everything else once for all rows that share it. A row that is asked for by key is made
-anew. Whoever walks over all asks for :meth:`Rows.entries` and for columns, which make none. It counts and sums up
-nothing.
+Numbers are columns, the rest is kept once for all rows that share it. ``NaN`` is "not measured".
 
 Every repetition of the baseline is compared with every one of the vendor, which is a square. Where a run was planned,
 all are. Where it lasted a stated time, thousands may have been begun: of the whole ones at most ``MOST`` are taken,
@@ -11,229 +9,238 @@ spread evenly over the time, and a part of one only if there is nothing else.
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from operator import attrgetter
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from vendor_verifier.metrics import METRICS
+from vendor_verifier.metrics import METRICS, POOLED, RECORD_METRICS
 from vendor_verifier.metrics.distribution import distribution
 from vendor_verifier.metrics.inter_chunk_latency import ICL, Gaps, merged
-from vendor_verifier.metrics.latency import FROM_SCHEDULE
 from vendor_verifier.metrics.lateness import too_many_spoilt
 from vendor_verifier.metrics.outcome import response_validity, schema_counts
-from vendor_verifier.metrics.throughput import Decoding, pooled_tps
-from vendor_verifier.scoring.observation import Facts
+from vendor_verifier.scoring.observation import Key, Observation, Traits, Try
 from vendor_verifier.scoring.provider_names import same_provider
-from vendor_verifier.values.record import supersedes
+from vendor_verifier.values.event import Usage
 from vendor_verifier.values.score import Decision, Distribution, SchemaCounts, SchemaPolicy
 
-Key = tuple[str, str, int]
-"""Suite, sample and repetition."""
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
 
-_NUMBERS = ("values", "decoding", "delivery", "sent_s")
-_SHARED = tuple(field.name for field in fields(Facts) if field.name not in _NUMBERS)
-_shared_of = attrgetter(*_SHARED)
-_KINDS: Mapping[type, int] = {type(None): 0, int: 1, bool: 1, float: 2}
-_REAL = _KINDS[float]
-# Of METRICS in their order, then tokens and seconds of decoding, and of delivery, and the moment of sending.
-_WIDTH = len(METRICS) + 5
-_POSITION = {metric.name: position for position, metric in enumerate(METRICS)}
+Unit = tuple[str, int]
+"""Sample and repetition."""
+_NAN = math.nan
+_POSITION = {metric.name: position for position, metric in enumerate(RECORD_METRICS)}
+_SUMS = {metric.name: len(RECORD_METRICS) + 2 * place for place, metric in enumerate(POOLED)}
+_SENT = len(RECORD_METRICS) + 2 * len(POOLED)
+_WIDTH = _SENT + 1
+_WHOLE = frozenset(metric.name for metric in METRICS if metric.unit == "tokens")
+_NO_SUMS = (_NAN, _NAN)
 
 
-class Numbers:
-    """Rows of as many numbers each, any of which may be ``None``; whole numbers stay whole."""
+class TryTable:
+    """Attempts in their order, each with the place of its record's row."""
 
-    def __init__(self, width: int) -> None:
-        self._width = width
+    _WIDTH = 7
+
+    def __init__(self) -> None:
+        self.rows = array("q")
         self._numbers = array("d")
-        self._kinds = bytearray()
+        self._flags = bytearray()
 
     def __len__(self) -> int:
-        return len(self._kinds) // self._width
+        return len(self.rows)
 
-    def put(self, place: int, row: Sequence[float | None]) -> None:
-        """Set the row at ``place``, which is at most the next one."""
-        numbers = [0.0 if value is None else value for value in row]
-        kinds = map(_KINDS.__getitem__, map(type, row))
-        begin = place * self._width
-        if begin == len(self._kinds):
-            self._numbers.fromlist(numbers)
-            self._kinds.extend(kinds)
-        else:
-            self._numbers[begin : begin + self._width] = array("d", numbers)
-            self._kinds[begin : begin + self._width] = bytes(kinds)
+    def add(self, row: int, tries: Iterable[Try]) -> None:
+        """Put a record's attempts at the end."""
+        for each in tries:
+            use = each.usage
+            told = (each.begin_s, each.seconds, use.input, use.output, use.cached, use.reasoning, use.cost_usd)
+            self._numbers.extend([_NAN if value is None else value for value in told])
+            flags = each.useful | each.retried << 1 | each.is_billed << 2 | each.resent << 3 | each.answered << 4
+            self._flags.append(flags)
+            self.rows.append(row)
 
-    def at(self, place: int, column: int) -> float | None:
-        """One number."""
-        at = place * self._width + column
-        kind = self._kinds[at]
-        return self._numbers[at] if kind == _REAL else int(self._numbers[at]) if kind else None
+    def at(self, place: int) -> Try:
+        """The attempt at a place."""
+        flags, begin = self._flags[place], place * self._WIDTH
+        told = [None if number != number else number for number in self._numbers[begin : begin + self._WIDTH]]
+        took, gave, cached, thought = (None if number is None else int(number) for number in told[2:6])
+        useful, retried, is_billed, resent, answered = (bool(flags >> bit & 1) for bit in range(5))
+        usage = Usage(took, gave, cached, thought, told[6])
+        return Try(usage, useful, retried, is_billed, resent, answered, told[0], told[1])
 
-    def row(self, place: int) -> tuple[float | None, ...]:
-        """All numbers of a row."""
-        return tuple([self.at(place, column) for column in range(self._width)])
+    def __iter__(self) -> Iterator[Try]:
+        return map(self.at, range(len(self)))
 
-    def known(self, places: Iterable[int], column: int) -> list[float]:
-        """The numbers of one column at ``places`` that there are."""
-        kinds, numbers, width = self._kinds, self._numbers, self._width
-        return [
-            numbers[at] if kind == _REAL else int(numbers[at])
-            for place in places
-            if (kind := kinds[at := place * width + column])
-        ]
+    def billed(self) -> Iterator[tuple[int, Try]]:
+        """What may be on the bill, with the place of its row; a request that was sent twice is two."""
+        for place, row in enumerate(self.rows):
+            each = self.at(place)
+            if each.resent:
+                yield row, Try()
+            if each.is_billed:
+                yield row, each
+
+    def spans(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
+        """Begin and end of every attempt that was sent, whether it was answered, and whether its record's first."""
+        import numpy as np
+
+        numbers = np.array(self._numbers).reshape(-1, self._WIDTH)
+        sent = ~np.isnan(numbers[:, 0])
+        answered = (np.frombuffer(bytes(self._flags), np.uint8) >> 4 & 1).astype(bool)
+        first = np.diff(np.array(self.rows)[sent], prepend=-1) != 0
+        return numbers[sent, 0], numbers[sent, 0] + numbers[sent, 1], answered[sent], first
 
 
-class Rows(MutableMapping[Key, Facts]):
-    """Facts by key, in the order in which keys came."""
+class ObservationTable:
+    """Observations of one entry by (suite, sample, repetition), in the order in which keys came.
+
+    ``misrouted`` are keys whose answer another provider served than the pinned one; all but :meth:`every` leaves them
+    out. ``tries`` are of all records that came, ``duplicates`` of those that were made a second time. ``gaps`` are by
+    the provider that served them, as far as it is known, ``gapped`` the rows they are of.
+    """
 
     def __init__(self) -> None:
         self._places: dict[Key, int] = {}
-        self._shared: list[Facts] = []
-        self._known: dict[tuple[Any, ...], Facts] = {}
-        self._numbers = Numbers(_WIDTH)
+        self._traits: list[Traits] = []
+        self._known: dict[Traits, Traits] = {}
+        self._numbers = array("d")
+        self._response_ids: list[str | None] = []
+        self._digests: list[bytes | None] = []
+        self._finals = array("q")
+        self._counted: Mapping[Traits, int] | None = None
+        self.misrouted: set[Key] = set()
+        self.tries, self.duplicates = TryTable(), TryTable()
+        self.gaps: dict[str | None, Gaps] = {}
+        self.gapped: Counter[str | None] = Counter()
 
     def __len__(self) -> int:
-        return len(self._places)
-
-    def __iter__(self) -> Iterator[Key]:
-        return iter(self._places)
+        return len(self._places) - len(self.misrouted)
 
     def __contains__(self, key: object) -> bool:
         return key in self._places
 
-    def __getitem__(self, key: Key) -> Facts:
-        place = self._places[key]
-        return replace(
-            self._shared[place],
-            values=tuple(self._numbers.at(place, column) for column in range(len(METRICS))),
-            decoding=self.decoding(place),
-            delivery=self.delivery(place),
-            sent_s=self.sent_s(place),
-        )
-
-    def __setitem__(self, key: Key, facts: Facts) -> None:
-        shared = self._without_numbers(facts)
-        place = self._places.setdefault(key, len(self._shared))
-        if place == len(self._shared):
-            self._shared.append(shared)
+    def add(self, row: Observation) -> bool:
+        """Keep a row unless what is known under its key stands; its attempts are kept in either case."""
+        place = self._places.setdefault(row.key, len(self._traits))
+        is_new = place == len(self._traits)
+        self.tries.add(place, row.tries)
+        if not is_new and (self._traits[place].settles or not row.traits.settles):
+            return False
+        self._counted = None
+        traits = self._known.setdefault(row.traits, row.traits)
+        numbers = [_NAN if value is None else value for value in row.values or (None,) * len(RECORD_METRICS)]
+        for sums in row.pooled or (None,) * len(POOLED):
+            numbers += _NO_SUMS if sums is None else sums
+        numbers.append(_NAN if row.sent_s is None else row.sent_s)
+        final = len(self.tries) - 1 if row.tries else -1
+        if is_new:
+            self._traits.append(traits)
+            self._numbers.extend(numbers)
+            self._response_ids.append(row.response_id)
+            self._digests.append(row.digest)
+            self._finals.append(final)
         else:
-            self._shared[place] = shared
-        values = facts.values or (None,) * len(METRICS)
-        self._numbers.put(place, (*values, *_told(facts.decoding), *_told(facts.delivery), facts.sent_s))
-
-    def __delitem__(self, key: Key) -> None:
-        # Its numbers stay behind unseen: few rows are ever taken out.
-        del self._places[key]
-
-    def entries(self) -> Iterator[tuple[Key, Facts, int]]:
-        """Key, what the row is without its numbers, and their place, of every row."""
-        shared = self._shared
-        return ((key, shared[place], place) for key, place in self._places.items())
-
-    def shared(self) -> Iterator[Facts]:
-        """What every row is without its numbers."""
-        return map(self._shared.__getitem__, self._places.values())
-
-    def places(self) -> Iterable[int]:
-        """Where the numbers of every row are."""
-        return self._places.values()
-
-    def value(self, metric: str, place: int) -> float | None:
-        """What was measured there of one of ``METRICS``."""
-        return self._numbers.at(place, _POSITION[metric])
-
-    def values_of(self, metric: str, places: Iterable[int]) -> list[float]:
-        """What was measured of one of ``METRICS`` at those of ``places`` that measured it."""
-        return self._numbers.known(places, _POSITION[metric])
-
-    def decoding(self, place: int) -> Decoding | None:
-        """Tokens and seconds of decoding there."""
-        return self._sums(place, len(METRICS))
-
-    def delivery(self, place: int) -> Decoding | None:
-        """Tokens and seconds from sending on there."""
-        return self._sums(place, len(METRICS) + 2)
-
-    def sent_s(self, place: int) -> float | None:
-        """When the row there was first sent, in seconds since the epoch."""
-        return self._numbers.at(place, len(METRICS) + 4)
-
-    def _sums(self, place: int, column: int) -> Decoding | None:
-        tokens, seconds = self._numbers.at(place, column), self._numbers.at(place, column + 1)
-        return None if tokens is None or seconds is None else Decoding(tokens, seconds)
-
-    def shared_at(self, key: Key) -> Facts | None:
-        """What the row of ``key`` is without its numbers."""
-        place = self._places.get(key)
-        return None if place is None else self._shared[place]
-
-    def _without_numbers(self, facts: Facts) -> Facts:
-        told = _shared_of(facts)
-        known = self._known.get(told)
-        if known is None:
-            known = self._known[told] = replace(facts, values=(), decoding=None, delivery=None, sent_s=None)
-        return known
-
-
-def _told(sums: Decoding | None) -> tuple[float | None, float | None]:
-    return (None, None) if sums is None else (sums.tokens, sums.seconds)
-
-
-@dataclass(slots=True)
-class Columns:
-    """Facts of one entry by (suite, sample, repetition).
-
-    ``misrouted`` are keys whose answer another provider served than the pinned one; their rows are taken out.
-    ``gaps`` are by the provider that served them, as far as it is known, ``gapped`` the rows they are of.
-    """
-
-    rows: Rows = field(default_factory=Rows)
-    misrouted: set[Key] = field(default_factory=set)
-    gaps: dict[str | None, Gaps] = field(default_factory=dict)
-    gapped: Counter[str | None] = field(default_factory=Counter)
-    _spoilt: Counter[str] = field(default_factory=Counter)
-
-    def add(self, sample: str, repetition: int, facts: Facts, gaps: Sequence[int] = ()) -> None:
-        """Keep ``facts`` unless what is known under the key stands; ``gaps`` are a success's, ns."""
-        key = (facts.suite, sample, repetition)
-        known = self.rows.shared_at(key)
-        if known is None or supersedes(facts, known):
-            self.rows[key] = facts
-            # Nothing replaces a success, so what is counted here never has to be taken back.
-            self._spoilt.update(facts.spoilt)
-            if gaps and ICL not in facts.spoilt:
-                self.gaps.setdefault(facts.served_provider, Gaps()).add(gaps)
-                self.gapped[facts.served_provider] += 1
+            self._traits[place] = traits
+            self._numbers[place * _WIDTH : (place + 1) * _WIDTH] = array("d", numbers)
+            self._response_ids[place], self._digests[place], self._finals[place] = row.response_id, row.digest, final
+        # Nothing replaces a success, so what is counted here never has to be taken back.
+        if row.gaps and ICL not in traits.spoilt:
+            self.gaps.setdefault(traits.served_provider, Gaps()).add(row.gaps)
+            self.gapped[traits.served_provider] += 1
+        return True
 
     def set_misrouted_aside(self, pin: str) -> str | None:
         """Take out the rows served by others than ``pin``; who served them, or None.
 
         If one name that is not the pin's served every row, it is taken for a spelling nobody told us, and only named.
         """
-        served = {facts.served_provider for facts in self.rows.shared() if facts.served_provider}
+        served = {traits.served_provider for traits in self._traits if traits.served_provider}
         others = {name for name in served if not same_provider(pin, name)}
         if not others or (served == others and len(others) == 1):
             return next(iter(others), None)
-        self.misrouted = {key for key, facts, _ in self.rows.entries() if facts.served_provider in others}
-        for key in self.misrouted:
-            found = self.rows.shared_at(key)
-            self._spoilt.subtract(() if found is None else found.spoilt)
-            del self.rows[key]
+        self.misrouted = {key for key, place in self._places.items() if self._traits[place].served_provider in others}
+        self._counted = None
         for name in others:
             self.gaps.pop(name, None)
             self.gapped.pop(name, None)
         return ", ".join(sorted(others))
 
-    def knows(self, key: Key) -> bool:
-        """Whether there is a record, the vendor's own or not."""
-        return key in self.rows or key in self.misrouted
+    def entries(self) -> Iterator[tuple[Key, Traits]]:
+        """Keys and their traits."""
+        return ((key, self._traits[place]) for key, place in self._own())
 
-    def of_suite(self, suite: str) -> list[Facts]:
-        """The rows of one evaluation, without their numbers."""
-        return [facts for facts in self.rows.shared() if facts.suite == suite]
+    def traits(self) -> list[Traits]:
+        """Those of every row."""
+        return [self._traits[place] for _, place in self._own()]
+
+    def every(self) -> Iterator[Observation]:
+        """All rows, misrouted ones too, without what they measured; the last of the tries alone stands for all."""
+        for (_, sample, repetition), place in self._places.items():
+            final = self._finals[place]
+            yield Observation(
+                sample,
+                repetition,
+                self._traits[place],
+                sent_s=_optional(self._numbers[place * _WIDTH + _SENT]),
+                response_id=self._response_ids[place],
+                digest=self._digests[place],
+                tries=() if final < 0 else (self.tries.at(final),),
+            )
+
+    def billed(self) -> Iterator[tuple[Unit, Try]]:
+        """What may be on the bill, by sample and repetition."""
+        units = [key[1:] for key in self._places]
+        return ((units[row], each) for row, each in self.tries.billed())
+
+    def _own(self) -> Iterable[tuple[Key, int]]:
+        places = self._places.items()
+        return [(key, place) for key, place in places if key not in self.misrouted] if self.misrouted else places
+
+    def _column(self, column: int) -> NDArray[np.float64]:
+        import numpy as np
+
+        found = np.array(self._numbers[column::_WIDTH])
+        return found[[place for _, place in self._own()]] if self.misrouted else found
+
+    def column(self, metric: str) -> NDArray[np.float64]:
+        """What the rows measured of one of ``RECORD_METRICS``."""
+        return self._column(_POSITION[metric])
+
+    def sums(self, metric: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Numerators and denominators of one of ``POOLED``."""
+        return self._column(_SUMS[metric]), self._column(_SUMS[metric] + 1)
+
+    def sent(self) -> NDArray[np.float64]:
+        """When the rows were first sent, in seconds since the epoch."""
+        return self._column(_SENT)
+
+    def frame(self) -> pd.DataFrame:
+        """The rows as a table of pandas: key, what they are, and a column a metric."""
+        import pandas as pd
+
+        keys = pd.DataFrame([key for key, _ in self._own()], columns=["suite", "sample", "repetition"])
+        names = [name for name in Traits.__struct_fields__ if name != "suite"]
+        traits = pd.DataFrame([[getattr(each, name) for name in names] for each in self.traits()], columns=names)
+        numbers = pd.DataFrame({name: self.column(name) for name in _POSITION} | {"sent_s": self.sent()})
+        return pd.concat([keys, traits, numbers], axis=1)
+
+    def _kinds(self) -> Mapping[Traits, int]:
+        """How many rows share which traits; nearly all are alike."""
+        if self._counted is None:
+            found = Counter(map(id, traits := self.traits()))
+            by_id = {id(each): each for each in traits}
+            self._counted = {by_id[number]: times for number, times in found.items()}
+        return self._counted
+
+    def of_suite(self, suite: str) -> list[Traits]:
+        """The traits of one evaluation's rows."""
+        return [traits for traits in self.traits() if traits.suite == suite]
 
     def run(self, suite: str, repetition: int, missing: Iterable[str] = ()) -> dict[str, Decision]:
         """Decisions of one repetition of a suite by sample id, without what is not charged.
@@ -241,82 +248,93 @@ class Columns:
         Samples in ``missing`` that have no record count as undecided: in a complete run a lost row is a failure.
         """
         decided: dict[str, Decision] = {
-            sample: facts.decision
-            for (name, sample, number), facts, _ in self.rows.entries()
-            if name == suite and number == repetition and facts.charged
+            sample: traits.decision
+            for (name, sample, number), traits in self.entries()
+            if name == suite and number == repetition and traits.charged
         }
-        lost = [sample for sample in missing if not self.knows((suite, sample, repetition))]
+        lost = [sample for sample in missing if (suite, sample, repetition) not in self]
         return {**decided, **dict.fromkeys(lost, "undecided")}
 
     def values(self, metric: str) -> list[float]:
-        """What was measured of one of ``METRICS``; nothing where our own lateness spoilt too many rows."""
-        found = self.rows.values_of(metric, self.rows.places())
+        """What was measured of one of ``RECORD_METRICS``; nothing where our own lateness spoilt too many rows."""
+        found = known(self.column(metric), metric)
         return [] if too_many_spoilt(self.spoilt(metric), len(found)) else found
 
     def spoilt(self, metric: str) -> int:
         """Rows that our own lateness took out of a metric, or out of the gaps."""
-        return self._spoilt[metric]
+        return sum(times for traits, times in self._kinds().items() if metric in traits.spoilt)
 
     def is_lost(self, metric: str) -> bool:
         """Whether it took out so many that the metric is not measurable."""
+        spoilt = self.spoilt(metric)
         # Nearly always there is nothing to count.
-        measured = len(self.rows.values_of(metric, self.rows.places())) if self.spoilt(metric) else 0
-        return too_many_spoilt(self.spoilt(metric), measured)
+        return too_many_spoilt(spoilt, len(known(self.column(metric), metric)) if spoilt else 0)
 
     def distributions(self) -> dict[str, Distribution]:
-        """All of ``METRICS`` but ``success``, whose share is the success rate; and the gaps between pieces.
+        """All of ``RECORD_METRICS`` but ``success``, whose share is the success rate; and the gaps between pieces.
 
         What is timed from a schedule stands there only where there was one.
         """
-        names = [metric.name for metric in METRICS if metric.name != "success"]
-        single = {name: replace(distribution(self.values(name)), stalled=self.spoilt(name)) for name in names}
-        missing = {name for name in FROM_SCHEDULE if not single[name].n and not single[name].stalled}
-        return {name: found for name, found in single.items() if name not in missing} | {ICL: self._gaps()}
+        found = {}
+        for metric in RECORD_METRICS:
+            stalled = self.spoilt(metric.name)
+            spread = replace(distribution(self.values(metric.name)), stalled=stalled)
+            if metric.name != "success" and (spread.n or stalled or not metric.is_scheduled):
+                found[metric.name] = spread
+        stalled = self.spoilt(ICL)
+        lost = too_many_spoilt(stalled, self.gapped.total())
+        gaps = merged(() if lost else self.gaps.values()).distribution()
+        return found | {ICL: replace(gaps, stalled=stalled)}
 
-    def _gaps(self) -> Distribution:
-        spoilt = self.spoilt(ICL)
-        lost = too_many_spoilt(spoilt, self.gapped.total())
-        return replace(merged(() if lost else self.gaps.values()).distribution(), stalled=spoilt)
-
-    def tally(self, fact: str) -> dict[str, int]:
-        """How often each value of a text column occurs, most frequent first."""
-        return _by_frequency(filter(None, map(attrgetter(fact), self.rows.shared())))
+    def tally(self, of: Callable[[Traits], str | None]) -> dict[str, int]:
+        """How often each text occurs, most frequent first."""
+        return self._tallied(lambda traits: filter(None, (of(traits),)))
 
     def anomalies(self) -> dict[str, int]:
         """In how many records each anomaly was noticed."""
-        return _by_frequency(name for facts in self.rows.shared() for name in facts.anomalies)
+        return self._tallied(lambda traits: traits.anomalies)
+
+    def _tallied(self, words: Callable[[Traits], Iterable[str]]) -> dict[str, int]:
+        counts: Counter[str] = Counter()
+        for traits, times in self._kinds().items():
+            for word in words(traits):
+                counts[word] += times
+        return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
     def schema(self, policy: SchemaPolicy) -> SchemaCounts:
-        return schema_counts((facts.classes for facts in self.rows.shared()), policy)
+        return schema_counts((traits.classes for traits in self.traits()), policy)
 
     def judged_responses(self, policy: SchemaPolicy) -> int:
         """Responses with at least one call that counts under ``policy``."""
-        return sum(response_validity(facts.classes, policy) is not None for facts in self.rows.shared())
+        return self.count(lambda traits: response_validity(traits.classes, policy) is not None)
 
-    def tps(self) -> float | None:
-        """Σ tokens ÷ Σ decoding seconds."""
-        return None if self.is_lost("tps") else self._pooled(self.rows.decoding)
+    def pooled(self, metric: str) -> float | None:
+        """Σ numerators ÷ Σ denominators of one of ``POOLED``."""
+        if self.is_lost(metric):
+            return None
+        numerators, denominators = (math.fsum(known(sums)) for sums in self.sums(metric))
+        return numerators / denominators if denominators else None
 
-    def e2e_tps(self) -> float | None:
-        """Σ tokens ÷ Σ seconds from sending to the last token."""
-        return None if self.is_lost("e2e_tps") else self._pooled(self.rows.delivery)
-
-    def _pooled(self, sums: Callable[[int], Decoding | None]) -> float | None:
-        return pooled_tps(filter(None, map(sums, self.rows.places())))
-
-    def count(self, fact: str) -> int:
-        """The sum of a number or truth column."""
-        return sum(map(attrgetter(fact), self.rows.shared()))
+    def count(self, of: Callable[[Traits], int]) -> int:
+        """The sum of a number or truth over the rows."""
+        return sum(of(traits) * times for traits, times in self._kinds().items())
 
     def asked(self, planned: int, *, complete: bool) -> int:
         """What success is divided by: all that was planned, or recorded if the run was interrupted; charged only."""
-        whole = planned - len(self.misrouted) if complete and self.rows else len(self.rows)
-        return whole - (len(self.rows) - self.count("charged"))
+        whole = planned - len(self.misrouted) if complete and len(self) else len(self)
+        return whole - self.count(lambda traits: not traits.charged)
 
 
-def _by_frequency(words: Iterable[str] | Iterator[str]) -> dict[str, int]:
-    counts: Mapping[str, int] = Counter(words)
-    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+def known(column: NDArray[np.float64], metric: str = "") -> list[float]:
+    """The numbers of a column that there are; whole ones of a metric that counts."""
+    import numpy as np
+
+    found = column[~np.isnan(column)]
+    return list(map(int, found)) if metric in _WHOLE else found.tolist()
+
+
+def _optional(number: float) -> float | None:
+    return None if number != number else number
 
 
 MOST = 8

@@ -2,7 +2,7 @@
 
 One pass over the records. Kept of all records are only a digest, and of the baseline's what it decided; everything else
 is bounded (:mod:`vendor_verifier.values.score`). Where two records share a key, ``supersedes`` says which
-stands, as in scoring. Tasks that stand apart provoke failures on purpose and are left out.
+stands, as in scoring.
 
 Bottom-k sampling: of all keys those with the smallest digests are kept, so the same run gives the same sample however
 its records are ordered, and no random numbers are needed.
@@ -13,19 +13,18 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from heapq import heappop, heappush
 from typing import Generic, TypeVar
 
-from vendor_verifier.metrics import METRICS
+from vendor_verifier.metrics import RECORD_METRICS
 from vendor_verifier.metrics.lateness import too_many_spoilt
 from vendor_verifier.scoring.excerpts import case, compact, example, first_failure, reply, schema_text
-from vendor_verifier.scoring.observation import Look
-from vendor_verifier.suites.base import Suite
+from vendor_verifier.scoring.observation import Observation
 from vendor_verifier.values.record import Record
-from vendor_verifier.values.sample import Sample, Samples, listed, sample_in
+from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import (
     MAX_CASES,
     MAX_EXAMPLES,
@@ -36,7 +35,6 @@ from vendor_verifier.values.score import (
     EntryInfo,
     Example,
     Histogram,
-    PlayedTask,
     Point,
     ReportDetails,
     Score,
@@ -109,7 +107,7 @@ class LogCounts:
 
 
 _TRIGGER = "trigger"
-_TTFT, _TPS = ([metric.name for metric in METRICS].index(name) for name in ("ttft_ms", "tps"))
+_TTFT, _TPS = ([metric.name for metric in RECORD_METRICS].index(name) for name in ("ttft_ms", "tps"))
 _MAX_PENDING = 300
 _MAX_GROUPS = 40
 _GOOD_ARGUMENTS = frozenset({"valid", "empty_arguments", "schema_unusable", "valid_in_dialect", "not_judged"})
@@ -187,32 +185,24 @@ class Gathering:
 
     entries: Mapping[tuple[str, str], _Entry]
     baselines: Mapping[str, str]
-    samples: Mapping[str, Samples]
-    suites: Mapping[str, Suite]
-    repeats: Mapping[tuple[str, str], int]
+    suites: frozenset[str]
     said: dict[str, dict[_Question, _Said]] = field(default_factory=dict)
     start: float | None = None
-    look: Look = field(default_factory=Look)
 
-    def take(self, record: Record) -> None:
-        """Everything that one record contributes; nothing if it does not belong to the plan."""
+    def take(self, record: Record, sample: Sample, score: Score, row: Observation) -> None:
+        """Everything that one record of the plan contributes; ``score`` and ``row`` are what was found of it."""
         entry = self.entries.get((record.model, record.label))
-        most = self.repeats.get((record.model, record.label), 0)
-        sample = sample_in(self.samples, record.suite, record.sample)
-        suite = self.suites.get(record.suite)
-        if entry is None or sample is None or suite is None or not 0 <= record.repetition < most:
+        if entry is None or record.suite not in self.suites:
             return
-        digest = key_digest(record.suite, record.sample, record.repetition)
+        digest = key_digest(*row.key)
         if not entry.admit(digest, record):
             return
-        self._measure(entry, digest, record)
-        self._judge(entry, digest, record, sample, suite)
+        self._measure(entry, digest, record, row)
+        self._judge(entry, digest, record, sample, score)
 
-    def _measure(self, entry: _Entry, digest: int, record: Record) -> None:
-        known, sent = self.look.measured(record), _sent_s(record)
-        values = known.values
-        entry.spoilt.update(known.spoilt)
-        first, speed = values[_TTFT], values[_TPS]
+    def _measure(self, entry: _Entry, digest: int, record: Record, row: Observation) -> None:
+        entry.spoilt.update(row.traits.spoilt)
+        first, speed, sent = row.values[_TTFT], row.values[_TPS], row.sent_s
         if first is not None:
             entry.ttft.add(first)
         if speed is not None:
@@ -225,13 +215,12 @@ class Gathering:
         if cases.wants(digest):
             cases.add(digest, case(record, first_failure(record)))
 
-    def _judge(self, entry: _Entry, digest: int, record: Record, sample: Sample, suite: Suite) -> None:
+    def _judge(self, entry: _Entry, digest: int, record: Record, sample: Sample, score: Score) -> None:
         if not record.succeeded:
             failure = first_failure(record)
             kind, message = (failure.kind, failure.message) if failure is not None else ("harness", None)
             entry.note(digest, example("failure", kind, record, sample, message=message))
             return
-        score = self.look.score(record, suite, sample)
         bad = _bad_call(score)
         problem = score.details.get("error")
         if bad is not None:
@@ -282,48 +271,16 @@ class Gathering:
                     _note_disagreement(entry, digest, found, decision, said[question])
 
 
-def build_details(
-    entries: Sequence[EntryInfo],
-    tasks: Sequence[PlayedTask],
-    records: Iterable[Record],
-    *,
-    suites: Mapping[str, Suite],
-    repeat: int,
-) -> ReportDetails:
-    """The details of every entry, whatever the order of ``records``, which are read once.
+def gather_details(entries: Sequence[EntryInfo], suites: Collection[str]) -> Gathering:
+    """What is given every record of the plan with ``take`` while records pass, and is then asked what is ``finished``.
 
-    The arguments are those of :func:`vendor_verifier.scoring.score_run.score_run`.
-    """
-    gathering = gather_details(entries, tasks, suites=suites, repeat=repeat)
-    for record in records:
-        gathering.take(record)
-    return gathering.finished()
-
-
-def gather_details(
-    entries: Sequence[EntryInfo],
-    tasks: Sequence[PlayedTask],
-    *,
-    suites: Mapping[str, Suite],
-    repeat: int,
-    look: Look | None = None,
-) -> Gathering:
-    """The same for who reads the records anyway: give it each with ``take``, then ask for what is ``finished``.
-
-    ``look`` is shared with others who look at the same records.
+    Records of other ``suites`` are left alone.
     """
     baselines: dict[str, str] = {}
     for entry in entries:
         if entry.is_baseline:
             baselines.setdefault(entry.model, entry.label)
-    return Gathering(
-        entries={(entry.model, entry.label): _Entry() for entry in entries},
-        baselines=baselines,
-        samples={task.suite: listed(task.samples) for task in tasks if not task.apart},
-        suites=suites,
-        repeats={(entry.model, entry.label): repeat if entry.repeat is None else entry.repeat for entry in entries},
-        look=look or Look(),
-    )
+    return Gathering({(entry.model, entry.label): _Entry() for entry in entries}, baselines, frozenset(suites))
 
 
 def _note_disagreement(entry: _Entry, digest: int, found: Example, decision: Decision, said: _Said) -> None:
@@ -334,16 +291,3 @@ def _note_disagreement(entry: _Entry, digest: int, found: Example, decision: Dec
 
 def _bad_call(score: Score) -> CallVerdict | None:
     return next((call for call in score.calls if call.verdict not in _GOOD_ARGUMENTS), None)
-
-
-def _sent_s(record: Record) -> float | None:
-    """Seconds since the epoch at which the record's first request was sent; None when no clock says so."""
-    for turn in record.turns:
-        for attempt in turn.attempts:
-            if attempt.timing is not None:
-                try:
-                    sent = datetime.fromisoformat(attempt.timing.sent_at)
-                except ValueError:
-                    return None
-                return (sent if sent.tzinfo is not None else sent.replace(tzinfo=UTC)).timestamp()
-    return None

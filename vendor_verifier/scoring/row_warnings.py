@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from vendor_verifier.metrics.lateness import MOST_SPOILT
-from vendor_verifier.scoring.observation import Facts
-from vendor_verifier.scoring.observation_table import Columns
+from vendor_verifier.scoring.observation import Traits
+from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.suites.base import Suite
 from vendor_verifier.suites.tool_calls.suite import CALLS_ONLY_IN_TEXT, CALLS_ONLY_NATIVE, CallSuite
 from vendor_verifier.values.score import VendorScore
@@ -39,7 +39,7 @@ _ELSEWHERE = {
 }
 
 
-def unread_calls(columns: Mapping[tuple[str, str], Columns], suites: Iterable[Suite]) -> Iterator[str]:
+def unread_calls(columns: Mapping[tuple[str, str], ObservationTable], suites: Iterable[Suite]) -> Iterator[str]:
     """One sentence for each vendor and evaluation of tool calls whose answers held no call that was read."""
     reading = [suite for suite in suites if isinstance(suite, CallSuite)]
     for (model, label), own in columns.items():
@@ -49,7 +49,7 @@ def unread_calls(columns: Mapping[tuple[str, str], Columns], suites: Iterable[Su
                 yield f"{model}: {label}: {words}"
 
 
-def _words(suite: CallSuite, answers: Sequence[Facts]) -> str | None:
+def _words(suite: CallSuite, answers: Sequence[Traits]) -> str | None:
     wanting = [row for row in answers if row.decision == "not_called" and any(value == 0 for _, value in row.scores)]
     if not wanting or any(row.decision == "called" for row in answers):
         return None

@@ -23,11 +23,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from vendor_verifier.metrics.inter_chunk_latency import gaps_ns
-from vendor_verifier.scoring.feature_checks import FeatureRows
+from vendor_verifier.metrics import RANKED
+from vendor_verifier.scoring.collect import TRIGGER, Listener, Tables, collect
+from vendor_verifier.scoring.feature_checks import checks_score
 from vendor_verifier.scoring.irf import RANK_METRICS, K
-from vendor_verifier.scoring.observation import Look, facts_of
-from vendor_verifier.scoring.observation_table import Columns, compared
+from vendor_verifier.scoring.observation_table import ObservationTable, compared
 from vendor_verifier.scoring.row_warnings import stall_warnings
 from vendor_verifier.scoring.trigger_f1 import Run, baseline_counts, paired, self_counts, trigger_counts
 from vendor_verifier.scoring.vendor_figures import regions_of, standings, suite_score
@@ -35,7 +35,7 @@ from vendor_verifier.suites.base import Suite
 from vendor_verifier.suites.schema import DialectCount
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
 from vendor_verifier.values.record import Record
-from vendor_verifier.values.sample import Sample, listed, sample_in
+from vendor_verifier.values.sample import Sample, listed
 from vendor_verifier.values.score import (
     EntryInfo,
     ModelScore,
@@ -47,9 +47,6 @@ from vendor_verifier.values.score import (
     Undecided,
     VendorScore,
 )
-
-EntryKey = tuple[str, str]
-TRIGGER = "trigger"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,31 +62,32 @@ class _Board:
     rank_metrics: tuple[str, ...]
     k: int
     baseline_f1: Literal["fixed", "self"] = "fixed"
-    columns: Mapping[EntryKey, Columns] = field(default_factory=dict)
-    features: Mapping[EntryKey, FeatureRows] = field(default_factory=dict)
+    tables: Tables = field(default_factory=Tables)
+
+    def rows(self, entry: EntryInfo) -> ObservationTable:
+        """What the entry's records say."""
+        return self.tables.rows[entry.model, entry.label]
+
+    def apart(self, entry: EntryInfo) -> ObservationTable:
+        """What those of tasks that stand apart say."""
+        return self.tables.apart[entry.model, entry.label]
 
     def repeat_of(self, entry: EntryInfo) -> int:
         """How often the entry was to be asked everything."""
         return self.repeat if entry.repeat is None else entry.repeat
 
-    def planned(self, entry: EntryInfo) -> int:
-        """Records the entry should have, without those apart."""
+    def planned(self, entry: EntryInfo, *, apart: bool = False) -> int:
+        """Records the entry should have, without those of tasks that stand apart, or of these alone."""
         if entry.begun is not None:
-            return entry.begun - len(self.features[entry.model, entry.label].rows)
-        return self.repeat_of(entry) * sum(len(task.samples) for task in self.tasks.values() if not task.apart)
-
-    def planned_apart(self, entry: EntryInfo) -> int:
-        """Records the entry should have beside them."""
-        if entry.begun is not None:
-            return len(self.features[entry.model, entry.label].rows)
-        return self.repeat_of(entry) * sum(len(task.samples) for task in self.tasks.values() if task.apart)
+            checks = len(self.apart(entry))
+            return checks if apart else entry.begun - checks
+        return self.repeat_of(entry) * sum(len(task.samples) for task in self.tasks.values() if task.apart == apart)
 
     @property
     def whole(self) -> bool:
         """No record is missing."""
         return all(
-            len(self.columns[entry.model, entry.label].rows) == self.planned(entry)
-            and len(self.features[entry.model, entry.label].rows) == self.planned_apart(entry)
+            len(self.rows(entry)) == self.planned(entry) and len(self.apart(entry)) == self.planned(entry, apart=True)
             for entry in self.entries
         )
 
@@ -101,12 +99,12 @@ class _Board:
 
     def runs(self, entry: EntryInfo) -> list[Run]:
         """Trigger decisions of the entry, one mapping per repetition."""
-        columns = self.columns[entry.model, entry.label]
+        table = self.rows(entry)
         # Of what nobody planned nothing is missing.
-        missing = self.triggers if self.complete and columns.rows and entry.begun is None else ()
+        missing = self.triggers if self.complete and len(table) and entry.begun is None else ()
         each = sum(len(task.samples) for task in self.tasks.values())
         numbers = compared(self.repeat_of(entry), entry.begun, each)
-        return [columns.run(TRIGGER, number, missing) for number in numbers]
+        return [table.run(TRIGGER, number, missing) for number in numbers]
 
 
 def score_run(
@@ -126,8 +124,8 @@ def score_run(
     dataset: Sequence[str] | None = None,
     manifest: Mapping[str, Any] | None = None,
     baseline_f1: Literal["fixed", "self"] = "fixed",
-    columns: dict[EntryKey, Columns] | None = None,
-    look: Look | None = None,
+    tables: Tables | None = None,
+    listener: Listener | None = None,
 ) -> Report:
     """Score every entry of the plan over ``records``, which are read once and not kept.
 
@@ -137,13 +135,12 @@ def score_run(
     nothing more is coming, so that a missing record is a lost one (True for imported files), or that the run was
     interrupted (False); ``None`` looks whether any record is missing and then takes the run for interrupted.
     ``dataset`` are defects that reading the samples found; without them the declarations are looked through here.
-    ``columns`` is filled with what was counted of each entry, for who judges further. ``baseline_f1``: the baseline's
-    F1 in the ranking is 1.0 as published, or its own against its other runs (``self``). ``look`` is shared with others
-    who look at the same records.
+    ``tables`` are filled with the observations of each entry, for who judges further. ``baseline_f1``: the baseline's
+    F1 in the ranking is 1.0 as published, or its own against its other runs (``self``). ``listener`` is told every
+    record that joins figures.
     Models stand in the order of ``entries``, vendors by IRF, best first.
     """
-    columns = {} if columns is None else columns
-    columns |= {(entry.model, entry.label): Columns() for entry in entries}
+    tables = Tables() if tables is None else tables
     board = _Board(
         entries=entries,
         tasks={task.suite: task for task in tasks},
@@ -154,10 +151,10 @@ def score_run(
         rank_metrics=tuple(rank_metrics),
         k=k,
         baseline_f1=baseline_f1,
-        columns=columns,
-        features={(entry.model, entry.label): FeatureRows() for entry in entries},
+        tables=tables,
     )
-    ignored = _collect(board, suites or {TRIGGER: TriggerSuite()}, records, look or Look())
+    suites = suites or {TRIGGER: TriggerSuite()}
+    ignored = collect(tables, entries, board.tasks, records, suites, repeat, listener)
     if complete is None:
         board = replace(board, complete=board.whole)
     outside = [f"{ignored} records are outside the plan and ignored"] if ignored else []
@@ -199,40 +196,15 @@ def _standings(board: _Board) -> tuple[tuple[ModelScore, ...], list[str]]:
     return standings(scores, named, board.rank_metrics, board.k), doubts
 
 
-def _collect(board: _Board, suites: Mapping[str, Suite], records: Iterable[Record], look: Look) -> int:
-    """Fill the board's columns; the number of records that do not belong to the plan."""
-    asked = {task.suite: listed(task.samples) for task in board.tasks.values()}
-    trigger = suites.get(TRIGGER)
-    checkers = trigger.checkers if isinstance(trigger, TriggerSuite) else KeptCheckers()
-    repeats = {(entry.model, entry.label): board.repeat_of(entry) for entry in board.entries}
-    ignored = 0
-    for record in records:
-        columns = board.columns.get((record.model, record.label))
-        most = repeats.get((record.model, record.label), 0)
-        sample = sample_in(asked, record.suite, record.sample)
-        suite = suites.get(record.suite)
-        if columns is None or sample is None or suite is None or not 0 <= record.repetition < most:
-            ignored += 1
-            continue
-        if board.tasks[record.suite].apart:
-            board.features[record.model, record.label].add(record, suite, sample)
-            continue
-        # Only a refusal is explained by it.
-        defective = not record.succeeded and bool(checkers(sample).schema_defects)
-        facts = facts_of(record, suite, sample, defective=defective, look=look)
-        columns.add(sample.id, record.repetition, facts, gaps_ns(record))
-    return ignored
-
-
 def _misrouted(board: _Board) -> list[str]:
     """Take answers of other providers than the pinned one out of every entry's numbers; what was found, in words."""
     found = []
     for entry in board.entries:
-        columns = board.columns[entry.model, entry.label]
-        others = columns.set_misrouted_aside(entry.provider) if entry.provider else None
+        table = board.rows(entry)
+        others = table.set_misrouted_aside(entry.provider) if entry.provider else None
         if others is None:
             continue
-        rows = f"{len(columns.misrouted)} rows are left out" if columns.misrouted else "taken for another spelling"
+        rows = f"{len(table.misrouted)} rows are left out" if table.misrouted else "taken for another spelling"
         found.append(f"{entry.model}: {entry.label} is pinned to {entry.provider} and was served by {others}; {rows}")
     return found
 
@@ -252,28 +224,23 @@ def _baselines(entries: Sequence[EntryInfo]) -> tuple[dict[str, EntryInfo], list
 
 def _vendor(board: _Board, entry: EntryInfo, baseline: EntryInfo | None) -> VendorScore:
     """Everything about one entry but its ranks."""
-    columns = board.columns[entry.model, entry.label]
-    asked = columns.asked(board.planned(entry), complete=board.complete)
+    table = board.rows(entry)
+    asked = table.asked(board.planned(entry), complete=board.complete)
     suites = _suites(board, entry)
-    schema = columns.schema(board.schema_policy)
-    distributions = columns.distributions()
+    schema = table.schema(board.schema_policy)
+    spreads = table.distributions()
     trigger, pairs = _trigger(board, entry, baseline)
+    succeeded = table.count(lambda traits: traits.succeeded)
     metrics = {
-        "f1": None if trigger is None else trigger.f1,
-        "success_rate": columns.count("succeeded") / asked if asked else None,
-        "schema_accuracy": schema.accuracy,
-        "avg_tokens": distributions["total_tokens"].mean,
-        "avg_ttft_ms": distributions["ttft_ms"].mean,
-        "tps": columns.tps(),
+        "f1": (None if trigger is None else trigger.f1, pairs),
+        "success_rate": (succeeded / asked if asked else None, asked),
+        "schema_accuracy": (schema.accuracy, table.judged_responses(board.schema_policy)),
     }
-    measured = {
-        "f1": pairs,
-        "success_rate": asked,
-        "schema_accuracy": columns.judged_responses(board.schema_policy),
-        "avg_tokens": distributions["total_tokens"].n,
-        "avg_ttft_ms": distributions["ttft_ms"].n,
-        "tps": distributions["tps"].n,
-    }
+    for name, metric in RANKED.items():
+        if name not in metrics:
+            spread = spreads[metric.name]
+            metrics[name] = (table.pooled(metric.name) if metric.pooled else spread.mean, spread.n)
+    metrics |= {name: (score.values.get(board.tasks[name].main or ""), score.judged) for name, score in suites.items()}
     return VendorScore(
         label=entry.label,
         vendor=entry.vendor,
@@ -281,49 +248,45 @@ def _vendor(board: _Board, entry: EntryInfo, baseline: EntryInfo | None) -> Vend
         is_baseline=entry is baseline,
         provider=entry.provider,
         planned=board.planned(entry),
-        recorded=len(columns.rows),
-        succeeded=columns.count("succeeded"),
-        succeeded_first_try=columns.count("succeeded_first_try"),
-        metrics={**metrics, **{name: _main(board, name, score) for name, score in suites.items()}},
-        measured={**measured, **{name: score.judged for name, score in suites.items()}},
-        distributions=distributions,
+        recorded=len(table),
+        succeeded=succeeded,
+        succeeded_first_try=table.count(lambda traits: traits.succeeded_first_try),
+        metrics={name: value for name, (value, _) in metrics.items()},
+        measured={name: number for name, (_, number) in metrics.items()},
+        distributions=spreads,
         schema=schema,
         trigger=trigger,
-        tps_mean=distributions["tps"].mean,
-        tps_p50=distributions["tps"].p50,
-        e2e_tps=columns.e2e_tps(),
-        failures=columns.tally("failure"),
-        finish_reasons=columns.tally("finish_reason"),
-        decisions=columns.tally("decision"),
-        anomalies=columns.anomalies(),
-        served_models=columns.tally("served_model"),
-        attempts=columns.count("attempts"),
-        resent=columns.count("resent"),
+        tps_mean=spreads["tps"].mean,
+        tps_p50=spreads["tps"].p50,
+        e2e_tps=table.pooled("e2e_tps"),
+        failures=table.tally(lambda traits: traits.failure),
+        finish_reasons=table.tally(lambda traits: traits.ending),
+        decisions=table.tally(lambda traits: traits.decision),
+        anomalies=table.anomalies(),
+        served_models=table.tally(lambda traits: traits.served_model),
+        attempts=table.count(lambda traits: traits.attempts),
+        resent=table.count(lambda traits: traits.resent),
         suites=suites,
-        regions=regions_of(columns),
-        stalled={"avg_ttft_ms": distributions["ttft_ms"].stalled, "tps": distributions["tps"].stalled},
+        regions=regions_of(table),
+        stalled={name: spreads[metric.name].stalled for name, metric in RANKED.items() if metric.is_timed},
     )
 
 
 def _suites(board: _Board, entry: EntryInfo) -> dict[str, SuiteScore]:
     """Results of the evaluations that score by a mean; nothing for an entry without any record."""
-    columns, features = board.columns[entry.model, entry.label], board.features[entry.model, entry.label]
+    table, checks = board.rows(entry), board.apart(entry)
     scores, repeat = {}, board.repeat_of(entry)
     for task in board.tasks.values():
         if task.apart:
-            if features.rows:
-                scores[task.suite] = features.score(task.suite, task.samples, repeat, entry.provider)
-        elif task.main is not None and columns.rows:
-            rows = columns.of_suite(task.suite)
-            aside = sum(key[0] == task.suite for key in columns.misrouted)
+            if len(checks):
+                scores[task.suite] = checks_score(checks, task.suite, task.samples, repeat, entry.provider)
+        elif task.main is not None and len(table):
+            rows = table.of_suite(task.suite)
+            aside = sum(key[0] == task.suite for key in table.misrouted)
             planned = len(task.samples) * repeat if entry.begun is None else len(rows) + aside
             lost = planned - len(rows) - aside if board.complete else 0
             scores[task.suite] = suite_score(planned, rows, lost)
     return scores
-
-
-def _main(board: _Board, suite: str, score: SuiteScore) -> float | None:
-    return score.values.get(board.tasks[suite].main or "")
 
 
 def _trigger(board: _Board, entry: EntryInfo, baseline: EntryInfo | None) -> tuple[TriggerCounts | None, int]:

@@ -14,40 +14,42 @@ from dataclasses import replace
 from vendor_verifier.metrics.distribution import distribution
 from vendor_verifier.metrics.lateness import too_many_spoilt
 from vendor_verifier.scoring.irf import irf, ranks
-from vendor_verifier.scoring.observation import Facts
-from vendor_verifier.scoring.observation_table import Columns
+from vendor_verifier.scoring.observation import Traits
+from vendor_verifier.scoring.observation_table import ObservationTable, known
 from vendor_verifier.values.score import Distribution, ModelScore, RegionScore, SuiteScore, VendorScore
 
 
-def regions_of(columns: Columns) -> tuple[RegionScore, ...]:
+def regions_of(table: ObservationTable) -> tuple[RegionScore, ...]:
     """By name, those that named none last; empty where nobody named any."""
-    found: dict[str | None, list[tuple[Facts, int]]] = {}
-    for _, facts, place in columns.rows.entries():
-        found.setdefault(facts.region, []).append((facts, place))
+    found: dict[str | None, list[int]] = {}
+    traits = table.traits()
+    for place, each in enumerate(traits):
+        rows = found.setdefault(each.region, [])
+        if each.charged:
+            rows.append(place)
     if not any(found):
         return ()
     names = sorted(found, key=lambda name: (name is None, name or ""))
-    return tuple(_region(columns, name, found[name]) for name in names)
+    return tuple(_region(table, traits, name, found[name]) for name in names)
 
 
-def _region(columns: Columns, name: str | None, rows: Iterable[tuple[Facts, int]]) -> RegionScore:
-    charged = [(facts, place) for facts, place in rows if facts.charged]
-    succeeded = sum(facts.succeeded for facts, _ in charged)
+def _region(table: ObservationTable, traits: Sequence[Traits], name: str | None, charged: Sequence[int]) -> RegionScore:
+    succeeded = sum(traits[place].succeeded for place in charged)
+
+    def times(metric: str) -> Distribution:
+        """A worker may have been late alone, so every region is judged by its own rows."""
+        spoilt = sum(metric in traits[place].spoilt for place in charged)
+        values = known(table.column(metric)[charged])
+        return replace(distribution(() if too_many_spoilt(spoilt, len(values)) else values), stalled=spoilt)
+
     return RegionScore(
         region=name,
         asked=len(charged),
         succeeded=succeeded,
         success_rate=succeeded / len(charged) if charged else None,
-        ttft_ms=_times(columns, "ttft_ms", charged),
-        e2e_ms=_times(columns, "e2e_ms", charged),
+        ttft_ms=times("ttft_ms"),
+        e2e_ms=times("e2e_ms"),
     )
-
-
-def _times(columns: Columns, metric: str, rows: Sequence[tuple[Facts, int]]) -> Distribution:
-    """A worker may have been late alone, so every region is judged by its own rows."""
-    spoilt = sum(metric in facts.spoilt for facts, _ in rows)
-    values = columns.rows.values_of(metric, [place for _, place in rows])
-    return replace(distribution(() if too_many_spoilt(spoilt, len(values)) else values), stalled=spoilt)
 
 
 def standings(
@@ -94,7 +96,7 @@ def _ranked(
 Means = Mapping[str, float | None]
 
 
-def suite_score(planned: int, rows: Iterable[Facts], lost: int) -> SuiteScore:
+def suite_score(planned: int, rows: Iterable[Traits], lost: int) -> SuiteScore:
     """Means over the charged ``rows``; each of the ``lost`` planned records without a row counts 0 in every mean.
 
     A value is ``None`` in a record it does not apply to (no parameters expected); such records leave that mean alone.
@@ -117,7 +119,7 @@ def suite_score(planned: int, rows: Iterable[Facts], lost: int) -> SuiteScore:
     )
 
 
-def _means(rows: Sequence[Facts], lost: int = 0) -> Means:
+def _means(rows: Sequence[Traits], lost: int = 0) -> Means:
     sums: dict[str, float] = {}
     counts: dict[str, int] = {}
     for row in rows:
@@ -130,15 +132,15 @@ def _means(rows: Sequence[Facts], lost: int = 0) -> Means:
     return {name: sums[name] / (counts[name] + lost) if counts[name] else None for name in sums}
 
 
-def _measured(rows: Sequence[Facts]) -> dict[str, int]:
+def _measured(rows: Sequence[Traits]) -> dict[str, int]:
     counts: Counter[str] = Counter()
     for row in rows:
         counts.update({name: int(value is not None) for name, value in row.scores})
     return dict(counts)
 
 
-def _by(rows: Sequence[Facts], group_of: Callable[[Facts], str | None]) -> dict[str, Means]:
-    groups: dict[str, list[Facts]] = {}
+def _by(rows: Sequence[Traits], group_of: Callable[[Traits], str | None]) -> dict[str, Means]:
+    groups: dict[str, list[Traits]] = {}
     for row in rows:
         name = group_of(row)
         if name is not None:

@@ -15,14 +15,14 @@ intervals too short (in simulation 14–25 % wrong verdicts instead of 2–3 %).
 from __future__ import annotations
 
 import math
-from array import array
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
+from vendor_verifier.scoring.observation_table import Unit
 from vendor_verifier.scoring.trigger_f1 import Run, cell, has_calls
-from vendor_verifier.stats.ratio_table import Part, Trials, Unit
+from vendor_verifier.stats.ratio_table import Part, RatioColumn, Trials, places_in
 from vendor_verifier.values.judgement import Blocks, Estimate
 from vendor_verifier.values.score import BaselineF1, Undecided
 
@@ -110,6 +110,7 @@ def build_panel(
     by_label = {each.label: each for each in trials}
     expected = by_label[baseline].runs if baseline in by_label else ()
     places = {name: place for place, name in enumerate(samples)}
+    units: dict[int, tuple[Sequence[Unit], NDArray[np.int64]]] = {}
     cells: dict[tuple[str, str], tuple[Component, ...]] = {}
     for each in trials:
         for metric in metrics:
@@ -118,7 +119,12 @@ def build_panel(
                 fixed = own and baseline_f1 == "fixed"
                 parts = _fixed(each.runs, samples) if fixed else _f1(expected, each.runs, samples, undecided, own=own)
             else:
-                parts = _ratio(each.ratios.get(metric, {}), places)
+                column = RatioColumn.of(each.ratios.get(metric, {}))
+                if id(column.units) not in units:
+                    # Most columns of an entry share their units.
+                    units[id(column.units)] = column.units, places_in(column.units, places)
+                # The sum over repetitions, so that a sample stays one unit.
+                parts = (Component(*column.sums(units[id(column.units)][1], len(samples))),)
             if any(part.value is not None for part in parts):
                 cells[each.label, metric] = parts
     return Panel(tuple(samples), labels, tuple(metrics), cells)
@@ -141,19 +147,6 @@ def _f1(
 
 def _fixed(runs: Sequence[Run], samples: Sequence[str]) -> tuple[Component, ...]:
     return (_component([(1.0, 1.0)] * len(samples)),) if any(has_calls(run, samples) for run in runs) else ()
-
-
-def _ratio(column: Mapping[Unit, Part], places: Mapping[str, int]) -> tuple[Component, ...]:
-    """The sum over repetitions, so that a sample stays one unit."""
-    import numpy as np
-
-    numerators, denominators = (array("d", bytes(8 * len(places))) for _ in range(2))
-    for (name, _), (numerator, denominator) in column.items():
-        place = places.get(name)
-        if place is not None:
-            numerators[place] += numerator
-            denominators[place] += denominator
-    return (Component(np.array(numerators), np.array(denominators)),)
 
 
 def _component(parts: Sequence[Part]) -> Component:

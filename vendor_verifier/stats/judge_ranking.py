@@ -7,8 +7,8 @@ from copy import deepcopy
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from vendor_verifier.metrics.base import Direction
-from vendor_verifier.scoring.irf import DIRECTIONS, RANK_METRICS, K
+from vendor_verifier.metrics import DIRECTIONS, Direction
+from vendor_verifier.scoring.irf import RANK_METRICS, K
 from vendor_verifier.stats.bootstrap import RESAMPLES, Panel, Resampled, bootstrap, build_panel, choose_blocks
 from vendor_verifier.stats.intervals import estimates_of
 from vendor_verifier.stats.overlap import overlaps_of

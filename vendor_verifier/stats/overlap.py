@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from vendor_verifier.metrics import METRICS
 from vendor_verifier.stats.bootstrap import Component, Panel, Resampled
-from vendor_verifier.stats.ratio_table import MEANS, RatioColumn, Trials
+from vendor_verifier.stats.ratio_table import MEANS, RatioColumn, Trials, places_in
 from vendor_verifier.values.judgement import Overlap
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_TIMED = frozenset(metric.name for metric in METRICS if metric.unit in ("ms", "tokens/s"))
+_TIMED = frozenset(metric.name for metric in METRICS if metric.is_timed)
 # Everything that is a time or a speed, under the names that figures go by.
 TIMES = _TIMED | {name for name, column in MEANS.items() if column in _TIMED}
 
@@ -70,15 +70,15 @@ def overlaps_of(trials: Sequence[Trials], panel: Panel) -> Overlaps:
     Nothing where all count, or nobody knows when they were asked.
     """
     times = [metric for metric in panel.metrics if metric in TIMES]
-    asked = {each.label: _asked(each.sent) for each in trials if each.sent and _is_timed(panel, each.label, times)}
+    asked = {each.label: each.sent.numerators for each in trials if each.sent and _is_timed(panel, each.label, times)}
     cells: dict[tuple[str, str], tuple[Component, ...]] = {}
     rows: dict[Pair, str] = {}
     left: dict[Pair, tuple[int, int]] = {}
     for one, other in permutations([each for each in trials if each.label in asked], 2):
         window = _common(asked[one.label], asked[other.label])
         pair = (one.label, other.label)
-        moments = list(one.sent.numerators) if one.sent is not None else []
-        left[pair] = sum(window[0] <= moment <= window[1] for moment in moments), len(moments)
+        moments = asked[one.label]
+        left[pair] = int(((window[0] <= moments) & (moments <= window[1])).sum()), moments.size
         if left[pair][0] < left[pair][1]:
             rows[pair] = name = f"{one.label}\n{other.label}"
             for metric in times:
@@ -97,7 +97,9 @@ def common_times(one: Trials, other: Trials, panel: Panel, metric: str) -> Panel
     """One of ``TIMES`` of two vendors over what was sent while both were being asked, by the samples that are left."""
     import numpy as np
 
-    window = (-np.inf, np.inf) if not one.sent or not other.sent else _common(_asked(one.sent), _asked(other.sent))
+    window = (-np.inf, np.inf)
+    if one.sent and other.sent:
+        window = _common(one.sent.numerators, other.sent.numerators)
     parts = {each.label: _within(each, metric, panel, window) for each in (one, other)}
     known = {label: part for label, part in parts.items() if part is not None}
     left = np.any([part.denominators != 0 for part in known.values()] or [[False] * len(panel.samples)], axis=0)
@@ -113,29 +115,18 @@ def _is_timed(panel: Panel, label: str, times: Sequence[str]) -> bool:
     return any((part.denominators != 0).any() for part in parts)
 
 
-def _asked(sent: RatioColumn | None) -> tuple[float, float]:
-    moments = sent.numerators if sent is not None else ()
-    return min(moments), max(moments)
-
-
-def _common(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
-    return max(one[0], other[0]), min(one[1], other[1])
+def _common(one: NDArray[Any], other: NDArray[Any]) -> tuple[float, float]:
+    """From when to when both were being asked, by the moments of sending."""
+    return max(one.min(), other.min()), min(one.max(), other.max())
 
 
 def _within(trials: Trials, metric: str, panel: Panel, window: tuple[float, float]) -> Component | None:
     """The metric over the units that were sent in ``window``; None when none of them measured it."""
-    import numpy as np
-
-    column = trials.ratios.get(metric, {})
-    places = {name: place for place, name in enumerate(panel.samples)}
-    at = np.array([places.get(sample, -1) for sample, _ in column], dtype=np.int64)
+    column = RatioColumn.of(trials.ratios.get(metric, {}))
+    places = places_in(column.units, {name: place for place, name in enumerate(panel.samples)})
+    kept = places[column.at] >= 0
     # Of a unit whose moment is not known nothing is known against it.
-    kept = at >= 0
-    if isinstance(column, RatioColumn) and trials.sent is not None:
-        moments = np.array(column.aligned(trials.sent))
+    if trials.sent is not None and trials.sent.units is column.units:
+        moments = column.aligned(trials.sent)
         kept &= ~(moments < window[0]) & ~(moments > window[1])
-    if not kept.any():
-        return None
-    sums = np.zeros((2, len(panel.samples)))
-    np.add.at(sums.T, at[kept], np.array([part for _, part in column.items()], dtype=np.float64).reshape(-1, 2)[kept])
-    return Component(sums[0], sums[1])
+    return Component(*column.sums(places, len(panel.samples), kept)) if kept.any() else None

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from vendor_verifier.metrics.base import Direction
-from vendor_verifier.scoring.irf import DIRECTIONS, K, irf
+from vendor_verifier.metrics import DIRECTIONS, Direction
+from vendor_verifier.scoring.irf import K, irf
 from vendor_verifier.stats.bootstrap import Resampled, spread
 from vendor_verifier.stats.overlap import Overlaps, Side
 from vendor_verifier.values.judgement import Difference, Estimate, IrfInterval, LeaderChange, RankInterval

@@ -6,95 +6,81 @@ It judges nothing. F1 needs the baseline's decisions too and therefore stands ap
 from __future__ import annotations
 
 import math
-from array import array
-from collections.abc import Collection, ItemsView, Iterator, Mapping, Sequence
+from collections.abc import Collection, ItemsView, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from vendor_verifier.metrics import METRICS
+from vendor_verifier.metrics import POOLED, RANKED, RECORD_METRICS
 from vendor_verifier.metrics.outcome import call_validity
-from vendor_verifier.scoring.observation_table import Columns, compared
+from vendor_verifier.scoring.observation_table import ObservationTable, Unit, compared
 from vendor_verifier.scoring.trigger_f1 import Run
 from vendor_verifier.values.score import SchemaPolicy
 
-Unit = tuple[str, int]
-"""Sample and repetition."""
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 Part = tuple[float, float]
 """Numerator and denominator."""
 
 
-class Units:
-    """Every unit once, with the place of its parts in each column."""
-
-    def __init__(self) -> None:
-        self._places: dict[Unit, int] = {}
-        self.listed: list[Unit] = []
-
-    def place_of(self, unit: Unit) -> int:
-        """The unit's place; a new one gets the next."""
-        place = self._places.setdefault(unit, len(self.listed))
-        if place == len(self.listed):
-            self.listed.append(unit)
-        return place
-
-    def known(self, unit: Unit) -> int | None:
-        """The unit's place, if it has one."""
-        return self._places.get(unit)
-
-
 class RatioColumn(Mapping[Unit, Part]):
-    """The units that measured one metric, in the order in which they first did."""
+    """The ``units`` that measured one metric, by their places there; a unit that stands there twice is their sum."""
 
-    def __init__(self, units: Units) -> None:
-        self._units = units
-        # By place of the unit: where its part stands, counted from 1.
-        self._slots = array("Q")
-        self._order = array("Q")
-        self.numerators = array("d")
-        self.denominators = array("d")
+    def __init__(
+        self,
+        units: Sequence[Unit],
+        at: Sequence[int] | NDArray[np.int64],
+        numerators: Sequence[float] | NDArray[np.float64],
+        denominators: Sequence[float] | NDArray[np.float64] | None = None,
+    ) -> None:
+        import numpy as np
 
-    def add(self, place: int, numerator: float, denominator: float) -> None:
-        """Add to what the unit at ``place`` has: a sample that several suites ask is one unit."""
-        missing = place + 1 - len(self._slots)
-        if missing > 0:
-            self._slots.frombytes(bytes(self._slots.itemsize * missing))
-        elif slot := self._slots[place]:
-            self.numerators[slot - 1] += numerator
-            self.denominators[slot - 1] += denominator
-            return
-        self._order.append(place)
-        self.numerators.append(numerator)
-        self.denominators.append(denominator)
-        self._slots[place] = len(self._order)
+        self.units = units
+        self.at, inverse = np.unique(np.asarray(at, dtype=np.int64), return_inverse=True)
+        size = self.at.size
+        self.numerators = np.bincount(inverse, np.asarray(numerators, dtype=np.float64), size)
+        self.denominators = np.bincount(inverse, denominators, size).astype(np.float64)
+        self._slots: dict[Unit, int] = {}
 
-    def put_first(self, place: int, numerator: float) -> None:
-        """Set what the unit at ``place`` has, unless it has something."""
-        if place >= len(self._slots) or not self._slots[place]:
-            self.add(place, numerator, 1.0)
+    @classmethod
+    def of(cls, parts: Mapping[Unit, Part]) -> RatioColumn:
+        """The same as a column."""
+        if isinstance(parts, cls):
+            return parts
+        found = list(parts.values())
+        return cls(list(parts), range(len(parts)), [one for one, _ in found], [other for _, other in found])
 
-    def aligned(self, other: RatioColumn) -> array[float]:
+    def aligned(self, other: RatioColumn) -> NDArray[np.float64]:
         """The numerators of ``other`` at the units of this one, which share their places; NaN where it has none."""
-        slots = (other._slots[place] if place < len(other._slots) else 0 for place in self._order)
-        return array("d", (other.numerators[slot - 1] if slot else math.nan for slot in slots))
+        import numpy as np
+
+        found = np.full(len(self.units), math.nan)
+        found[other.at] = other.numerators
+        return found[self.at]
+
+    def sums(self, places: NDArray[np.int64], size: int, kept: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
+        """Numerators and denominators (two rows of ``size``) by the place of each unit, below 0 for nowhere."""
+        import numpy as np
+
+        at = places[self.at]
+        kept = at >= 0 if kept is None else kept & (at >= 0)
+        return np.array([np.bincount(at[kept], part[kept], size) for part in (self.numerators, self.denominators)])
 
     def __len__(self) -> int:
-        return len(self._order)
+        return int(self.at.size)
 
     def __iter__(self) -> Iterator[Unit]:
-        return map(self._units.listed.__getitem__, self._order)
+        return map(self.units.__getitem__, self.at.tolist())
 
     def __getitem__(self, unit: Unit) -> Part:
-        place = self._units.known(unit)
-        slot = self._slots[place] if place is not None and place < len(self._slots) else 0
-        if not slot:
-            raise KeyError(unit)
-        return self.numerators[slot - 1], self.denominators[slot - 1]
+        if not self._slots:
+            self._slots = {name: slot for slot, name in enumerate(self)}
+        slot = self._slots[unit]
+        return float(self.numerators[slot]), float(self.denominators[slot])
 
     def items(self) -> ItemsView[Unit, Part]:
         return _Items(self)
-
-    def parts(self) -> Iterator[tuple[Unit, Part]]:
-        """Units and their parts, none of which is looked up."""
-        return zip(self, zip(self.numerators, self.denominators, strict=True), strict=True)
 
 
 class _Items(ItemsView[Unit, Part]):
@@ -103,18 +89,26 @@ class _Items(ItemsView[Unit, Part]):
     _mapping: RatioColumn
 
     def __iter__(self) -> Iterator[tuple[Unit, Part]]:
-        return self._mapping.parts()
+        column = self._mapping
+        return zip(column, zip(column.numerators.tolist(), column.denominators.tolist(), strict=True), strict=True)
+
+
+def places_in(units: Iterable[Unit], samples: Mapping[str, int]) -> NDArray[np.int64]:
+    """The place of every unit's sample; -1 where it has none."""
+    import numpy as np
+
+    return np.array([samples.get(sample, -1) for sample, _ in units], dtype=np.int64)
 
 
 TRIGGER = "trigger"
-# Metric → the column it is the mean of; speeds are ratios of sums and stand below.
+# Metric → the column it is the mean of; what is pooled are ratios of sums and stands below.
+_MEASURED = [metric for metric in RECORD_METRICS if not metric.pooled and metric.name != "success"]
 MEANS: Mapping[str, str] = {
-    "avg_tokens": "total_tokens",
-    "avg_ttft_ms": "ttft_ms",
-    **{metric.name: metric.name for metric in METRICS if metric.name not in ("success", "tps", "e2e_tps")},
+    **{name: metric.name for name, metric in RANKED.items() if metric in _MEASURED},
+    **{metric.name: metric.name for metric in _MEASURED},
 }
-# What is judged whether or not a threshold names it: two that rank, and one that bills are read by.
-JUDGED_MEANS: tuple[str, ...] = ("avg_tokens", "avg_ttft_ms", "input_tokens")
+# What is judged whether or not a threshold names it: what ranks, and one that bills are read by.
+JUDGED_MEANS: tuple[str, ...] = (*(name for name in RANKED if name in MEANS), "input_tokens")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +130,7 @@ class Trials:
 
 def trials_of(
     label: str,
-    columns: Columns,
+    table: ObservationTable,
     planned: Mapping[str, Sequence[str]],
     *,
     repeat: int,
@@ -147,74 +141,70 @@ def trials_of(
     each: int = 0,
     means: Collection[str] = tuple(MEANS),
 ) -> Trials:
-    """The entry's columns as trials.
+    """The entry's observations as trials.
 
     ``planned``: suite → sample ids; ``repeat`` is this entry's own number of repetitions. In a ``complete`` run a
     planned unit without a record counts as failed and undecided. ``main`` names per suite the score to be judged.
     ``begun`` as in ``EntryInfo``, with ``each`` records in a repetition: then nothing is missing. ``means`` are the
-    metrics of ``MEANS`` that somebody will ask for: each costs a row a record.
+    metrics of ``MEANS`` that somebody will ask for.
     """
-    complete = complete and begun is None
+    complete = complete and begun is None and len(table) > 0
+    lost = _lost(table, planned, repeat) if complete else []
+    missing = planned.get(TRIGGER, ()) if complete else ()
     numbers = compared(repeat, begun, each)
-    lost = _lost(columns, planned, repeat) if complete and columns.rows else []
-    missing = planned.get(TRIGGER, ()) if complete and columns.rows else ()
-    ratios = _Ratios()
-    rows = columns.rows
-    asked = [(metric, MEANS[metric]) for metric in means if not columns.is_lost(MEANS[metric])]
-    speeds = [each for each in (("tps", rows.decoding), ("e2e_tps", rows.delivery)) if not columns.is_lost(each[0])]
-    for (suite, sample, repetition), facts, place in rows.entries():
-        if not facts.charged:
-            continue
-        unit = ratios.units.place_of((sample, repetition))
-        moment = rows.sent_s(place)
-        if moment is not None:
-            ratios.sent.put_first(unit, moment)
-        ratios.add_outcome(unit, succeeded=facts.succeeded, at_first=facts.succeeded_first_try)
-        valid, counted = call_validity(facts.classes, policy)
-        if counted:
-            ratios.add("schema_accuracy", unit, valid, counted)
-        for metric, column in asked:
-            value = rows.value(column, place)
-            if value is not None:
-                ratios.add(metric, unit, value, 1.0)
-        for metric, sums in speeds:
-            pooled = sums(place)
-            if pooled is not None:
-                ratios.add(metric, unit, pooled.tokens, pooled.seconds)
-        score = dict(facts.scores).get((main or {}).get(suite, ""))
-        if score is not None:
-            ratios.add(suite, unit, score, 1.0)
-    for sample, repetition in lost:
-        ratios.add_outcome(ratios.units.place_of((sample, repetition)), succeeded=False, at_first=False)
-    runs = tuple(columns.run(TRIGGER, number, missing) for number in numbers) if TRIGGER in planned else ()
-    return Trials(label, runs, ratios.by_metric, ratios.sent)
+    runs = tuple(table.run(TRIGGER, number, missing) for number in numbers) if TRIGGER in planned else ()
+    ratios, sent = _ratios(table, lost, policy, main or {}, means)
+    return Trials(label, runs, ratios, sent)
 
 
-def _lost(columns: Columns, planned: Mapping[str, Sequence[str]], repeat: int) -> list[Unit]:
+def _ratios(
+    table: ObservationTable, lost: Sequence[Unit], policy: SchemaPolicy, main: Mapping[str, str], means: Collection[str]
+) -> tuple[dict[str, RatioColumn], RatioColumn]:
+    """The columns by metric, and when every unit was first sent; ``lost`` units failed."""
+    import numpy as np
+
+    rows = list(table.entries())
+    charged = np.array([traits.charged for _, traits in rows], dtype=bool)
+    judged = [(key, traits) for key, traits in rows if traits.charged]
+    number: dict[Unit, int] = {}
+    at = np.array([number.setdefault(key[1:], len(number)) for key, _ in judged], dtype=np.int64)
+    gone = [number.setdefault(unit, len(number)) for unit in lost]
+    units = list(number)
+
+    def column(numerators: NDArray[np.float64], denominators: NDArray[np.float64] | None = None) -> RatioColumn:
+        """Of the rows that measured."""
+        known = ~np.isnan(numerators)
+        return RatioColumn(units, at[known], numerators[known], None if denominators is None else denominators[known])
+
+    def outcome(values: Iterable[bool]) -> RatioColumn:
+        return RatioColumn(units, [*at, *gone], [*values, *(False for _ in gone)])
+
+    calls = np.array([call_validity(traits.classes, policy) for _, traits in judged], dtype=np.float64).reshape(-1, 2)
+    calls[calls[:, 1] == 0] = math.nan
+    found = {
+        "success_rate": outcome(traits.succeeded for _, traits in judged),
+        "first_attempt_success_rate": outcome(traits.succeeded_first_try for _, traits in judged),
+        "schema_accuracy": column(calls[:, 0], calls[:, 1]),
+    }
+    found |= {name: column(table.column(MEANS[name])[charged]) for name in means if not table.is_lost(MEANS[name])}
+    for metric in POOLED:
+        if not table.is_lost(metric.name):
+            numerators, denominators = table.sums(metric.name)
+            found[metric.name] = column(numerators[charged], denominators[charged])
+    for suite, value in main.items():
+        scores = [dict(traits.scores).get(value) if key[0] == suite else None for key, traits in judged]
+        found[suite] = column(np.array(scores, dtype=np.float64))
+    moments = table.sent()[charged]
+    _, first = np.unique(np.where(np.isnan(moments), -1, at), return_index=True)
+    first = first[~np.isnan(moments[first])]
+    return {name: each for name, each in found.items() if len(each)}, RatioColumn(units, at[first], moments[first])
+
+
+def _lost(table: ObservationTable, planned: Mapping[str, Sequence[str]], repeat: int) -> list[Unit]:
     return [
         (sample, number)
         for suite, ids in planned.items()
         for sample in ids
         for number in range(repeat)
-        if not columns.knows((suite, sample, number))
+        if (suite, sample, number) not in table
     ]
-
-
-class _Ratios:
-    """Columns by metric, in the order in which metrics were first measured."""
-
-    def __init__(self) -> None:
-        self.units = Units()
-        self.by_metric: dict[str, RatioColumn] = {}
-        self.sent = RatioColumn(self.units)
-
-    def add(self, metric: str, unit: int, numerator: float, denominator: float) -> None:
-        """``unit`` is a place in ``units``."""
-        column = self.by_metric.get(metric)
-        if column is None:
-            column = self.by_metric[metric] = RatioColumn(self.units)
-        column.add(unit, numerator, denominator)
-
-    def add_outcome(self, unit: int, *, succeeded: bool, at_first: bool) -> None:
-        self.add("success_rate", unit, succeeded, 1.0)
-        self.add("first_attempt_success_rate", unit, at_first, 1.0)

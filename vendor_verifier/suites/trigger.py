@@ -20,7 +20,7 @@ import msgspec
 
 from vendor_verifier.suites.base import Play
 from vendor_verifier.suites.schema import ArgumentChecker
-from vendor_verifier.values.bounded_cache import Kept
+from vendor_verifier.values.bounded_cache import BoundedCache
 from vendor_verifier.values.event import ToolCall
 from vendor_verifier.values.record import Attempt, Response
 from vendor_verifier.values.sample import Sample
@@ -35,9 +35,9 @@ class KeptCheckers:
     """Checkers of the tool sets met lately, for callers that judge many samples with the same tools."""
 
     def __init__(self) -> None:
-        self._by_tools: Kept[bytes, ArgumentChecker] = Kept(_MOST_CHECKERS)
+        self._by_tools: BoundedCache[bytes, ArgumentChecker] = BoundedCache(_MOST_CHECKERS)
         # Samples of one data set share what they declare alike; holding it keeps its identity its own.
-        self._by_identity: Kept[int, tuple[object, ArgumentChecker]] = Kept(_MOST_CHECKERS)
+        self._by_identity: BoundedCache[int, tuple[object, ArgumentChecker]] = BoundedCache(_MOST_CHECKERS)
 
     def __call__(self, sample: Sample) -> ArgumentChecker:
         tools = sample.turn.tools

@@ -1,0 +1,1 @@
+"""The only sockets and the only clock that vendor traffic sees."""

@@ -1,11 +1,9 @@
 """The client of a run by name (:func:`open_client`), and the transport that costs little (:class:`FastTransport`).
 
-That one has one protocol object a connection, stamps time in the byte callback and has no pool to wait for. It promises
-what :class:`vendor_verifier.transport.httpx_client.Transport` does: no redirect, no cookie, no retry, nothing raised on
-a vendor's behaviour.
-
-What it does not do itself it gives to that one: origins behind a proxy (``HTTP_PROXY`` and the like), and addresses
-or headers out of the ordinary. TLS is verified by the same settings.
+The fast transport has one protocol object a connection, stamps time in the byte callback and has no pool to wait for.
+It keeps the promises of :class:`vendor_verifier.transport.httpx_client.Transport`: no redirect, no cookie, no retry,
+nothing raised on a vendor's behaviour. Origins behind a proxy (``HTTP_PROXY`` and the like), and addresses or headers
+out of the ordinary, it leaves to that one. TLS is verified by the same settings.
 """
 
 from __future__ import annotations
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
 _KEEP_ALIVE_NS = 30 * 10**9
 
 
-class KeptConnections:
+class IdleConnections:
     """Idle connections by origin."""
 
     def __init__(self) -> None:
@@ -46,7 +44,7 @@ class KeptConnections:
         self._closings = policy.Closings()
 
     def take(self, origin: Origin) -> HttpConnection | None:
-        """One that still stands as far as can be seen from here, or None. Tell :meth:`learn` how it went."""
+        """An idle connection that still stands as far as can be seen from here, or None; report to :meth:`learn`."""
         kept = self._idle.get(origin, [])
         oldest_ns = time.perf_counter_ns() - _KEEP_ALIVE_NS
         while kept:
@@ -59,18 +57,18 @@ class KeptConnections:
         return None
 
     def learn(self, origin: Origin, *, was_open: bool) -> None:
-        """Whether a connection that was taken from here took one more request."""
+        """Note whether a connection taken from here took one more request."""
         self._closings.learn(origin, was_open=was_open)
 
     def put(self, origin: Origin, connection: HttpConnection) -> None:
-        """Keep ``connection``, which is idle, if that is worth while."""
+        """Keep an idle connection, or close it where its server closes kept ones anyway."""
         if self._closings.is_worth_keeping(origin):
             self._idle.setdefault(origin, []).append(connection)
         else:
             connection.abort()
 
     def close(self) -> None:
-        """Close all of them."""
+        """Close all idle connections."""
         for connections in self._idle.values():
             for connection in connections:
                 connection.abort()
@@ -82,11 +80,11 @@ _HEADS_KEPT = 256
 
 
 class FastTransport:
-    """Sends requests. One instance serves a whole run; use as an async context manager."""
+    """Sends requests over own connections. One instance serves a whole run; use as an async context manager."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._kept = KeptConnections()
+        self._kept = IdleConnections()
         self._heads: dict[tuple[object, ...], RequestHead | None] = {}
         self._plain: Transport | None = None
         self._context = functools.cache(_tls_context)
@@ -123,10 +121,9 @@ class FastTransport:
             )
         attempt = ActiveExchange(self._limits, total_s or self._limits.total_s, meter, scheduled_at_ns, listener)
         kept = None if fresh else self._kept.take(head.origin)
-        attempt.connection_reused = kept is not None
         connection = kept or await attempt.connect(head.origin, self._context)
         if connection is not None:
-            await attempt.talk(connection, head.with_body(request.body))
+            await attempt.talk(connection, head.with_body(request.body), is_reused=kept is not None)
             if kept is not None:
                 self._kept.learn(head.origin, was_open=not attempt.is_lost)
             if connection.reusable:
@@ -134,7 +131,7 @@ class FastTransport:
         return attempt.exchange()
 
     def _head(self, request: HttpRequest) -> RequestHead | None:
-        """The request's head, or None when the plain transport is to send it."""
+        """The request's head, or None when the httpx2 transport has to send it."""
         key = (request.url, *request.headers.items())
         if key not in self._heads:
             if len(self._heads) >= _HEADS_KEPT:

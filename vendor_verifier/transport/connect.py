@@ -1,4 +1,4 @@
-"""Opens connections, says how long name, TCP and TLS took, and sees that enough of them may be open at once."""
+"""Opens connections and times name look-up, TCP and TLS; raises the limit of open files where a run needs more."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _UNLIMITED, _UNKNOWN = 1_000_000, 400
 
 
 def most_connections() -> int:
-    """How many connections this process can have at once, at the most."""
+    """The most connections this process can have at once."""
     try:
         import resource
     except ImportError:
@@ -33,7 +33,7 @@ def most_connections() -> int:
 
 
 def ensure_descriptors(connections: int) -> None:
-    """Raise this process's own soft limit if it has to be and may be.
+    """Raise this process's soft limit of open files if it is too low for ``connections``.
 
     Raises:
         UsageError: the hard limit is too low for ``connections``.
@@ -64,7 +64,7 @@ _Address = tuple[socket.AddressFamily, socket.SocketKind, int, str, tuple[object
 
 
 class TlsFailed(OSError):
-    """The connection stood, the handshake did not; the cause says why."""
+    """Raised when the TCP connection stood and the handshake failed; the cause has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ async def _looked_up(origin: Origin) -> Sequence[_Address]:
 
 
 def _stated(origin: Origin) -> Sequence[_Address] | None:
-    """The address where it is stated in figures; None for a name, which somebody has to be asked about."""
+    """The address of an origin given in figures; None for a name, which has to be looked up."""
     try:
         found = socket.getaddrinfo(origin.host, origin.port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
     except (socket.gaierror, UnicodeError):
@@ -131,7 +131,8 @@ def _stated(origin: Origin) -> Sequence[_Address] | None:
 
 
 async def _first_to_answer(addresses: Sequence[_Address]) -> socket.socket:
-    """A connection to the first address that answers; families in turns, the next one when one fails or takes long."""
+    """A connection to the first address that answers; families alternate, the next one starts when one fails or is
+    slow."""
     try:
         return await start_connection(addresses, happy_eyeballs_delay=_NEXT_ADDRESS_S, interleave=1)
     except RuntimeError as error:

@@ -1,15 +1,14 @@
-"""One HTTP/1.1 connection and what goes over it: the head of a POST as bytes, and the answer told to a handler.
+"""One HTTP/1.1 connection: the head of a POST as bytes, and the answer handed to a handler as it arrives.
 
 :func:`request_head` writes heads once for many bodies and refuses whatever is out of the ordinary; another client may
-send that. :class:`HttpConnection` stamps the moment bytes arrive before it looks at them. It keeps no content, retries
-nothing and has no opinion on what is in a body. Bodies may be chunked, of a stated
-length, or end with the connection; interim (1xx) answers are passed over; what is compressed unasked is unpacked up to
-a bound. After a whole answer the connection is idle and may be used again, unless either side said otherwise. Bytes
-beyond the end of an answer belong to none: they are dropped, and the connection with them.
+send that. :class:`HttpConnection` stamps the moment bytes arrive before it parses them. Bodies may be chunked, of a
+stated length, or end with the connection; interim (1xx) answers are passed over; compressed bodies are unpacked up to a
+bound. After a whole answer the connection is idle and may be used again, unless either side said otherwise. Bytes
+beyond the end of an answer are dropped, and the connection with them.
 
 Nothing a server sends holds up the event loop. What arrives is stamped at once, and where there is much of it or it is
-compressed it is read in slices, for half a millisecond at a time; then everybody else has a turn, while this
-connection is not read from. Headers, trailers and chunk extensions are bounded in bytes and in number.
+compressed it is read in slices of half a millisecond; between them the loop serves others, while this connection is not
+read from. Headers, trailers and chunk extensions are bounded in bytes and in number.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ _FRAMING = frozenset({"content-length", "transfer-encoding", "expect", "upgrade"
 
 
 class Unusual(ValueError):
-    """An address or header this writer does not write; another client may."""
+    """Raised for an address or header that this writer does not write; another client may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class RequestHead:
-    """A head up to the number after ``content-length: ``, for every body that follows."""
+    """A request's head up to the number after ``content-length: ``, for any body."""
 
     origin: Origin
     start: bytes
@@ -102,7 +101,7 @@ _NO_BODY = frozenset({204, 304})
 
 
 def has_waiting_bytes(transport: asyncio.BaseTransport) -> bool:
-    """Whether bytes or the connection's end have arrived that the loop has not read yet, or nobody can read any more.
+    """Whether unread bytes or the connection's end have arrived, or it can no longer be read.
 
     The loop looks at its sockets once a round; a request that is sent within the round would be sent over a connection
     that is known to be closed.
@@ -129,20 +128,20 @@ class ResponseHandler(Protocol):
     def on_head(self, at_ns: int, status: int, headers: Mapping[str, str]) -> None: ...
 
     def on_data(self, at_ns: int, data: bytes, *, is_last: bool) -> None:
-        """A piece of the body; ``is_last``: the answer ends with it, as :meth:`on_complete` will say."""
+        """Take a piece of the body; ``is_last``: :meth:`on_complete` follows it."""
 
     def on_complete(self, at_ns: int, *, has_surplus: bool) -> None:
-        """The answer is over; ``has_surplus``: more came with its end, which was no part of it."""
+        """End the answer; ``has_surplus``: bytes came with its end that are no part of it."""
 
     def on_error(self, at_ns: int, why: str, error: Exception | None) -> None:
-        """``why`` is ``closed``, ``protocol`` or ``payload``."""
+        """End the answer with an error; ``why`` is ``closed``, ``protocol`` or ``payload``."""
 
     def remaining(self) -> int:
         """Bytes of body that are still wanted."""
 
 
 class HttpConnection(asyncio.Protocol):
-    """A connection that :meth:`send` gives a request and a handler of its answer; :meth:`abort` ends it at once."""
+    """A connection: :meth:`send` writes a request and hands its answer to a handler, :meth:`abort` ends it at once."""
 
     def __init__(self) -> None:
         self.reusable = False
@@ -182,11 +181,11 @@ class HttpConnection(asyncio.Protocol):
         return self._at_ns > 0
 
     def can_be_used(self) -> bool:
-        """Whether the connection is idle and silent. What lies unread on it is its end, or was never asked for."""
+        """Whether the connection is idle and silent. Unread bytes are its end, or were never asked for."""
         return self.reusable and self._transport is not None and not has_waiting_bytes(self._transport)
 
     def send(self, data: bytes, handler: ResponseHandler) -> None:
-        """Write one request; ``handler`` is told the answer."""
+        """Write one request; its answer goes to ``handler``."""
         assert self._transport is not None
         self._start()
         self._handler = handler
@@ -194,7 +193,7 @@ class HttpConnection(asyncio.Protocol):
         self._transport.write(data)
 
     def abort(self) -> None:
-        """Leave at once; nobody hears of it."""
+        """Close at once, without a word to the handler."""
         self._handler = None
         self.reusable = False
         if self._transport is not None:
@@ -216,19 +215,19 @@ class HttpConnection(asyncio.Protocol):
             error = self._parse(data)
             if self._unpacker is None:
                 # Nearly always.
-                self._tell(error, more=False)
+                self._deliver(error, more=False)
                 return
-            # The head said just now that what follows it is compressed.
+            # The head in this very piece declared a compressed body.
             self._work = self._slices(error)
         else:
             self._arrived.append((at_ns, data))
             if self._work is not None:
                 return
             self._work = self._slices()
-        self._go_on()
+        self._continue()
 
-    def _go_on(self) -> None:
-        """Read what has arrived until it is all read or somebody else must have a turn."""
+    def _continue(self) -> None:
+        """Read what has arrived until all is read or the slice is used up."""
         transport = self._transport
         assert transport is not None
         over_ns = time.perf_counter_ns() + _TURN_NS
@@ -237,7 +236,7 @@ class HttpConnection(asyncio.Protocol):
                 if not (self._is_paused or transport.is_closing()):
                     self._is_paused = True
                     transport.pause_reading()
-                asyncio.get_running_loop().call_soon(self._go_on)
+                asyncio.get_running_loop().call_soon(self._continue)
                 return
         self._work = None
         if self._is_paused:
@@ -248,7 +247,7 @@ class HttpConnection(asyncio.Protocol):
             self._loss()
 
     def _slices(self, error: Exception | None = None) -> Iterator[None]:
-        """Read what has arrived, with a pause after each piece; the parser has taken the first one, with ``error``."""
+        """Read what has arrived, pausing after each piece; the parser has taken the first already, with ``error``."""
         yield from self._unpacked(error, more=False)
         while self._arrived:
             at_ns, data = self._arrived.popleft()
@@ -263,19 +262,19 @@ class HttpConnection(asyncio.Protocol):
                 yield
 
     def _unpacked(self, error: Exception | None, *, more: bool) -> Iterator[None]:
-        """As :meth:`_tell`, with a pause after each step of unpacking."""
+        """As :meth:`_deliver`, pausing after each step of unpacking."""
         if self._unpacker is not None and self._pieces:
             data = b"".join(self._pieces)
             self._pieces.clear()
             yield from self._unpack(data, self._unpacker)
-        self._tell(error, more=more)
+        self._deliver(error, more=more)
 
     def _follows(self, rest: bytes) -> bool:
-        """Whether more has arrived than an answer and line ends too many, which parsers pass over."""
+        """Whether more has arrived behind the answer than line ends, which parsers pass over."""
         return any(data.strip(b"\r\n") for data in (rest, *(data for _, data in self._arrived)))
 
     def _parse(self, data: bytes) -> Exception | None:
-        """Let the parser take the next bytes apart; why it cannot, or None."""
+        """Feed the parser; the error that stopped it, or None."""
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
@@ -291,8 +290,9 @@ class HttpConnection(asyncio.Protocol):
         what = "trailers or chunk extensions" if self._has_head else "headers"
         return ConnectionError(f"{what} of more than {MAX_HEAD_BYTES} bytes")
 
-    def _tell(self, error: Exception | None, *, more: bool) -> None:
-        """Hand over what this piece brought: what could be read first, then why no more could. ``more`` has arrived."""
+    def _deliver(self, error: Exception | None, *, more: bool) -> None:
+        """Hand the handler what the parser found, then the error if it stopped. ``more``: bytes beyond the end have
+        arrived."""
         if self._pieces and self._handler is not None:
             data = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
             self._pieces.clear()
@@ -339,7 +339,7 @@ class HttpConnection(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         self.reusable = False
         if self._work is not None:
-            # It had said something before it left.
+            # What came before the end is read first.
             self._loss = functools.partial(self.connection_lost, error)
             return
         handler, self._handler = self._handler, None
@@ -355,7 +355,7 @@ class HttpConnection(asyncio.Protocol):
 
     def on_message_begin(self) -> None:
         if self._over:
-            # Nobody asked a second time: the parser must not read on, or both would be told as one.
+            # No second request was sent: the parser must not read on, or both answers would become one.
             raise ConnectionError("another answer follows the one that was asked for")
 
     def on_header(self, name: bytes, value: bytes) -> None:

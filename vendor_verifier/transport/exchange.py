@@ -1,7 +1,4 @@
-"""One exchange from its request to its end, as its connection tells it: marks, limits and caps. It picks no connection.
-
-A deadline moves with every sign of progress, at the cost of one assignment; one timer watches whichever applies.
-"""
+"""One exchange from its request to its end: marks, limits and caps, for every transport; it picks no connection."""
 
 from __future__ import annotations
 
@@ -20,8 +17,12 @@ from vendor_verifier.values.record import Exchange, Failure, FailureKind, Phase
 from vendor_verifier.wire.progress import ProgressMeter
 
 
-class ActiveExchange:
-    """The handler of one answer: the marks set so far, and the one deadline that applies now."""
+class Answer:
+    """One request's answer as it arrives: its bytes with their moments, and the limits and caps that hold for it.
+
+    A transport feeds it and says in a class of its own how to end the exchange. Moments (``at_ns``) are
+    ``perf_counter_ns``; zero of the exchange is when the request was handed to a connected socket.
+    """
 
     def __init__(
         self,
@@ -31,77 +32,50 @@ class ActiveExchange:
         scheduled_at_ns: int,
         listener: policy.Listener | None,
     ) -> None:
-        self.connection_reused = False
+        self.status: int | None = None
+        self.headers: Mapping[str, str] = {}
+        self.failure: Failure | None = None
+        self.connection_reused: bool | None = None
         self.is_lost = False
+        # connect_ns, dns_ns, tcp_ns and tls_ns, those of them that are known.
+        self.connect_times: dict[str, int | None] = {}
+        self.has_surplus = False
         self._limits = limits
         self._total_s = total_s
         self._meter = meter
         self._listener = listener
         self._scheduled_at_ns = scheduled_at_ns
-        self._loop = asyncio.get_running_loop()
         self._sent_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._created_ns = self._zero_ns = time.perf_counter_ns()
-        self._total_due_ns = self._created_ns + int(total_s * 1e9)
+        self._headers_ns: int | None = None
+        self._end_ns: int | None = None
+        self._chunks: list[tuple[int, bytes]] = []
+        self._received = self._cap = 0
         self._progress_ns = self._created_ns
         self._waits_for: FailureKind = "timeout_first_token"
-        self._patience_ns = 0
-        self._done: asyncio.Future[None] = self._loop.create_future()
-        self._timer: asyncio.TimerHandle | None = None
-        self._timer_ns = 0
-        self._connection: HttpConnection | None = None
-        self._status: int | None = None
-        self._headers: Mapping[str, str] = {}
-        self._headers_ns: int | None = None
-        self._chunks: list[tuple[int, bytes]] = []
-        self._received = 0
-        self._cap = 0
-        self._end_ns: int | None = None
-        self._connect_ns: tuple[int | None, int | None, int | None, int | None] = (None, None, None, None)
-        self._failure: Failure | None = None
-        self._has_surplus = False
+        self._patience_ns = int(total_s * 1e9)
+        self._total_due_ns = self._created_ns + self._patience_ns
 
-    # --- connecting
+    # --- for each transport to say
 
-    async def connect(self, origin: Origin, context: Callable[[], ssl.SSLContext]) -> HttpConnection | None:
-        is_total = self._total_s < self._limits.connect_s
-        try:
-            async with asyncio.timeout(min(self._total_s, self._limits.connect_s)):
-                connected = await connect(origin, HttpConnection, context)
-        except TimeoutError as error:
-            kind: FailureKind = "timeout_total" if is_total else "timeout_connect"
-            words = str(error) or f"not connected within {min(self._total_s, self._limits.connect_s):g} s"
-            self._failure = Failure.of(kind, words, phase="connect")
-        except OSError as error:
-            kind = _not_connected(error)
-            self._failure = Failure.of(kind, policy.advised(kind, str(error) or type(error).__name__))
-        else:
-            parts = (connected.dns_ns, connected.tcp_ns, connected.tls_ns)
-            connected.protocol.round_trip_ns = connected.tcp_ns
-            self._connect_ns = (time.perf_counter_ns() - self._created_ns, *parts)
-            return connected.protocol
-        self._end_ns = time.perf_counter_ns() - self._zero_ns
-        return None
+    def _wait_for(self, kind: FailureKind, seconds: float) -> None:
+        """Allow ``seconds`` from the last progress on; ``kind`` is the failure when it takes longer."""
+        self._waits_for, self._patience_ns = kind, int(seconds * 1e9)
 
-    # --- the exchange
+    def _leave(self, at_ns: int) -> None:
+        """Take no more of the answer."""
+        raise NotImplementedError
 
-    async def talk(self, connection: HttpConnection, data: bytes) -> None:
-        self._connection = connection
-        self._zero_ns = self._progress_ns = time.perf_counter_ns()
-        connection.send(data, self)
-        self._wait_for("timeout_first_token", self._limits.first_token_s)
-        try:
-            await self._done
-        except BaseException:
-            connection.abort()
-            raise
-        finally:
-            if self._timer is not None:
-                self._timer.cancel()
+    def _break(self, error: Exception) -> None:
+        """Hand a reader's or listener's bug to whoever asked."""
+        raise error
+
+    # --- as it arrives
 
     def on_head(self, at_ns: int, status: int, headers: Mapping[str, str]) -> None:
         self._headers_ns = at_ns - self._zero_ns
-        self._status = status
-        self._headers = headers
+        self.status = status
+        self.headers = headers
         self._cap = policy.MAX_ANSWER_BYTES if 200 <= status < 300 else policy.MAX_ERROR_BYTES
         if "text/event-stream" not in headers.get("content-type", "").lower():
             self._meter.expect_body()
@@ -125,53 +99,153 @@ class ActiveExchange:
                 if self._waits_for != "timeout_idle":
                     self._wait_for("timeout_idle", self._limits.idle_s)
             elif self._meter.is_flooded:
-                self._failure = policy.flooded(self._status)
+                self.failure = policy.flooded(self.status)
                 self._leave(at_ns)
         except Exception as error:  # noqa: BLE001 a reader's bug is for who asked, not for the event loop
-            if self._connection is not None:
-                self._connection.abort()
-            if not self._done.done():
-                self._done.set_exception(error)
-
-    def on_complete(self, at_ns: int, *, has_surplus: bool) -> None:
-        self._has_surplus = has_surplus
-        self._finish(at_ns)
-
-    def on_error(self, at_ns: int, why: str, error: Exception | None) -> None:
-        words = str(error) if error is not None and str(error) else "the server closed the connection"
-        if why == "payload":
-            self._failure = Failure.of("bad_payload", words, self._status, phase="stream")
-        elif self._status is not None:
-            self._failure = Failure.truncated(words, self._status)
-        else:
-            kind: FailureKind = "protocol" if why == "protocol" else "connection_reset"
-            self._failure = Failure.of(kind, words)
-            self.is_lost = why == "closed" and self._was_given_up(at_ns)
-        self._finish(at_ns)
-
-    def _was_given_up(self, at_ns: int) -> bool:
-        """Whether a connection that had served before ended at once and unheard: the request may have met nobody."""
-        connection = self._connection
-        if connection is None or not self.connection_reused or connection.has_answered:
-            return False
-        return at_ns - self._zero_ns <= policy.moment_ns(connection.round_trip_ns)
-
-    def remaining(self) -> int:
-        return self._cap - self._received
+            self._break(error)
 
     def _over_cap(self, excess: int) -> None:
         """Keep what fits. Of a refusal that is enough; an answer without its end is none."""
         if excess > 0:
             at_ns, data = self._chunks[-1]
             self._chunks[-1] = (at_ns, data[:-excess])
-        assert self._status is not None
-        if 200 <= self._status < 300:
-            self._failure = policy.over_cap(self._status)
+        assert self.status is not None
+        if 200 <= self.status < 300:
+            self.failure = policy.over_cap(self.status)
+
+    # --- limits and result
+
+    def _due_ns(self) -> int:
+        """When the limit that applies now is met."""
+        return min(self._progress_ns + self._patience_ns, self._total_due_ns)
+
+    def _timeout(self) -> Failure:
+        """The failure for the limit that applies now."""
+        kind = "timeout_total" if self._due_ns() == self._total_due_ns else self._waits_for
+        return policy.timeout_failure(kind, self._limits, self._total_s, self._phase(), self.status)
+
+    def _phase(self) -> Phase:
+        if self.status is None:
+            return "headers"
+        return "stream" if self._meter.has_token else "first_token"
+
+    def exchange(self) -> Exchange:
+        """The exchange as far as it came."""
+        if self._end_ns is None:
+            self._end_ns = time.perf_counter_ns() - self._zero_ns
+        return Exchange(
+            sent_at=self._sent_at,
+            end_ns=self._end_ns,
+            status=self.status,
+            headers=self.headers,
+            chunks=self._chunks,
+            headers_ns=self._headers_ns,
+            scheduled_ns=self._scheduled_at_ns - self._zero_ns,
+            connection_reused=self.connection_reused,
+            failure=self.failure,
+            lost=self.is_lost,
+            has_surplus=self.has_surplus,
+            **self.connect_times,
+        )
+
+
+class ActiveExchange(Answer):
+    """One exchange over an :class:`HttpConnection`, whose handler it is; one timer watches whichever limit applies.
+
+    A deadline moves with every sign of progress at the cost of one assignment: a timer that goes off too early because
+    there was progress is set again.
+    """
+
+    def __init__(
+        self,
+        limits: Limits,
+        total_s: float,
+        meter: ProgressMeter,
+        scheduled_at_ns: int,
+        listener: policy.Listener | None,
+    ) -> None:
+        super().__init__(limits, total_s, meter, scheduled_at_ns, listener)
+        self._loop = asyncio.get_running_loop()
+        self._done: asyncio.Future[None] = self._loop.create_future()
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_ns = 0
+        self._connection: HttpConnection | None = None
+
+    async def connect(self, origin: Origin, context: Callable[[], ssl.SSLContext]) -> HttpConnection | None:
+        """A new connection to ``origin``; None with the failure set when there is none."""
+        limit_s = min(self._total_s, self._limits.connect_s)
+        try:
+            async with asyncio.timeout(limit_s):
+                connected = await connect(origin, HttpConnection, context)
+        except TimeoutError as error:
+            kind: FailureKind = "timeout_total" if self._total_s < self._limits.connect_s else "timeout_connect"
+            self.failure = Failure.of(kind, str(error) or f"not connected within {limit_s:g} s", phase="connect")
+        except OSError as error:
+            kind = _not_connected(error)
+            self.failure = Failure.of(kind, policy.advised(kind, str(error) or type(error).__name__))
+        else:
+            connected.protocol.round_trip_ns = connected.tcp_ns
+            self.connect_times = {
+                "connect_ns": time.perf_counter_ns() - self._created_ns,
+                "dns_ns": connected.dns_ns,
+                "tcp_ns": connected.tcp_ns,
+                "tls_ns": connected.tls_ns,
+            }
+            return connected.protocol
+        return None
+
+    async def talk(self, connection: HttpConnection, data: bytes, *, is_reused: bool) -> None:
+        """Send ``data`` over ``connection`` and wait for the end of the answer."""
+        self._connection = connection
+        self.connection_reused = is_reused
+        self._zero_ns = self._progress_ns = time.perf_counter_ns()
+        connection.send(data, self)
+        self._wait_for("timeout_first_token", self._limits.first_token_s)
+        try:
+            await self._done
+        except BaseException:
+            connection.abort()
+            raise
+        finally:
+            if self._timer is not None:
+                self._timer.cancel()
+
+    def on_complete(self, at_ns: int, *, has_surplus: bool) -> None:
+        self.has_surplus = has_surplus
+        self._finish(at_ns)
+
+    def on_error(self, at_ns: int, why: str, error: Exception | None) -> None:
+        words = str(error) if error is not None and str(error) else "the server closed the connection"
+        if why == "payload":
+            self.failure = Failure.of("bad_payload", words, self.status, phase="stream")
+        elif self.status is not None:
+            self.failure = Failure.truncated(words, self.status)
+        else:
+            kind: FailureKind = "protocol" if why == "protocol" else "connection_reset"
+            self.failure = Failure.of(kind, words)
+            self.is_lost = why == "closed" and self._was_given_up(at_ns)
+        self._finish(at_ns)
+
+    def remaining(self) -> int:
+        return self._cap - self._received
+
+    def _was_given_up(self, at_ns: int) -> bool:
+        """Whether a reused connection ended at once and without a byte: the server may not have read the request."""
+        connection = self._connection
+        if connection is None or not self.connection_reused or connection.has_answered:
+            return False
+        return at_ns - self._zero_ns <= policy.moment_ns(connection.round_trip_ns)
 
     def _leave(self, at_ns: int) -> None:
         if self._connection is not None:
             self._connection.abort()
         self._finish(at_ns)
+
+    def _break(self, error: Exception) -> None:
+        if self._connection is not None:
+            self._connection.abort()
+        if not self._done.done():
+            self._done.set_exception(error)
 
     def _finish(self, at_ns: int) -> None:
         if self._end_ns is None:
@@ -179,55 +253,22 @@ class ActiveExchange:
         if not self._done.done():
             self._done.set_result(None)
 
-    # --- limits
-
     def _wait_for(self, kind: FailureKind, seconds: float) -> None:
-        """From the last progress on, no longer than that; ``kind`` is what it is called when it took longer."""
-        self._waits_for, self._patience_ns = kind, int(seconds * 1e9)
+        super()._wait_for(kind, seconds)
         if self._timer is None or self._due_ns() < self._timer_ns:
             if self._timer is not None:
                 self._timer.cancel()
             self._watch()
 
-    def _due_ns(self) -> int:
-        return min(self._progress_ns + self._patience_ns, self._total_due_ns)
-
     def _watch(self) -> None:
-        """One timer for all limits: when it goes off too early because there was progress, it is set again."""
         due_ns = self._due_ns()
         left_ns = due_ns - time.perf_counter_ns()
         if left_ns > 0:
             self._timer_ns = due_ns
             self._timer = self._loop.call_later(left_ns / 1e9 + 0.0005, self._watch)
             return
-        kind = "timeout_total" if due_ns == self._total_due_ns else self._waits_for
-        self._failure = policy.timeout_failure(kind, self._limits, self._total_s, self._phase(), self._status)
+        self.failure = self._timeout()
         self._leave(time.perf_counter_ns())
-
-    def _phase(self) -> Phase:
-        if self._status is None:
-            return "headers"
-        return "stream" if self._meter.has_token else "first_token"
-
-    def exchange(self) -> Exchange:
-        connect_ns, dns_ns, tcp_ns, tls_ns = self._connect_ns
-        return Exchange(
-            sent_at=self._sent_at,
-            end_ns=self._end_ns or 0,
-            status=self._status,
-            headers=self._headers,
-            chunks=self._chunks,
-            headers_ns=self._headers_ns,
-            scheduled_ns=self._scheduled_at_ns - self._zero_ns,
-            connect_ns=connect_ns,
-            dns_ns=dns_ns,
-            tcp_ns=tcp_ns,
-            tls_ns=tls_ns,
-            connection_reused=None if self._connection is None else self.connection_reused,
-            failure=self._failure,
-            lost=self.is_lost,
-            has_surplus=self._has_surplus,
-        )
 
 
 def _not_connected(error: OSError) -> FailureKind:

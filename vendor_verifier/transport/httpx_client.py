@@ -1,7 +1,7 @@
-"""The transport over httpx2: sends one request and keeps every byte of the answer with its moment.
+"""The transport over httpx2, for proxies, odd addresses, and whoever asks for it by ``--transport httpx2``.
 
-It reads nothing but progress (for the time limits), follows no redirect, keeps no cookie, retries nothing and raises
-nothing on a vendor's behaviour: whatever stops an exchange is a :class:`Failure` in it.
+It looks into an answer for progress alone (for the time limits), follows no redirect, keeps no cookie, retries nothing
+and raises nothing on a vendor's behaviour: whatever stops an exchange is a :class:`Failure` in it.
 """
 
 from __future__ import annotations
@@ -10,10 +10,8 @@ import socket
 import ssl
 import time
 import zlib
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
-from dataclasses import replace
-from datetime import UTC, datetime
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from types import TracebackType
 from typing import Any
@@ -23,7 +21,7 @@ import anyio
 import httpx2
 
 from vendor_verifier.transport import policy
-from vendor_verifier.transport.httpx_surplus import WatchedStream
+from vendor_verifier.transport.exchange import Answer
 from vendor_verifier.transport.policy import HTTP_LOGGERS, Closings, Slices, silence
 from vendor_verifier.transport.proxies import Proxy, proxy_for
 from vendor_verifier.transport.unpacking import unpacked, unpacker_of
@@ -49,7 +47,7 @@ class Transport:
         self._clients: dict[tuple[str | None, bool], httpx2.AsyncClient] = {(None, True): self._open(None, keeps=True)}
 
     def _client(self, proxy: Proxy | None, *, keeps: bool) -> httpx2.AsyncClient:
-        """The client whose connections go through ``proxy``, or straight; one that ``keeps`` none opens a new one."""
+        """The client over ``proxy``, or a direct one; unless ``keeps`` it opens a connection for each request."""
         key = (None if proxy is None else proxy.url, keeps)
         if key not in self._clients:
             self._clients[key] = self._open(key[0], keeps=keeps)
@@ -100,8 +98,7 @@ class Transport:
         ``scheduled_at_ns`` is when it was due (``perf_counter_ns``); ``total_s`` replaces the run's limit for the whole
         attempt. ``fresh``: over a connection of its own, never over one that was kept.
         """
-        limits = self._limits if total_s is None else replace(self._limits, total_s=total_s)
-        attempt = _Attempt(limits, meter, scheduled_at_ns, listener)
+        attempt = _Attempt(self._limits, total_s or self._limits.total_s, meter, scheduled_at_ns, listener)
         host = _host_of(request)
         may_reuse = not fresh and self._closings.is_worth_keeping(host)
         try:
@@ -114,17 +111,17 @@ class Transport:
             attempt.failure = Failure.of("bad_payload", str(error), attempt.status, phase="stream")
         except (httpx2.HTTPError, OSError) as error:
             attempt.failure = _transport_failure(error, attempt)
-            attempt.lost = attempt.was_given_up(self._round_trips_ns.get(host, 0))
+            attempt.is_lost = attempt.was_given_up(self._round_trips_ns.get(host, 0))
         except (httpx2.InvalidURL, ValueError) as error:
             attempt.failure = Failure.of("harness", f"the request cannot be sent: {error}")
-        if attempt.not_let_through():
+        if attempt.is_blocked():
             if attempt.to_socks is not None:
                 # The library forgets the connection to a SOCKS proxy that refused.
                 await attempt.to_socks.aclose()
         elif attempt.tcp_ns is not None:
             self._round_trips_ns[host] = attempt.tcp_ns
-        elif attempt.was_kept:
-            self._closings.learn(host, was_open=not attempt.lost)
+        elif attempt.connection_reused:
+            self._closings.learn(host, was_open=not attempt.is_lost)
         return attempt.exchange()
 
 
@@ -132,44 +129,37 @@ def _host_of(request: HttpRequest) -> str:
     try:
         return urlsplit(request.url).netloc
     except ValueError:
-        # No address at all: nothing will be sent, which is said where it is tried.
+        # No address at all: sending will fail and say so.
         return ""
 
 
-class _Attempt:
-    """One exchange under way: the marks set so far, and the one deadline that applies now."""
+class _Attempt(Answer):
+    """One exchange over httpx2, whose cancel scope holds the deadline that applies now."""
 
     def __init__(
-        self, limits: Limits, meter: ProgressMeter, scheduled_at_ns: int, listener: policy.Listener | None = None
+        self,
+        limits: Limits,
+        total_s: float,
+        meter: ProgressMeter,
+        scheduled_at_ns: int,
+        listener: policy.Listener | None,
     ) -> None:
-        self.status: int | None = None
-        self.headers: Mapping[str, str] = {}
-        self.chunks: list[tuple[int, bytes]] = []
-        self.failure: Failure | None = None
-        self.connecting = True
-        self.lost = False
+        super().__init__(limits, total_s, meter, scheduled_at_ns, listener)
         self.tcp_ns: int | None = None
-        self._has_surplus = False
         # Whether what happens is the vendor's: not before a proxy in between has let us through.
         self.is_through = False
         self.proxy: Proxy | None = None
         self.to_socks: Any = None
-        self._limits = limits
-        self._meter = meter
-        self._listener = listener
-        self._scheduled_at_ns = scheduled_at_ns
-        self._created_ns = self._zero_ns = time.perf_counter_ns()
-        self._sent_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._is_plain_http = False
         self._connect_started_ns: int | None = None
-        self._connect_ns: int | None = None
         self._tls_started_ns: int | None = None
-        self._tls_ns: int | None = None
-        self._headers_ns: int | None = None
-        self._end_ns = 0
-        self._total_deadline = anyio.current_time() + limits.total_s
-        self._scope = anyio.CancelScope(deadline=self._total_deadline)
-        self._deadline_kind: FailureKind = "timeout_total"
+        self._is_over = False
+        self._scope = anyio.CancelScope(deadline=anyio.current_time() + total_s)
+
+    @property
+    def connecting(self) -> bool:
+        """Whether no connection has taken the request yet."""
+        return self.connection_reused is None
 
     async def run(self, client: httpx2.AsyncClient, request: HttpRequest) -> None:
         self._is_plain_http = request.url.startswith("http://")
@@ -182,97 +172,59 @@ class _Attempt:
         )
         with self._scope:
             response = await client.send(built, stream=True)
-            self._headers_ns = self._now()
-            self.status = response.status_code
-            if self.proxy is not None and self.status == _PROXY_WANTS_A_PASSWORD:
-                # Only proxies say so: nobody else has heard the question.
-                self.failure, self.status = self.barred("407 Proxy Authentication Required"), None
+            if self.proxy is not None and response.status_code == _PROXY_WANTS_A_PASSWORD:
+                # Only proxies answer so: the vendor has not received the request.
+                self.failure = self.proxy_failure("407 Proxy Authentication Required")
                 await response.aclose()
                 return
-            self.headers = {name.lower(): value for name, value in response.headers.items()}
-            if self._listener is not None:
-                self._listener.headers(self.status, self.headers)
+            headers = {name.lower(): value for name, value in response.headers.items()}
+            self.on_head(time.perf_counter_ns(), response.status_code, headers)
             try:
                 await self._read(response)
             finally:
-                self._end_ns = self._now()
+                self._end_ns = time.perf_counter_ns() - self._zero_ns
                 with anyio.CancelScope(shield=True):
                     await response.aclose()
         if self._scope.cancelled_caught:
-            self.failure = self._timeout()
-
-    @property
-    def was_kept(self) -> bool:
-        """Whether the request went over a connection that had served before."""
-        return not self.connecting and self._connect_ns is None
+            is_blocked = self.is_blocked()
+            self.failure = self.proxy_failure("it did not let us through in time") if is_blocked else self._timeout()
 
     def was_given_up(self, round_trip_ns: int) -> bool:
-        """Whether a kept connection ended at once and without an answer: the request may have met nobody.
+        """Whether a kept connection ended at once and without an answer: the server may not have read the request.
 
         The library does not tell half a status line from none; both ways the next sending is over a new connection.
         """
-        is_unheard = self.failure is not None and self.failure.kind == "connection_reset"
-        return is_unheard and self.was_kept and self._now() <= policy.moment_ns(round_trip_ns)
+        is_reset = self.failure is not None and self.failure.kind == "connection_reset"
+        passed_ns = time.perf_counter_ns() - self._zero_ns
+        return is_reset and self.connection_reused is True and passed_ns <= policy.moment_ns(round_trip_ns)
 
     async def _read(self, response: httpx2.Response) -> None:
-        is_success = 200 <= response.status_code < 300
-        if "text/event-stream" not in self.headers.get("content-type", "").lower():
-            self._meter.expect_body()
-        cap = policy.MAX_ANSWER_BYTES if is_success else policy.MAX_ERROR_BYTES
-        received = 0
         response.stream = watched = WatchedStream(response)
         async with aclosing(self._pieces(response)) as pieces:
             async for at_ns, chunk in pieces:
-                self.chunks.append((at_ns, chunk))
-                if self._listener is not None:
-                    self._listener.chunk(chunk)
-                received += len(chunk)
-                if received > cap or len(self.chunks) > policy.MAX_CHUNKS:
-                    self._over_cap(received - cap, is_success=is_success)
+                self.on_data(at_ns, chunk, is_last=False)
+                if self._is_over:
                     return
-                if self._meter.feed(chunk) and self._meter.has_token:
-                    self._limit("timeout_idle", self._limits.idle_s)
-                elif self._meter.is_flooded:
-                    self.failure = policy.flooded(self.status)
-                    return
-        self._has_surplus = watched.has_surplus
+                if self._progress_ns == at_ns:
+                    self._move_deadline()
+        self.has_surplus = watched.has_surplus
 
     async def _pieces(self, response: httpx2.Response) -> AsyncGenerator[tuple[int, bytes], None]:
         """The body in small pieces, each stamped when it arrived; the loop has its turn between them."""
         unpacker = unpacker_of(self.headers)
         slices = Slices()
         async for raw in response.aiter_raw():
-            arrived = [(self._now(), raw)]
+            arrived = [(time.perf_counter_ns(), raw)]
             for at_ns, piece in in_small_pieces(arrived):
                 for plain in (piece,) if unpacker is None else unpacked(unpacker, piece):
                     yield at_ns, plain
                     await slices.rest_if_over()
 
-    def _over_cap(self, excess: int, *, is_success: bool) -> None:
-        """Keep what fits. Of a refusal that is enough; an answer without its end is none."""
-        if excess > 0:
-            at_ns, chunk = self.chunks[-1]
-            self.chunks[-1] = (at_ns, chunk[:-excess])
-        if is_success:
-            assert self.status is not None
-            self.failure = policy.over_cap(self.status)
+    def _leave(self, at_ns: int) -> None:  # noqa: ARG002 the reading ends itself and takes the moment
+        self._is_over = True
 
-    def exchange(self) -> Exchange:
-        return Exchange(
-            sent_at=self._sent_at,
-            end_ns=self._end_ns or self._now(),
-            status=self.status,
-            headers=self.headers,
-            chunks=self.chunks,
-            headers_ns=self._headers_ns,
-            scheduled_ns=self._scheduled_at_ns - self._zero_ns,
-            connect_ns=self._connect_ns,
-            tls_ns=self._tls_ns,
-            connection_reused=None if self.connecting else self.was_kept,
-            failure=self.failure,
-            lost=self.lost,
-            has_surplus=self._has_surplus,
-        )
+    def _move_deadline(self) -> None:
+        self._scope.deadline = anyio.current_time() + (self._due_ns() - time.perf_counter_ns()) / 1e9
 
     async def _trace(self, name: str, info: Mapping[str, Any]) -> None:
         now_ns = time.perf_counter_ns()
@@ -286,59 +238,41 @@ class _Attempt:
             # Through a proxy only the handshake with the vendor has another name than one with the proxy itself.
             self.is_through = self.is_through or not name.startswith("connection.")
         elif name.endswith(".start_tls.complete") and self._tls_started_ns is not None:
-            self._tls_ns = now_ns - self._tls_started_ns
+            self.connect_times["tls_ns"] = now_ns - self._tls_started_ns
         elif name.endswith("send_request_headers.started"):
-            self.connecting = False
+            self.connection_reused = self._connect_started_ns is None
             self.is_through = self.is_through or self._is_plain_http
-            self._zero_ns = now_ns
-            self._limit("timeout_first_token", self._limits.first_token_s)
+            self._zero_ns = self._progress_ns = now_ns
+            self._wait_for("timeout_first_token", self._limits.first_token_s)
+            self._move_deadline()
             if self._connect_started_ns is not None:
-                self._connect_ns = now_ns - self._connect_started_ns
+                self.connect_times["connect_ns"] = now_ns - self._connect_started_ns
 
-    def _now(self) -> int:
-        return time.perf_counter_ns() - self._zero_ns
-
-    def _limit(self, kind: FailureKind, seconds: float) -> None:
-        phase_deadline = anyio.current_time() + seconds
-        self._deadline_kind = kind if phase_deadline < self._total_deadline else "timeout_total"
-        self._scope.deadline = min(phase_deadline, self._total_deadline)
-
-    def not_let_through(self) -> bool:
+    def is_blocked(self) -> bool:
         """Whether a proxy stood between us and the vendor to the last."""
         return self.proxy is not None and not self.is_through
 
-    def barred(self, words: str) -> Failure:
-        """The proxy's failure, which is nobody's: the vendor has not heard of the question."""
+    def proxy_failure(self, words: str) -> Failure:
+        """The proxy's failure, which is not the vendor's: it has not received the request."""
         assert self.proxy is not None
         return Failure.of("proxy", f"{self.proxy.words} does not let us through: {words}")
 
-    def _timeout(self) -> Failure:
-        if self.not_let_through():
-            return self.barred("it did not let us through in time")
-        return policy.timeout_failure(
-            self._deadline_kind, self._limits, self._limits.total_s, self._phase(), self.status
-        )
-
     def _phase(self) -> Phase:
-        if self.connecting:
-            return "connect"
-        if self._headers_ns is None:
-            return "headers"
-        return "stream" if self._meter.has_token else "first_token"
+        return "connect" if self.connecting else super()._phase()
 
 
 def tls_context() -> ssl.SSLContext:
-    """How every transport verifies servers."""
+    """The TLS settings by which every transport verifies servers."""
     context = httpx2.create_ssl_context()
     context.set_alpn_protocols(["http/1.1"])
     return context
 
 
 def _transport_failure(error: Exception, attempt: _Attempt) -> Failure:
-    """Name what broke. The reason sits at the bottom of the exception's causes, not in its class."""
+    """The failure for an httpx2 error. The reason sits at the bottom of the exception's causes, not in its class."""
     causes = _causes(error)
-    if isinstance(error, httpx2.ProxyError) or attempt.not_let_through():
-        return attempt.barred(_words(error, causes))
+    if isinstance(error, httpx2.ProxyError) or attempt.is_blocked():
+        return attempt.proxy_failure(_words(error, causes))
     words = _words(error, causes)
     if attempt.status is not None:
         return Failure.truncated(words, attempt.status)
@@ -378,3 +312,43 @@ def _causes(error: BaseException) -> list[BaseException]:
         queue += [below] if below is not None else []
         queue += list(current.exceptions) if isinstance(current, BaseExceptionGroup) else []
     return found
+
+
+# From the stream of a response down to the parser (h11's) of the connection that it is read from.
+_WAY = ("_stream", "_httpcore_stream", "_stream", "_connection", "_h11_state")
+
+
+class WatchedStream(httpx2.AsyncByteStream):
+    """The stream of ``response``; read to its end, ``has_surplus`` says whether more bytes came with it.
+
+    httpx2 keeps such bytes and takes them for the next answer, so a connection that holds any is closed. The library
+    has no public way to them: the way is by its own parts, and where a version has other parts no connection is kept,
+    which is safe and slower.
+    """
+
+    def __init__(self, response: httpx2.Response) -> None:
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        self.has_surplus = False
+        self._stream = response.stream
+        self._network: Any = response.extensions.get("network_stream")
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for piece in self._stream:
+            yield piece
+        left = _left_over(self._stream)
+        # A line end too many is none: parsers may pass over it, and this library's does not.
+        self.has_surplus = bool((left or b"").strip(b"\r\n"))
+        if left != b"" and self._network is not None:
+            await self._network.aclose()
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+def _left_over(stream: Any) -> bytes | None:
+    """The bytes read that belong to no answer; None where this version of the library cannot be asked."""
+    part = stream
+    for name in _WAY:
+        part = getattr(part, name, None)
+    found = getattr(part, "trailing_data", None)
+    return found[0] if found is not None else None

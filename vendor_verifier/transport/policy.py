@@ -1,6 +1,4 @@
-"""What all transports share: their own headers, how much of an answer is kept, how a limit that was met is worded, how
-work gives way to the event loop, and who may log. It opens nothing and knows no HTTP library.
-"""
+"""The rules that all transports share: their interface, headers, caps, wording of limits, turns on the event loop."""
 
 from __future__ import annotations
 
@@ -37,7 +35,7 @@ HTTP_LOGGERS = ("httpx2", "httpcore2")
 
 
 class Listener(Protocol):
-    """Hears of an answer while it arrives; it must not wait, it would be timed."""
+    """Takes an answer while it arrives; must not wait, for that would be timed."""
 
     def headers(self, status: int, headers: Mapping[str, str]) -> None: ...
 
@@ -45,7 +43,7 @@ class Listener(Protocol):
 
 
 def timeout_failure(kind: FailureKind, limits: Limits, total_s: float, phase: Phase, status: int | None) -> Failure:
-    """The limit that was met, in words."""
+    """The failure for the limit that was met."""
     seconds = {"timeout_first_token": limits.first_token_s, "timeout_idle": limits.idle_s}.get(kind, total_s)
     words = {
         "timeout_first_token": f"no token within {seconds:g} s",
@@ -55,24 +53,24 @@ def timeout_failure(kind: FailureKind, limits: Limits, total_s: float, phase: Ph
 
 
 def moment_ns(round_trip_ns: int) -> int:
-    """How soon after sending a kept connection must end for its end to have crossed the request on the way."""
+    """Nanoseconds after sending within which a kept connection's end may have crossed the request on the way."""
     return max(_MOMENT_NS, 2 * round_trip_ns)
 
 
 def over_cap(status: int) -> Failure:
-    """An answer that is larger than what is kept of one."""
+    """The failure of an answer larger than what is kept of one."""
     words = f"the answer is larger than {MAX_ANSWER_BYTES} bytes or {MAX_CHUNKS} pieces"
     return Failure.of("limit_exceeded", words, status)
 
 
 def flooded(status: int | None) -> Failure:
-    """A stream that goes on and on and says nothing."""
+    """The failure of a stream that goes on without a token."""
     words = f"more than {MAX_EVENTS_WITHOUT_TOKEN} events, or three times as many lines, without a token"
     return Failure.of("limit_exceeded", words, status, phase="first_token")
 
 
 def advised(kind: FailureKind, words: str) -> str:
-    """What went wrong, with the way to mend it where the user has one."""
+    """The error's words with the remedy, where the user has one."""
     if kind != "tls":
         return words
     return f"{words[:300]}; check the address, or trust the host's authority by SSL_CERT_FILE=<file.pem>"
@@ -85,10 +83,10 @@ _TRIED = 16
 
 
 class Closings:
-    """What became of kept connections, by server.
+    """The record of kept connections by server: how many it closed in a row.
 
-    A request that crosses the closing of its connection on the way has to be sent twice, so that connections of a
-    server that closes them again and again are hardly ever used again.
+    A request that crosses the closing of its connection on the way has to be sent twice, so connections of a server
+    that closes them again and again are hardly ever used again.
     """
 
     def __init__(self) -> None:
@@ -96,7 +94,7 @@ class Closings:
         self._passed_over: dict[Hashable, int] = {}
 
     def learn(self, server: Hashable, *, was_open: bool) -> None:
-        """Whether a kept connection of ``server`` took one more request."""
+        """Note whether a kept connection of ``server`` took one more request."""
         self._in_a_row[server] = 0 if was_open else self._in_a_row.get(server, 0) + 1
 
     def is_worth_keeping(self, server: Hashable) -> bool:
@@ -108,20 +106,20 @@ class Closings:
 
 
 class Slices:
-    """The slices of one piece of work. The first begins when this is made."""
+    """The time slices of one piece of work. The first starts when this is made."""
 
     def __init__(self) -> None:
         self._over_ns = time.perf_counter_ns() + _SLICE_NS
 
     async def rest_if_over(self) -> None:
-        """Let everything else have its turn once the slice is used up, and begin the next."""
+        """Let the loop serve others once the slice is used up, and start the next."""
         if time.perf_counter_ns() >= self._over_ns:
             await asyncio.sleep(0)
             self._over_ns = time.perf_counter_ns() + _SLICE_NS
 
 
 async def in_slices(steps: Steps[Result]) -> Result:
-    """What ``steps`` return; everything else has its turn whenever a slice is used up."""
+    """The result of ``steps``; the loop serves others whenever a slice is used up."""
     over_ns = time.perf_counter_ns() + _SLICE_NS
     while True:
         try:
@@ -165,13 +163,13 @@ class RoundLimit:
 
 
 def silence(*names: str) -> None:
-    """Nothing below a disaster is logged under these names from now on, whatever the program around us has set."""
+    """Log nothing below CRITICAL under these names, whatever the surrounding program has set."""
     for name in names:
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 class Client(Protocol):
-    """Sends one request and gives back what happened; never raises on a vendor's behaviour."""
+    """Sends one request and returns what happened; never raises on a vendor's behaviour."""
 
     async def exchange(
         self,
@@ -183,10 +181,10 @@ class Client(Protocol):
         total_s: float | None = None,
         fresh: bool = False,
     ) -> Exchange:
-        """``fresh``: over a connection of its own, never over one that was kept."""
+        """The exchange of one request. ``fresh``: over a connection of its own, never over a kept one."""
 
 
-async def sent_to_the_end(send: Callable[[bool], Awaitable[Exchange]]) -> Exchange:
-    """What became of ``send(False)``, or where a kept connection ended under it of ``send(True)``: over a new one."""
+async def resend_if_lost(send: Callable[[bool], Awaitable[Exchange]]) -> Exchange:
+    """The exchange of ``send(False)``; if a kept connection ended under it, that of ``send(True)``, over a new one."""
     exchange = await send(False)
     return await send(True) if exchange.lost else exchange

@@ -1,4 +1,4 @@
-"""Which proxy the environment prescribes for an address: the one reader of ``HTTPS_PROXY`` and its like.
+"""The one reader of ``HTTPS_PROXY`` and its like: the proxy that the environment prescribes for an address.
 
 ``http_proxy``, ``https_proxy`` and ``all_proxy`` in either case, the lower one first; an empty value means none.
 ``no_proxy`` exempts hosts with their subdomains (``example.com`` and ``.example.com`` alike), addresses, networks
@@ -26,7 +26,7 @@ _SOCKS = frozenset({"socks5", "socks5h"})
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """``url`` may hold a password; ``shown`` is what may be said of it, ``variable`` names where it was found."""
+    """A proxy. ``url`` may hold a password; ``shown`` may be printed, ``variable`` is where it was found."""
 
     url: str = field(repr=False)
     shown: str
@@ -56,7 +56,7 @@ def proxy_for(address: str, environ: Mapping[str, str] | None = None) -> Proxy |
 
 
 def require_proxies(addresses: Iterable[str], environ: Mapping[str, str] | None = None) -> None:
-    """See that the proxies in the way to ``addresses`` are such as can be spoken to, before anything is sent.
+    """Check that the proxies for ``addresses`` can be used, before anything is sent.
 
     Raises:
         UsageError: a proxy's address is none, its kind is unknown, or what speaks to it is not installed.

@@ -1,8 +1,8 @@
-"""Where the official SDKs lie on our transports: to an SDK an httpx2 transport, to us an exchange that is over.
+"""The joint between the official SDKs and our transports: to an SDK an httpx2 transport, to us a finished exchange.
 
-It opens no connection and times nothing: an SDK gets its answer when the last byte of it has been stamped, in the
-pieces in which it came, so that no time holds what the SDK costs. What broke the exchange is raised where it broke, as
-the exception that httpx2 itself raises there.
+It opens no connection and times nothing: an SDK gets its answer when the last byte has been stamped, in the pieces in
+which it came, so that no time holds what the SDK costs. What broke the exchange is raised where it broke, as the
+exception that httpx2 itself raises there.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ _RAISED: Mapping[FailureKind, type[httpx2.RequestError]] = {
 
 
 class Seam(httpx2.AsyncBaseTransport):
-    """Serves any number of tasks at once; what each of them asks for goes to the ``send`` it brought."""
+    """An httpx2 transport for any number of tasks; each task's requests go to the ``send`` it brought."""
 
     def __init__(self) -> None:
         self._send: ContextVar[Send] = ContextVar("send")
 
     @contextmanager
     def sending(self, send: Send) -> Iterator[None]:
-        """Requests of this task go to ``send`` from here on."""
+        """Direct this task's requests to ``send``."""
         before = self._send.set(send)
         try:
             yield
@@ -65,12 +65,12 @@ class Seam(httpx2.AsyncBaseTransport):
 
 
 def client_over(transport: httpx2.AsyncBaseTransport) -> httpx2.AsyncClient:
-    """What an SDK is given as its HTTP client; it keeps no cookie."""
+    """An SDK's HTTP client over ``transport``; it keeps no cookie."""
     return httpx2.AsyncClient(transport=transport, cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])))
 
 
 def replaying_client(exchange: Exchange) -> httpx2.AsyncClient:
-    """Answers everything with one recorded exchange, and sends nothing."""
+    """An HTTP client that answers everything with one recorded exchange and sends nothing."""
     return client_over(httpx2.MockTransport(lambda request: response_of(exchange, request)))
 
 
@@ -158,7 +158,7 @@ def sdk_client(wire: str, http_client: Any) -> Any:
 
 
 async def open_stream(client: Any, wire: str, body: Mapping[str, Any]) -> AsyncIterator[Any]:
-    """Ask for ``body`` as an application would; the items as the SDK yields them, or the one whole answer."""
+    """The items of the answer to ``body`` as the SDK yields them, or the one whole answer."""
     create = {
         "openai": lambda: client.chat.completions.create,
         "openai_responses": lambda: client.responses.create,

@@ -1,18 +1,17 @@
-"""Sends requests through the official SDKs, for who must know what an application built on them gets; retries nothing.
+"""Sends requests through the official SDKs, to show what an application built on them gets; retries nothing.
 
-What is whose: the SDK builds the request and reads the answer, our transport lies underneath and is the only one that
-touches the network. So time limits, size caps, proxies, redirects (never followed), the record's bytes and every time
-in it are the same as without an SDK. Of the SDK's own headers only those that identify and shape the request are let
-through; address, key and extra headers are the wire's, and nothing of the environment (``OPENAI_ORG_ID`` and the like)
-is sent.
+The SDK builds the request and reads the answer; our transport lies underneath and alone touches the network. So time
+limits, size caps, proxies, redirects (never followed), the record's bytes and every time in it are the same as without
+an SDK. Of the SDK's own headers only those that identify and shape the request are let through; address, key and extra
+headers are the wire's, and nothing of the environment (``OPENAI_ORG_ID`` and the like) is sent.
 
-An SDK takes about 100 µs over an event, far longer than the network, so it reads an answer after its end: one answer
-at a time and in slices, while the bytes of all others are stamped as they come. How long an SDK takes is nobody's
-latency; it bounds how many requests a core can carry.
+An SDK takes about 100 µs over an event, far longer than the network, so it reads an answer after its end: one answer at
+a time and in slices, while the bytes of all others are stamped as they come. The SDK's time is in no latency; it bounds
+how many requests a core can carry.
 
-Content, usage and finish reason are our own reader's, from the same bytes. Where the SDK raises on an answer whose
+Content, usage and finish reason come from our own reader and the same bytes. Where the SDK raises on an answer whose
 transport was sound, or yields nothing of it, the exchange fails as ``bad_payload`` and names the exception, because
-that is all an application would get. What the SDK loses more quietly is found by ``doctor --sdk``.
+that is all an application would get. Quieter losses are found by ``doctor --sdk``.
 """
 
 from __future__ import annotations
@@ -131,14 +130,14 @@ class SdkTransport:
 
 @dataclass(frozen=True, slots=True)
 class _Turns:
-    """One SDK call at a time asks and one reads, so that between two of them the network is heard."""
+    """Locks for one SDK call at a time that asks and one that reads, so that the loop can read sockets between two."""
 
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
     reading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 class _Call:
-    """One request under way, seen from both sides: what the SDK asks for, and what the network makes of it."""
+    """One request in flight: the SDK's request on one side, the network's exchange on the other."""
 
     def __init__(
         self,
@@ -188,7 +187,7 @@ class _Call:
                 await slices.rest_if_over()
 
     async def send(self, request: httpx2.Request) -> Exchange:
-        """The SDK sends: it is another one's turn until the answer is there."""
+        """Send the SDK's request; other calls have their turn until the answer is there."""
         sent = HttpRequest(self._request.url, self._merged_headers(request), await request.aread())
         await self._turn.aclose()
         try:
@@ -217,7 +216,7 @@ class _Call:
         return {**own, **{name: value for name, value in wires.items() if name not in ("accept", "content-type")}}
 
     def _failure(self, exchange: Exchange, error: Exception | None) -> Failure | None:
-        """What the SDK alone makes of a sound, successful answer."""
+        """The failure that the SDK alone makes of a sound, successful answer."""
         if exchange.status is None or not 200 <= exchange.status < 300:
             return None
         if error is not None:
@@ -239,7 +238,7 @@ class _Call:
         return self._meter.has_token
 
     def _unsent(self, error: Exception | None) -> Exchange:
-        """The SDK gave up before it sent anything: nothing of it is the vendor's."""
+        """The exchange of a call whose SDK gave up before it sent anything: not the vendor's failure."""
         words = f"the {SDK_OF_WIRE[self._wire]} SDK sent nothing"
         if error is not None:
             words += f": {named_error(error)}"
@@ -251,6 +250,6 @@ class _Call:
 
 
 def named_error(error: Exception) -> str:
-    """An exception as it is told: its class and the first line of its words."""
+    """An exception's class and the first line of its words."""
     first_line = next(iter(str(error).splitlines()), "")
     return f"{type(error).__name__}: {first_line[:300]}" if first_line else type(error).__name__

@@ -1,4 +1,4 @@
-"""Unpacks what a server compressed unasked, a little at a time, so that a bomb is never unpacked at one go.
+"""Unpacks compressed bodies a little at a time, so that a bomb is never unpacked at one go.
 
 gzip and deflate are unpacked, in several layers where the header declares several. Any other coding is left as it is:
 :mod:`vendor_verifier.wire.payload` names it.
@@ -51,19 +51,19 @@ class _Layer:
 
 
 def unpacker_of(headers: Mapping[str, str]) -> Unpacker | None:
-    """What unpacks the body under these headers; None for a body that is to be read as it is, or cannot be unpacked."""
-    told = (one.strip().lower() for one in headers.get("content-encoding", "").split(","))
-    codings = [coding for coding in told if coding not in ("", "identity")]
+    """The unpacker for a body under these headers; None for one that is not packed, or cannot be unpacked."""
+    declared = (one.strip().lower() for one in headers.get("content-encoding", "").split(","))
+    codings = [coding for coding in declared if coding not in ("", "identity")]
     if not codings or len(codings) > _MAX_LAYERS or not _WINDOWS.keys() >= set(codings):
         return None
     return Unpacker(codings)
 
 
 def unpacked(unpacker: Unpacker, data: bytes) -> Iterator[bytes]:
-    """What ``data`` says, in small pieces, unpacked as they are asked for; an empty one where a layer gave none.
+    """The content of ``data`` in small pieces, unpacked as they are asked for; an empty piece where a layer gave none.
 
     Raises:
-        zlib.error: it is not what it was said to be.
+        zlib.error: it is not in the declared coding.
     """
     return _through(unpacker.layers, data)
 

@@ -1,1 +1,1 @@
-"""What flows down the line: frozen values, standard library only, no behaviour beyond small derivations."""
+"""Frozen values that flow down the line: standard library and msgspec only, no behaviour beyond small derivations."""

@@ -1,4 +1,4 @@
-"""What was made lately and may be asked for again, up to a stated size; it makes nothing itself."""
+"""A cache bounded by the size of its values, in whatever unit they are kept with; the oldest go first."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-class Kept(Generic[K, V]):
-    """Values by key, of a size of ``most`` in all, in whatever unit they are kept with; the oldest go first."""
+class BoundedCache(Generic[K, V]):
+    """Values by key, at most ``most`` in size altogether; the oldest go first."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -23,12 +23,12 @@ class Kept(Generic[K, V]):
         return len(self._values)
 
     def get(self, key: K) -> V | None:
-        """What is kept under ``key``."""
+        """The value under ``key``, or None."""
         found = self._values.get(key)
         return None if found is None else found[0]
 
     def keep(self, key: K, value: V, size: int = 1) -> None:
-        """Keep what is not kept yet; something larger than all that may be kept is not."""
+        """Keep a value that is not kept yet and is not larger than the whole cache."""
         if size > self._most or key in self._values:
             return
         self._values[key] = (value, size)

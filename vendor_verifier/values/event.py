@@ -1,4 +1,4 @@
-"""What a reader hears in a vendor's answer, normalised; how it was spelled on the wire is already forgotten."""
+"""The events of a vendor's answer, normalised: independent of how the wire spelled them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ReasoningDelta(msgspec.Struct, frozen=True):
 
 
 class ToolCallDelta(msgspec.Struct, frozen=True):
-    """A piece of a tool call as the vendor sent it; ``None`` where the vendor said nothing.
+    """A piece of a tool call as the vendor sent it; ``None`` where the vendor sent nothing.
 
     ``arguments`` is a JSON fragment to append, or a whole mapping from vendors that send objects. ``id`` is ``""`` only
     where a call began under an empty one. ``is_legacy``: it stood in the old ``function_call`` field.
@@ -56,7 +56,7 @@ class Usage(msgspec.Struct, frozen=True):
 
 
 class Finish(msgspec.Struct, frozen=True):
-    """The model stopped. ``raw`` is the vendor's own word, ``reason`` the field's."""
+    """The end of the model's answer. ``raw`` is the vendor's own word, ``reason`` the field's."""
 
     reason: FinishReason
     raw: str | None = None
@@ -67,7 +67,8 @@ class StreamEnd(msgspec.Struct, frozen=True):
 
 
 class Identity(msgspec.Struct, frozen=True):
-    """Who says it answered; later non-empty values win. ``native_finish_reason`` is a router's upstream word."""
+    """The identity of the answering host; later non-empty values win. ``native_finish_reason`` is a router's upstream
+    word."""
 
     model: str | None = None
     provider: str | None = None
@@ -91,15 +92,15 @@ class Anomaly(msgspec.Struct, frozen=True):
 
 
 class Lost(msgspec.Struct, frozen=True):
-    """An event that began to say something and cannot be read: a piece of the answer is missing; ``why`` in words."""
+    """An event that cannot be read although it started as JSON: a piece of the answer is missing; ``why`` in words."""
 
     why: str
 
 
 class Parsed(msgspec.Struct, frozen=True):
-    """What raw text turned out to be once it was whole (raw completions, where the markup is the protocol).
+    """The meaning of raw text once it was whole (raw completions, where the markup is the protocol).
 
-    Replaces all text, reasoning and calls heard so far. It brings no tokens: those were heard as deltas.
+    Replaces all text, reasoning and calls so far. It brings no tokens: those came as deltas.
     """
 
     text: str

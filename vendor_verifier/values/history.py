@@ -1,4 +1,4 @@
-"""What a history of runs says: nightly figures, changes of level and a verdict as plain values; nothing is judged."""
+"""The values of a history of runs: nightly figures, changes of level, verdicts; nothing is judged here."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Night:
 
 @dataclass(frozen=True, slots=True)
 class LevelChange:
-    """From ``position`` (index into the series) on the level is another one.
+    """A change of level from ``position`` (index into the series) on.
 
     ``effect`` is the Hodges–Lehmann shift after − before, of the relative series: a share of the old level on the
     ``ratio`` scale (+0.15 = 15 % more), the plain difference on the other. ``raw_effect`` is the same before the
@@ -137,7 +137,7 @@ class MetricChange:
 
 @dataclass(frozen=True, slots=True)
 class Flip:
-    """One sample that ended otherwise: ``what`` is ``success``, ``called``, ``schema`` or a suite's name."""
+    """One sample that ended otherwise; ``what`` is ``success``, ``called``, ``schema`` or a suite's name."""
 
     model: str
     label: str
@@ -150,7 +150,7 @@ class Flip:
 
 @dataclass(frozen=True, slots=True)
 class SettingChange:
-    """Something of the question that is not the same; ``None`` where one run has no such thing."""
+    """A part of the question that differs; ``None`` where one run has no such thing."""
 
     where: str
     before: str | None
@@ -159,7 +159,7 @@ class SettingChange:
 
 @dataclass(frozen=True, slots=True)
 class RunComparison:
-    """Everything that can be said about two runs.
+    """The comparison of two runs.
 
     ``flip_counts``: ``model / label / what`` → how many samples. ``identity``: by model, whose answers bear other
     names.

@@ -1,4 +1,4 @@
-"""What the statistics say: estimates with intervals, verdicts and findings as plain values; nothing is computed here.
+"""The values of the statistics: estimates with intervals, verdicts and findings; nothing is computed here.
 
 ``None`` is "not measured", or for a bound "open": the data set no limit on that side.
 """
@@ -17,7 +17,7 @@ Cause = Literal["dataset", "harness", "network", "rate_limit", "baseline_too", "
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number and the interval that holds the truth with ``level`` confidence; ``n`` is what it was taken over."""
+    """A number and the interval that holds the truth with ``level`` confidence, from ``n`` observations."""
 
     value: float | None
     low: float | None = None
@@ -43,10 +43,10 @@ class PairedTest:
 
 @dataclass(frozen=True, slots=True)
 class NoiseFloor:
-    """What the baseline gives against itself: the ceiling no honest vendor can be expected to exceed.
+    """The baseline's figures against itself: the ceiling no honest vendor can be expected to exceed.
 
-    ``ceiling`` is the self-F1, ``schema`` its own schema accuracy, ``ttft_ratio`` the geometric mean of
-    second run ÷ first run. ``runs`` is the number of repetitions.
+    ``ceiling`` is the self-F1, ``schema`` its own schema accuracy, ``ttft_ratio`` the geometric mean of second run ÷
+    first run. ``runs`` is the number of repetitions.
     """
 
     runs: int
@@ -72,11 +72,11 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """How samples were grouped for resampling and why.
+    """The grouping of samples for resampling, with its reasons.
 
     ``autocorrelation`` is lag 1 per column as ``label/metric``; ``correlation_time`` the longest found, in samples
-    (``None`` for blocks that were given).
-    ``enough`` is False below 30 blocks, where block intervals come out too narrow.
+    (``None`` for blocks that were given). ``enough`` is False below 30 blocks, where block intervals come out too
+    narrow.
     """
 
     size: int
@@ -104,7 +104,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """How many rows of two vendors were sent while both were being asked, of how many; times are compared over them."""
+    """The rows of two vendors sent while both were being asked, of all their rows; times are compared over them."""
 
     first: str
     second: str
@@ -136,7 +136,7 @@ class IrfInterval:
 
 @dataclass(frozen=True, slots=True)
 class LeaderChange:
-    """Without ``dropped`` (a metric or a vendor) the lead goes to ``leaders``."""
+    """A change of the lead to ``leaders`` without ``dropped`` (a metric or a vendor)."""
 
     kind: Literal["metric", "vendor"]
     dropped: str
@@ -145,7 +145,7 @@ class LeaderChange:
 
 @dataclass(frozen=True, slots=True)
 class RankingJudgement:
-    """What can and cannot be said about the order of one model's vendors.
+    """The certain and uncertain parts of the order of one model's vendors.
 
     ``per_metric`` are rank intervals corrected within a metric, ``joint`` over all metrics together, as are
     ``differences``. ``irf_gaps`` hold leader − other. ``not_distinguishable`` lists pairs without any difference.
@@ -216,7 +216,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class ServedNames:
-    """What one entry's answers of a whole run called themselves: models and deployments (fingerprints), sorted."""
+    """The names in one entry's answers of a whole run: models and deployments (fingerprints), sorted."""
 
     models: tuple[str, ...] = ()
     fingerprints: tuple[str, ...] = ()
@@ -239,9 +239,9 @@ class BlameCounts:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a vendor charges, per million tokens and per request, in ``currency``; ``rate`` is US dollars for one of it.
+    """A vendor's prices per million tokens and per request, in ``currency``; ``rate`` is US dollars for one of it.
 
-    ``cached`` falls back to ``input`` and ``reasoning`` to ``output``, as vendors bill them. ``source`` says where the
+    ``cached`` falls back to ``input`` and ``reasoning`` to ``output``, as vendors bill them. ``source`` is where the
     price comes from.
     """
 
@@ -257,14 +257,14 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Money:
-    """What a vendor's answers cost, in US dollars.
+    """The cost of a vendor's answers, in US dollars.
 
     ``wasted_usd`` is spent on retries of what succeeded in the end (``wasted_on_retries_usd``) and on what failed;
     ``per_answer_usd`` is what a record costs whose every attempt is used. ``unpriced`` counts attempts whose tokens are
     unknown: they may have been billed and are in no sum. ``reported_ratio`` = the vendor's own cost ÷ ours, over
-    attempts with both; ``undiscounted_ratio`` the same with no token cached, ``None`` unless some were.
-    ``total_usd`` holds ``duplicates_usd`` too, of records that were made a second time after a worker was given up
-    (``None`` without any). That is no answer and not the vendor's doing, so it is in no other figure.
+    attempts with both; ``undiscounted_ratio`` the same with no token cached, ``None`` unless some were. ``total_usd``
+    holds ``duplicates_usd`` too, of records that were made a second time after a worker was given up (``None`` without
+    any). That is no answer and not the vendor's doing, so it is in no other figure.
     """
 
     total_usd: float
@@ -285,7 +285,7 @@ class Money:
 
 @dataclass(frozen=True, slots=True)
 class BreakEven:
-    """When the cheaper price of an answer is eaten by failures, retries and invalid calls.
+    """The point at which the cheaper price of an answer is eaten by failures, retries and invalid calls.
 
     ``cheap`` asks less for an answer than ``dear``. ``per_answer`` = 1 − its price of an answer ÷ the other's, above 0;
     ``per_valid_call`` the same of a valid call, all attempts paid: the share of its valid calls that ``cheap`` may lose

@@ -1,4 +1,4 @@
-"""What a run is going to do: who is asked, what, how often and within which limits."""
+"""The plan of a run: its entries, tasks, repetitions and limits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vendor_verifier.values.sample import Sample
 
 @dataclass(frozen=True, slots=True)
 class Assumptions:
-    """What has to be supposed because nobody knows it yet.
+    """The assumptions of a forecast, where nothing is measured yet.
 
     ``ceiling`` is the baseline's self-F1, ``prevalence`` the share (0..1) of samples with a call, ``drop`` the fall of
     F1 somebody wants to see. ``answer_tokens`` and ``answer_s`` are those of one answer.
@@ -89,7 +89,7 @@ WorkersWish = int | Literal["auto"]
 
 @dataclass(frozen=True, slots=True)
 class ExecutorChoice:
-    """From where to send: this process, or ``workers`` processes of this machine; or the Dask cluster at ``scheduler``,
+    """The place to send from: this process, ``workers`` processes of this machine, the Dask cluster at ``scheduler``,
     or one of ``local_workers`` processes here.
 
     ``hang_after_s`` is how long a worker may be silent before its work goes to others.
@@ -153,7 +153,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class RetryRules:
-    """How often and how long to try again: ``retries`` after the first attempt, no single wait above ``max_wait_s``."""
+    """The number of ``retries`` after the first attempt, and the longest single wait ``max_wait_s``."""
 
     retries: int = 3
     max_wait_s: float = 60.0
@@ -173,7 +173,8 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class LoadShape:
-    """How requests are offered to each vendor entry; as it stands, a fixed number at a time until all is asked.
+    """The shape in which requests are offered to each vendor entry; as it stands, a fixed number at a time until all is
+    asked.
 
     ``request_rate`` (per second) or a ``schedule`` offers them whatever happens (an open loop), spaced evenly or at
     random by ``arrival``. ``ramp_up_s`` lets rate or places grow linearly. The first ``warmup`` requests and up to
@@ -191,17 +192,17 @@ class LoadShape:
 
     @property
     def is_open(self) -> bool:
-        """Requests begin when they are due, not when a place is free."""
+        """Whether requests start when they are due, not when a place is free."""
         return self.request_rate is not None or bool(self.schedule)
 
     @property
     def is_shaped(self) -> bool:
-        """Anything else than a closed loop over what was planned."""
+        """Whether it is anything else than a closed loop over the plan."""
         return self != LoadShape()
 
     @property
     def plans_by_doing(self) -> bool:
-        """How often each sample is asked is known only afterwards: what was begun is what was planned."""
+        """Whether the number of times each sample is asked is known only afterwards."""
         return self.duration_s is not None or bool(self.schedule)
 
 
@@ -223,7 +224,7 @@ class Plan:
     """A whole run, decided before anything is sent. ``vendor_concurrency`` None means all vendors at once.
 
     Baselines are asked everything ``baseline_repeats`` times if that is more than ``repeat``: what they differ by from
-    themselves is noise. ``max_requests`` and ``max_cost_usd`` end a sitting early, None for no limit.
+    themselves is noise. ``max_requests`` and ``max_cost_usd`` end an execution early, None for no limit.
     ``redact_content``: nothing that was asked or answered is stored, only digests and what scoring needs.
     """
 
@@ -245,9 +246,9 @@ class Plan:
     load: LoadShape = field(default_factory=LoadShape)
 
     def repeat_of(self, entry: Entry) -> int:
-        """How often ``entry`` is asked every sample."""
+        """The number of times ``entry`` is asked every sample."""
         return max(self.repeat, self.baseline_repeats) if entry.is_baseline else self.repeat
 
     def records_of(self, entry: Entry) -> int:
-        """How many records ``entry`` is to have in the end."""
+        """The number of records ``entry`` is to have in the end."""
         return self.repeat_of(entry) * sum(len(task.samples) for task in self.tasks)

@@ -1,4 +1,5 @@
-"""What came back: attempts with their own timing, and the record that holds all of one sample's turns."""
+"""The results of a run: attempts with their own timing, the record that holds all turns of one sample, and the check
+that its numbers can have been measured."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ MAX_MESSAGE = 2_000
 
 
 class Timing(msgspec.Struct, frozen=True):
-    """When things happened in one attempt.
+    """The moments of one attempt.
 
     Nanoseconds on one monotonic clock, zero = the request was handed to a connected socket. ``scheduled_ns`` is
     negative by the time the request waited for its turn, or in an open loop by the time since its record was due;
@@ -53,7 +54,7 @@ class Timing(msgspec.Struct, frozen=True):
 
 
 class Response(msgspec.Struct, frozen=True):
-    """What the vendor said, normalised; ``finish_raw`` keeps its own word."""
+    """The vendor's answer, normalised; ``finish_raw`` keeps its own word."""
 
     text: str = ""
     reasoning: str = ""
@@ -71,7 +72,8 @@ class Response(msgspec.Struct, frozen=True):
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """Why an attempt did not succeed; a value, not an exception. ``message`` is capped and scrubbed of secrets.
+    """The reason why an attempt did not succeed; a value, not an exception. ``message`` is capped and scrubbed of
+    secrets.
 
     ``request_id`` is what the answer's headers call the request: by it a vendor's support finds what failed.
 
@@ -188,7 +190,7 @@ class Record(msgspec.Struct, frozen=True):
 
     @property
     def succeeded(self) -> bool:
-        """Every turn ended in a success."""
+        """Whether every turn ended in a success."""
         # Asked a dozen times a record when scoring: a loop costs a third of a generator.
         for turn in self.turns:
             if not turn.attempts or not turn.attempts[-1].succeeded:
@@ -197,7 +199,7 @@ class Record(msgspec.Struct, frozen=True):
 
     @property
     def resent(self) -> int:
-        """How many of its attempts were sent twice."""
+        """The number of its attempts that were sent twice."""
         return sum(attempt.resent for turn in self.turns for attempt in turn.attempts)
 
     @property
@@ -206,7 +208,7 @@ class Record(msgspec.Struct, frozen=True):
 
 
 class Outcome(Protocol):
-    """Anything that knows how it ended: a record, or the few facts kept of one."""
+    """Anything that has succeeded or not: a record, or what is kept of one."""
 
     @property
     def succeeded(self) -> bool: ...
@@ -218,7 +220,7 @@ def supersedes(new: Outcome, old: Outcome) -> bool:
 
 
 class Exchange(msgspec.Struct, frozen=True):
-    """What the transport saw of one attempt.
+    """One attempt as the transport saw it.
 
     All ``_ns`` are on one monotonic clock with zero = the request was handed to a connected socket. ``headers`` have
     lower-case names. ``failure`` is what stopped the exchange (``None`` when the body ended by the protocol's rules);

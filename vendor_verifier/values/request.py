@@ -1,4 +1,4 @@
-"""What is asked of a vendor, before (Turn, Endpoint) and after (HttpRequest) a wire has translated it."""
+"""A question to a vendor, before (Turn, Endpoint) and after (HttpRequest) a wire has translated it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where and as whom to ask. ``key`` and ``headers`` may be secret and stay out of every ``repr``.
+    """The address and key to ask with. ``key`` and ``headers`` may be secret and stay out of every ``repr``.
 
     ``body`` is merged last into the request body (``extra_body``, a router's provider pin).
     """

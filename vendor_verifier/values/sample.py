@@ -1,4 +1,4 @@
-"""A sample: one chat-completions request body with an identity; it knows nothing of vendors or files."""
+"""Samples: chat-completions requests with an identity by content, and sequences of them that are found by id."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, overload
 
 import msgspec
 
-from vendor_verifier.values.bounded_cache import Kept
+from vendor_verifier.values.bounded_cache import BoundedCache
 from vendor_verifier.values.request import Turn
 
 # Characters of canonical JSON of tool declarations, of which a data set repeats a few sets thousands of times.
@@ -24,7 +24,7 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(","
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a sample came from: dataset name (no path) and 1-based physical line."""
+    """The origin of a sample: dataset name (no path) and 1-based physical line."""
 
     dataset: str
     line: int
@@ -59,7 +59,7 @@ class Digests:
     """Content digests of many turns. Tools that are the same object in several are written once: change none."""
 
     def __init__(self) -> None:
-        self._written: Kept[int, tuple[object, str]] = Kept(_MOST_TOOLS)
+        self._written: BoundedCache[int, tuple[object, str]] = BoundedCache(_MOST_TOOLS)
 
     def of(self, turn: Turn) -> str:
         """As :func:`content_digest`."""
@@ -82,7 +82,7 @@ def numbered(digest: str, occurrence: int) -> str:
 
 
 class Samples(Sequence[Sample]):
-    """A sequence of samples whose ids are known without a look at the samples, which may have to be made first."""
+    """A sequence of samples whose ids are known without the samples, which may have to be made first."""
 
     @property
     @abstractmethod
@@ -91,7 +91,7 @@ class Samples(Sequence[Sample]):
 
     @abstractmethod
     def at(self, place: int) -> Sample:
-        """The sample at a place from 0 on."""
+        """The sample at a position from 0 on."""
 
     @overload
     def __getitem__(self, place: int) -> Sample: ...
@@ -111,7 +111,7 @@ class Samples(Sequence[Sample]):
         return map(self.at, range(len(self)))
 
     def place_of(self, sample_id: str) -> int | None:
-        """Where the sample of that id stands, the last one if there are several; ``None`` if there is none."""
+        """The position of the sample with that id, the last one if there are several; ``None`` if there is none."""
         return self._places.get(sample_id)
 
     def named(self, sample_id: str) -> Sample | None:
@@ -121,12 +121,12 @@ class Samples(Sequence[Sample]):
 
     @cached_property
     def _places(self) -> dict[str, int]:
-        """Made when first asked for: whoever only walks through never needs it."""
+        """Positions by id, made when first asked for: whoever only walks through never needs them."""
         return {sample_id: place for place, sample_id in enumerate(self.ids)}
 
 
 class ListedSamples(Samples):
-    """Samples that are all there."""
+    """Samples that are all in memory."""
 
     def __init__(self, samples: Sequence[Sample]) -> None:
         self._samples = samples
@@ -190,13 +190,13 @@ MOST_TOOLS_BYTES = 4 * 2**20
 
 
 class ToolSets:
-    """The sets met lately. Nobody may change what was given to it or came from it."""
+    """The sets of tools met lately. Nobody may change what was given to it or came from it."""
 
     def __init__(self) -> None:
-        self._known: Kept[bytes, Tools] = Kept(MOST_TOOLS_BYTES)
+        self._known: BoundedCache[bytes, Tools] = BoundedCache(MOST_TOOLS_BYTES)
 
     def shared(self, turn: Turn) -> Turn:
-        """The same turn, its tools those of the first turn that declared the same."""
+        """The same turn with the tools of the first turn that declared the same."""
         if not turn.tools:
             return turn
         try:

@@ -1,1 +1,1 @@
-"""How vendors speak: pure translation between turns, requests, bytes and events; no clock, no sockets."""
+"""The vendors' protocols: pure translation between turns, requests, bytes and events; no clock, no sockets."""

@@ -1,4 +1,4 @@
-"""Puts one answer together from the events a reader heard, and says whether it is whole; pure, no clock of its own.
+"""Puts one answer together from a reader's events, and says whether it is whole.
 
 An answer is whole when the model gave a finish reason or the protocol its end marker. Neither means the stream was cut,
 whatever the HTTP layer thought of it: such an answer is ``truncated``, never a success.
@@ -51,7 +51,7 @@ _LEAKS: tuple[tuple[str, re.Pattern[str]], ...] = (
 
 
 def markup_sought(text: str) -> Iterator[str | None]:
-    """Look for one family of markup in ``text`` after the other: the family where it is found, else None."""
+    """Search ``text`` for one family of markup after the other: its name where it is found, else None."""
     if "<" in text or "[" in text:
         for family, pattern in _LEAKS:
             yield family if pattern.search(text) else None
@@ -76,9 +76,8 @@ class TokenMoments(msgspec.Struct, frozen=True):
 
 
 class Collected(msgspec.Struct, frozen=True):
-    """An answer put together. ``fault`` is an error reported inside it; ``ended``: the end marker was seen; ``lost``
-    says why a piece before the end could not be read.
-    """
+    """An answer put together. ``fault`` is an error reported inside it; ``ended``: the end marker came; ``lost`` is why
+    a piece before the end could not be read."""
 
     response: Response
     fault: Fault | None = None
@@ -88,18 +87,18 @@ class Collected(msgspec.Struct, frozen=True):
 
     @property
     def empty(self) -> bool:
-        """Not one token of text, reasoning or tool call."""
+        """Whether it has no token of text, reasoning or tool call."""
         response = self.response
         return not (response.text or response.reasoning or response.tool_calls)
 
     @property
     def complete(self) -> bool:
-        """The model finished or the protocol ended; anything else was cut."""
+        """Whether the model finished or the protocol ended; anything else was cut."""
         return self.ended or self.response.finish_reason is not None
 
 
 class Assembler:
-    """Takes events with the moment each arrived; :meth:`collected` gives the answer so far."""
+    """Takes events with the moment each arrived; :meth:`collected` returns the answer so far."""
 
     def __init__(self) -> None:
         self.characters = 0
@@ -121,11 +120,11 @@ class Assembler:
 
     @property
     def has_token(self) -> bool:
-        """A first non-empty delta has been heard."""
+        """Whether a first non-empty delta has come."""
         return bool(self._token_moments)
 
     def add(self, event: StreamEvent, at_ns: int = 0) -> None:
-        """Take one event heard at ``at_ns``."""
+        """Take one event that arrived at ``at_ns``."""
         if self._first_event_ns is None:
             self._first_event_ns = at_ns
         size = self._take(event)
@@ -137,10 +136,10 @@ class Assembler:
                 self._first_answer_ns = at_ns
 
     def add_row(self, joined: StreamEvent, moments: Sequence[int], sizes: Sequence[int]) -> None:
-        """Take deltas of one kind in a row, joined to one: when each was heard, and how many characters it has."""
+        """Take deltas of one kind in a row, joined to one, with the moment and the number of characters of each."""
         if 0 in sizes:
-            heard = [(at_ns, size) for at_ns, size in zip(moments, sizes, strict=True) if size]
-            moments, sizes = [at_ns for at_ns, _ in heard], [size for _, size in heard]
+            kept = [(at_ns, size) for at_ns, size in zip(moments, sizes, strict=True) if size]
+            moments, sizes = [at_ns for at_ns, _ in kept], [size for _, size in kept]
         if not sizes:
             return
         self.add(joined, moments[0])
@@ -149,7 +148,7 @@ class Assembler:
         self._token_moments += moments[1:]
 
     def _take(self, event: StreamEvent) -> int:
-        """The characters that the event adds to the answer: it is a token if there are any."""
+        """The number of characters that the event adds to the answer; if there are any it is a token."""
         match event:
             case TextDelta(text):
                 self._text.append(text)
@@ -202,7 +201,7 @@ class Assembler:
         yield
         leaks = yield from self._leaks(text)
         noticed = tuple(self._noticed(calls, leaks=leaks, streamed=streamed))
-        told = Response(
+        assembled = Response(
             text=text,
             reasoning="".join(self._reasoning),
             tool_calls=calls,
@@ -218,9 +217,9 @@ class Assembler:
             anomalies=tuple(dict.fromkeys([*self._anomalies, *noticed])),
         )
         yield
-        response = yield from writable_in_steps(told)
-        if response is not told and replacements(response) > replacements(told):
-            response = structs.replace(response, anomalies=(*told.anomalies, "lone_surrogate"))
+        response = yield from writable_in_steps(assembled)
+        if response is not assembled and replacements(response) > replacements(assembled):
+            response = structs.replace(response, anomalies=(*assembled.anomalies, "lone_surrogate"))
         yield
         moments = (yield from self._moments()) if streamed else TokenMoments()
         return Collected(response, self._fault, self._ended, moments, self._lost)
@@ -239,7 +238,7 @@ class Assembler:
         return False
 
     def _noticed(self, calls: Sequence[ToolCall], *, leaks: bool, streamed: bool) -> Iterator[str]:
-        """Anomalies that only the whole answer shows."""
+        """The anomalies that only the whole answer shows."""
         for call in calls:
             yield from call.anomalies
         if self._legacy_calls:
@@ -295,7 +294,7 @@ def collect(events: Iterable[StreamEvent], *, streamed: bool = False) -> Collect
 
 
 def characters_of(event: StreamEvent) -> int:
-    """The characters an event adds to the answer: it is a token if there are any."""
+    """The number of characters an event adds to the answer; if there are any it is a token."""
     match event:
         case TextDelta(text) | ReasoningDelta(text):
             return len(text)
@@ -311,38 +310,27 @@ def _of_the_old_field(calls: Sequence[ToolCall], legacy: Sequence[ToolCall]) -> 
         yield "legacy_function_call"
         return
     yield "call_in_both_fields"
-    told = {(call.name, call.arguments) for call in calls}
-    if any((copy.name, copy.arguments) not in told for copy in legacy):
+    known = {(call.name, call.arguments) for call in calls}
+    if any((copy.name, copy.arguments) not in known for copy in legacy):
         yield "retold_differently"
 
 
 def _of_ids(calls: Sequence[ToolCall]) -> Iterator[str]:
-    """Anomalies of ids that do not say to which call a tool's answer belongs."""
+    """Anomalies of ids under which a tool's answer could belong to several calls."""
     ids = [call.id for call in calls if call.id]
     if len(set(ids)) < len(ids):
         yield "id_reused"
 
 
 def _merge_usage(known: Usage | None, news: Usage) -> Usage:
-    """Cumulative reports: the last number wins, but a later zero never erases an earlier positive one."""
+    """Cumulative usage: the last number wins, but a later zero never erases an earlier positive one."""
     if known is None:
         return news
-    return Usage(
-        input=news.input or (known.input if known.input is not None else news.input),
-        output=news.output or (known.output if known.output is not None else news.output),
-        cached=news.cached or (known.cached if known.cached is not None else news.cached),
-        reasoning=news.reasoning or (known.reasoning if known.reasoning is not None else news.reasoning),
-        cost_usd=news.cost_usd or (known.cost_usd if known.cost_usd is not None else news.cost_usd),
-    )
+    pairs = zip(structs.astuple(news), structs.astuple(known), strict=True)
+    return Usage(*(new or (new if old is None else old) for new, old in pairs))
 
 
 def _merge_identity(known: Identity, news: Identity) -> Identity:
-    if known == Identity():
-        return news
-    return Identity(
-        model=news.model or known.model,
-        provider=news.provider or known.provider,
-        fingerprint=news.fingerprint or known.fingerprint,
-        response_id=known.response_id or news.response_id,
-        native_finish_reason=news.native_finish_reason or known.native_finish_reason,
-    )
+    pairs = zip(structs.astuple(news), structs.astuple(known), strict=True)
+    merged = Identity(*(new or old for new, old in pairs))
+    return structs.replace(merged, response_id=known.response_id or news.response_id)

@@ -1,4 +1,5 @@
-"""The two roles of a protocol: a Wire asks, a Reader listens; and what all wires need: addresses, bodies, notes.
+"""The interface of a protocol (a Wire asks, a Reader reads the answer) and what all wires need: addresses, bodies,
+notes.
 
 No I/O, and no vendor's bytes can make them raise.
 """
@@ -28,7 +29,7 @@ def join_url(base_url: str, path: str) -> str:
 
 
 def messages_url(base_url: str) -> str:
-    """The address of Messages under a base that may or may not name the version or the whole path already."""
+    """The address of Messages under a base that may end in the version or the whole path already."""
     base = base_url.rstrip("/")
     if base.endswith("/messages"):
         return base
@@ -67,7 +68,7 @@ class Wire(Protocol):
 
     @property
     def name(self) -> str:
-        """What config.yaml says under ``validator:``."""
+        """The protocol's name in config.yaml, under ``validator:``."""
 
     def request(self, turn: Turn, endpoint: Endpoint) -> HttpRequest:
         """Translate a turn into one POST, streaming unless the turn says otherwise."""
@@ -85,7 +86,7 @@ def json_bytes(body: Mapping[str, Any]) -> bytes:
 
 
 class Notes:
-    """What a translation could not carry (:meth:`cannot`) and what it put in other words (:meth:`rewrote`)."""
+    """The parts of a turn that a translation cannot carry (:meth:`cannot`) or has rewritten (:meth:`rewrote`)."""
 
     def __init__(self) -> None:
         self._untranslatable: dict[str, None] = {}
@@ -111,7 +112,7 @@ Steps: TypeAlias = Generator[None, None, Result]
 
 
 def at_once(steps: Steps[Result]) -> Result:
-    """What ``steps`` return, for who keeps nobody waiting."""
+    """The result of ``steps``, run without a pause."""
     while True:
         try:
             next(steps)

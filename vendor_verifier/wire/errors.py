@@ -1,4 +1,4 @@
-"""Errors as vendors tell them: the fault an object carries, and what a status other than 200 means for a run; pure."""
+"""Errors in vendors' words: the fault an object carries, and the failure that a status other than 200 means; pure."""
 
 from __future__ import annotations
 
@@ -154,9 +154,9 @@ def _event_data(body: bytes) -> Iterator[str]:
 
 
 def request_id_of(headers: Mapping[str, str]) -> str | None:
-    """The number by which a vendor's support finds the request, None where no header tells it."""
-    told = (headers.get(name) for name in _REQUEST_IDS)
-    return next((one[:_MAX_REQUEST_ID] for one in told if one), None)
+    """The number by which a vendor's support finds the request, None where no header has it."""
+    found = (headers.get(name) for name in _REQUEST_IDS)
+    return next((one[:_MAX_REQUEST_ID] for one in found if one), None)
 
 
 def retry_after_s(headers: Mapping[str, str], received_at: datetime) -> float | None:

@@ -1,8 +1,8 @@
-"""Reads a chat-completions history for wires that speak another protocol; it does not know their words.
+"""Reads a chat-completions history for wires that speak another protocol.
 
-What comes out is plain: who said which text and images, which tools were called, which result belongs to which call.
-Calls and results are paired here, once: histories in the wild repeat ids from turn to turn, leave them out, or use the
-older ``function`` role, while the other protocols insist on unique ids and complete pairs. Whatever has no counterpart
+The result is plain: the texts and images of each role, the tools called, the call that each result belongs to. Calls
+and results are paired here, once: histories in the wild repeat ids from turn to turn, leave them out, or use the older
+``function`` role, while the other protocols insist on unique ids and complete pairs. Whatever has no counterpart
 anywhere is put down in :class:`~vendor_verifier.wire.base.Notes`, never dropped in silence.
 """
 
@@ -111,8 +111,9 @@ class PastCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """One message. ``call`` is what a ``tool`` message answers, ``None`` if nothing in the history asked for it."""
+class PastMessage:
+    """One message of the history. ``call`` is the call that a ``tool`` message answers, ``None`` if nothing asked for
+    it."""
 
     role: Role
     parts: tuple[Part, ...] = ()
@@ -124,41 +125,45 @@ class Said:
         """The text parts run together."""
         return "".join(part.text for part in self.parts if isinstance(part, TextPart))
 
+    @property
+    def has_image(self) -> bool:
+        return any(isinstance(part, ImagePart) for part in self.parts)
 
-def read_messages(messages: Iterable[object], notes: Notes) -> list[Said]:
+
+def read_messages(messages: Iterable[object], notes: Notes) -> list[PastMessage]:
     """The history in plain terms, in order; every message that can be read is there, also next to a note."""
     pairing = _Pairing()
-    history = [said for message in messages if (said := _read_message(message, pairing, notes)) is not None]
+    history = [past for message in messages if (past := _read_message(message, pairing, notes)) is not None]
     if pairing.unanswered():
         notes.cannot("tool call without a result")
     return history
 
 
-def system_text(history: Iterable[Said], notes: Notes) -> str:
+def system_text(history: Iterable[PastMessage], notes: Notes) -> str:
     """All system messages in one text, for protocols that keep it apart from the talk."""
     texts: list[str] = []
     talking = False
-    for said in history:
-        if said.role != "system":
+    for past in history:
+        if past.role != "system":
             talking = True
             continue
         if talking:
             notes.rewrote("system_moved")
-        if any(isinstance(part, ImagePart) for part in said.parts):
+        if past.has_image:
             notes.cannot("image in a system message")
-        if said.text.strip():
-            texts.append(said.text)
+        if past.text.strip():
+            texts.append(past.text)
     return "\n\n".join(texts)
 
 
-def past_calls(history: Iterable[Said]) -> list[PastCall]:
-    """Every call the history makes, in order."""
-    return [call for said in history for call in said.calls]
+def past_calls(history: Iterable[PastMessage]) -> list[PastCall]:
+    """All calls of the history, in order."""
+    return [call for past in history for call in past.calls]
 
 
 def in_turns(spoken: Iterable[tuple[str, list[T]]], notes: Notes) -> list[tuple[str, list[T]]]:
-    """(role, parts) with neighbours of one role run together and empty messages left out, for protocols that want
-    turns to alternate and the last one not to be the assistant's."""
+    """(role, parts) with neighbours of one role joined and empty messages left out, for protocols that want turns to
+    alternate and the last one not to be the assistant's."""
     turns: list[tuple[str, list[T]]] = []
     for role, parts in spoken:
         if not parts:
@@ -200,7 +205,7 @@ class _Pending:
 
 @dataclass(slots=True)
 class _Pairing:
-    """Which calls the history has made so far, and which of them have their result."""
+    """The calls the history has made so far, and whether each has its result."""
 
     pending: list[_Pending] = field(default_factory=list)
     used_ids: set[str] = field(default_factory=set)
@@ -232,7 +237,7 @@ class _Pairing:
         return any(not entry.answered for entry in self.pending)
 
 
-def _read_message(message: object, pairing: _Pairing, notes: Notes) -> Said | None:
+def _read_message(message: object, pairing: _Pairing, notes: Notes) -> PastMessage | None:
     fields = message if isinstance(message, Mapping) else {}
     role = _ROLES.get(as_text(fields.get("role")) or "")
     if role is None:
@@ -244,16 +249,16 @@ def _read_message(message: object, pairing: _Pairing, notes: Notes) -> Said | No
         call = pairing.answer(as_text(fields.get("tool_call_id")), name)
         if call is None:
             notes.cannot("tool result without a call")
-        return Said(role, parts, call=call)
+        return PastMessage(role, parts, call=call)
     if name:
         notes.rewrote("dropped:name")
     if role != "assistant":
-        return Said(role, parts)
+        return PastMessage(role, parts)
     if fields.get("reasoning_content") or fields.get("reasoning") or fields.get("reasoning_details"):
         notes.rewrote("dropped:reasoning")
     if fields.get("audio"):
         notes.cannot("audio part")
-    return Said(role, parts, tuple(_read_calls(fields, pairing, notes)))
+    return PastMessage(role, parts, tuple(_read_calls(fields, pairing, notes)))
 
 
 def _read_calls(message: Mapping[str, Any], pairing: _Pairing, notes: Notes) -> Iterator[PastCall]:

@@ -1,4 +1,4 @@
-"""Reads a finished exchange: bytes with time stamps in, timing, response and failure out. Pure; judges no content."""
+"""Reads a finished exchange: bytes with time stamps in, timing, response and failure out; pure."""
 
 from __future__ import annotations
 
@@ -35,6 +35,8 @@ MAX_EVENTS = 250_000
 MAX_LINES = 3 * MAX_EVENTS
 _STREAM_STARTS = (b":", b"data:", b"event:", b"id:", b"retry:")
 _BODY_STARTS = (b"{", b"[", b"<")
+
+_NO_MOMENTS = TokenMoments()
 
 
 def read_answer(
@@ -137,16 +139,16 @@ def _read_stream(exchange: Exchange, reader: Reader) -> Steps[tuple[Collected, F
                     add(Lost(f"more than {MAX_PARTS} values"), at_ns)
                     continue
                 yield
-            for heard in read(event):
-                add(heard, at_ns)
+            for found in read(event):
+                add(found, at_ns)
             left -= 1
             yield
         if left < 0 or decoder.lines > MAX_LINES or assembler.characters > MAX_CHARACTERS or decoder.overflow:
             break
         yield
     for event in decoder.close():
-        for heard in read(event):
-            add(heard, last_ns)
+        for found in read(event):
+            add(found, last_ns)
     yield
     collected = yield from assembler.collecting()
     if decoder.invalid_utf8:
@@ -167,7 +169,7 @@ def _beyond_bounds(decoder: SseDecoder, assembler: Assembler, events_left: int) 
 
 
 def _worth_reading(exchange: Exchange) -> Iterator[tuple[int, bytes]]:
-    """All chunks; of an answer that had no end only the beginning, which is evidence enough and costs no memory."""
+    """All chunks; of an answer that had no end only its start, which is evidence enough and costs no memory."""
     left = _ENDLESS_BYTES if exchange.failure is not None and exchange.failure.kind == "limit_exceeded" else None
     for at_ns, chunk in exchange.chunks:
         yield at_ns, chunk
@@ -197,8 +199,8 @@ def _read_body(exchange: Exchange, reader: Reader, *, asked_stream: bool) -> Ste
         unreadable = Failure.of("not_an_api_response", f"{kind_word} ({error}): {excerpt}", exchange.status)
     else:
         yield
-        for heard in reader.read_body(parsed) if body else ():
-            assembler.add(heard)
+        for found in reader.read_body(parsed) if body else ():
+            assembler.add(found)
             yield
     collected = yield from assembler.collecting(streamed=False)
     if asked_stream and body and unreadable is None:
@@ -219,7 +221,8 @@ def _body_in_steps(exchange: Exchange) -> Steps[bytes]:
 
 
 def _judge(exchange: Exchange, collected: Collected, unreadable: Failure | None) -> Failure | None:
-    """Why this 2xx answer is not a success, or None. What the transport saw comes first, unless all had been said."""
+    """The reason why this 2xx answer is not a success, or None. The transport's failure comes first, unless the answer
+    was whole."""
     if collected.fault is not None:
         return _inner_error(exchange, collected.fault)
     if exchange.failure is not None and not (collected.complete and KINDS[exchange.failure.kind].after_end):
@@ -230,7 +233,7 @@ def _judge(exchange: Exchange, collected: Collected, unreadable: Failure | None)
 
 
 def _incomplete(exchange: Exchange, collected: Collected) -> Failure | None:
-    """Why what was said is no answer although nothing broke on the way, or None."""
+    """The reason why an answer is incomplete although nothing broke on the way, or None."""
     reason, raw = collected.response.finish_reason, collected.response.finish_raw
     if reason == "error":
         words = f"the answer ended with finish reason {raw!r}"
@@ -284,21 +287,15 @@ def _flagged(collected: Collected, anomaly: str) -> Collected:
 
 
 def _timing(exchange: Exchange, moments: TokenMoments | None = None) -> Timing:
-    moments = moments or TokenMoments()
     return Timing(
         sent_at=exchange.sent_at,
         end_ns=exchange.end_ns,
         scheduled_ns=exchange.scheduled_ns,
         connect_ns=exchange.connect_ns,
         headers_ns=exchange.headers_ns,
-        first_event_ns=moments.first_event_ns,
-        first_token_ns=moments.first_token_ns,
-        first_answer_ns=moments.first_answer_ns,
-        last_token_ns=moments.last_token_ns,
-        gaps_ns=moments.gaps_ns,
-        first_chunk_share=moments.first_chunk_share,
         dns_ns=exchange.dns_ns,
         tcp_ns=exchange.tcp_ns,
         tls_ns=exchange.tls_ns,
         connection_reused=exchange.connection_reused,
+        **structs.asdict(moments or _NO_MOMENTS),
     )

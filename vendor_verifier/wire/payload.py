@@ -1,9 +1,7 @@
-"""What vendors send as values: JSON by RFC 8259 or not at all, fields of stated kinds, and text that can be written.
+"""Vendors' values: JSON by RFC 8259 or not at all, fields of stated kinds, and text that can be written.
 
-Reading raises nothing but PayloadError.
-
-Python's own reader accepts NaN and Infinity, recurses without bound and fails on long integers with an error that is
-not a JSON error; here all of these are one refusal with a reason.
+Reading raises nothing but PayloadError. Python's own reader accepts NaN and Infinity, recurses without bound and fails
+on long integers with an error that is not a JSON error; here all of these are one refusal with a reason.
 """
 
 from __future__ import annotations
@@ -35,7 +33,7 @@ def packing(headers: Mapping[str, str], head: bytes, *, is_text: bool) -> str | 
 
 
 def packed_message(coding: str) -> str:
-    """What to say of a body that cannot be read for its packing."""
+    """The message for a body that cannot be read for its packing."""
     return (
         f"the body is still packed with {coding}: the request asked for none ('accept-encoding: identity'), "
         "and only gzip and deflate are unpacked, once for each time that content-encoding declares them"
@@ -115,7 +113,7 @@ def _finite(text: str) -> float:
 
 @functools.lru_cache(maxsize=4)
 def _strict(hook: Callable[[list[tuple[str, Any]]], Any] | None) -> json.JSONDecoder:
-    """What json.loads makes anew for every text; it keeps no state."""
+    """A strict decoder, which json.loads would make anew for every text; it keeps no state."""
     return json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=hook)
 
 
@@ -175,7 +173,7 @@ def as_amount(value: object) -> float | None:
 
 
 def is_well_formed(text: str) -> bool:
-    """Whether ``text`` has no lone surrogate, nor two halves apart."""
+    """Whether ``text`` has no surrogate, lone or in two halves."""
     return text.isascii() or _SURROGATE.search(text) is None
 
 
@@ -228,7 +226,7 @@ def writable_in_steps(response: Response) -> Steps[Response]:
 
 
 def _is_plain(response: Response) -> bool:
-    """Nearly every answer: no half characters and no long word, so that there is nothing to change."""
+    """Whether nothing has to be changed, as in nearly every answer: no lone surrogates and no long word."""
     calls = [text for call in response.tool_calls for text in (call.name, call.arguments, call.id) if text]
     words = [word for name in _WORDS if (word := getattr(response, name))]
     return (
@@ -239,7 +237,7 @@ def _is_plain(response: Response) -> bool:
 
 
 def replacements(response: Response) -> int:
-    """How many replacement characters (U+FFFD) the answer holds."""
+    """The number of replacement characters (U+FFFD) in the answer."""
     texts = [getattr(response, name) or "" for name in (*_TEXTS, *_WORDS)]
     texts += [text for call in response.tool_calls for text in (call.name, call.arguments, call.id or "")]
     return sum(text.count("\ufffd") for text in texts)

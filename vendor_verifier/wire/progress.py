@@ -30,7 +30,7 @@ _PINGS = (b'"type": "ping"', b'"type":"ping"')
 
 
 class ProgressMeter:
-    """Fed every chunk of one answer in order. ``reader`` must be fresh and is used up."""
+    """Takes every chunk of one answer in order. ``reader`` must be fresh and is used up."""
 
     def __init__(self, reader: Reader) -> None:
         self.has_token = False
@@ -42,7 +42,7 @@ class ProgressMeter:
         self._is_event_stream = True
 
     def expect_body(self) -> None:
-        """The answer turned out to be a plain body: any byte that is not white space is progress and a token."""
+        """Read the answer as a plain body: any byte that is not white space is progress and a token."""
         self._is_event_stream = False
 
     def feed(self, chunk: bytes) -> bool:
@@ -78,6 +78,6 @@ class ProgressMeter:
         return self.has_token
 
     def _events_of(self, chunk: bytes) -> Iterator[SseEvent]:
-        """The events that ``chunk`` completes, taken apart no further than somebody asks for them."""
+        """The events that ``chunk`` completes, decoded no further than they are asked for."""
         for start in range(0, len(chunk), _LOOKED_AT):
             yield from self._decoder.feed(chunk[start : start + _LOOKED_AT])

@@ -1,4 +1,4 @@
-"""What readers of several protocols share: an event's object, identity, usage, and tool calls joined from pieces."""
+"""Shared by the readers of several protocols: an event's object, identity, usage, and tool calls joined from pieces."""
 
 from __future__ import annotations
 
@@ -7,9 +7,28 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from vendor_verifier.values.event import Anomaly, Fault, Identity, Lost, ToolCall, ToolCallDelta, Usage
+from vendor_verifier.values.event import (
+    Anomaly,
+    Fault,
+    Finish,
+    FinishReason,
+    Identity,
+    Lost,
+    ToolCall,
+    ToolCallDelta,
+    Usage,
+)
 from vendor_verifier.wire.errors import read_fault
-from vendor_verifier.wire.payload import PayloadError, as_amount, as_count, as_dict, has_many_parts, parse_json
+from vendor_verifier.wire.payload import (
+    PayloadError,
+    as_amount,
+    as_count,
+    as_dict,
+    as_text,
+    as_word,
+    has_many_parts,
+    parse_json,
+)
 
 END_MARKER = "[DONE]"
 MAX_CALLS = 1024
@@ -21,8 +40,8 @@ _MEANT = ("{", "[")
 def event_object(
     text: str, name: str, *, unwrap: Callable[[Any], Any] = lambda value: value
 ) -> dict[str, Any] | Fault | Anomaly | Lost:
-    """The JSON object an event's ``text`` holds, or what to say instead: the error it carries, ``bad_event``, or that a
-    piece of the answer is lost with it.
+    """The JSON object in an event's ``text``, or what to yield instead: the error it carries, ``bad_event``, or a lost
+    piece of the answer.
 
     ``name`` is the event's name; ``error`` makes an error of any object and of text that is no JSON. ``unwrap`` takes
     the object out of what a protocol puts around it.
@@ -43,23 +62,63 @@ def answer_object(value: object, *, named_error: bool = False) -> dict[str, Any]
     return read_fault(value, named_error=named_error) or value
 
 
-def body_object(body: object) -> dict[str, Any] | Fault:
-    """``body`` if it is an object that carries no error, else a fault that says what it is."""
+def body_object(body: object, holding: str | None = None) -> dict[str, Any] | Fault:
+    """``body`` if it is an object without an error and has a list ``holding`` the answer, else a fault."""
     if not isinstance(body, dict):
         return Fault("the answer is not a JSON object", code="not_an_object")
-    return read_fault(body) or body
+    fault = read_fault(body)
+    if fault is None and holding is not None and not isinstance(body.get(holding), list):
+        fault = Fault(as_text(body.get("message")) or f"the answer has no {holding}", code="no_choices")
+    return fault or body
 
 
-class Introductions:
-    """Who is answering: told by hosts with every event, passed on when it is news."""
+def identity_of(fields: Mapping[str, Any]) -> Identity:
+    """The identity of the answering host, by the names that most protocols use for it."""
+    return Identity(
+        model=as_word(fields.get("model")),
+        provider=as_word(fields.get("provider")),
+        fingerprint=as_word(fields.get("system_fingerprint")),
+        response_id=as_word(fields.get("id")),
+    )
+
+
+class IdentityChanges:
+    """The identity that hosts repeat in every event; passed on when it changes."""
 
     def __init__(self) -> None:
         self._known = Identity()
 
-    def news(self, identity: Identity) -> Iterator[Identity]:
+    def changes(self, identity: Identity) -> Iterator[Identity]:
         if identity not in (self._known, Identity()):
             self._known = identity
             yield identity
+
+
+_CHAT_FINISH_REASONS: Mapping[str, FinishReason] = {
+    "tool_calls": "tool_calls",
+    "tool_call": "tool_calls",
+    "tool_use": "tool_calls",
+    "function_call": "tool_calls",
+    "stop": "stop",
+    "eos": "stop",
+    "eos_token": "stop",
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "length": "length",
+    "max_tokens": "length",
+    "model_length": "length",
+    "content_filter": "content_filter",
+    "sensitive": "content_filter",
+    "error": "error",
+    "abort": "error",
+    "network_error": "error",
+    "insufficient_system_resource": "error",
+}
+
+
+def chat_finish(raw: str) -> Finish:
+    """The finish reason of chat completions and of the hosts that imitate it."""
+    return Finish(_CHAT_FINISH_REASONS.get(raw.lower(), "unknown"), raw)
 
 
 def chat_usage(usage: Mapping[str, Any]) -> Usage:
@@ -188,13 +247,13 @@ class ToolCallAccumulator:
         return last
 
     def _starts_over(self, call: _Open, delta: ToolCallDelta) -> bool:
-        """The piece is a call of its own: a name, and arguments that begin where the call's have already ended."""
+        """Whether the piece is a call of its own: a name, and arguments that start where the call's have ended."""
         arguments = delta.arguments
         begins = isinstance(arguments, Mapping) or (arguments or "").lstrip().startswith("{")
         return bool(delta.name) and begins and self._is_whole(call)
 
     def _is_whole(self, call: _Open) -> bool:
-        """The call's arguments are a complete JSON object."""
+        """Whether the call's arguments are a complete JSON object."""
         if not call.arguments or not call.arguments[-1].rstrip().endswith("}") or self._parsed > MAX_PARSED:
             return False
         arguments = "".join(call.arguments)

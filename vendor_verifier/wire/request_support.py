@@ -1,8 +1,8 @@
-"""A chat-completions turn in plain terms for other protocols: tools, their names, choice, parameters; sends nothing.
+"""Shared by the requests of several protocols: a turn in plain terms, its parameters, headers, and the finished POST.
 
 A parameter a protocol has no word for is one of three things: neutral (its value asks for nothing), harmless (it does
-not change what a model answers, only how the request is filed; noted as dropped), or part of the question, which
-makes the turn untranslatable.
+not change what a model answers, only how the request is filed; noted as dropped), or part of the question, which makes
+the turn untranslatable.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.base import Notes, json_bytes
-from vendor_verifier.wire.history import PastCall, Said, past_calls, read_messages
+from vendor_verifier.wire.history import PastCall, PastMessage, past_calls, read_messages
 from vendor_verifier.wire.payload import as_dict, as_list, as_text
 
 # Values that ask for nothing beyond what every protocol does anyway.
@@ -52,7 +52,7 @@ class DeclaredTool:
 
 @dataclass(frozen=True, slots=True)
 class ToolChoice:
-    """May, must or must not call. ``names`` (declared names) limits which tools; empty means any."""
+    """Whether the model may, must or must not call. ``names`` (declared names) limits which tools; empty means any."""
 
     mode: Literal["auto", "required", "none"]
     names: tuple[str, ...] = ()
@@ -134,7 +134,7 @@ def sent_names(names: Iterable[str], illegal: re.Pattern[str], longest: int) -> 
 
 
 def names_back(sent: Mapping[str, str]) -> dict[str, str]:
-    """For :class:`HttpRequest`: sent → declared, where they differ."""
+    """The map from names as sent to names as declared, where they differ."""
     return {there: here for here, there in sent.items() if here != there}
 
 
@@ -144,13 +144,21 @@ def output_budget(parameters: Mapping[str, Any]) -> Any:
     return newer if newer is not None else parameters.get("max_tokens")
 
 
+def budget_or(default: int, parameters: Mapping[str, Any], notes: Notes) -> Any:
+    """The turn's output budget; without one ``default``, which is noted as added."""
+    budget = output_budget(parameters)
+    if budget is None:
+        notes.rewrote(f"added:max_tokens={default}")
+    return default if budget is None else budget
+
+
 def stop_list(value: object) -> list[str]:
     """``stop`` as a list, whether it was a string, a list or absent."""
     return [value] if isinstance(value, str) else [item for item in as_list(value) if isinstance(item, str)]
 
 
 def note_leftovers(parameters: Mapping[str, Any], known: Collection[str], notes: Notes) -> None:
-    """Put down every parameter that the wire does not carry and that is not neutral."""
+    """Note every parameter that the wire does not carry and that is not neutral."""
     for name, value in parameters.items():
         if name in known or value is None or value in _NEUTRAL.get(name, ()):
             continue
@@ -162,16 +170,25 @@ def note_leftovers(parameters: Mapping[str, Any], known: Collection[str], notes:
 
 @dataclass(frozen=True, slots=True)
 class PlainTurn:
-    """``names`` leads from every tool name, declared or called in the history, to the one that is sent."""
+    """A turn in plain terms. ``names`` maps every tool name, declared or called in the history, to the one sent."""
 
     tools: list[DeclaredTool]
-    history: list[Said]
+    history: list[PastMessage]
     names: dict[str, str]
 
     @property
     def calls(self) -> list[PastCall]:
         """The calls of the history, in order."""
         return past_calls(self.history)
+
+    def ids(self, illegal: re.Pattern[str], longest: int) -> dict[str, str]:
+        """Call ids of the history → ids to send, as :func:`sent_names` narrows them."""
+        return sent_names((call.id for call in self.calls), illegal, longest)
+
+    def named(self, tool: DeclaredTool) -> dict[str, Any]:
+        """The beginning of a tool's declaration: its name as sent, and its description if it has one."""
+        described = {"description": tool.description} if tool.description else {}
+        return {"name": self.names[tool.name], **described}
 
 
 def plain_turn(turn: Turn, notes: Notes, illegal: re.Pattern[str], longest: int) -> PlainTurn:
@@ -207,7 +224,7 @@ def headers_of(
 def post(
     url: str, headers: Mapping[str, str], body: Mapping[str, Any], notes: Notes, names: Mapping[str, str] | None = None
 ) -> HttpRequest:
-    """The POST, with what its translation noted and the way back from the ``names`` sent."""
+    """The POST, with the notes of its translation and the map back from the ``names`` sent."""
     return HttpRequest(
         url=url,
         headers=headers,
@@ -218,7 +235,10 @@ def post(
     )
 
 
-NO_SWITCH = "thinking switch"
+def note_no_switch(turn: Turn, notes: Notes) -> None:
+    """Note a turn that switches thinking, for protocols and vendors without such a switch."""
+    if turn.thinking is not None:
+        notes.cannot("thinking switch")
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +249,7 @@ class ThinkingSwitch:
     off: Mapping[str, Any]
 
 
-# BigModel and Z.ai, whose models think unless told otherwise.
+# BigModel and Z.ai, whose models think unless switched off.
 THINKING_TYPE = ThinkingSwitch({"thinking": {"type": "enabled"}}, {"thinking": {"type": "disabled"}})
 # SiliconFlow.
 ENABLE_THINKING = ThinkingSwitch({"enable_thinking": True}, {"enable_thinking": False})
@@ -240,7 +260,7 @@ THINKING_BUDGET = ThinkingSwitch(
 
 
 def switched(switch: ThinkingSwitch | None, thinking: Literal["on", "off"] | None) -> Mapping[str, Any]:
-    """The body fields for what a turn asks; none where it asks nothing or there is no switch."""
+    """The body fields that switch thinking as the turn asks; none without a switch or a wish."""
     if switch is None or thinking is None:
         return {}
     return switch.on if thinking == "on" else switch.off

@@ -113,7 +113,7 @@ class SseDecoder:
         yield from self._dispatch()
 
     def _strip_bom(self, *, final: bool) -> bool:
-        """Drop a byte order mark; False while it cannot yet be told whether there is one."""
+        """Drop a byte order mark; False while too few bytes have come to know."""
         if not self._at_start:
             return True
         if not final and len(self._buffer) < len(_BOM) and _BOM.startswith(self._buffer):
@@ -188,7 +188,7 @@ def in_small_pieces(chunks: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, 
 
 
 def is_quickly_read(data: bytes) -> bool:
-    """Whether ``data`` can be taken apart in a millisecond or two, whatever it says: for lines cost, not bytes."""
+    """Whether ``data`` can be decoded in a millisecond or two, whatever it holds: for lines cost, not bytes."""
     size = len(data)
     return size <= _DENSE_BYTES or (size <= _PIECE_BYTES and data.count(b"\n") <= _PIECE_LINES)
 

@@ -42,7 +42,7 @@ from vendor_verifier.suites.bfcl.executable import (
 )
 from vendor_verifier.suites.bfcl.reference_calls import read_reply
 from vendor_verifier.transport.httpx_client import Transport
-from vendor_verifier.transport.policy import sent_to_the_end
+from vendor_verifier.transport.policy import resend_if_lost
 from vendor_verifier.values.plan import Limits
 from vendor_verifier.values.request import HttpRequest
 from vendor_verifier.values.sample import Sample
@@ -276,7 +276,7 @@ async def _fetched(due: Mapping[str, RestRequest], scrubber: Scrubber, pause_s: 
 async def _fetch(transport: Transport, request: RestRequest, scrubber: Scrubber) -> Fetched:
     sent = HttpRequest(request.url, request.headers, b"", method="GET")
     meter = ProgressMeter(OpenAIChat().reader())
-    exchange = await sent_to_the_end(lambda fresh: transport.exchange(sent, meter, time.perf_counter_ns(), fresh=fresh))
+    exchange = await resend_if_lost(lambda fresh: transport.exchange(sent, meter, time.perf_counter_ns(), fresh=fresh))
     if exchange.failure is not None:
         return Fetched(exchange.status, error=scrubber.text(f"{exchange.failure.kind}: {exchange.failure.message}"))
     try:

@@ -1,0 +1,1 @@
+"""A run packed into one archive that a stranger can verify."""

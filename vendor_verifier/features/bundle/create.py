@@ -1,4 +1,4 @@
-"""The command ``bundle``: packs the files of a stored run into one archive that re-scores elsewhere.
+"""Packs the files of a stored run into one archive that re-scores elsewhere.
 
 The archive holds one folder with the run's records, samples, manifest and reports, and ``SHA256SUMS`` over them in the
 format of ``sha256sum -c``. Members are sorted and carry no owner, no time and one mode: the same run, the same bytes.
@@ -11,19 +11,15 @@ import hashlib
 import io
 import os
 import re
-import sys
 import tarfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import BinaryIO
 
 import filelock
-from cyclopts import Parameter
 
-from vendor_verifier.console.options import OUTPUT, option
-from vendor_verifier.console.output import EXIT_OK
-from vendor_verifier.errors import Problem, ProblemsError, RunFolderError, StorageError
+from vendor_verifier.errors import RunFolderError, StorageError
 from vendor_verifier.pipeline.audit import FILE as RECOUNT
 from vendor_verifier.reports import REPORTS
 from vendor_verifier.store import FILE_MODE, NO_LINK, RunFolder
@@ -147,32 +143,3 @@ def _add(archive: tarfile.TarFile, name: str, size: int, source: BinaryIO) -> No
 def _digest(file: Path) -> str:
     with file.open("rb") as source:
         return hashlib.file_digest(source, "sha256").hexdigest()
-
-
-def bundle_command(
-    run: Annotated[Path | None, Parameter(help="A run folder.")] = None,
-    /,
-    *,
-    output: Annotated[Path | None, option("The archive. [default: <run>.tar.gz]", OUTPUT, "--output", "-o")] = None,
-    verify: Annotated[Path | None, option("Instead: check this archive and score it again.", OUTPUT)] = None,
-) -> int:
-    """Pack records, samples, manifest and reports of a run with their SHA-256 hashes, or verify such an archive.
-
-    Unpacked, it is a run folder for score, report and explain. Exit codes: 0 done or verified, 2 not what it says.
-    """
-    from vendor_verifier.store import RunFolder
-
-    if (run is None) == (verify is None):
-        raise ProblemsError([Problem("name a run folder, or an archive with --verify", key="bundle")])
-    if run is not None:
-        sys.stdout.write(f"{make_bundle(RunFolder(run), output)}\n")
-        return EXIT_OK
-    from vendor_verifier.features.bundle.verify import verify_bundle
-    from vendor_verifier.reports.escape import plain
-
-    assert verify is not None
-    found = verify_bundle(verify)
-    words = f"{found.run}: {found.files} files, {found.size_bytes:,} bytes, every hash right"
-    sys.stdout.write(plain(f"{words}; {found.vendors} vendors scored again to the same numbers") + "\n")
-    sys.stdout.write("".join(f"note: {plain(note)}\n" for note in found.notes))
-    return EXIT_OK

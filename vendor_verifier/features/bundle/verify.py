@@ -1,4 +1,4 @@
-"""Holds a bundle against itself: its hashes, and whether scoring its records again gives the scores it states.
+"""The command ``bundle``, and how a bundle is held against itself: its hashes, and its records scored again.
 
 A bundle is a stranger's file: nothing is unpacked outside a temporary folder, links and unexpected names are refused,
 sizes are bounded, and paths that its manifest names are not followed.
@@ -10,22 +10,28 @@ import gzip
 import hashlib
 import math
 import re
+import sys
 import tarfile
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Annotated, Any
+
+from cyclopts import Parameter
 
 from vendor_verifier import __version__
-from vendor_verifier.errors import DataError, Problem, VerifierError
-from vendor_verifier.features.bundle.create import HASHES, MANIFEST, RECORDS, SCORES, split_member
+from vendor_verifier.console.options import OUTPUT, option
+from vendor_verifier.console.output import EXIT_OK
+from vendor_verifier.errors import DataError, Problem, ProblemsError, VerifierError
+from vendor_verifier.features.bundle.create import HASHES, MANIFEST, RECORDS, SCORES, make_bundle, split_member
 from vendor_verifier.manifest import Manifest
 from vendor_verifier.pipeline.manifest import package_versions
 from vendor_verifier.pipeline.prices import STORED
 from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.reports import scores_json
+from vendor_verifier.reports.escape import plain
 from vendor_verifier.store import RunFolder
 from vendor_verifier.wire.payload import parse_json
 
@@ -222,3 +228,27 @@ def _same(old: Any, new: Any) -> bool:
 
 def _refused(file: Path, words: str) -> DataError:
     return DataError([Problem(words, file)])
+
+
+def bundle_command(
+    run: Annotated[Path | None, Parameter(help="A run folder.")] = None,
+    /,
+    *,
+    output: Annotated[Path | None, option("The archive. [default: <run>.tar.gz]", OUTPUT, "--output", "-o")] = None,
+    verify: Annotated[Path | None, option("Instead: check this archive and score it again.", OUTPUT)] = None,
+) -> int:
+    """Pack records, samples, manifest and reports of a run with their SHA-256 hashes, or verify such an archive.
+
+    Unpacked, it is a run folder for score, report and explain. Exit codes: 0 done or verified, 2 not what it says.
+    """
+    if (run is None) == (verify is None):
+        raise ProblemsError([Problem("name a run folder, or an archive with --verify", key="bundle")])
+    if run is not None:
+        sys.stdout.write(f"{make_bundle(RunFolder(run), output)}\n")
+        return EXIT_OK
+    assert verify is not None
+    found = verify_bundle(verify)
+    words = f"{found.run}: {found.files} files, {found.size_bytes:,} bytes, every hash right"
+    sys.stdout.write(plain(f"{words}; {found.vendors} vendors scored again to the same numbers") + "\n")
+    sys.stdout.write("".join(f"note: {plain(note)}\n" for note in found.notes))
+    return EXIT_OK

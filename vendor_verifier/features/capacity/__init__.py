@@ -1,0 +1,1 @@
+"""How much load a vendor bears: the search, its measurements and its report."""

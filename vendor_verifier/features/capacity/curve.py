@@ -33,7 +33,7 @@ from vendor_verifier.features.capacity.values import (
     VendorCapacity,
 )
 from vendor_verifier.gates.thresholds import COST_METRICS, ThresholdError, parse_threshold
-from vendor_verifier.scoring.observation import Facts
+from vendor_verifier.scoring.observation import Observation
 from vendor_verifier.values.judgement import Threshold
 from vendor_verifier.values.record import Record
 
@@ -161,13 +161,13 @@ class Curve:
     _evidence: dict[_Key, LevelEvidence] = field(default_factory=dict)
     _points: dict[_Key, Point] = field(default_factory=dict)
 
-    def add(self, sitting: Sitting, records: Sequence[tuple[Record, Facts]]) -> Point:
+    def add(self, sitting: Sitting, records: Sequence[tuple[Record, Observation]]) -> Point:
         """Take in one sitting with all its records; the level's point as it is now."""
         self.sittings.append(sitting)
         key = (sitting.stage, sitting.level)
         evidence = self._evidence.setdefault(key, LevelEvidence())
-        for record, facts in records:
-            evidence.add(record, facts)
+        for record, row in records:
+            evidence.add(record.run, row)
         reference = self._evidence["unloaded", self.sittings[0].level]
         own = [one for one in self.sittings if (one.stage, one.level) == key]
         point = judge_level(

@@ -10,9 +10,8 @@ over; one on the wrong side brings it down only where the interval does not.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from vendor_verifier.features.capacity.values import (
@@ -27,14 +26,13 @@ from vendor_verifier.features.capacity.values import (
 from vendor_verifier.gates.judge import decide
 from vendor_verifier.gates.thresholds import REQUEST_METRICS, meets
 from vendor_verifier.metrics.distribution import distribution
-from vendor_verifier.scoring.observation import Facts
-from vendor_verifier.scoring.observation_table import Columns
+from vendor_verifier.scoring.observation import Observation, Traits
+from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.stats.bootstrap import Panel, Resampled, bootstrap, build_panel
 from vendor_verifier.stats.intervals import clopper_pearson, estimate_of, gap_to, percentile_interval
 from vendor_verifier.stats.noise_floor import gap
 from vendor_verifier.stats.ratio_table import TRIGGER, Trials, trials_of
 from vendor_verifier.values.judgement import Estimate, Threshold
-from vendor_verifier.values.record import Record
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,7 +51,7 @@ class LevelEvidence:
     ``spans`` are (first sending, last end) in seconds of wall time by sitting.
     """
 
-    columns: Columns = field(default_factory=Columns)
+    table: ObservationTable = field(default_factory=ObservationTable)
     spans: dict[str, tuple[float, float]] = field(default_factory=dict)
     failures: Counter[str] = field(default_factory=Counter)
     rate_limited: int = 0
@@ -61,37 +59,24 @@ class LevelEvidence:
     busy_s: float = 0.0
     output_tokens: float = 0.0
 
-    def add(self, record: Record, facts: Facts) -> None:
-        """Count one record with its ``facts``."""
-        self.columns.add(record.sample, record.repetition, facts)
-        self.repetitions = max(self.repetitions, record.repetition + 1)
-        if facts.failure is not None:
-            self.failures[facts.failure] += 1
-            self.rate_limited += is_rate_limited(record)
-        for turn in record.turns:
-            for attempt in turn.attempts:
-                if attempt.timing is not None:
-                    self._span(record.run, attempt.timing.sent_at, attempt.timing.end_ns / 1e9)
-                usage = attempt.response.usage if attempt.response is not None and attempt.succeeded else None
-                self.output_tokens += (usage.output or 0) if usage is not None else 0
-
-    def _span(self, sitting: str, sent_at: str, seconds: float) -> None:
-        begin = datetime.fromisoformat(sent_at).timestamp()
-        first, last = self.spans.get(sitting, (begin, begin))
-        self.spans[sitting] = (min(first, begin), max(last, begin + seconds))
-        self.busy_s += seconds
+    def add(self, sitting: str, row: Observation) -> None:
+        """Count one record of a sitting."""
+        self.table.add(row)
+        self.repetitions = max(self.repetitions, row.repetition + 1)
+        if row.traits.failure is not None:
+            self.failures[row.traits.failure] += 1
+            self.rate_limited += row.traits.is_rate_limited
+        for each in row.tries:
+            if each.begin_s is not None and each.seconds is not None:
+                first, last = self.spans.get(sitting, (each.begin_s, each.begin_s))
+                self.spans[sitting] = (min(first, each.begin_s), max(last, each.begin_s + each.seconds))
+                self.busy_s += each.seconds
+            self.output_tokens += each.usage.output or 0 if each.answered else 0
 
     @property
     def seconds(self) -> float | None:
         """How long the level was sent, without the pauses between its sittings."""
         return sum(end - begin for begin, end in self.spans.values()) or None
-
-
-def is_rate_limited(record: Record) -> bool:
-    """Whether the vendor refused because our rate was too high: the limit is the vendor's."""
-    final = record.final
-    failure = None if final is None else final.failure
-    return failure is not None and (failure.rules.charge == "rate_limit" or failure.status == 429)
 
 
 def judge_level(
@@ -109,7 +94,7 @@ def judge_level(
     ``rng`` serves the bootstrap. ``samples`` are the planned ids in the order of sending.
     """
     quality = _Quality.of(evidence, reference, thresholds, samples, rng)
-    columns = evidence.columns
+    table = evidence.table
     is_limited = any(sitting.client_limited for sitting in sittings)
     limits = tuple(
         _verdict(one, estimate, evidence)
@@ -118,15 +103,15 @@ def judge_level(
         for estimate in [_estimate(one, evidence, quality)]
     )
     limits = tuple(sorted(limits, key=lambda limit: _ASPECTS.index(limit.aspect)))
-    is_lost = any(limit.outcome == "unmeasured" and _is_lost(limit.threshold, columns) for limit in limits)
+    is_lost = any(limit.outcome == "unmeasured" and _is_lost(limit.threshold, table) for limit in limits)
     cut = next((sitting.cut for sitting in sittings if sitting.cut), None)
-    succeeded, seconds = columns.count("succeeded"), evidence.seconds
+    succeeded, seconds = table.count(lambda traits: traits.succeeded), evidence.seconds
     # From the moment it was due, where there is one: what somebody waited who came at that moment.
-    ttft = distribution(columns.values("ttft_from_schedule_ms") or columns.values("ttft_ms"))
+    ttft = distribution(table.values("ttft_from_schedule_ms") or table.values("ttft_ms"))
     return Point(
         stage=stage,
         level=level,
-        requests=len(columns.rows),
+        requests=len(table),
         succeeded=succeeded,
         rate_limited=evidence.rate_limited,
         failures=dict(evidence.failures.most_common()),
@@ -134,7 +119,7 @@ def judge_level(
         limits=limits,
         ttft_p50_ms=ttft.p50,
         ttft_p95_ms=ttft.p95,
-        tps=columns.tps(),
+        tps=table.pooled("tps"),
         seconds=seconds,
         requests_per_s=succeeded / seconds if seconds else None,
         tokens_per_s=evidence.output_tokens / seconds if seconds and evidence.output_tokens else None,
@@ -190,21 +175,24 @@ class _Quality:
 
 
 def _trials(label: str, evidence: LevelEvidence, samples: Sequence[str]) -> Trials:
-    return trials_of(label, evidence.columns, {TRIGGER: samples}, repeat=evidence.repetitions, complete=False)
+    return trials_of(label, evidence.table, {TRIGGER: samples}, repeat=evidence.repetitions, complete=False)
 
 
 def _estimate(threshold: Threshold, evidence: LevelEvidence, quality: _Quality) -> Estimate:
-    columns = evidence.columns
+    table = evidence.table
     if threshold.metric in _RATES:
-        own = clopper_pearson(columns.count(_COUNTS[threshold.metric]), columns.count("charged"))
+        own = clopper_pearson(table.count(_COUNTS[threshold.metric]), table.count(lambda traits: traits.charged))
         return own if not threshold.ceiling else quality.over_ceiling(threshold.metric)
     if threshold.percentile is not None:
-        values = columns.values(REQUEST_METRICS[threshold.metric])
+        values = table.values(REQUEST_METRICS[threshold.metric])
         return percentile_interval(values, float(threshold.percentile[1:]))
     return quality.over_ceiling(threshold.metric) if threshold.ceiling else quality.estimate(threshold.metric)
 
 
-_COUNTS: Mapping[str, str] = {"success_rate": "succeeded", "first_attempt_success_rate": "succeeded_first_try"}
+_COUNTS: Mapping[str, Callable[[Traits], bool]] = {
+    "success_rate": lambda traits: traits.succeeded,
+    "first_attempt_success_rate": lambda traits: traits.succeeded_first_try,
+}
 
 
 def _verdict(threshold: Threshold, found: Estimate, evidence: LevelEvidence) -> LimitVerdict:
@@ -231,10 +219,10 @@ def _aspect(threshold: Threshold, evidence: LevelEvidence) -> Aspect:
     return "latency" if metric.endswith("_ms") else "speed" if metric.endswith("tps") else "other"
 
 
-def _is_lost(threshold: Threshold, columns: Columns) -> bool:
+def _is_lost(threshold: Threshold, table: ObservationTable) -> bool:
     """Whether our own lateness alone kept the limit from being measured."""
     column = REQUEST_METRICS.get(threshold.metric)
-    return column is not None and columns.is_lost(column)
+    return column is not None and table.is_lost(column)
 
 
 def _outcome(limits: Sequence[LimitVerdict], *, client_limited: bool, is_lost: bool) -> LevelOutcome:

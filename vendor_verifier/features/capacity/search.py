@@ -19,13 +19,13 @@ from vendor_verifier import __version__
 from vendor_verifier.config.gates import NO_F1
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.features.capacity.curve import Curve, aside_at, next_step, read_limits, requests_at
-from vendor_verifier.features.capacity.store import DOCUMENT, new_folder, new_rng, with_facts, write_capacity
+from vendor_verifier.features.capacity.store import DOCUMENT, new_folder, new_rng, with_observations, write_capacity
 from vendor_verifier.features.capacity.values import (
     FILLED,
     SUITE,
     UNLOADED_REPEATS,
+    CapacityOptions,
     CapacityReport,
-    CapacityRequest,
     Ended,
     EndReason,
     LoadKind,
@@ -215,13 +215,13 @@ class _Search:
             self.bench, self.entry, stage, level, first=first, repetitions=repetitions
         )
         task = self.bench.prepared.plan.tasks[0]
-        point = self.curve.add(sitting, with_facts(records, task.samples, ready_suite(SUITE, {}, task.samples)))
+        point = self.curve.add(sitting, with_observations(records, task.samples, ready_suite(SUITE, {}, task.samples)))
         self.on_point(self.entry, point)
         return sitting.cut
 
 
 def measure_capacity(
-    request: CapacityRequest,
+    options: CapacityOptions,
     prepared: Prepared,
     *,
     on_point: OnPoint = lambda _entry, _point: None,
@@ -238,42 +238,42 @@ def measure_capacity(
         RunFolderError: the folder holds something already.
         StorageError: the disk refused a write; every record written before stays.
     """
-    problems = list(_contradictions(request))
+    problems = list(_contradictions(options))
     if problems:
         raise ProblemsError(problems)
     ensure_signals()
     require_proxies(entry.endpoint.base_url for entry in prepared.plan.entries)
-    thresholds = read_limits(request.limits, request.kind)
-    if request.kind == "concurrency":
-        ensure_descriptors(int(request.highest))
-    bounds = _bounds(request, prepared)
-    arrival = request.arrival or "poisson"
-    plan = replace(prepared.plan, max_cost_usd=request.max_cost_usd)
-    guard = GuardedSpending(max_cost_usd=request.max_cost_usd, costs=costs_of(plan))
-    folder = new_folder(request.run.output_dir, prepared)
-    report = _blank_report(request, plan, bounds, thresholds, arrival)
+    thresholds = read_limits(options.slo, options.by)
+    if options.by == "concurrency":
+        ensure_descriptors(int(options.up_to))
+    bounds = _bounds(options, prepared)
+    arrival = options.arrival or "poisson"
+    plan = replace(prepared.plan, max_cost_usd=options.max_cost)
+    guard = GuardedSpending(max_cost_usd=options.max_cost, costs=costs_of(plan))
+    folder = new_folder(options.output_dir, prepared)
+    report = _blank_report(options, plan, bounds, thresholds, arrival)
     scrubber = Scrubber(prepared.configuration.secrets)
     with (
         Journal(folder, scrubber) as journal,
         with_simulated_vendors(plan.entries, plan.seed, prepared.known_answers) as entries,
     ):
-        bench = Bench(report.run, plan, prepared, request.kind, arrival, journal, scrubber, guard, on_record)
+        bench = Bench(report.run, plan, prepared, options.by, arrival, journal, scrubber, guard, on_record)
         signal_number: int | None = None
         for entry in entries:
             search = _Search(bench, entry, _curve(entry, report, plan), on_point)
             if signal_number is None:
-                guard.is_late, guard.until_s = False, guard.clock() + request.max_s
+                guard.is_late, guard.until_s = False, guard.clock() + options.max_seconds
                 found = _searched(search, partial(_keep, folder, report, scrubber))
                 signal_number = search.signal_number
             else:
                 found = search.curve.concluded("interrupted")
             report = replace(report, vendors=(*report.vendors, found))
-            write_capacity(folder, report, scrubber, language=request.run.language)
+            write_capacity(folder, report, scrubber, language=options.lang)
     return CapacityOutcome(folder, report, signal_number)
 
 
 def _blank_report(
-    request: CapacityRequest, plan: Plan, bounds: SearchBounds, thresholds: tuple[Threshold, ...], arrival: Arrival
+    options: CapacityOptions, plan: Plan, bounds: SearchBounds, thresholds: tuple[Threshold, ...], arrival: Arrival
 ) -> CapacityReport:
     """The report of a search that has found nothing yet."""
     return CapacityReport(
@@ -284,8 +284,8 @@ def _blank_report(
         thresholds=thresholds,
         seed=plan.seed,
         vendors=(),
-        arrival=arrival if request.kind == "rate" else None,
-        at_least=request.at_least,
+        arrival=arrival if options.by == "rate" else None,
+        at_least=options.at_least,
         # Every vendor is compared with itself; that there is no baseline takes nothing away.
         warnings=tuple(warning for warning in plan.warnings if not warning.endswith(NO_F1)),
     )
@@ -323,35 +323,35 @@ def _searched(search: _Search, keep: Callable[[VendorCapacity], None]) -> Vendor
     return curve.concluded(stopped)
 
 
-def _contradictions(request: CapacityRequest) -> Iterator[Problem]:
-    if request.kind == "concurrency" and request.arrival is not None:
+def _contradictions(options: CapacityOptions) -> Iterator[Problem]:
+    if options.by == "concurrency" and options.arrival is not None:
         yield Problem("says how requests of a rate follow each other; add --by rate, or leave it out", key="--arrival")
-    if not math.isfinite(request.highest):
-        yield Problem(f"read {request.highest:g}; expected a number from 1 on", key="--up-to")
-    elif request.kind == "concurrency" and request.highest != int(request.highest):
-        words = f"read {request.highest:g}; requests in flight are whole; write a whole number, or add --by rate"
+    if not math.isfinite(options.up_to):
+        yield Problem(f"read {options.up_to:g}; expected a number from 1 on", key="--up-to")
+    elif options.by == "concurrency" and options.up_to != int(options.up_to):
+        words = f"read {options.up_to:g}; requests in flight are whole; write a whole number, or add --by rate"
         yield Problem(words, key="--up-to")
-    if request.at_least is not None and request.at_least > request.highest:
-        words = f"{request.at_least:g} lies above the highest level tried, {request.highest:g}; raise --up-to"
+    if options.at_least is not None and options.at_least > options.up_to:
+        words = f"{options.at_least:g} lies above the highest level tried, {options.up_to:g}; raise --up-to"
         yield Problem(words, key="--at-least")
 
 
-def _bounds(request: CapacityRequest, prepared: Prepared) -> SearchBounds:
+def _bounds(options: CapacityOptions, prepared: Prepared) -> SearchBounds:
     samples = len(prepared.plan.tasks[0].samples)
     # One request warms each connection up; afterwards everything is asked once more.
     aside = samples + 1
     bounds = SearchBounds(
-        kind=request.kind,
-        highest=request.highest,
+        kind=options.by,
+        highest=options.up_to,
         samples=samples,
-        max_requests=request.max_requests - aside,
-        step=request.step,
-        per_place=FILLED[request.kind],
+        max_requests=options.max_requests - aside,
+        step=options.step,
+        per_place=FILLED[options.by],
     )
-    least = UNLOADED_REPEATS * samples + 1 + aside + requests_at(min(2, request.highest), bounds)
-    if request.max_requests < least:
+    least = UNLOADED_REPEATS * samples + 1 + aside + requests_at(min(2, options.up_to), bounds)
+    if options.max_requests < least:
         words = (
-            f"read {request.max_requests}; {samples} samples need at least {least}: twice unloaded, one level, once "
+            f"read {options.max_requests}; {samples} samples need at least {least}: twice unloaded, one level, once "
             "afterwards; allow more, or take fewer samples with --limit"
         )
         raise ProblemsError([Problem(words, key="--max-requests")])

@@ -30,9 +30,9 @@ from vendor_verifier.pipeline.plan import Prepared
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.reports.words import Language
-from vendor_verifier.scoring.observation import Facts, facts_of
+from vendor_verifier.scoring.observation import Observation, observe
 from vendor_verifier.store import RunFolder
-from vendor_verifier.suites.base import Suite
+from vendor_verifier.suites.base import Suite, judged
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.sample import Sample
 
@@ -131,7 +131,7 @@ def judge_again(folder: RunFolder, limits: Sequence[str], at_least: float | None
         suite = ready_suite(SUITE, {}, samples)
         for sitting in vendor.sittings:
             own = records.get((vendor.model, vendor.label, sitting.name), [])
-            curve.add(sitting, with_facts(own, samples, suite))
+            curve.add(sitting, with_observations(own, samples, suite))
         vendors.append(_concluded(curve, vendor))
     left_out = [f"cannot be read and is not judged: {line}" for line in unreadable]
     wanted = stored.at_least if at_least is None else at_least
@@ -154,10 +154,13 @@ def _read(folder: RunFolder) -> CapacityReport:
         raise RunFolderError(f"{path} cannot be read: {error}") from None
 
 
-def with_facts(records: Iterable[Record], samples: Sequence[Sample], suite: Suite) -> list[tuple[Record, Facts]]:
+def with_observations(
+    records: Iterable[Record], samples: Sequence[Sample], suite: Suite
+) -> list[tuple[Record, Observation]]:
     """Each record with what judging needs of it."""
     by_id = {sample.id: sample for sample in samples}
-    return [(record, facts_of(record, suite, by_id[record.sample])) for record in records if record.sample in by_id]
+    known = [(record, by_id[record.sample]) for record in records if record.sample in by_id]
+    return [(record, observe(record, judged(record, suite, sample), sample)) for record, sample in known]
 
 
 def new_rng(seed: int) -> np.random.Generator:

@@ -7,11 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Annotated, Literal
 
-from vendor_verifier.pipeline.request import RunRequest
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from vendor_verifier.console.options import JUDGE, MODEL, OUTPUT, PACE, WHAT, flag, many, option
+from vendor_verifier.pipeline.request import RunRequest, Selection
+from vendor_verifier.reports.words import Language
 from vendor_verifier.values.judgement import Estimate, Threshold
-from vendor_verifier.values.plan import Arrival
+from vendor_verifier.values.plan import Arrival, Limits, TransportName
 
 # What is raised from level to level: requests in flight, or requests begun a second.
 LoadKind = Literal["concurrency", "rate"]
@@ -193,22 +199,61 @@ UNLOADED_REPEATS = 2
 FILLED: Mapping[LoadKind, int] = {"concurrency": 4, "rate": 10}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CapacityRequest:
-    """One call of ``capacity``. ``run`` says what to ask whom; pace and patience are ours.
+_AT_LEAST_1 = Number(gte=1)
+_POSITIVE = Number(gt=0)
 
-    ``arrival`` is for a rate, random unless said otherwise. ``highest`` is the highest level tried, ``step`` how near a
-    search comes to the edge, as a share of the level. ``max_requests`` and ``max_s`` are for each vendor,
-    ``max_cost_usd`` for all together. ``at_least`` is a level that every vendor has to bear.
-    """
 
-    run: RunRequest
-    kind: LoadKind = "concurrency"
-    arrival: Arrival | None = None
-    highest: float = 64
-    step: float = 0.1
-    limits: tuple[str, ...] = ()
-    max_requests: int = 2000
-    max_s: float = 1800.0
-    max_cost_usd: float | None = None
-    at_least: float | None = None
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class CapacityOptions:
+    """Everything ``capacity`` takes."""
+
+    test_file_path: Annotated[Path | None, option("Samples, JSONL or .gz. [default: shipped]", WHAT)] = None
+    config_file_path: Annotated[Path, option("Models and vendors.", WHAT)] = Path("config.yaml")
+    env_file: Annotated[Path | None, option("API keys. [default: .env beside the config]", WHAT)] = None
+    model: Annotated[tuple[str, ...], many("Only this model (repeatable).", WHAT)] = ()
+    vendor: Annotated[tuple[str, ...], many("Only this vendor or label (repeatable).", WHAT)] = ()
+    vendor_path: Annotated[tuple[Path, ...], many("Folder with vendor plugins (repeatable).", WHAT)] = ()
+    limit: Annotated[int, option("Only N samples, of all kinds.", WHAT, "--limit", "-n", check=_AT_LEAST_1)] = 50
+    head: Annotated[bool, flag("The first --limit samples instead.", WHAT)] = False
+    seed: Annotated[int, option("Order of asking, simulated answers.", WHAT)] = 0
+    from_folder: Annotated[Path | None, option("Judge a stored search again; send nothing.", WHAT, "--from")] = None
+    by: Annotated[LoadKind, option("Requests in flight, or begun per second.", PACE)] = "concurrency"
+    arrival: Annotated[Arrival | None, option("Of a rate: evenly, or at random. [default: poisson]", PACE)] = None
+    up_to: Annotated[float, option("The highest level tried.", PACE, check=_AT_LEAST_1)] = 64
+    step: Annotated[float, option("How near to the edge, 0.1 = 10 %.", PACE, check=Number(gt=0, lte=1))] = 0.1
+    max_requests: Annotated[int, option("Requests to each vendor at the most.", PACE, check=_AT_LEAST_1)] = 2000
+    max_cost: Annotated[float | None, option("US dollars in all, about.", PACE, check=_POSITIVE)] = None
+    max_seconds: Annotated[float, option("Seconds for each vendor.", PACE, check=_POSITIVE)] = 1800
+    timeout: Annotated[float, option("Seconds, a whole attempt.", PACE, check=_POSITIVE)] = 600
+    first_token_timeout: Annotated[float, option("Seconds to the first token.", PACE, check=_POSITIVE)] = 120
+    transport: Annotated[TransportName, option("Whose HTTP.", PACE)] = "fast"
+    temperature: Annotated[float | None, option("0 to 2.", MODEL, check=Number(gte=0, lte=2))] = None
+    max_tokens: Annotated[int | None, option("Output tokens at the most.", MODEL, check=_AT_LEAST_1)] = None
+    slo: Annotated[tuple[str, ...], many('Limit "avg_ttft_ms.p95 <= 2000" (repeatable).', JUDGE)] = ()
+    at_least: Annotated[float | None, option("Exit 1 unless all bear this.", JUDGE, check=_POSITIVE)] = None
+    output_dir: Annotated[
+        Path | None, option("Folder. [default: runs/<timestamp>-capacity]", OUTPUT, "--output-dir", "-o")
+    ] = None
+    lang: Annotated[Language, option("Language of capacity.html.", OUTPUT)] = "en"
+    quiet: Annotated[bool, flag("No progress on stderr.", OUTPUT, "--quiet", "-q")] = False
+    json: Annotated[bool, flag("Print capacity.json instead of tables.", OUTPUT)] = False
+
+    def request(self) -> RunRequest:
+        """What is asked of whom; pace and patience are the search's own."""
+        stated = {"temperature": self.temperature, "max_tokens": self.max_tokens}
+        return RunRequest(
+            config_file=self.config_file_path,
+            test_file=self.test_file_path,
+            env_file=self.env_file,
+            vendor_paths=self.vendor_path,
+            models=self.model,
+            vendors=self.vendor,
+            overrides={name: value for name, value in stated.items() if value is not None},
+            limits=Limits(total_s=self.timeout, first_token_s=self.first_token_timeout),
+            selection=Selection(limit=self.limit, head=self.head),
+            seed=self.seed,
+            output_dir=self.output_dir,
+            transport=self.transport,
+            language=self.lang,
+        )

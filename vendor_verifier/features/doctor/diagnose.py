@@ -6,6 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from msgspec import structs
+
+from vendor_verifier.audit.cost import cost_usd
+from vendor_verifier.errors import UsageError
 from vendor_verifier.features.doctor.checks import (
     answer_check,
     clock_check,
@@ -21,6 +25,7 @@ from vendor_verifier.features.doctor.checks import (
     usage_check,
 )
 from vendor_verifier.features.doctor.values import Answer, Case, Check, Diagnosis, Moment, SdkFinding, Spending, Verdict
+from vendor_verifier.pipeline.prices import price_from_config
 from vendor_verifier.values.event import (
     Fault,
     Finish,
@@ -37,54 +42,45 @@ from vendor_verifier.wire.base import Reader, Wire
 from vendor_verifier.wire.sse import SseDecoder
 
 CHARACTERS_PER_TOKEN = 4
-_MILLION = 1_000_000
 
 
 def spending(answers: Sequence[Answer], price: Mapping[str, Any] | None) -> Spending:
-    """Sum over all requests that the vendor took; refused ones cost nothing.
+    """The sum over all requests that the vendor took; refused ones cost nothing.
 
-    Cost in US dollars: what the vendor reports for each answer, else (input × price.input + output × price.output) per
-    million tokens plus price.request, times price.rate. Without ``currency`` prices are US dollars; a foreign currency
-    without a rate gives no cost.
+    An answer costs what the vendor reports for it, else its tokens by the configured ``price``, which gives no cost
+    where it is not whole.
     """
-    taken = [answer for answer in answers if answer.accepted]
-    tokens = [_tokens(answer) for answer in taken]
-    costs = [_cost(answer, (given, got), price) for answer, (given, got, _) in zip(taken, tokens, strict=True)]
+    try:
+        known = None if price is None else price_from_config(price, "")
+    except UsageError:
+        known = None
+    taken = [(answer, *_usage(answer)) for answer in answers if answer.accepted]
+    costs = [
+        usage.cost_usd if usage.cost_usd is not None else None if known is None else cost_usd(usage, known)
+        for _, usage, _ in taken
+    ]
     return Spending(
         requests=sum(bool(answer.exchange.sent_at) for answer in answers),
-        input_tokens=sum(given for given, _, _ in tokens),
-        output_tokens=sum(got for _, got, _ in tokens),
-        estimated=any(estimated for _, _, estimated in tokens),
+        input_tokens=sum(usage.input or 0 for _, usage, _ in taken),
+        output_tokens=sum(usage.output or 0 for _, usage, _ in taken),
+        estimated=any(estimated for _, _, estimated in taken),
         cost_usd=sum(cost for cost in costs if cost is not None) if None not in costs else None,
     )
 
 
-def _tokens(answer: Answer) -> tuple[int, int, bool]:
-    usage = answer.response.usage if answer.response is not None else None
-    if usage is not None and usage.input is not None and usage.output is not None:
-        return usage.input, usage.output, False
+def _usage(answer: Answer) -> tuple[Usage, bool]:
+    """What the answer reports of its tokens, or an estimate by the characters, and whether it is one."""
+    usage = (answer.response.usage if answer.response is not None else None) or Usage()
+    if usage.input is not None and usage.output is not None:
+        return usage, False
     said = _characters(answer.response) if answer.response is not None else 0
-    return -(-len(answer.request.body) // CHARACTERS_PER_TOKEN), -(-said // CHARACTERS_PER_TOKEN), True
+    given = -(-len(answer.request.body) // CHARACTERS_PER_TOKEN)
+    return structs.replace(usage, input=given, output=-(-said // CHARACTERS_PER_TOKEN)), True
 
 
 def _characters(response: Response) -> int:
     calls = sum(len(call.name) + len(call.arguments) for call in response.tool_calls)
     return len(response.text) + len(response.reasoning) + calls
-
-
-def _cost(answer: Answer, tokens: tuple[int, int], price: Mapping[str, Any] | None) -> float | None:
-    usage = answer.response.usage if answer.response is not None else None
-    if usage is not None and usage.cost_usd is not None:
-        return usage.cost_usd
-    if price is None or price.get("input") is None or price.get("output") is None:
-        return None
-    rate = price.get("rate")
-    if rate is None:
-        if price.get("currency") not in (None, "USD"):
-            return None
-        rate = 1.0
-    in_currency = (tokens[0] * price["input"] + tokens[1] * price["output"]) / _MILLION + (price.get("request") or 0.0)
-    return float(in_currency * rate)
 
 
 _SHOWN_FIRST = 3

@@ -36,6 +36,7 @@ from vendor_verifier.redaction import Scrubber
 from vendor_verifier.registry import find_vendors
 from vendor_verifier.run.api_keys import KeyRing
 from vendor_verifier.run.conversation import Conversation, Target
+from vendor_verifier.run.event_loop_lag import LoopLag
 from vendor_verifier.run.rate_limiter import LocalLimiter
 from vendor_verifier.suites.base import Play
 from vendor_verifier.transport.client import FastTransport
@@ -69,11 +70,13 @@ async def examine(
 
     async def one(number: int, target: Target) -> None:
         async with limiter:
-            found[number] = await _case(target, transport, keys, scrubber, environ)
+            found[number] = await _case(target, transport, keys, scrubber, environ, lag)
 
-    async with FastTransport(LIMITS) as transport, anyio.create_task_group() as group:
-        for number, target in enumerate(targets):
-            group.start_soon(one, number, target)
+    async with FastTransport(LIMITS) as transport:
+        with LoopLag() as lag:
+            async with anyio.create_task_group() as group:
+                for number, target in enumerate(targets):
+                    group.start_soon(one, number, target)
     # The SDKs come after all have been asked, because they are slow enough to disturb what is being timed.
     return tuple([
         diagnose(await _replayed(found[number]) if sdk else found[number], target.wire)
@@ -86,7 +89,12 @@ async def _replayed(case: Case) -> Case:
 
 
 async def _case(
-    target: Target, transport: FastTransport, keys: KeyRing, scrubber: Scrubber, environ: Mapping[str, str]
+    target: Target,
+    transport: FastTransport,
+    keys: KeyRing,
+    scrubber: Scrubber,
+    environ: Mapping[str, str],
+    lag: LoopLag,
 ) -> Case:
     entry = target.entry
     reached = await reach(entry.endpoint.base_url, environ)
@@ -99,7 +107,15 @@ async def _case(
         witness = _Witness(transport, scrubber)
         # A limiter for each question: what stops a vendor in a run is here one finding among others.
         limiter = LocalLimiter([asked.entry], 1)
-        conversation = Conversation(witness, limiter, _ONE_TRY, random.Random(0), scrubber, keys)  # noqa: S311 waits
+        conversation = Conversation(
+            witness,
+            limiter,
+            _ONE_TRY,
+            random.Random(0),  # noqa: S311 waits
+            scrubber,
+            keys,
+            lag=lag,
+        )
         (turn,) = await conversation.play(_once(question.turn), asked)
         answers.append(witness.answer(question, turn.attempts[-1]))
     return Case(entry, reached, tuple(answers))
@@ -130,7 +146,7 @@ class _Witness:
         total_s: float | None = None,
         fresh: bool = False,
     ) -> Exchange:
-        """As :meth:`vendor_verifier.transport.base.Client.exchange`."""
+        """As :meth:`vendor_verifier.transport.policy.Client.exchange`."""
         found = await self._client.exchange(request, meter, scheduled_at_ns, wire=wire, total_s=total_s, fresh=fresh)
         # At the source, because everything further on is cut into excerpts, and half a key is not recognised.
         chunks = [(at_ns, self._scrubber.bytes(chunk)) for at_ns, chunk in found.chunks]

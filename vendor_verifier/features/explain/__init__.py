@@ -1,0 +1,1 @@
+"""Why one request counted as it did, with the request as curl."""

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.features.explain.find_problems import (
+    Answers,
     Explanation,
     Slips,
-    baseline_decisions,
+    expected_decisions,
     other_answer,
     read_answers,
     reasons,
@@ -152,20 +153,18 @@ def worst_samples(folder: RunFolder, wanted: Wanted, most: int) -> Slips:
     _check_suite(manifest, wanted.suite)
     infos = manifest.infos
     chosen = _entries(infos, wanted)
-    baselines = {info.model: info for info in infos if info.is_baseline}
-    needed = {*chosen, *(baselines[info.model] for info in chosen if info.model in baselines)}
-    answers = read_answers(folder, needed)
-    found = []
-    for info in chosen:
-        own, baseline = answers[info.model, info.label], baselines.get(info.model)
-        against = answers[baseline.model, baseline.label] if baseline is not None and baseline != info else {}
-        found += [
-            slip
-            for slip in slips_of(info.model, info.label, own, against)
-            if wanted.suite is None or slip.suite == wanted.suite
-        ]
+    models = {info.model for info in chosen}
+    answers = read_answers(
+        folder, [info for info in infos if info in chosen or (info.is_baseline and info.model in models)]
+    )
+    found = [
+        slip
+        for info in chosen
+        for slip in slips_of(info, answers[_key(info)], expected_decisions(infos, info, answers))
+        if wanted.suite in (None, slip.suite)
+    ]
     found.sort(key=lambda slip: (severity(slip.reasons[0]), -slip.records))
-    read = sum(len(answers[info.model, info.label]) for info in chosen)
+    read = sum(len(answers[_key(info)]) for info in chosen)
     return Slips(manifest.run, tuple(found[:most]), len(found), read, tuple(_notes(folder, manifest)))
 
 
@@ -244,15 +243,20 @@ def _explain_sample(
     suite = ready_suite(task.suite, task.options, [sample], folder)
     records = _records(folder, suite.name, sample.id)
     scores = {key: judged(record, suite, sample) for key, record in records.items()}
+    answers: Answers = {}
+    for (model, label, _), record in records.items():
+        told = told_of(record, scores[model, label, record.repetition])
+        answers.setdefault((model, label), {})[told.unit] = told
     for info in chosen:
-        expected = _baseline_decisions(manifest, info, records, scores)
-        own = {key: told_of(record, scores[key]) for key, record in records.items() if key[:2] == _key(info)}
-        if wanted.repetition is not None:
-            own = {key: told for key, told in own.items() if told.repetition == wanted.repetition}
-        if not own:
-            continue
-        key = min(own, key=lambda each: (not reasons(own[each], expected), own[each].repetition))
-        yield _explanation(manifest, suite, sample, key, records, scores, reasons(own[key], expected))
+        decided = expected_decisions(manifest.infos, info, answers).get((suite.name, sample.id), frozenset())
+        own = [
+            (each.repetition, reasons(each, decided))
+            for each in answers.get(_key(info), {}).values()
+            if wanted.repetition in (None, each.repetition)
+        ]
+        if own:
+            repetition, wrong = min(own, key=lambda each: (not each[1], each[0]))
+            yield _explanation(manifest, suite, sample, (*_key(info), repetition), records, scores, wrong)
 
 
 _Place = tuple[str, str, int]
@@ -270,19 +274,6 @@ def _records(folder: RunFolder, suite: str, sample: str) -> dict[_Place, Record]
             if place not in found or supersedes(record, found[place]):
                 found[place] = record
     return found
-
-
-def _baseline_decisions(
-    manifest: Manifest, info: EntryInfo, records: Mapping[_Place, Record], scores: Mapping[_Place, Score]
-) -> frozenset[str]:
-    """What the model's baseline decided on this sample; nothing to hold a baseline itself against."""
-    of_model = (other for other in manifest.infos if other.model == info.model and other.is_baseline)
-    baseline = next(of_model, None)
-    if baseline is None or baseline == info:
-        return frozenset()
-    told = [told_of(record, scores[key]) for key, record in records.items() if key[:2] == _key(baseline)]
-    by_unit = {each.unit: each for each in told}
-    return baseline_decisions(by_unit, told[0].suite, told[0].sample) if told else frozenset()
 
 
 def _explanation(

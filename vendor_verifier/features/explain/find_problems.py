@@ -5,7 +5,7 @@ It judges like scoring does, but runs no code: rows of ``bfcl`` that need some a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from vendor_verifier.config.suite_options import build_suite, known_suite
@@ -117,6 +117,7 @@ class Told:
 
 
 Answers = dict[tuple[str, str], dict[Unit, Told]]
+Decisions = dict[tuple[str, str], frozenset[str]]
 
 
 def read_answers(folder: RunFolder, wanted: Iterable[EntryInfo]) -> Answers:
@@ -130,7 +131,7 @@ def read_answers(folder: RunFolder, wanted: Iterable[EntryInfo]) -> Answers:
         sample = sample_in(samples, record.suite, record.sample)
         if own is None or sample is None:
             continue
-        told = _told(record, suites[record.suite], sample)
+        told = told_of(record, judged(record, suites[record.suite], sample))
         before = own.get(told.unit)
         if before is None or supersedes(told, before):
             own[told.unit] = told
@@ -142,24 +143,18 @@ def quiet_suite(task: StoredTask) -> Suite:
     return build_suite(known_suite(task.suite), task.options)
 
 
-def slips_of(model: str, label: str, own: Mapping[Unit, Told], baseline: Mapping[Unit, Told]) -> Iterator[Slip]:
+def slips_of(info: EntryInfo, own: Mapping[Unit, Told], expected: Decisions) -> Iterator[Slip]:
     """Samples with something wrong, in the order asked; repetitions of one sample are one slip."""
-    decided = _decisions(baseline)
     by_sample: dict[tuple[str, str], list[tuple[Told, tuple[str, ...]]]] = {}
     for told in own.values():
-        wrong = reasons(told, decided.get((told.suite, told.sample), frozenset()))
+        wrong = reasons(told, expected.get((told.suite, told.sample), frozenset()))
         by_sample.setdefault((told.suite, told.sample), []).append((told, wrong))
     for (suite, sample), rows in by_sample.items():
         bad = [(told, wrong) for told, wrong in rows if wrong]
         if bad:
             words = sorted({word for _, wrong in bad for word in wrong}, key=severity)
             first = min(bad, key=lambda row: (min(map(severity, row[1])), row[0].repetition))[0]
-            yield Slip(model, label, suite, sample, first.repetition, len(bad), tuple(words))
-
-
-def baseline_decisions(own: Mapping[Unit, Told], suite: str, sample: str) -> frozenset[str]:
-    """What the baseline decided on a sample, over its repetitions."""
-    return _decisions(own).get((suite, sample), frozenset())
+            yield Slip(info.model, info.label, suite, sample, first.repetition, len(bad), tuple(words))
 
 
 def reasons(told: Told, expected: frozenset[str]) -> tuple[str, ...]:
@@ -198,13 +193,13 @@ def told_of(record: Record, score: Score) -> Told:
     )
 
 
-def _told(record: Record, suite: Suite, sample: Sample) -> Told:
-    return told_of(record, judged(record, suite, sample))
-
-
-def _decisions(own: Mapping[Unit, Told]) -> dict[tuple[str, str], frozenset[str]]:
-    found: dict[tuple[str, str], frozenset[str]] = {}
-    for told in own.values():
+def expected_decisions(infos: Sequence[EntryInfo], info: EntryInfo, answers: Answers) -> Decisions:
+    """What the baseline of ``info``'s model decided, by (suite, sample); nothing to hold a baseline itself against."""
+    baseline = next((other for other in infos if other.model == info.model and other.is_baseline), None)
+    found: Decisions = {}
+    if baseline is None or baseline == info:
+        return found
+    for told in answers.get((baseline.model, baseline.label), {}).values():
         if told.decision in ("called", "not_called") and told.succeeded and not told.apart:
             key = (told.suite, told.sample)
             found[key] = found.get(key, frozenset()) | {told.decision}

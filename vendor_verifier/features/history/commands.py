@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import json as json_module
 import sys
 from collections.abc import Mapping, Sequence
@@ -113,7 +112,7 @@ def _checked(options: RunOptions, check: CheckOptions) -> CheckResult:
 def _document(result: CheckResult) -> str:
     from vendor_verifier.features.history.notice import as_json
 
-    return json.dumps(as_json(result), indent=2, allow_nan=False) + "\n"
+    return json_module.dumps(as_json(result), indent=2, allow_nan=False) + "\n"
 
 
 def _print(result: CheckResult, options: RunOptions) -> None:
@@ -132,6 +131,10 @@ def _write(lines: Sequence[str]) -> None:
     sys.stdout.write("".join(line + "\n" for line in lines))
 
 
+def _print_json(value: object) -> None:
+    sys.stdout.write(json_module.dumps(value, indent=2) + "\n")
+
+
 def _tell(webhook: Webhook | None, check: CheckOptions, result: CheckResult) -> None:
     if webhook is None or (check.notify == "failure" and result.status == "passed"):
         return
@@ -139,7 +142,7 @@ def _tell(webhook: Webhook | None, check: CheckOptions, result: CheckResult) -> 
     from vendor_verifier.features.history.scheduled_check import post
 
     document = for_slack(result) if webhook.is_slack else as_json(result)
-    trouble = post(webhook, json.dumps(document, allow_nan=False).encode())
+    trouble = post(webhook, json_module.dumps(document, allow_nan=False).encode())
     if trouble is not None:
         say(f"warning: not told: {trouble}")
 
@@ -175,9 +178,9 @@ def compare_command(
 
     comparison = compare_folders(RunFolder(before), RunFolder(after))
     if json:
-        sys.stdout.write(json_module.dumps(asdict(comparison), indent=2) + "\n")
+        _print_json(asdict(comparison))
     else:
-        sys.stdout.write("".join(line + "\n" for line in comparison_lines(comparison)))
+        _write(comparison_lines(comparison))
     if not comparison.changes:
         say("error: no vendor measured two samples in both runs, so nothing could get worse")
         return EXIT_USAGE
@@ -204,9 +207,9 @@ def _against_history(run: Path, fail_on: tuple[str, ...], history: Path | None, 
     name = RunFolder(run).read_manifest().run
     found = history_trends(history or default_history_file(), metrics=fail_on, until=name)
     if as_json:
-        sys.stdout.write(json_module.dumps([asdict(trend) for trend in found], indent=2) + "\n")
+        _print_json([asdict(trend) for trend in found])
     else:
-        sys.stdout.write("".join(line + "\n" for line in trend_lines(found)))
+        _write(trend_lines(found))
     return EXIT_THRESHOLD if any(trend.verdict == "regression" for trend in found) else EXIT_OK
 
 
@@ -227,7 +230,7 @@ def history_command(
     known = read_runs(file, models=model, labels=vendor)
     runs = known[-limit:]
     if json:
-        sys.stdout.write(json_module.dumps([asdict(run) for run in runs], indent=2) + "\n")
+        _print_json([asdict(run) for run in runs])
         return EXIT_OK
     for position, run in enumerate(runs, len(known) - len(runs)):
         models = ", ".join(dict.fromkeys(entry.model for entry in run.entries))
@@ -266,13 +269,13 @@ def trend_command(
     if output is not None:
         say(str(_write_page(output, found, lang)))
     if json:
-        sys.stdout.write(json_module.dumps([asdict(trend) for trend in found], indent=2) + "\n")
+        _print_json([asdict(trend) for trend in found])
     else:
         lines = trend_lines(found)
         for trend in found:
             if (metric and vendor) or trend.verdict in ("regression", "improvement", "warning"):
                 lines += ["", *plot(trend)]
-        sys.stdout.write("".join(line + "\n" for line in lines))
+        _write(lines)
     if not found:
         say("no runs in the history yet")
     return EXIT_THRESHOLD if exit_code and any(trend.verdict == "regression" for trend in found) else EXIT_OK

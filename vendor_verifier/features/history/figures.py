@@ -14,9 +14,8 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from vendor_verifier.metrics import METRICS
-from vendor_verifier.metrics.base import Direction
-from vendor_verifier.scoring.irf import DIRECTIONS, RANK_METRICS
+from vendor_verifier.metrics import DIRECTIONS, Direction, is_share
+from vendor_verifier.scoring.irf import RANK_METRICS
 from vendor_verifier.values.history import HistoryEntry, HistoryRun, Scale
 from vendor_verifier.values.judgement import ServedNames
 from vendor_verifier.values.score import Report, VendorScore
@@ -129,8 +128,6 @@ def _t_test(before: NDArray[np.float64], after: NDArray[np.float64]) -> tuple[fl
 
 _PERCENTILES = ("p50", "p95")
 _DISTRIBUTIONS = ("ttft_ms", "e2e_ms", "tps", "total_tokens")
-_UNITS = ("tps", "_tokens", "_ms", "_s", "_usd")
-_DIRECTIONS: Mapping[str, Direction] = {metric.name: metric.direction for metric in METRICS} | dict(DIRECTIONS)
 # What people type.
 ALIASES: Mapping[str, str] = {
     "ttft": "ttft_ms.p50",
@@ -155,12 +152,12 @@ def known_figures(suites: Iterable[str] = ()) -> tuple[str, ...]:
 
 def scale_of(metric: str) -> Scale:
     """Quantities with a unit are compared by ratio, shares of 1 by difference."""
-    return "ratio" if metric.split(".")[0].endswith(_UNITS) else "difference"
+    return "difference" if is_share(metric) else "ratio"
 
 
 def direction_of(metric: str) -> Direction:
     """Which end is better; a suite's score is better when higher."""
-    return _DIRECTIONS.get(metric.split(".")[0], "higher")
+    return DIRECTIONS.get(metric.split(".")[0], "higher")
 
 
 def history_run(report: Report, folder: str) -> HistoryRun:

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from markupsafe import Markup
 
 from vendor_verifier.features.history.text import CHANGE_ORDER, TREND_ORDER, change_words, effect_words, summary
+from vendor_verifier.metrics import is_share
 from vendor_verifier.reports import number_format
 from vendor_verifier.reports.escape import markdown, visible
 from vendor_verifier.reports.html import charts, tables
 from vendor_verifier.reports.html.charts import short
 from vendor_verifier.reports.html.judgement import estimate_of, metric_title
 from vendor_verifier.reports.html.page import plain_page
-from vendor_verifier.reports.html.tables import Cell, Row, Section, Table, interval, is_rate, label, plain_table, words
+from vendor_verifier.reports.html.tables import Cell, Row, Section, Table, interval, label, plain_table, words
 from vendor_verifier.reports.words import Language, Texts
 from vendor_verifier.values.history import LevelChange, MetricChange, RunComparison, Trend
 from vendor_verifier.values.score import Report, VendorScore
@@ -105,7 +106,7 @@ def _figure(report: Report, model: str, name: str, metric: str) -> Cell:
         return Cell(number_format.MISSING)
     given = metric == "f1" and vendor.is_baseline
     estimate = None if given else estimate_of(report.verdicts.get(model), name, metric)
-    small = tables.interval(estimate, rate=tables.is_rate(metric))
+    small = tables.interval(estimate, rate=is_share(metric))
     return Cell(number_format.metric(vendor, metric), number_format.finite(vendor.metrics.get(metric)), small)
 
 
@@ -306,5 +307,5 @@ def _markdown_figure(report: Report, model: str, name: str, metric: str) -> str:
     if vendor is None:
         return number_format.MISSING
     estimate = None if metric == "f1" and vendor.is_baseline else estimate_of(report.verdicts.get(model), name, metric)
-    around = interval(estimate, rate=is_rate(metric))
+    around = interval(estimate, rate=is_share(metric))
     return number_format.metric(vendor, metric) + (f" ({around})" if around else "")

@@ -17,7 +17,7 @@ for :mod:`vendor_verifier.features.history.regression` to find.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -27,9 +27,10 @@ from msgspec import structs
 from vendor_verifier.audit.identity import changes_since
 from vendor_verifier.features.history.figures import LEAST_DIFFERENCE, LEAST_RATIO, direction_of, scale_of
 from vendor_verifier.manifest import ScoreRequest
-from vendor_verifier.pipeline.audit import EntryKey, names_in
+from vendor_verifier.pipeline.audit import names_in
 from vendor_verifier.pipeline.stored_observations import StoredTrials, read_trials
 from vendor_verifier.reports.number_format import samples_asked
+from vendor_verifier.scoring.collect import EntryKey
 from vendor_verifier.scoring.irf import RANK_METRICS
 from vendor_verifier.stats.bootstrap import Component, Panel, build_panel
 from vendor_verifier.stats.ratio_table import Part, Trials
@@ -248,14 +249,13 @@ def _is_time(metric: str) -> bool:
 def _change(model: str, paired: _Paired, shared: float, comparisons: int) -> MetricChange:
     scale = scale_of(paired.metric)
     interval = _interval(paired, comparisons, rate=scale == "difference")
-    interval = replace(interval, value=_less(interval.value, shared), low=_less(interval.low, shared),
-                       high=_less(interval.high, shared))  # fmt: skip
+    interval = _each(interval, lambda value: value - shared)
     least = LEAST_DIFFERENCE
     if scale == "ratio":
         least = math.log1p(LEAST_TIME_RATIO if _is_time(paired.metric) else LEAST_RATIO)
     verdict = _verdict(interval, least, lower_is_better=direction_of(paired.metric) == "lower")
     if scale == "ratio":
-        interval = replace(interval, value=_expm1(interval.value), low=_expm1(interval.low), high=_expm1(interval.high))
+        interval = _each(interval, math.expm1)
         shared = math.expm1(shared)
     return MetricChange(
         model, paired.label, paired.metric, scale, paired.before, paired.after, interval, verdict, shared
@@ -283,12 +283,10 @@ def _verdict(interval: Estimate, least: float, *, lower_is_better: bool) -> Chan
     return "same" if -least < interval.low and interval.high < least else "undecided"
 
 
-def _less(value: float | None, shared: float) -> float | None:
-    return None if value is None else value - shared
-
-
-def _expm1(value: float | None) -> float | None:
-    return None if value is None else math.expm1(value)
+def _each(interval: Estimate, change: Callable[[float], float]) -> Estimate:
+    """``change`` made to the value and both ends."""
+    value, low, high = (None if one is None else change(one) for one in (interval.value, interval.low, interval.high))
+    return replace(interval, value=value, low=low, high=high)
 
 
 def common_samples(before: Mapping[str, Sequence[str]], after: Mapping[str, Sequence[str]]) -> list[str]:

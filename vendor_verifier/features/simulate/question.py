@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from vendor_verifier.values.request import Turn
 from vendor_verifier.wire.base import Notes
-from vendor_verifier.wire.history import Part, Said, TextPart, read_messages
+from vendor_verifier.wire.history import Part, PastMessage, TextPart, read_messages
 from vendor_verifier.wire.payload import PayloadError, as_count, as_dict, as_list, parse_json
 
 _STEM_LENGTH = 56
@@ -36,41 +36,12 @@ class Piece:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Dialogue:
-    """A conversation, levelled; the system's words are in front."""
-
-    pieces: tuple[Piece, ...]
-
-    @property
-    def last_user_text(self) -> str:
-        """What the user said last, without interruption."""
-        return next((piece.text for piece in reversed(self.pieces) if piece.kind == "user"), "")
-
-    @property
-    def after_tool_result(self) -> bool:
-        """It ends with a tool's answer rather than the user's words."""
-        return bool(self.pieces) and self.pieces[-1].kind == "result"
-
-    @property
-    def size(self) -> int:
-        """Characters, images and the markers between messages included, as a tokeniser would see them."""
-        sizes = (_IMAGE_SIZE if piece.kind == "image" else len(piece.text) for piece in self.pieces)
-        return sum(sizes) + _PIECE_SIZE * len(self.pieces)
-
-    def digest(self, tools: Iterable[str], choice: Sequence[object]) -> str:
-        """16 hexadecimal digits for the conversation, the tools' names and the tool choice."""
-        said = [(piece.kind, piece.text.replace(" ", "")) for piece in self.pieces]
-        content = json.dumps([said, [name_stem(name) for name in tools], list(choice)], separators=(",", ":"))
-        return hashlib.sha256(content.encode()).hexdigest()[:16]
-
-
-def dialogue_of(turn: Turn) -> Dialogue:
-    """The levelled conversation of a turn."""
+def pieces_of(turn: Turn) -> tuple[Piece, ...]:
+    """The levelled conversation of a turn; the system's words are in front."""
     history = read_messages(turn.messages, Notes())
     system = [Piece("system", said.text) for said in history if said.role == "system"]
     talk = (piece for said in history if said.role != "system" for piece in _pieces(said))
-    return Dialogue(tuple(_levelled([*system, *talk])))
+    return tuple(_levelled([*system, *talk]))
 
 
 def name_stem(name: str) -> str:
@@ -79,7 +50,7 @@ def name_stem(name: str) -> str:
     return re.sub(r"(_\d*)+$", "", narrowed)
 
 
-def _pieces(said: Said) -> Iterator[Piece]:
+def _pieces(said: PastMessage) -> Iterator[Piece]:
     if said.role == "tool":
         yield Piece("result", _result(" ".join(part.text for part in said.parts if isinstance(part, TextPart))))
         yield from (_piece("user", part) for part in said.parts if not isinstance(part, TextPart))
@@ -140,16 +111,24 @@ class BadQuestion(Exception):
 class Question:
     """A turn in chat-completions terms with what follows from it.
 
-    ``digest`` stands for messages, tools and tool choice as far as every protocol carries them, so it is the same
-    under every protocol, model name and setting. ``last_user_text`` is what the user said last, and
-    ``after_tool_result`` that the conversation ends with a tool's answer instead.
+    ``digest`` (16 hexadecimal digits) stands for messages, tools and tool choice as far as every protocol carries them,
+    so it is the same under every protocol, model name and setting.
     """
 
     turn: Turn
     digest: str
     prompt_tokens: int
-    last_user_text: str
-    after_tool_result: bool
+    pieces: tuple[Piece, ...]
+
+    @property
+    def last_user_text(self) -> str:
+        """What the user said last, without interruption."""
+        return next((piece.text for piece in reversed(self.pieces) if piece.kind == "user"), "")
+
+    @property
+    def after_tool_result(self) -> bool:
+        """Whether the conversation ends with a tool's answer rather than the user's words."""
+        return bool(self.pieces) and self.pieces[-1].kind == "result"
 
     @property
     def tools(self) -> dict[str, Any]:
@@ -195,19 +174,18 @@ def question_of(turn: Turn) -> Question:
     unknown = [name for name in names if name not in functions]
     if unknown:
         raise BadQuestion(f"tool_choice names a tool that was not given: {unknown[0]}", "tool_choice")
-    dialogue = dialogue_of(turn)
+    pieces = pieces_of(turn)
     declared = [
         [name, function.get("description") or "", _said_parameters(function.get("parameters"))]
         for name, function in functions.items()
     ]
-    size = dialogue.size + (len(json.dumps(declared)) if declared else 0)
-    return Question(
-        turn=turn,
-        digest=dialogue.digest(functions, [mode, *sorted(map(name_stem, names))]),
-        prompt_tokens=-(-size // CHARACTERS_PER_TOKEN),
-        last_user_text=dialogue.last_user_text,
-        after_tool_result=dialogue.after_tool_result,
-    )
+    size = sum(_IMAGE_SIZE if piece.kind == "image" else len(piece.text) for piece in pieces)
+    size += _PIECE_SIZE * len(pieces) + (len(json.dumps(declared)) if declared else 0)
+    said = [(piece.kind, piece.text.replace(" ", "")) for piece in pieces]
+    choice = [mode, *sorted(map(name_stem, names))]
+    content = json.dumps([said, [name_stem(name) for name in functions], choice], separators=(",", ":"))
+    digest = hashlib.sha256(content.encode()).hexdigest()[:16]
+    return Question(turn, digest, -(-size // CHARACTERS_PER_TOKEN), pieces)
 
 
 def _functions(turn: Turn) -> dict[str, dict[str, Any]]:

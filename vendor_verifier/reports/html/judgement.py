@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import get_args
 
+from vendor_verifier.metrics import RANKED, is_share
 from vendor_verifier.reports import number_format
 from vendor_verifier.reports.escape import visible
 from vendor_verifier.reports.html import tables
@@ -134,7 +135,7 @@ def _gates(gates: tuple[GateVerdict, ...], places: Mapping[str, int], t: Texts) 
             (
                 words(visible(str(gate.threshold))),
                 Cell(gate.outcome, float(order[gate.outcome]), css=f"gate-{gate.outcome.lower()}"),
-                tables.estimate(gate.estimate, rate=tables.is_rate(gate.threshold.metric)),
+                tables.estimate(gate.estimate, rate=is_share(gate.threshold.metric)),
                 words(visible(findings_zh.reason(gate) if t.language == "zh" else gate.reason)),
             ),
             places.get(gate.label),
@@ -218,8 +219,7 @@ def _ranks(low: float | None, high: float | None) -> str:
 
 def metric_title(metric: str, t: Texts) -> str:
     """A metric's column title; a suite's own name where the catalogue has none."""
-    known = ("f1", "success_rate", "schema_accuracy", "avg_tokens", "avg_ttft_ms", "tps")
-    return t(metric) if metric in known else label(metric)
+    return t(metric) if metric in RANKED else label(metric)
 
 
 def _blame(verdict: ModelVerdict, places: Mapping[str, int], t: Texts) -> Section | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from vendor_verifier.metrics import DIRECTIONS, is_share
 from vendor_verifier.reports import number_format, sentences
 from vendor_verifier.reports.html import tables
 from vendor_verifier.reports.html.judgement import estimate_of, metric_title
@@ -9,8 +10,6 @@ from vendor_verifier.reports.html.tables import Cell, Column, Row, Table, label
 from vendor_verifier.reports.words import Texts
 from vendor_verifier.values.judgement import ModelVerdict, RankInterval
 from vendor_verifier.values.score import ModelScore, Report, VendorScore
-
-_LOWER_IS_BETTER = frozenset({"avg_tokens", "avg_ttft_ms"})
 
 
 def sentence(model: ModelScore, verdict: ModelVerdict | None, t: Texts) -> str:
@@ -66,7 +65,7 @@ def ranking(model: ModelScore, verdict: ModelVerdict | None, t: Texts) -> Table:
     """The page's table layout, then evaluations, then what the statistics and prices add."""
     metrics = [name for _, name in (*number_format.PAGE_COLUMNS, *number_format.suite_columns(model))]
     columns = [Column(t("place"), "asc"), Column(t("irf"))]
-    columns += [Column(metric_title(name, t), "asc" if name in _LOWER_IS_BETTER else "desc") for name in metrics]
+    columns += [Column(metric_title(name, t), "asc" if DIRECTIONS.get(name) == "lower" else "desc") for name in metrics]
     gaps = {} if verdict is None else {gap.label: gap.delta for gap in verdict.gaps}
     money = {} if verdict is None else verdict.money
     joint = () if verdict is None or verdict.ranking is None else verdict.ranking.irf
@@ -108,7 +107,7 @@ def _ranks(found: RankInterval | None) -> Cell:
 def _metric(vendor: VendorScore, name: str, verdict: ModelVerdict | None) -> Cell:
     small = None
     if not (name == "f1" and vendor.is_baseline):
-        small = tables.interval(estimate_of(verdict, vendor.label, name), rate=tables.is_rate(name))
+        small = tables.interval(estimate_of(verdict, vendor.label, name), rate=is_share(name))
     return Cell(number_format.metric(vendor, name), number_format.finite(vendor.metrics.get(name)), small)
 
 

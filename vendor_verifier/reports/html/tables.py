@@ -113,11 +113,6 @@ def _to(low: float) -> str:
     return " … " if low < 0 else "–"
 
 
-def is_rate(metric: str) -> bool:
-    """Whether a metric is a share of 1; names that end in a unit are quantities."""
-    return not metric.split(".")[0].endswith(("tps", "_tokens", "_ms", "_s", "_usd"))
-
-
 @dataclass(frozen=True, slots=True)
 class Section:
     """A titled part: a note, lines of text, tables, and ``folded`` ones that are shown when asked for;

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal, get_args
 
-from vendor_verifier.reports.number_format import SPEED_METRICS
+from vendor_verifier.metrics import FIGURES, SPREADS
 
 Language = Literal["en", "zh"]
 LANGUAGES: tuple[str, ...] = get_args(Language)
@@ -40,8 +40,10 @@ class Texts:
 
 @cache
 def catalogue() -> Mapping[str, Mapping[str, str]]:
-    """Language → name → text; the English titles of ``speed_…`` are those of the metrics."""
+    """Language → name → text; the titles of metrics and ``speed_…`` are those of their definitions."""
     entries = tomllib.loads(files(__name__).joinpath("catalogue.toml").read_text(encoding="utf-8"))
     texts = {lang: {name: words[lang] for name, words in entries.items() if lang in words} for lang in LANGUAGES}
-    texts["en"] |= {f"speed_{name}": title for name, title in SPEED_METRICS.items()}
+    for number, lang in enumerate(LANGUAGES):
+        texts[lang] |= {f"speed_{metric.name}": metric.titles[number] for metric in SPREADS}
+        texts[lang] |= {figure.name: figure.titles[number] for figure in FIGURES}
     return texts

@@ -40,26 +40,26 @@ def block_size(queue: WorkQueue, workers: int) -> int:
 
 @dataclass(slots=True)
 class _Dispatch:
-    """One block on its way: who has it and which of its records are still missing."""
+    """One block handed out: its session and the records still missing."""
 
     supply: Supply
     block: int
     session: str
     missing: dict[RecordKey, WorkItem]
 
-    def has_come(self, key: RecordKey) -> None:
-        """One record need not be waited for any more."""
+    def arrived(self, key: RecordKey) -> None:
+        """Expect this record no longer."""
         if self.missing.pop(key, None) is not None:
             self.supply.out[self.session] -= 1
 
     def end(self) -> None:
-        """Nothing more will come."""
+        """Expect nothing more."""
         self.supply.out[self.session] -= len(self.missing)
 
 
 @dataclass(slots=True)
 class Losses:
-    """The sessions lost on the way and what that cost. ``lost_s`` adds the silence of lost sessions up."""
+    """The sessions that were lost and what that cost. ``lost_s`` adds up the silence of lost sessions."""
 
     lost_sessions: list[dict[str, Any]] = field(default_factory=list)
     lost_s: float = 0.0
@@ -86,7 +86,7 @@ class Coordinator:
         self._issued = 0
         self._fruitless = 0
         self._closed = False
-        self._parting = False
+        self._winding_down = False
         self._news = asyncio.Event()
         self._cpu_before_s = time.process_time()
         self._cpu_s: float | None = None
@@ -103,7 +103,7 @@ class Coordinator:
 
     @property
     def is_finished(self) -> bool:
-        """Nothing is under way and nothing will be."""
+        """Whether nothing is in flight and nothing will be."""
         return not self._dispatches and (self._closed or not self._has_more())
 
     async def until_finished(self) -> None:
@@ -125,18 +125,18 @@ class Coordinator:
         self._order("close", True)
         self._news.set()
 
-    def part(self) -> list[str]:
-        """The run is over: sessions that end now are no loss. The names of those still at work."""
-        self._parting = True
+    def wind_down(self) -> list[str]:
+        """Note that the run is over, so that sessions that end now are no loss; the names of those still working."""
+        self._winding_down = True
         return list(self._sessions)
 
     def lose_all(self, reason: str) -> None:
-        """Nobody can be reached any more: every session that was at work is lost."""
+        """Count every working session as lost, because nobody can be reached any more."""
         self.losses.lost_sessions += [{"session": name, "reason": reason} for name in self._sessions]
         self._sessions.clear()
 
     def run_end(self, signal_number: int | None) -> RunEnd:
-        """How the run ended, by the lease server's facts and the sessions' reports."""
+        """The run's end, by the lease server's facts and the sessions' reports."""
         self._cpu_s = time.process_time() - self._cpu_before_s
         facts = self.facts
         return RunEnd(
@@ -149,21 +149,21 @@ class Coordinator:
         )
 
     def describe(self) -> dict[str, Any]:
-        """What was lost on the way and what coordinating cost, for the manifest."""
+        """The losses and the CPU that coordinating cost, for the manifest."""
         described = asdict(self.losses) | {"lost_s": round(self.losses.lost_s, 1)}
         return described if self._cpu_s is None else {**described, "coordinator_cpu_s": round(self._cpu_s, 3)}
 
     def fail(self, error: BaseException) -> None:
-        """The run cannot go on."""
+        """End the run with ``error``."""
         self.failed = self.failed or error
         self._news.set()
 
-    def hear(self, message: Message) -> None:
-        """What the lease server says. Rows first: what ended with them is complete then."""
+    def receive(self, message: Message) -> None:
+        """Take a message of the lease server. Rows come first: what ended with them is complete then."""
         try:
             for _, dispatch, line in message.get("rows", ()):
                 self._keep(dispatch, decode_record(bytes(line)))
-        except Exception as error:  # noqa: BLE001 whatever keeps a record from being kept ends the run, and is told there
+        except Exception as error:  # noqa: BLE001 whatever keeps a record from being kept ends the run, which reports it
             self.fail(error)
             return
         if "closed" in message:
@@ -194,11 +194,11 @@ class Coordinator:
             self._supplies[record.model, record.label].is_stopped = True
         sent = self._dispatches.get(dispatch)
         if sent is not None:
-            sent.has_come(record.key)
+            sent.arrived(record.key)
             return
         # A session that had been given up: whoever was asked in its place need not be waited for.
         for other in self._dispatches.values():
-            other.has_come(record.key)
+            other.arrived(record.key)
 
     def _end(self, dispatch: int) -> None:
         sent = self._dispatches.pop(dispatch, None)
@@ -209,7 +209,7 @@ class Coordinator:
         if name not in self._sessions:
             return
         del self._sessions[name]
-        if self._parting:
+        if self._winding_down:
             return
         self.losses.lost_sessions.append({"session": name, "reason": reason})
         self.losses.lost_s += silent_s
@@ -222,7 +222,7 @@ class Coordinator:
             self._again(self._dispatches.pop(number))
 
     def _again(self, sent: _Dispatch) -> None:
-        """What is still missing of a block is the next of its entry to go out."""
+        """Put what is still missing of a block first in line."""
         sent.end()
         missing = [item for key, item in sent.missing.items() if self._queue.awaits(key)]
         if missing and not self._closed:
@@ -230,7 +230,7 @@ class Coordinator:
             sent.supply.again((sent.block, missing))
 
     def _hand_out(self) -> None:
-        """Blocks of every entry whose turn it is, until it has enough under way."""
+        """Hand out blocks of every entry whose turn it is, until it has enough in flight."""
         if self._closed or not self._sessions:
             return
         enough = len(self._sessions) * self._plays_of_sessions
@@ -244,7 +244,7 @@ class Coordinator:
         return supply.all_out < max(enough, supply.plays) and supply.has_more()
 
     def _send(self, supply: Supply) -> None:
-        """The entry's next block to the session that has least of it."""
+        """Send the entry's next block to the session that has least of it."""
         block, items = supply.take()
         missing = {self._key(item): item for item in items if self._queue.awaits(self._key(item))}
         if not missing:
@@ -272,7 +272,7 @@ WorkBlock = tuple[int, Sequence[WorkItem]]
 
 
 class Supply:
-    """One entry's blocks. ``out`` counts by session the records that are still to come of what was handed out."""
+    """One entry's blocks. ``out`` counts by session the records still to come of the blocks handed out."""
 
     def __init__(self, stream: Stream) -> None:
         entry = stream.entry
@@ -305,12 +305,12 @@ class Supply:
         return block
 
     def again(self, block: WorkBlock) -> None:
-        """What came back undone is the next to go out."""
+        """Put a block that came back undone first in line."""
         self._ready.appendleft(block)
 
 
 class Rota:
-    """Whose turn it is: everybody's, or with a ``limit`` so many entries' at a time.
+    """The entries that may be handed blocks: all, or with a ``limit`` so many at a time.
 
     An entry gives its turn to the next when it has had so many plays and all of them have ended, or when it is through.
     """

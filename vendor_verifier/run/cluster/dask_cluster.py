@@ -1,4 +1,4 @@
-"""All that knows Dask: the channel, the lease server's place in the scheduler, a worker's task, and the cluster itself.
+"""Everything that uses Dask: the channel, the lease server's plugin in the scheduler, a worker's task, the cluster.
 
 In the scheduler's process :class:`LeaseServerPlugin` runs the lease server; on a worker :func:`work` runs one session;
 here :class:`DaskCluster` reaches the scheduler, vets workers and starts sessions. All keep no record.
@@ -50,9 +50,9 @@ from vendor_verifier.run.cluster.workers import (
 _CONNECT_S = 20.0
 
 
-def operation(sitting: str) -> str:
-    """The name under which the lease server of a run's sitting listens in the scheduler."""
-    return f"vendor-verifier-gate-{sitting}"
+def operation(execution: str) -> str:
+    """The name under which the lease server of an execution listens in the scheduler."""
+    return f"vendor-verifier-leases-{execution}"
 
 
 class CommChannel:
@@ -77,32 +77,32 @@ class CommChannel:
         self._comm.abort()
 
 
-async def open_channel(address: str, sitting: str, connection: dict[str, Any], **who: str) -> CommChannel:
-    """Connect to the lease server of a sitting, saying who comes.
+async def open_channel(address: str, execution: str, connection: dict[str, Any], **who: str) -> CommChannel:
+    """Connect to the lease server of an execution; ``who`` introduces the caller.
 
     Raises:
         OSError: there is no scheduler, or it does not accept us.
     """
     comm = await connect(address, timeout=_CONNECT_S, **connection)
-    await comm.write({"op": operation(sitting), "reply": False, "who": who})
+    await comm.write({"op": operation(execution), "reply": False, "who": who})
     return CommChannel(comm)
 
 
 _UNANSWERED = "dont-reply"
-# How long sessions have to hand in their last rows after the coordinator said it has what it wants.
-_PARTING_S = 5.0
+# Sessions have so long to hand in their last rows after the coordinator left.
+_GRACE_S = 5.0
 
 
 def about_scheduler() -> dict[str, str]:
-    """Versions where this is called."""
+    """The versions installed where this is called."""
     return {"version": __version__, "python": platform.python_version(), "distributed": version("distributed")}
 
 
 class LeaseServerPlugin(SchedulerPlugin):
-    """The lease server of one sitting in the scheduler's process. The job's plan has no keys."""
+    """The lease server of one execution in the scheduler's process. The job's plan has no keys."""
 
     def __init__(self, job: Job, costs: Mapping[tuple[str, str], CostOf] | None, hang_after_s: float) -> None:
-        self.name = operation(job.sitting)
+        self.name = operation(job.execution)
         self._plan = job.plan
         self._costs = costs
         self._hang_after_s = hang_after_s
@@ -122,7 +122,7 @@ class LeaseServerPlugin(SchedulerPlugin):
                 other.notice(self)
 
     def notice(self, other: LeaseServerPlugin) -> None:
-        """Another run asks the same accounts meanwhile. Each keeps its own limits, so the vendor sees both."""
+        """Note another run on the same accounts. Each keeps its own limits, so the vendor sees both."""
         labels = [f"{entry.model}: {entry.label}" for entry in self._plan.entries if entry.account in other.accounts]
         self.beside[other.run] = labels
         if self._coordinator is not None:
@@ -138,7 +138,7 @@ class LeaseServerPlugin(SchedulerPlugin):
             self._coordinator.send("gone", worker)
 
     async def converse(self, comm: Comm, who: Mapping[str, str]) -> str:
-        """One connection, from its first word to its end."""
+        """Serve one connection from its first message to its end."""
         channel = CommChannel(comm)
         outbox = Outbox(channel)
         writing = asyncio.ensure_future(outbox.run())
@@ -160,7 +160,7 @@ class LeaseServerPlugin(SchedulerPlugin):
             return
         try:
             while True:
-                self._lease_server.hear(session, await channel.read())
+                self._lease_server.receive(session, await channel.read())
         except ChannelClosed:
             self._lease_server.leave(session, "its connection to the scheduler ended")
 
@@ -177,17 +177,12 @@ class LeaseServerPlugin(SchedulerPlugin):
             self._lease_server.abandon()
             self._watch.cancel()
             self._scheduler.plugins.pop(self.name, None)
-            await asyncio.sleep(_PARTING_S)
+            await asyncio.sleep(_GRACE_S)
             self._scheduler.handlers.pop(self.name, None)
 
 
-# A new key means a task was started a second time; the lease server then refuses it and it ends with this word.
-ABANDONED = "abandoned"
-DONE = "done"
-
-
-def work(job: Job, open_bench: OpenBench, session: str) -> str:
-    """Run one session to its end.
+def work(job: Job, open_bench: OpenBench, session: str) -> None:
+    """Run one session to its end; one that Dask started a second time ends at once.
 
     Raises:
         UsageError: this machine cannot do what the run asks for.
@@ -195,27 +190,25 @@ def work(job: Job, open_bench: OpenBench, session: str) -> str:
     """
     worker = get_worker()
     bench = open_bench(job)
-    return anyio.run(_work, worker, job, bench, session)
+    anyio.run(_work, worker, job, bench, session)
 
 
-async def _work(worker: Worker, job: Job, bench: Bench, session: str) -> str:
+async def _work(worker: Worker, job: Job, bench: Bench, session: str) -> None:
     connection = worker.security.get_connection_args("worker")
     who = {"session": session, "worker": worker.address}
-    channel = await open_channel(worker.scheduler.address, job.sitting, connection, **who)
+    channel = await open_channel(worker.scheduler.address, job.execution, connection, **who)
     try:
         first = await channel.read()
-        if not all(first.get("claim", (False,))):
-            return ABANDONED
-        await serve(channel, bench, job.run, str(worker.name))
+        if all(first.get("claim", (False,))):
+            await serve(channel, bench, job.run, str(worker.name))
     except ChannelClosed:
-        return ABANDONED
+        return
     finally:
         channel.abort()
-    return DONE
 
 
 def greet(hello: Callable[[Job, str, str], Hello], job: Job, is_ours: bool, dask_worker: Worker) -> Hello:
-    """What this worker says of itself; Dask puts in ``dask_worker``.
+    """This worker's :class:`Hello`; Dask puts in ``dask_worker``.
 
     ``is_ours``: the coordinator started it, so Ctrl-C in their terminal reaches both, and is the coordinator's alone.
     """
@@ -244,7 +237,7 @@ class DaskCluster:
         self._insecure = insecure_cluster
         self._cluster: LocalCluster | None = None
         self._client: Client | None = None
-        self._sessions: dict[str, Future[str]] = {}
+        self._sessions: dict[str, Future[None]] = {}
         self._hellos = asyncio.Semaphore(_HELLOS_AT_ONCE)
 
     @property
@@ -263,7 +256,7 @@ class DaskCluster:
         Raises:
             UsageError: it cannot be reached, or has other versions.
         """
-        # What goes wrong on the way is told by us, in the run's own words.
+        # Errors on the way are reported by us, in the run's own words.
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
         try:
             if self._local_workers is not None:
@@ -295,7 +288,7 @@ class DaskCluster:
         except Exception as error:
             # Whatever the other process raised comes back as it is.
             raise UsageError(
-                f"the scheduler cannot load our gate ({type(error).__name__}: {error}); "
+                f"the scheduler cannot load our lease server ({type(error).__name__}: {error}); "
                 f"install the same version there: {install_line('dask')}"
             ) from error
         differing = mismatch(self.versions, theirs)
@@ -314,7 +307,7 @@ class DaskCluster:
         plugin = LeaseServerPlugin(job, costs, hang_after_s)
         await self.client.register_plugin(plugin, name=plugin.name)
         connection = self.client.security.get_connection_args("client")
-        return await open_channel(self.address, job.sitting, connection)
+        return await open_channel(self.address, job.execution, connection)
 
     async def meet(self, address: str, job: Job) -> ClusterWorker | None:
         """Ask a worker who it is; None when it does not answer or may not take part (then ``fleet.refused`` says why).
@@ -344,8 +337,8 @@ class DaskCluster:
             return None
         return ClusterWorker(address, hello, *skew(hello, asked_ns, answered_ns))
 
-    def start_session(self, worker: ClusterWorker, job: Job) -> Future[str] | None:
-        """Begin on a worker, once for each of its processes."""
+    def start_session(self, worker: ClusterWorker, job: Job) -> Future[None] | None:
+        """Start a session on a worker, once for each of its processes."""
         identity = worker.hello.identity
         if identity in self._sessions:
             return None
@@ -355,7 +348,7 @@ class DaskCluster:
             job,
             self._side.open_bench,
             identity,
-            key=f"vendor-verifier-{job.sitting}-{identity}",
+            key=f"vendor-verifier-{job.execution}-{identity}",
             workers=[worker.address],
             allow_other_workers=False,
             retries=0,
@@ -364,9 +357,9 @@ class DaskCluster:
         return self._sessions[identity]
 
     async def end_sessions(self, names: Collection[str], patience_s: float) -> None:
-        """Wait a little for these sessions to end; of a lost one nobody would hear."""
+        """Wait ``patience_s`` at most for these sessions to end."""
         if names:
-            done = [asyncio.ensure_future(_settled(self._sessions[name])) for name in names]
+            done = [asyncio.ensure_future(failure_of(self._sessions[name])) for name in names]
             _, late = await asyncio.wait(done, timeout=patience_s)
             for task in late:
                 task.cancel()
@@ -385,8 +378,8 @@ class DaskCluster:
             await closing
 
 
-async def failure_of(future: Future[str]) -> VerifierError | None:
-    """Why a session failed, once it has ended; None when it did its work or merely lost its connection."""
+async def failure_of(future: Future[None]) -> VerifierError | None:
+    """A session's failure, once it has ended; None when it did its work or merely lost its connection."""
     try:
         await future
     except asyncio.CancelledError:
@@ -396,10 +389,6 @@ async def failure_of(future: Future[str]) -> VerifierError | None:
     except Exception as error:  # noqa: BLE001 whatever the other process raised comes back as it is
         return ClusterError(f"a worker failed: {type(error).__name__}: {error}"[:500])
     return None
-
-
-async def _settled(future: Future[str]) -> None:
-    await failure_of(future)
 
 
 def _worker_addresses(dask_scheduler: Any) -> list[str]:

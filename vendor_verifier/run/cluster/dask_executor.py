@@ -18,7 +18,7 @@ from vendor_verifier.values.plan import ExecutorChoice
 # A cluster may still be starting, or starting a worker anew.
 WORKERS_WITHIN_S = 60.0
 _LOOK_AGAIN_S = 1.0
-_PARTING_S = 3.0
+_GRACE_S = 3.0
 
 
 class DaskExecutor:
@@ -68,12 +68,12 @@ class DaskExecutor:
         self._spawn(self._mind(coordinator))
         async with interruptible(coordinator.close) as interruption:
             await coordinator.until_finished()
-        at_work = coordinator.part()
+        at_work = coordinator.wind_down()
         outbox.send("facts", True)
-        await _within(coordinator.has_facts.wait(), _PARTING_S)
+        await _within(coordinator.has_facts.wait(), _GRACE_S)
         outbox.send("finish", True)
-        await _within(outbox.drain(), _PARTING_S)
-        await self._cluster.end_sessions(at_work, _PARTING_S)
+        await _within(outbox.drain(), _GRACE_S)
+        await self._cluster.end_sessions(at_work, _GRACE_S)
         await _within(_reported(coordinator, at_work), _LOOK_AGAIN_S)
         return coordinator.run_end(interruption.signal_number)
 
@@ -102,14 +102,14 @@ class DaskExecutor:
         task.add_done_callback(self._over)
 
     def _over(self, task: asyncio.Task[None]) -> None:
-        """A part of the coordinator that breaks ends the run; alone it would only fall silent."""
+        """Fail the run with a part of the coordinator that broke; alone it would only fall silent."""
         self._tasks.discard(task)
         error = None if task.cancelled() else task.exception()
         if error is not None and self._coordinator is not None:
             self._coordinator.fail(error)
 
     async def _listen(self, channel: CommChannel, coordinator: Coordinator, work: Work) -> None:
-        """Take in what the lease server says until it is gone."""
+        """Take the lease server's messages until it is gone."""
         while True:
             try:
                 message = await channel.read()
@@ -120,10 +120,10 @@ class DaskExecutor:
             for address in message.get("workers", ()):
                 self._spawn(self._enlist(address, coordinator, work))
             self._beside |= dict(message.get("beside", ()))
-            coordinator.hear(message)
+            coordinator.receive(message)
 
     async def _enlist(self, address: str, coordinator: Coordinator, work: Work) -> None:
-        """Put a worker to work, and find out why if it fails."""
+        """Put a worker to work; its failure fails the run."""
         try:
             worker = await self._cluster.meet(address, work.job)
         except UsageError as error:
@@ -137,7 +137,7 @@ class DaskExecutor:
             coordinator.fail(failure)
 
     async def _mind(self, coordinator: Coordinator) -> None:
-        """Give up when nobody has been at work for long."""
+        """Give up when no session has worked for long."""
         alone_since = time.monotonic()
         while True:
             await asyncio.sleep(_LOOK_AGAIN_S)

@@ -1,4 +1,4 @@
-"""What travels between coordinator and workers: the job, blocks, messages, reports; no key and no expanded header."""
+"""The values and messages between coordinator and workers: job, blocks, reports; without keys or expanded headers."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from vendor_verifier.values.sample import Sample
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Everything a worker needs to know of a run but its blocks.
+    """Everything a worker needs of a run besides its blocks.
 
-    ``sitting`` is the run's name with something of its own: whoever goes on at once must not meet what is left of the
-    sitting before. ``plan`` holds no samples and entries without keys. ``suite_options`` are by suite. The paths are
-    where the coordinator read its files; a worker that has the same files uses them, one that has not reads its
+    ``execution`` is the run's name with something of its own: a run that is resumed at once must not meet what is left
+    of the execution before. ``plan`` holds no samples and entries without keys. ``suite_options`` are by suite. The
+    paths are where the coordinator read its files; a worker that has the same files uses them, any other reads its
     environment only.
     """
 
     run: str
-    sitting: str
+    execution: str
     plan: Plan
     suite_options: Mapping[str, Mapping[str, Any]]
     config_file: Path
@@ -38,7 +38,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class BlockItem:
-    """One record to be made: places in the job's entries and in the block's samples."""
+    """One record to be made, by positions in the job's entries and in the block's samples."""
 
     entry: int
     suite: str
@@ -49,7 +49,7 @@ class BlockItem:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Some of one entry's work as it travels."""
+    """Some of one entry's work, as it is sent to a session."""
 
     number: int
     samples: tuple[Sample, ...]
@@ -58,9 +58,9 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """What a worker says of itself before it is used. ``wall_ns`` is its wall clock, to measure skew by.
+    """A worker's introduction before it is used. ``wall_ns`` is its wall clock, to measure skew by.
 
-    ``missing`` names variables that hold no value there, ``problem`` says why it cannot work at all.
+    ``missing`` names variables that hold no value there, ``problem`` is why it cannot work at all.
     """
 
     identity: str
@@ -97,9 +97,9 @@ OpenBench = Callable[[Job], Bench]
 
 @dataclass(frozen=True, slots=True)
 class ClusterSide:
-    """What runs on a worker and belongs to layers above this one; all are importable there by name.
+    """The functions of higher layers that run on a worker; all are importable there by name.
 
-    ``hello`` is given the job and the worker's identity and name, ``open_here`` a job with its keys and who hides them.
+    ``hello`` takes the job and the worker's identity and name, ``open_here`` a job with its keys and their scrubber.
     """
 
     open_bench: OpenBench
@@ -108,13 +108,13 @@ class ClusterSide:
 
 
 def without_secrets(entry: Entry) -> Entry:
-    """The entry as it may travel: a worker puts in its own key and fills in the headers' templates."""
+    """The entry as it may be sent: a worker puts in its own key and fills in the headers' templates."""
     headers = {name: text for name, text in entry.endpoint.headers.items() if name not in entry.header_templates}
     return replace(entry, endpoint=replace(entry.endpoint, key=None, headers=headers))
 
 
 def travelling(plan: Plan) -> Plan:
-    """The plan without samples and secrets."""
+    """The plan as it may be sent: without samples and secrets."""
     return replace(plan, entries=tuple(without_secrets(entry) for entry in plan.entries), tasks=())
 
 
@@ -149,7 +149,7 @@ LINGER_S = 0.004
 
 
 class ChannelClosed(Exception):
-    """The other side is gone."""
+    """Raised when the other side is gone."""
 
 
 class Channel(Protocol):
@@ -166,7 +166,7 @@ class Channel(Protocol):
 
 
 class Outbox:
-    """One side's messages on their way out. ``send`` never waits; :meth:`run` writes until the channel closes."""
+    """One side's outgoing messages. ``send`` never waits; :meth:`run` writes until the channel closes."""
 
     def __init__(self, channel: Channel, linger_s: float = LINGER_S) -> None:
         self._channel = channel
@@ -179,7 +179,7 @@ class Outbox:
         self.closed = False
 
     def send(self, kind: str, *items: Any) -> None:
-        """Say ``items`` of one kind; what was said before of the same kind arrives first."""
+        """Queue ``items`` of one kind, behind those queued before of the same kind."""
         if self.closed:
             return
         self._pending.setdefault(kind, []).extend(items)
@@ -187,7 +187,7 @@ class Outbox:
         self._has_some.set()
 
     async def run(self) -> None:
-        """Write what there is, for as long as somebody reads."""
+        """Write what is queued until the channel closes."""
         try:
             while True:
                 await self._has_some.wait()
@@ -206,7 +206,7 @@ class Outbox:
             self._is_idle.set()
 
     async def drain(self) -> None:
-        """Wait until everything said so far is written, or cannot be any more."""
+        """Wait until everything queued is written, or cannot be any more."""
         await self._is_idle.wait()
 
 
@@ -220,7 +220,7 @@ class SessionReport:
 
 
 def worst_loop(reports: Iterable[SessionReport]) -> LoopReport | None:
-    """One report for the run: of the session with the latest loop, the fullest core of any, the stalls of all."""
+    """One report for the run: the loop of the latest session, the fullest core of any, the stalls of all."""
     loops = [report.event_loop for report in reports]
     if not loops:
         return None

@@ -1,10 +1,23 @@
-"""The lease server of one run: every lease of every worker is given, remembered and taken back here, on one clock.
+"""The lease server of one run: gives, remembers and takes back every permit of every worker, on one clock.
 
-It is the local limiter with the askers far away, so a limit means the same on one machine and on a thousand. It also
-passes blocks to sessions and rows to the coordinator, without looking into them. It sends nothing to a vendor.
+Theory of operation. Limits divided among workers are wrong twice: a worker without work holds places that others need,
+and a worker that joins or dies changes all shares. So there is one :class:`LocalLimiter` for the whole run and every
+attempt asks it, over the connection that also carries blocks and rows; a limit then means the same on one machine and
+on a thousand. It costs a round trip per attempt, before the attempt is timed, and messages of some milliseconds travel
+together (:class:`~vendor_verifier.run.cluster.job.Outbox`).
 
-Why the vendor never sees more than the limit: a lease is taken back when its worker says the attempt is over, and after
-a worker's death only when its connections have had time to be noticed as closed (``SETTLE_S``).
+A permit given away is a lease: the server counts it until the worker says that the attempt is over. That the vendor
+never sees more than the limit rests on what happens when a worker does not: a session that leaves is forgotten at once,
+but its leases become free only ``SETTLE_S`` later, when its connections have surely been closed at the vendor, too. A
+session that hangs (silent for ``hang_after_s``, though it sends something every two seconds) is treated the same and
+told to end; it may still hand in rows, because these were paid for. If this process itself was stopped, nobody's
+silence counts.
+
+A request that is granted when its session has left is never sent, for its task was cancelled with the session. A
+session's name is admitted once: a scheduler that starts a task twice must not double its requests. The outcomes of
+attempts come in before the requests for permits of the same message, so that a pause or a stop holds for them.
+
+Blocks and rows pass through unread, and nothing is ever sent to a vendor from here.
 """
 
 from __future__ import annotations
@@ -23,7 +36,7 @@ from vendor_verifier.run.rate_limiter import LocalLimiter
 from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.values.record import Attempt
 
-# A vendor hears of a dead worker's closed connections one network trip later than we do.
+# A dead worker's closed connections reach the vendor one network trip later than us.
 SETTLE_S = 0.25
 # Silent for that long, though it should say something every two seconds: it hangs.
 HANG_AFTER_S = 30.0
@@ -37,20 +50,20 @@ _NOTHING_COUNTED = Ask(0)
 
 @dataclass(slots=True)
 class _Session:
-    """One worker's side of the run, as the lease server knows it."""
+    """One worker's session as the lease server knows it."""
 
     name: str
     worker: str
     send: Send
-    heard_at: float
+    last_message_at: float
     held: Counter[int] = field(default_factory=Counter)
     counted: dict[int, Ask] = field(default_factory=dict)
     asking: set[asyncio.Task[None]] = field(default_factory=set)
     revoked: bool = False
 
 
-class _ToldLimiter(LocalLimiter):
-    """Says when an account or one entry of it is finished, or the run is closed, whoever decided so."""
+class _NotifyingLimiter(LocalLimiter):
+    """A limiter that reports every account and entry that is finished, and the end of the run."""
 
     on_stop: Callable[[str], None]
     on_refusal: Callable[[Entry], None]
@@ -84,10 +97,10 @@ class LeaseServer:
     ) -> None:
         self._entries = plan.entries
         self._spending = Spending(plan.max_requests, plan.max_cost_usd, costs or {})
-        self._limiter = _ToldLimiter(plan.entries, plan.request_concurrency, self._spending, in_flight)
-        self._limiter.on_stop = lambda account: self._everyone("over", account)
-        self._limiter.on_refusal = lambda entry: self._everyone("refused", [entry.model, entry.label])
-        self._limiter.on_close = self._tell_closed
+        self._limiter = _NotifyingLimiter(plan.entries, plan.request_concurrency, self._spending, in_flight)
+        self._limiter.on_stop = lambda account: self._broadcast("over", account)
+        self._limiter.on_refusal = lambda entry: self._broadcast("refused", [entry.model, entry.label])
+        self._limiter.on_close = self._announce_closed
         self._hang_after_s = hang_after_s
         self._settle_s = settle_s
         self._sessions: dict[str, _Session] = {}
@@ -99,17 +112,17 @@ class LeaseServer:
     # --- the coordinator
 
     def attend(self, send: Send) -> None:
-        """The coordinator is here; everything it should know is told through ``send``."""
+        """Send everything the coordinator needs through ``send``."""
         self._coordinator = send
 
     def abandon(self) -> None:
-        """The coordinator is gone: nothing more is sent, nobody would keep the answers."""
+        """Close the run, because the coordinator is gone and nobody would keep the answers."""
         self._coordinator = None
         self._limiter.close()
-        self._everyone("finish", True)
+        self._broadcast("finish", True)
 
     def order(self, message: Message) -> None:
-        """What the coordinator says: blocks for sessions, ``close``, ``finish``."""
+        """Take a message of the coordinator: blocks for sessions, ``close``, ``finish``, ``facts``."""
         for name, dispatch, block in message.get("blocks", ()):
             session = self._sessions.get(name)
             if session is not None and not session.revoked:
@@ -117,12 +130,12 @@ class LeaseServer:
         if "close" in message:
             self._limiter.close()
         if "finish" in message:
-            self._everyone("finish", True)
+            self._broadcast("finish", True)
         if "facts" in message:
-            self._tell("facts", self.facts())
+            self._notify("facts", self.facts())
 
     def facts(self) -> dict[str, Any]:
-        """What the run's end is told by, and what the lease server itself cost (CPU seconds of its whole process)."""
+        """The facts of the run's end, and the CPU seconds of the lease server's process."""
         return {
             "stopped": dict(self._limiter.stopped),
             "refused": [[*name, reason] for name, reason in self._limiter.refused.items()],
@@ -134,7 +147,7 @@ class LeaseServer:
     # --- sessions
 
     def join(self, name: str, worker: str, send: Send) -> bool:
-        """Let a session in, once: whoever comes again under the same name was started twice and must not send."""
+        """Admit a session, once: a second one of the same name was started twice and must not send."""
         if name in self._claimed:
             return False
         self._claimed.add(name)
@@ -145,58 +158,58 @@ class LeaseServer:
             send("over", *self._limiter.stopped)
         if self._limiter.refused:
             send("refused", *(list(name) for name in self._limiter.refused))
-        self._tell("joined", name)
+        self._notify("joined", name)
         return True
 
     def leave(self, name: str, reason: str) -> None:
-        """A session ended or its worker died. What it held is free again once its connections are surely closed."""
+        """Forget a session that ended; what it held is free once its connections are surely closed."""
         session = self._sessions.pop(name, None)
         if session is None:
             return
-        silent_s = time.monotonic() - session.heard_at
+        silent_s = time.monotonic() - session.last_message_at
         self._take_back(session)
-        self._tell("left", [name, reason, silent_s])
+        self._notify("left", [name, reason, silent_s])
 
     def worker_gone(self, worker: str) -> None:
-        """Whatever ran on that worker is over."""
+        """Forget all sessions of that worker."""
         for session in [one for one in self._sessions.values() if one.worker == worker]:
             self.leave(session.name, "the worker died")
 
-    def hear(self, name: str, message: Message) -> None:
-        """What a session says. After it was given up only its rows count."""
+    def receive(self, name: str, message: Message) -> None:
+        """Take a session's message. Of a session that was given up only its rows count."""
         session = self._sessions.get(name)
         if session is None:
             return
-        session.heard_at = time.monotonic()
+        session.last_message_at = time.monotonic()
         if "rows" in message:
-            self._tell("rows", *([name, *row] for row in message["rows"]))
+            self._notify("rows", *([name, *row] for row in message["rows"]))
         if "report" in message:
-            self._tell("report", *([name, report] for report in message["report"]))
+            self._notify("report", *([name, report] for report in message["report"]))
         if session.revoked:
             return
-        self._hear_outcomes(session, message)
-        self._hear_asks(session, message)
+        self._take_outcomes(session, message)
+        self._take_asks(session, message)
         if "ended" in message:
-            self._tell("ended", *([name, dispatch] for dispatch in message["ended"]))
+            self._notify("ended", *([name, dispatch] for dispatch in message["ended"]))
 
-    def _hear_outcomes(self, session: _Session, message: Message) -> None:
+    def _take_outcomes(self, session: _Session, message: Message) -> None:
         for place in message.get("fine", ()):
-            self._ended_well(self._entries[place], _FINE, _NOTHING_COUNTED)
-        for place, packed, size, number in message.get("heard", ()):
+            self._succeeded(self._entries[place], _FINE, _NOTHING_COUNTED)
+        for place, packed, size, number in message.get("attempt", ()):
             attempt = _unpacked(packed)
             ask = Ask(size) if number is None else session.counted.pop(number, Ask(size))
             if attempt.failure is None:
-                self._ended_well(self._entries[place], attempt, ask)
+                self._succeeded(self._entries[place], attempt, ask)
             else:
-                self._limiter.heard(self._entries[place], attempt, ask)
+                self._limiter.attempt_ended(self._entries[place], attempt, ask)
         for place, seconds in message.get("pause", ()):
             self._limiter.pause(self._entries[place], seconds)
         for place, reason in message.get("stop", ()):
             self._limiter.stop(self._entries[place], reason)
-        for place, packed in message.get("concluded", ()):
-            self._limiter.concluded(self._entries[place], _unpacked(packed))
+        for place, packed in message.get("turn", ()):
+            self._limiter.turn_ended(self._entries[place], _unpacked(packed))
 
-    def _hear_asks(self, session: _Session, message: Message) -> None:
+    def _take_asks(self, session: _Session, message: Message) -> None:
         for place in message.get("release", ()):
             self._release(session, place)
         for place, number, *counted in message.get("acquire", ()):
@@ -207,10 +220,10 @@ class LeaseServer:
             session.asking.add(task)
             task.add_done_callback(session.asking.discard)
 
-    def _ended_well(self, entry: Entry, attempt: Attempt, ask: Ask) -> None:
-        """An attempt that succeeded is also how its turn ended."""
-        self._limiter.heard(entry, attempt, ask)
-        self._limiter.concluded(entry, attempt)
+    def _succeeded(self, entry: Entry, attempt: Attempt, ask: Ask) -> None:
+        """Count an attempt that succeeded, and with it its turn."""
+        self._limiter.attempt_ended(entry, attempt, ask)
+        self._limiter.turn_ended(entry, attempt)
 
     async def watch(self) -> None:
         """Give up sessions that have been silent too long; runs until cancelled."""
@@ -220,20 +233,20 @@ class LeaseServer:
             await asyncio.sleep(every_s)
             late_s = time.monotonic() - slept_at - every_s
             if late_s > every_s:
-                # We were the ones who hung: nobody could be heard meanwhile.
+                # We hung ourselves and could read no message meanwhile.
                 for session in self._sessions.values():
-                    session.heard_at += late_s
+                    session.last_message_at += late_s
             for session in list(self._sessions.values()):
-                silent_s = time.monotonic() - session.heard_at
+                silent_s = time.monotonic() - session.last_message_at
                 if silent_s > self._hang_after_s and not session.revoked:
                     self._revoke(session, silent_s)
 
     def _revoke(self, session: _Session, silent_s: float) -> None:
-        """It hangs. If it wakes up it may hand in its rows, but send nothing more."""
+        """Give up a hanging session. If it wakes up it may hand in its rows, but send nothing more."""
         session.revoked = True
         session.send("finish", True)
         self._take_back(session)
-        self._tell("left", [session.name, f"silent for {silent_s:.0f} s", silent_s])
+        self._notify("left", [session.name, f"silent for {silent_s:.0f} s", silent_s])
 
     # --- leases
 
@@ -262,24 +275,24 @@ class LeaseServer:
 
     # --- telling
 
-    def _tell_closed(self) -> None:
+    def _announce_closed(self) -> None:
         if self.closed:
             return
         self.closed = True
-        self._everyone("closed", True)
-        self._tell("closed", True)
+        self._broadcast("closed", True)
+        self._notify("closed", True)
 
-    def _everyone(self, kind: str, *items: Any) -> None:
+    def _broadcast(self, kind: str, *items: Any) -> None:
         for session in self._sessions.values():
             session.send(kind, *items)
 
-    def _tell(self, kind: str, *items: Any) -> None:
+    def _notify(self, kind: str, *items: Any) -> None:
         if self._coordinator is not None:
             self._coordinator(kind, *items)
 
 
 def _unpacked(attempt: bytes) -> Attempt:
-    """As :class:`RemoteLimiter` packed it. The cluster's own channel carries code anyway, so pickle adds no risk."""
-    found = pickle.loads(attempt)  # noqa: S301 as said above
+    """The attempt as :class:`RemoteLimiter` pickled it. The channel carries code anyway, so pickle adds no risk."""
+    found = pickle.loads(attempt)  # noqa: S301 see the docstring
     assert isinstance(found, Attempt)
     return found

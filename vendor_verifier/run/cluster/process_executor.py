@@ -43,7 +43,7 @@ def workers_for(wish: WorkersWish, in_flight: int, cores: int) -> int:
     return max(1, min(-(-in_flight // IN_FLIGHT_PER_WORKER), cores - 1))
 
 
-_PARTING_S = 3.0
+_GRACE_S = 3.0
 
 
 class WorkersExecutor:
@@ -79,18 +79,18 @@ class WorkersExecutor:
         outboxes = [Outbox(child.channel) for child in self._children]
         for child, outbox in zip(self._children, outboxes, strict=True):
             lease_server.join(child.name, child.name, outbox.send)
-        lease_server.attend(lambda kind, *items: coordinator.hear({kind: list(items)}))
+        lease_server.attend(lambda kind, *items: coordinator.receive({kind: list(items)}))
         # Together, so that the first of them does not get it all.
-        coordinator.hear({"joined": [child.name for child in self._children]})
+        coordinator.receive({"joined": [child.name for child in self._children]})
         async with anyio.create_task_group() as group:
             group.start_soon(lease_server.watch)
             for child, outbox in zip(self._children, outboxes, strict=True):
                 group.start_soon(self._converse, child, outbox, lease_server, coordinator)
             async with interruptible(coordinator.close) as interruption:
                 await coordinator.until_finished()
-            coordinator.part()
+            coordinator.wind_down()
             lease_server.order({"finish": [True]})
-            with anyio.move_on_after(_PARTING_S):
+            with anyio.move_on_after(_GRACE_S):
                 for child in self._children:
                     await child.ended.wait()
             group.cancel_scope.cancel()
@@ -123,7 +123,7 @@ class WorkersExecutor:
                     failure = failure_in(child.name, message)
                     if failure is not None:
                         coordinator.fail(failure)
-                    lease_server.hear(child.name, message)
+                    lease_server.receive(child.name, message)
             except ChannelClosed:
                 child.ended.set()
                 reason = await child.how_it_ended()

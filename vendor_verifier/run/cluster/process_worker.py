@@ -1,4 +1,4 @@
-"""A worker process on both sides: what it runs, its channel, and how its parent starts it and surely ends it."""
+"""A worker process on both sides: its program, its channel, and how its parent starts and surely ends it."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ async def socket_channel(connection: socket.socket) -> SocketChannel:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The first thing a worker hears. ``job`` has the keys in its entries, unlike one that leaves this machine."""
+    """The first message to a worker. ``job`` has the keys in its entries, unlike one that leaves this machine."""
 
     name: str
     job: Job
@@ -176,7 +176,7 @@ class Child:
         self._channel = await socket_channel(ours)
         with theirs:
             try:
-                # A group of its own: Ctrl-C in the terminal is the parent's to hear, and it has work to finish.
+                # A group of its own: Ctrl-C in the terminal is for the parent, which has work to finish.
                 self._process = subprocess.Popen(  # noqa: S603 the same interpreter and our own code
                     [sys.executable, "-P", "-c", _PROGRAM, str(theirs.fileno()), *sys.path],
                     pass_fds=[theirs.fileno()],
@@ -189,7 +189,7 @@ class Child:
         self._channel.write_raw(framed(pickle.dumps(start)))
 
     async def until_ready(self) -> None:
-        """Wait until it has read its job.
+        """Wait until the worker has read its job.
 
         Raises:
             UsageError: it cannot do what the run asks for.
@@ -207,7 +207,7 @@ class Child:
         raise ClusterError(f"worker process {self.name} was not ready within {READY_WITHIN_S:.0f} s")
 
     async def how_it_ended(self) -> str:
-        """In words, once its channel has closed."""
+        """The process's end, in words, once its channel has closed."""
         assert self._process is not None
         deadline = time.monotonic() + _DEAD_WITHIN_S
         while (code := self._process.poll()) is None:
@@ -217,7 +217,7 @@ class Child:
         return f"killed by signal {-code}" if code < 0 else f"exit code {code}"
 
     def end(self) -> None:
-        """Nothing of it remains. One that has ended by itself is only cleared away."""
+        """Kill the process if it still runs, and clear it away."""
         if self._channel is not None:
             self._channel.abort()
         if self._process is not None:
@@ -227,7 +227,7 @@ class Child:
 
 
 def failure_in(name: str, message: Message) -> VerifierError | None:
-    """What a worker says went wrong there; None when it says something else."""
+    """The failure a worker reports in ``message``; None when it reports none."""
     if "failed" not in message:
         return None
     is_users, words = message["failed"][-1]

@@ -94,7 +94,7 @@ class _Session:
             group.cancel_scope.cancel()
 
     async def _listen(self, blocks: TaskGroup) -> None:
-        """Do as the lease server says until it says ``finish`` or is gone."""
+        """Do as the lease server's messages say until ``finish``, or until it is gone."""
         while True:
             try:
                 message = await self._channel.read()
@@ -133,7 +133,7 @@ class _Session:
 
 
 class RemoteLimiter:
-    """Asks the lease server for permits. Entries are named by their place in the plan."""
+    """A limiter that asks the lease server for permits. Entries are named by their position in the plan."""
 
     def __init__(self, plan: Plan, outbox: Outbox) -> None:
         self._places = {(entry.model, entry.label): place for place, entry in enumerate(plan.entries)}
@@ -177,18 +177,18 @@ class RemoteLimiter:
     def stop(self, entry: Entry, reason: str) -> None:
         self._outbox.send("stop", [self._place(entry), reason])
 
-    def heard(self, entry: Entry, attempt: Attempt, ask: Ask) -> None:
+    def attempt_ended(self, entry: Entry, attempt: Attempt, ask: Ask) -> None:
         number = self._numbers.pop(ask, None)
         if attempt.failure is None and number is None and not self._tells_all:
             self._outbox.send("fine", self._place(entry))
         else:
             packed = pickle.dumps(self._shortened(attempt))
-            self._outbox.send("heard", [self._place(entry), packed, ask.size, number])
+            self._outbox.send("attempt", [self._place(entry), packed, ask.size, number])
 
-    def concluded(self, entry: Entry, attempt: Attempt) -> None:
-        # That a turn ended well follows from what was heard of its last attempt.
+    def turn_ended(self, entry: Entry, attempt: Attempt) -> None:
+        # A turn's success follows from that of its last attempt.
         if attempt.failure is not None:
-            self._outbox.send("concluded", [self._place(entry), pickle.dumps(self._shortened(attempt))])
+            self._outbox.send("turn", [self._place(entry), pickle.dumps(self._shortened(attempt))])
 
     def answer(self, permits: Sequence[tuple[int, int, Permit]]) -> None:
         """Wake the requests that permits came for; a permit whose request was cancelled goes straight back."""
@@ -200,16 +200,16 @@ class RemoteLimiter:
                 self._outbox.send("release", place)
 
     def over(self, accounts: Sequence[str]) -> None:
-        """Nothing more will be sent on these accounts: whoever rests before a retry need not."""
+        """Wake those who rest before a retry on these accounts: nothing more will be sent there."""
         self.refused(name for name, account in self._accounts.items() if account in accounts)
 
     def refused(self, entries: Iterable[Sequence[str]]) -> None:
-        """The same of single entries, each as (model, label)."""
+        """Wake those who rest before a retry of these entries, each as (model, label)."""
         for model, label in entries:
             self._over[model, label].set()
 
     def close(self) -> None:
-        """The lease server gives no more permits, or is gone."""
+        """Give no more permits: the lease server closed the run, or is gone."""
         self._closed = True
         self.refused(self._over)
         for future in self._waiting.values():
@@ -221,7 +221,7 @@ class RemoteLimiter:
         return self._places[(entry.model, entry.label)]
 
     def _shortened(self, attempt: Attempt) -> Attempt:
-        """What pacing looks at: how it failed, and what it took; its words only when somebody counts the cost."""
+        """The attempt as pacing needs it: failure and usage; its words only when somebody counts the cost."""
         if self._tells_all:
             return attempt
         response = attempt.response

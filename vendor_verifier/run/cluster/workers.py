@@ -1,4 +1,4 @@
-"""Which workers and addresses may take part: what each said of itself, and why one may not; it opens no connection."""
+"""The rules by which workers and addresses may take part in a Dask run; it opens no connection."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def skew(hello: Hello, asked_ns: int, answered_ns: int) -> tuple[float, float]:
 
 
 def mismatch(ours: Mapping[str, str], theirs: Mapping[str, str]) -> str | None:
-    """Which versions differ in a way that would make two machines measure or mean different things; None if none."""
+    """The versions that differ so that two machines would measure or mean different things, in words; None if none."""
     differing = [
         f"{name} {theirs[name]} instead of {ours[name]}"
         for name in ours
@@ -40,12 +40,12 @@ def mismatch(ours: Mapping[str, str], theirs: Mapping[str, str]) -> str | None:
 
 
 def _significant(name: str, version: str) -> str:
-    """Of Python the minor version: what is pickled is compatible within it."""
+    """The part of a version that must agree; of Python the minor one, within which pickles are compatible."""
     return ".".join(version.split(".")[:2]) if name == "python" else version
 
 
 def rejection_reason(hello: Hello, ours: Mapping[str, str]) -> str | None:
-    """Why this worker may not take part, in words; None when it may."""
+    """The reason why this worker may not take part; None when it may."""
     theirs = {"version": hello.version, "python": hello.python, "distributed": hello.distributed}
     differing = mismatch(ours, theirs)
     if differing is not None:
@@ -60,13 +60,13 @@ def rejection_reason(hello: Hello, ours: Mapping[str, str]) -> str | None:
 
 @dataclass(slots=True)
 class Fleet:
-    """Everybody met so far, by process identity, and who was turned away."""
+    """The workers met so far, by process identity, and the reasons of those refused."""
 
     workers: dict[str, ClusterWorker] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
 
     def describe(self, reports: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-        """For the manifest; ``reports`` are what workers said of themselves in the end, by identity."""
+        """The workers for the manifest; ``reports`` are the sessions' own, by identity."""
         described = [
             {
                 "name": worker.hello.name,
@@ -117,7 +117,7 @@ def is_loopback(address: str) -> bool:
 
 
 def refuse_insecure(addresses: Iterable[str], *, insecure_cluster: bool) -> None:
-    """Prompts, answers and code would cross the network in the clear, and anyone there could run code on the workers.
+    """Refuse unencrypted addresses of other machines: anyone between could read everything and run code on the workers.
 
     Raises:
         UsageError: an address is neither encrypted nor on this machine, and that was not asked for.

@@ -1,4 +1,4 @@
-"""Anthropic Messages: asks in its words what a chat-completions turn asks; never changes the question in silence.
+"""Anthropic Messages: translates a chat-completions turn into its words, and never changes the question in silence.
 
 The protocol wants one ``system`` text, user and assistant in turns, tool results as the user's first blocks, unique ids
 and an output budget in every request. It has no seed, no penalties, no log probabilities and no audio, and it would
@@ -16,20 +16,20 @@ from typing import Any, Literal
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.anthropic_messages.reader import AnthropicReader
 from vendor_verifier.wire.base import Notes, messages_url
-from vendor_verifier.wire.history import ImagePart, Part, Said, TextPart, argument_object, in_turns, system_text
+from vendor_verifier.wire.history import Part, PastMessage, TextPart, argument_object, in_turns, system_text
 from vendor_verifier.wire.payload import as_dict
 from vendor_verifier.wire.request_support import (
     THINKING_BUDGET,
     DeclaredTool,
+    PlainTurn,
     ThinkingSwitch,
     ToolChoice,
+    budget_or,
     headers_of,
     note_leftovers,
-    output_budget,
     plain_turn,
     post,
     read_tool_choice,
-    sent_names,
     stop_list,
     switched,
 )
@@ -47,7 +47,7 @@ Auth = Literal["x-api-key", "bearer", "both"]
 
 @dataclass(frozen=True, slots=True)
 class AnthropicMessages:
-    """The wire. ``auth``: which header carries the key (MiniMax's Chinese host refuses ``x-api-key``).
+    """The wire. ``auth`` is the header that carries the key (MiniMax's Chinese host refuses ``x-api-key``).
 
     ``default_max_tokens`` is sent where the turn sets no budget, because the protocol demands one.
     ``structured_output`` and ``strict_tools`` are for hosts that take ``output_config.format`` and ``strict``.
@@ -66,14 +66,13 @@ class AnthropicMessages:
         notes = Notes()
         plain = plain_turn(turn, notes, _ILLEGAL, _LONGEST_NAME)
         tools, names = plain.tools, plain.names
-        ids = sent_names((call.id for call in plain.calls), _ILLEGAL, _LONGEST_ID)
         body: dict[str, Any] = {"model": endpoint.model_id, **self._settings(turn.parameters, notes)}
         system = system_text(plain.history, notes)
         if system:
             body["system"] = system
-        body["messages"] = _messages(plain.history, names, ids, notes)
+        body["messages"] = _messages(plain, notes)
         if tools:
-            body["tools"] = [self._tool(tool, names, notes) for tool in tools]
+            body["tools"] = [self._tool(tool, plain, notes) for tool in tools]
         choice = read_tool_choice(turn.parameters.get("tool_choice"), tools, notes)
         parallel = turn.parameters.get("parallel_tool_calls") is not False
         chosen = _tool_choice(choice, names, notes, parallel=parallel or not tools)
@@ -89,11 +88,7 @@ class AnthropicMessages:
         return AnthropicReader()
 
     def _settings(self, parameters: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
-        budget = output_budget(parameters)
-        if budget is None:
-            budget = self.default_max_tokens
-            notes.rewrote(f"added:max_tokens={budget}")
-        settings: dict[str, Any] = {"max_tokens": budget}
+        settings: dict[str, Any] = {"max_tokens": budget_or(self.default_max_tokens, parameters, notes)}
         settings.update({key: parameters[key] for key in _AS_IS if parameters.get(key) is not None})
         temperature = parameters.get("temperature")
         if isinstance(temperature, (int, float)) and temperature > 1:
@@ -113,11 +108,8 @@ class AnthropicMessages:
         note_leftovers(parameters, known, notes)
         return settings
 
-    def _tool(self, tool: DeclaredTool, names: Mapping[str, str], notes: Notes) -> dict[str, Any]:
-        declared: dict[str, Any] = {"name": names[tool.name]}
-        if tool.description:
-            declared["description"] = tool.description
-        declared["input_schema"] = _input_schema(tool.parameters, notes)
+    def _tool(self, tool: DeclaredTool, plain: PlainTurn, notes: Notes) -> dict[str, Any]:
+        declared = {**plain.named(tool), "input_schema": _input_schema(tool.parameters, notes)}
         if tool.strict and self.strict_tools:
             declared["strict"] = True
         elif tool.strict:
@@ -165,13 +157,12 @@ def _tool_choice(
     return wanted
 
 
-def _messages(
-    history: Sequence[Said], names: Mapping[str, str], ids: Mapping[str, str], notes: Notes
-) -> list[dict[str, Any]]:
+def _messages(plain: PlainTurn, notes: Notes) -> list[dict[str, Any]]:
+    ids = plain.ids(_ILLEGAL, _LONGEST_ID)
     spoken = (
-        ("assistant" if said.role == "assistant" else "user", _blocks(said, names, ids, notes))
-        for said in history
-        if said.role != "system"
+        ("assistant" if past.role == "assistant" else "user", _blocks(past, plain.names, ids, notes))
+        for past in plain.history
+        if past.role != "system"
     )
     return [{"role": role, "content": _content(blocks)} for role, blocks in in_turns(spoken, notes)]
 
@@ -183,17 +174,16 @@ def _content(blocks: list[dict[str, Any]]) -> Any:
     return sorted(blocks, key=lambda block: block["type"] != "tool_result")
 
 
-def _blocks(said: Said, names: Mapping[str, str], ids: Mapping[str, str], notes: Notes) -> list[dict[str, Any]]:
-    if said.role == "tool":
-        content = [block for part in said.parts if (block := _block(part)) is not None]
-        plain = said.text if all(isinstance(part, TextPart) for part in said.parts) else content
-        if said.call is None:
+def _blocks(past: PastMessage, names: Mapping[str, str], ids: Mapping[str, str], notes: Notes) -> list[dict[str, Any]]:
+    blocks = [block for part in past.parts if (block := _block(part)) is not None]
+    if past.role == "tool":
+        if past.call is None:
             return []
-        return [{"type": "tool_result", "tool_use_id": ids[said.call.id], "content": plain}]
-    if said.role == "assistant" and any(isinstance(part, ImagePart) for part in said.parts):
+        content = blocks if past.has_image else past.text
+        return [{"type": "tool_result", "tool_use_id": ids[past.call.id], "content": content}]
+    if past.role == "assistant" and past.has_image:
         notes.cannot("image in an assistant message")
-    blocks = [block for part in said.parts if (block := _block(part)) is not None]
-    for call in said.calls:
+    for call in past.calls:
         arguments = argument_object(call, notes)
         blocks.append({"type": "tool_use", "id": ids[call.id], "name": names[call.name], "input": arguments})
     return blocks

@@ -1,10 +1,10 @@
-"""Listens to Anthropic Messages, from Anthropic and from the gateways that imitate it; judges no answer.
+"""Reads Anthropic Messages, from Anthropic and from the gateways that imitate it.
 
 Theory of operation: content comes in numbered blocks. A ``tool_use`` block opens a tool call under a number of our own,
 because gateways reuse theirs; its arguments come as JSON fragments, or whole in the opening event, or, for a tool
-without arguments, as nothing at all, which stands for ``{}``. Blocks of tools that the host itself runs are no calls
-of ours. Usage is cumulative and spread over two events, with zeros where a gateway did not know better: the last
-positive number of each kind wins. The end is ``message_stop``.
+without arguments, as nothing at all, which stands for ``{}``. Blocks of tools that the host itself runs are no calls of
+ours. Usage is cumulative and spread over two events, with zeros where a gateway did not know better: the last positive
+number of each kind wins. The end is ``message_stop``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from vendor_verifier.values.event import (
     Fault,
     Finish,
     FinishReason,
-    Identity,
     ReasoningDelta,
     SseEvent,
     StreamEnd,
@@ -29,7 +28,14 @@ from vendor_verifier.values.event import (
 )
 from vendor_verifier.wire.history import argument_text
 from vendor_verifier.wire.payload import as_amount, as_count, as_dict, as_text, as_whole, as_word
-from vendor_verifier.wire.reader_support import END_MARKER, Introductions, body_object, event_object, total
+from vendor_verifier.wire.reader_support import (
+    END_MARKER,
+    IdentityChanges,
+    body_object,
+    event_object,
+    identity_of,
+    total,
+)
 
 STOP_REASONS: Mapping[str, FinishReason] = {
     "tool_use": "tool_calls",
@@ -56,14 +62,14 @@ class _Block:
 
 
 class AnthropicReader:
-    """Reads one answer. State: the blocks begun so far and the token counts heard so far."""
+    """Reads one answer. State: the blocks started and the token counts so far."""
 
     def __init__(self) -> None:
         self._blocks: dict[int, _Block] = {}
         self._last = -1
         self._calls = 0
         self._counts: dict[str, int] = {}
-        self._introductions = Introductions()
+        self._identity = IdentityChanges()
 
     def read(self, event: SseEvent) -> Iterator[StreamEvent]:
         if event.data.strip() == END_MARKER:
@@ -79,11 +85,9 @@ class AnthropicReader:
             yield payload
 
     def read_body(self, body: object) -> Iterator[StreamEvent]:
-        answer = body_object(body)
+        answer = body_object(body, holding="content")
         if isinstance(answer, Fault):
             yield answer
-        elif not isinstance(answer.get("content"), list):
-            yield Fault("the answer has no content", code="no_choices")
         else:
             yield from self._message_start(answer)
             for block in answer["content"]:
@@ -113,12 +117,7 @@ class AnthropicReader:
                 return  # ping, and whatever is invented next
 
     def _message_start(self, message: dict[str, Any]) -> Iterator[StreamEvent]:
-        identity = Identity(
-            model=as_word(message.get("model")),
-            provider=as_word(message.get("provider")),
-            response_id=as_word(message.get("id")),
-        )
-        yield from self._introductions.news(identity)
+        yield from self._identity.changes(identity_of(message))
         yield from self._usage(message.get("usage"))
 
     def _number(self, payload: dict[str, Any]) -> int:
@@ -172,7 +171,7 @@ class AnthropicReader:
         yield ToolCallDelta(block.call, arguments=fragment)
 
     def _stop_all(self) -> Iterator[StreamEvent]:
-        """For gateways that forget ``content_block_stop``."""
+        """Stop every open block, for gateways that forget ``content_block_stop``."""
         for number in self._blocks:
             yield from self._block_stop(number)
 
@@ -215,12 +214,12 @@ class AnthropicReader:
 
 
 def _argument_text(given: object) -> str:
-    """Arguments given whole: an object by the protocol, JSON text by some gateways, nothing for none."""
+    """The JSON text of arguments given whole: an object by the protocol, text by some gateways, nothing for none."""
     return given if isinstance(given, str) and given else argument_text(as_dict(given))
 
 
 def _spoken(block: dict[str, Any]) -> Iterator[StreamEvent]:
-    """The words of a block that is no call of ours; of kinds without words only that they were there."""
+    """The text of a block that is no call of ours; of kinds without text an anomaly that names them."""
     match block.get("type"):
         case "text":
             yield from _text(block.get("text"))

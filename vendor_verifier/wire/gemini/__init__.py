@@ -1,4 +1,4 @@
-"""Gemini ``streamGenerateContent``: asks in its words what a chat-completions turn asks; reads no schema for judging.
+"""Gemini ``streamGenerateContent``: translates a chat-completions turn into its words.
 
 Messages become ``contents`` of the roles user and model, the system text stands apart, results of parallel calls go
 back together and in the order of the calls (Gemini matches them by position), and tool schemas either take the detour
@@ -19,10 +19,9 @@ from vendor_verifier.wire.base import Notes, stream_url, whole_url
 from vendor_verifier.wire.gemini.reader import GeminiReader
 from vendor_verifier.wire.gemini.schema import gemini_schema
 from vendor_verifier.wire.history import (
-    ImagePart,
     Part,
     PastCall,
-    Said,
+    PastMessage,
     TextPart,
     argument_object,
     in_turns,
@@ -30,12 +29,12 @@ from vendor_verifier.wire.history import (
 )
 from vendor_verifier.wire.payload import PayloadError, as_dict, parse_json
 from vendor_verifier.wire.request_support import (
-    NO_SWITCH,
     DeclaredTool,
     PlainTurn,
     ToolChoice,
     headers_of,
     note_leftovers,
+    note_no_switch,
     output_budget,
     plain_turn,
     post,
@@ -80,8 +79,7 @@ class Gemini:
 
     def request(self, turn: Turn, endpoint: Endpoint) -> HttpRequest:
         notes = Notes()
-        if turn.thinking is not None:
-            notes.cannot(NO_SWITCH)
+        note_no_switch(turn, notes)
         plain = plain_turn(turn, notes, _ILLEGAL, _LONGEST_NAME)
         tools, names = plain.tools, plain.names
         body: dict[str, Any] = {}
@@ -90,7 +88,7 @@ class Gemini:
             body["systemInstruction"] = {"parts": [{"text": system}]}
         body["contents"] = self._contents(plain, notes)
         if tools:
-            body["tools"] = [{"functionDeclarations": [self._declaration(tool, names, notes) for tool in tools]}]
+            body["tools"] = [{"functionDeclarations": [self._declaration(tool, plain, notes) for tool in tools]}]
         choice = read_tool_choice(turn.parameters.get("tool_choice"), tools, notes)
         if choice is not None:
             body["toolConfig"] = {"functionCallingConfig": _calling_config(choice, names, notes)}
@@ -107,10 +105,8 @@ class Gemini:
     def reader(self, _tools: Sequence[Mapping[str, Any]] = (), /) -> GeminiReader:
         return GeminiReader()
 
-    def _declaration(self, tool: DeclaredTool, names: Mapping[str, str], notes: Notes) -> dict[str, Any]:
-        declared: dict[str, Any] = {"name": names[tool.name]}
-        if tool.description:
-            declared["description"] = tool.description
+    def _declaration(self, tool: DeclaredTool, plain: PlainTurn, notes: Notes) -> dict[str, Any]:
+        declared = plain.named(tool)
         if tool.strict:
             notes.rewrote("dropped:strict")
         if tool.parameters is None or tool.parameters == {}:
@@ -131,7 +127,7 @@ class Gemini:
     def _contents(self, plain: PlainTurn, notes: Notes) -> list[dict[str, Any]]:
         order = {call.id: number for number, call in enumerate(plain.calls)}
         spoken = (
-            (said.role, self._parts(said, plain.names, order, notes)) for said in plain.history if said.role != "system"
+            (past.role, self._parts(past, plain.names, order, notes)) for past in plain.history if past.role != "system"
         )
         return [
             {
@@ -142,20 +138,20 @@ class Gemini:
         ]
 
     def _parts(
-        self, said: Said, names: Mapping[str, str], order: Mapping[str, int], notes: Notes
+        self, past: PastMessage, names: Mapping[str, str], order: Mapping[str, int], notes: Notes
     ) -> list[tuple[int, dict[str, Any]]]:
-        """The parts of one message, each with its place among its neighbours (only results have to be reordered)."""
-        if said.role == "tool":
-            if any(isinstance(part, ImagePart) for part in said.parts):
+        """The parts of one message, each with its position among its neighbours (only results have to be reordered)."""
+        if past.role == "tool":
+            if past.has_image:
                 notes.cannot("image in a tool result")
-            if said.call is None:
+            if past.call is None:
                 return []
-            response = {"name": names[said.call.name], "response": _result(said.text)}
-            return [(order[said.call.id], {"functionResponse": response})]
-        if said.role == "assistant" and any(isinstance(part, ImagePart) for part in said.parts):
+            response = {"name": names[past.call.name], "response": _result(past.text)}
+            return [(order[past.call.id], {"functionResponse": response})]
+        if past.role == "assistant" and past.has_image:
             notes.cannot("image in an assistant message")
-        parts = [part for spoken in said.parts if (part := _part(spoken, notes)) is not None]
-        parts.extend(self._call(call, names, notes, is_first=call is said.calls[0]) for call in said.calls)
+        parts = [part for spoken in past.parts if (part := _part(spoken, notes)) is not None]
+        parts.extend(self._call(call, names, notes, is_first=call is past.calls[0]) for call in past.calls)
         return [(0, part) for part in parts]
 
     def _call(self, call: PastCall, names: Mapping[str, str], notes: Notes, *, is_first: bool) -> dict[str, Any]:
@@ -214,7 +210,7 @@ def _calling_config(choice: ToolChoice, names: Mapping[str, str], notes: Notes) 
 
 
 def _result(text: str) -> dict[str, Any]:
-    """A tool's result as the object Gemini wants; what is not an object goes under the word its documents use."""
+    """A tool's result as the object Gemini wants; any other text goes under ``output``, as in Google's documents."""
     try:
         value = parse_json(text)
     except PayloadError:

@@ -1,4 +1,4 @@
-"""Listens to Gemini's ``streamGenerateContent``, as events, as one JSON array or as one object; judges no answer.
+"""Reads Gemini's ``streamGenerateContent``, as events, as one JSON array or as one object.
 
 The protocol has no end marker: an answer is whole when a ``finishReason`` came. That word is ``STOP`` for calls too, so
 ``STOP`` after a call reads as ``tool_calls``.
@@ -33,7 +33,7 @@ from vendor_verifier.wire.history import argument_text
 from vendor_verifier.wire.payload import as_count, as_dict, as_list, as_text, as_word
 from vendor_verifier.wire.reader_support import (
     END_MARKER,
-    Introductions,
+    IdentityChanges,
     answer_object,
     body_object,
     event_object,
@@ -77,12 +77,12 @@ _COUNTS = (
 
 
 class GeminiReader:
-    """Reads one answer. State: how many calls were begun, the counts heard so far, who is answering."""
+    """Reads one answer. State: the number of calls and the token counts so far, and the identity."""
 
     def __init__(self) -> None:
         self._calls = 0
         self._counts: dict[str, int] = {}
-        self._introductions = Introductions()
+        self._identity = IdentityChanges()
         self._finish: Finish | None = None
 
     def read(self, event: SseEvent) -> Iterator[StreamEvent]:
@@ -113,7 +113,7 @@ class GeminiReader:
 
     def _chunk(self, chunk: dict[str, Any]) -> Iterator[StreamEvent]:
         identity = Identity(model=as_word(chunk.get("modelVersion")), response_id=as_word(chunk.get("responseId")))
-        yield from self._introductions.news(identity)
+        yield from self._identity.changes(identity)
         candidate: dict[str, Any] = {}
         for item in as_list(chunk.get("candidates")):
             if as_dict(item).get("index") in (0, None):
@@ -144,7 +144,7 @@ class GeminiReader:
         yield ToolCallDelta(index, as_word(call.get("id")), as_word(call.get("name")), arguments)
 
     def _usage(self, usage: dict[str, Any]) -> Iterator[StreamEvent]:
-        """Each report is cumulative but may leave a count out, so the last one heard of each kind stands."""
+        """Usage by the last count of each kind: reports are cumulative but may leave a count out."""
         if not usage:
             return
         for key in _COUNTS:
@@ -181,5 +181,5 @@ class GeminiReader:
 
 
 def _alone(value: Any) -> Any:
-    """What an array of one holds: errors come in an array of their own."""
+    """The only item of an array of one, else the value: errors come in an array of their own."""
     return value[0] if isinstance(value, list) and len(value) == 1 else value

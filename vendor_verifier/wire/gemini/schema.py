@@ -1,12 +1,12 @@
-"""JSON Schema → the OpenAPI subset that Gemini's ``parameters`` takes; what is lost on the way is named, never hidden.
+"""Converts JSON Schema to the OpenAPI subset that Gemini's ``parameters`` takes, and names what is lost on the way.
 
 The result is only what is sent. Answers are validated against the schema as declared, so a vendor is not excused by
 what this module could not say, and the loss is evidence in the request's ``rewritten``.
 
-Theory of operation: one walk down the schema, ``$ref`` replaced by what it points to. Three bounds make the walk end:
-a reference inside itself is cut, nothing deeper than ``MAX_DEPTH`` is kept, and the whole walk may spend ``MAX_COST``
-(a node costs its words, the entries of its lists and its text by the line), after which the rest is cut. So a schema of
-a few kilobytes whose references double at each step costs milliseconds and not the machine.
+Theory of operation: one walk down the schema, ``$ref`` replaced by what it points to. Three bounds make the walk end: a
+reference inside itself is cut, nothing deeper than ``MAX_DEPTH`` is kept, and the whole walk may spend ``MAX_COST`` (a
+node costs its words, the entries of its lists and its text by the line), after which the rest is cut. So a schema of a
+few kilobytes whose references double at each step costs milliseconds and not the machine.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def pointed_at(root: object, reference: str) -> Mapping[str, Any] | None:
 
 
 def _cost(node: Mapping[str, Any]) -> int:
-    """What a node spends: its words, the entries of its lists, and its text in lines of 64 characters."""
+    """The cost of a node: its words, the entries of its lists, and its text in lines of 64 characters."""
     cost = 1 + len(node)
     for value in node.values():
         if isinstance(value, str):
@@ -148,7 +148,7 @@ _MAX_BRANCHES = 64
 
 @dataclass(frozen=True, slots=True)
 class GeminiSchema:
-    """The schema to send and the words of the original that it does not say (``$ref`` for a reference cut short)."""
+    """The schema to send and the words of the original that it lacks (``$ref`` for a reference cut short)."""
 
     schema: dict[str, Any]
     lost: tuple[str, ...] = ()
@@ -251,7 +251,7 @@ class _Walk:
             if words and kind in (None, "STRING"):
                 kind, made["enum"] = "STRING", list(dict.fromkeys(words))
         if kind is None:
-            # Text satisfies a schema that allows anything; Gemini's newer models refuse to be told nothing.
+            # Text satisfies a schema that allows anything; Gemini's newer models refuse an empty schema.
             kind = _type_of_values(values or [])
             self._lose("untyped")
         made["type"] = kind
@@ -265,7 +265,7 @@ class _Walk:
         return made
 
     def _type(self, node: dict[str, Any]) -> tuple[str | None, bool]:
-        """Gemini's word for the type, told by other words where it is not stated, and whether null is allowed."""
+        """Gemini's word for the type, inferred from other words where it is not stated, and whether null is allowed."""
         stated = node.get("type")
         nullable = node.get("nullable") is True
         if isinstance(stated, (list, tuple)):
@@ -329,7 +329,7 @@ class _Walk:
             made["propertyOrdering"] = ordering
 
     def _items(self, node: dict[str, Any], depth: int, inside: Inside) -> dict[str, Any]:
-        """What an array holds; Gemini wants to know, so an array of anything is sent as one of text."""
+        """The schema of an array's items; Gemini demands one, so an array of anything is sent as one of text."""
         items = node.get("items")
         if "prefixItems" in node or isinstance(items, (list, tuple)):
             self._lose("prefixItems")

@@ -1,4 +1,4 @@
-"""OpenAI Chat Completions: sends a turn as it is, but for a vendor's declared quirks; adds nothing of its own.
+"""OpenAI Chat Completions: sends a turn as it is, but for a vendor's declared quirks.
 
 Answers are read in :mod:`vendor_verifier.wire.openai_chat.reader`.
 """
@@ -12,7 +12,7 @@ from typing import Any
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.base import Notes, join_url
 from vendor_verifier.wire.openai_chat.reader import OpenAIChatReader
-from vendor_verifier.wire.request_support import NO_SWITCH, ThinkingSwitch, headers_of, post, switched
+from vendor_verifier.wire.request_support import ThinkingSwitch, headers_of, note_no_switch, post, switched
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +51,9 @@ class OpenAIChat:
         return post(join_url(endpoint.base_url, self.path), headers_of(turn, endpoint), body, notes)
 
     def _note_unspeakable(self, turn: Turn, notes: Notes) -> None:
-        """What this vendor has no word for: sent all the same, it would be refused or silently ignored."""
-        if turn.thinking is not None and self.thinking is None:
-            notes.cannot(NO_SWITCH)
+        """Note what this vendor has no word for: sent all the same, it would be refused or silently ignored."""
+        if self.thinking is None:
+            note_no_switch(turn, notes)
         choice = turn.parameters.get("tool_choice")
         if self.tool_choices is not None and choice is not None:
             word = choice if isinstance(choice, str) else "function"

@@ -1,4 +1,4 @@
-"""Reads chat completions as OpenAI specified them and as two dozen other hosts really send them; judges no answer.
+"""Reads chat completions as OpenAI specified them and as two dozen other hosts really send them.
 
 The reader never trusts one place for anything: usage may stand in the chunk or in its choice, reasoning under three
 names, errors in four shapes, and a tool call's index may be absent. What departs from the standard is reported as an
@@ -15,7 +15,6 @@ from typing import Any
 from vendor_verifier.values.event import (
     Anomaly,
     Fault,
-    Finish,
     Identity,
     ReasoningDelta,
     SseEvent,
@@ -28,7 +27,6 @@ from vendor_verifier.wire.assembler import Assembler
 from vendor_verifier.wire.base import Steps
 from vendor_verifier.wire.errors import read_fault
 from vendor_verifier.wire.openai_chat.fast_reader import (
-    FINISH_REASONS,
     ChatChunk,
     deltas,
     ordinary_chunk,
@@ -36,21 +34,29 @@ from vendor_verifier.wire.openai_chat.fast_reader import (
     usage_of,
 )
 from vendor_verifier.wire.payload import as_dict, as_list, as_text, as_whole, as_word
-from vendor_verifier.wire.reader_support import END_MARKER, Introductions, body_object, chat_usage, event_object
+from vendor_verifier.wire.reader_support import (
+    END_MARKER,
+    IdentityChanges,
+    body_object,
+    chat_finish,
+    chat_usage,
+    event_object,
+    identity_of,
+)
 
 _LONG = 64 * 1024
 
 
 class OpenAIChatReader:
-    """Reads one answer. State: what has been said once and need not be said again."""
+    """Reads one answer. State: the identity last passed on, and whether any delta has come."""
 
     def __init__(self) -> None:
-        self._introductions = Introductions()
-        self._said_anything = False
+        self._identity = IdentityChanges()
+        self._has_delta = False
         self._last_identity: tuple[str | None, ...] = ()
 
     def read_stream(self, chunks: Sequence[tuple[int, bytes]], assembler: Assembler) -> Steps[bool]:
-        """Read by :mod:`vendor_verifier.wire.openai_chat.fast_reader`; a reader that hears more does without."""
+        """Read a whole stream by :mod:`vendor_verifier.wire.openai_chat.fast_reader`; subclasses do without."""
         return type(self) is OpenAIChatReader and (yield from read_chat_stream(chunks, assembler))
 
     def read(self, event: SseEvent) -> Iterable[StreamEvent]:
@@ -59,23 +65,23 @@ class OpenAIChatReader:
         return self._any_event(event) if chunk is None else self._ordinary(chunk)
 
     def _ordinary(self, chunk: ChatChunk) -> list[StreamEvent]:
-        heard: list[StreamEvent] = []
-        told = chunk.identity
-        if told != self._last_identity:
-            self._last_identity = told
-            heard += self._introductions.news(Identity(*told))
+        events: list[StreamEvent] = []
+        identity = chunk.identity
+        if identity != self._last_identity:
+            self._last_identity = identity
+            events += self._identity.changes(Identity(*identity))
         choice = chunk.choice
         if choice is not None:
-            said = deltas(choice)
-            if said:
-                self._said_anything = True
-                heard += said
+            found = deltas(choice)
+            if found:
+                self._has_delta = True
+                events += found
         if chunk.usage is not None:
-            heard.append(usage_of(chunk.usage))
+            events.append(usage_of(chunk.usage))
         raw = None if choice is None else choice.finish_reason
         if raw:
-            heard.append(Finish(FINISH_REASONS.get(raw.lower(), "unknown"), raw))
-        return heard
+            events.append(chat_finish(raw))
+        return events
 
     def _any_event(self, event: SseEvent) -> Iterator[StreamEvent]:
         self._last_identity = ()
@@ -90,17 +96,15 @@ class OpenAIChatReader:
                 yield chunk
 
     def read_body(self, body: object) -> Iterator[StreamEvent]:
-        answer = body_object(body)
+        answer = body_object(body, holding="choices")
         if isinstance(answer, Fault):
             yield answer
-        elif not isinstance(answer.get("choices"), list):
-            yield Fault(as_text(answer.get("message")) or "the answer has no choices", code="no_choices")
         else:
             yield from self._chunk(answer, "message")
             yield StreamEnd()
 
     def _chunk(self, chunk: dict[str, Any], part: str) -> Iterator[StreamEvent]:
-        yield from self._introductions.news(_identity(chunk))
+        yield from self._identity.changes(identity_of(chunk))
         choice = next((as_dict(one) for one in as_list(chunk.get("choices")) if _is_first(as_dict(one))), {})
         fault = read_fault({"error": choice.get("error")})
         yield from self._message(choice, part)
@@ -112,17 +116,17 @@ class OpenAIChatReader:
             native = as_text(choice.get("native_finish_reason"))
             if native:
                 yield Identity(native_finish_reason=native)
-            yield Finish(FINISH_REASONS.get(raw.lower(), "unknown"), raw)
+            yield chat_finish(raw)
 
     def _message(self, choice: dict[str, Any], part: str) -> Iterator[StreamEvent]:
         message = as_dict(choice.get(part))
         whole = part == "message"
-        if not message and not whole and not self._said_anything:
+        if not message and not whole and not self._has_delta:
             # Some gateways put the whole message where a delta belongs.
             message = as_dict(choice.get("message"))
             whole = True
         for delta in _deltas(message, whole=whole):
-            self._said_anything = True
+            self._has_delta = True
             yield delta
 
     def _usage(self, chunk: dict[str, Any], choice: dict[str, Any]) -> Iterator[StreamEvent]:
@@ -133,15 +137,6 @@ class OpenAIChatReader:
                 yield Anomaly("usage_in_choice")
         if usage:
             yield chat_usage(usage)
-
-
-def _identity(chunk: dict[str, Any]) -> Identity:
-    return Identity(
-        model=as_word(chunk.get("model")),
-        provider=as_word(chunk.get("provider")),
-        fingerprint=as_word(chunk.get("system_fingerprint")),
-        response_id=as_word(chunk.get("id")),
-    )
 
 
 def _deltas(message: dict[str, Any], *, whole: bool) -> Iterator[StreamEvent]:
@@ -171,7 +166,7 @@ def _deltas(message: dict[str, Any], *, whole: bool) -> Iterator[StreamEvent]:
 
 
 def _is_first(choice: dict[str, Any]) -> bool:
-    """The choice we asked for; only a real, positive index says that it is another one."""
+    """Whether it is the choice we asked for; only a real, positive index says that it is another one."""
     index = choice.get("index")
     return not isinstance(index, int) or index <= 0
 

@@ -1,10 +1,10 @@
-"""Raw completions: the prompt is rendered here, the calls are parsed from the text here; no host's parser is involved.
+"""Raw completions: the prompt is rendered and the calls are parsed here, without the host's template and parser.
 
-What this wire measures is the model as served, without the host's chat template and tool parser. The chat template is
-applied by ``render``, a function the shell supplies, since it needs files. Whatever would have a host do more than
-generate text (forced tool choice, structured output) has no counterpart and makes a turn untranslatable.
+This wire measures the model as served. The chat template is applied by ``render``, a function the shell supplies, since
+it needs files. Whatever would have a host do more than generate text (forced tool choice, structured output) has no
+counterpart and makes a turn untranslatable.
 
-The text is heard as it streams, for timing; what it means is said once by :class:`Parsed` when the model has finished.
+Text is yielded as it streams, for timing; its meaning is yielded once, as :class:`Parsed`, when the model has finished.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from vendor_verifier.wire.base import Notes, join_url
 from vendor_verifier.wire.openai_chat.reader import OpenAIChatReader
 from vendor_verifier.wire.openai_completions.text_tool_calls import parse_text
 from vendor_verifier.wire.payload import as_dict, as_text
-from vendor_verifier.wire.request_support import NO_SWITCH, headers_of, output_budget, post
+from vendor_verifier.wire.request_support import budget_or, headers_of, note_no_switch, post
 
 DEFAULT_MAX_TOKENS = 4096
 # A host that finishes again and again has its text read this often.
@@ -44,7 +44,7 @@ Render = Callable[[Turn], str]
 
 
 class CannotRender(ValueError):
-    """The chat template has no words for this turn; the message says why."""
+    """Raised when the chat template has no words for this turn; the message has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +66,7 @@ class OpenAICompletions:
 
     def request(self, turn: Turn, endpoint: Endpoint) -> HttpRequest:
         notes = Notes()
-        if turn.thinking is not None:
-            notes.cannot(NO_SWITCH)
+        note_no_switch(turn, notes)
         body: dict[str, Any] = {"model": endpoint.model_id, "prompt": self._prompt(turn, notes)}
         body.update(self._settings(turn.parameters, notes))
         if self.keep_special_tokens:
@@ -79,7 +78,7 @@ class OpenAICompletions:
         return post(join_url(endpoint.base_url, self.path), headers_of(turn, endpoint), body, notes)
 
     def reader(self, tools: Sequence[Mapping[str, Any]] = (), /) -> CompletionsReader:
-        """``tools``, where known, tell declared strings from other values in families that write no quotes."""
+        """A fresh reader; ``tools`` tell declared strings from other values in families that write no quotes."""
         return CompletionsReader(tools)
 
     def _prompt(self, turn: Turn, notes: Notes) -> str:
@@ -100,11 +99,7 @@ class OpenAICompletions:
             return ""
 
     def _settings(self, parameters: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
-        budget = output_budget(parameters)
-        if budget is None:
-            budget = self.default_max_tokens
-            notes.rewrote(f"added:max_tokens={budget}")
-        settings: dict[str, Any] = {"max_tokens": budget}
+        settings: dict[str, Any] = {"max_tokens": budget_or(self.default_max_tokens, parameters, notes)}
         for name, value in parameters.items():
             if name in _NEUTRAL:
                 if value not in _NEUTRAL[name]:
@@ -168,13 +163,14 @@ class CompletionsReader(OpenAIChatReader):
                     yield event
 
     def _meaning(self) -> Iterator[StreamEvent]:
-        """What the text so far turned out to be, unless that has been said already."""
+        """The parsed text so far, unless that has been yielded already."""
         if self._raw and self._parsed is None and self._readings_left:
             self._readings_left -= 1
             self._parsed = parse_text("".join(self._raw), self._tools, is_cut=self._is_cut)
             yield self._parsed
 
     def _finish(self, finish: Finish) -> Finish:
-        """Raw completions always say ``stop``; with a call it is what other protocols call ``tool_calls``."""
+        """The finish reason, which raw completions always call ``stop``: with a call it is ``tool_calls``, as
+        elsewhere."""
         has_calls = self._parsed is not None and bool(self._parsed.tool_calls)
         return structs.replace(finish, reason="tool_calls") if has_calls and finish.reason == "stop" else finish

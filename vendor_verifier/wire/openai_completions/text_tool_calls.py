@@ -1,9 +1,9 @@
-"""Reads tool calls out of raw model text by the markers of the model families; it never repairs what a model wrote.
+"""Parses tool calls out of raw model text by the markers of the model families; it never repairs what a model wrote.
 
 For raw completions, where the host's own parser is not in the way. Markers are found with plain searches, so the cost
-is linear whatever the text. A call that stands open at the end of the text is a call: its end marker was the stop
-word, or the budget ran out (``is_cut``), and then its arguments are left open too. Markup that makes no sense stays in
-the text, where it is seen.
+is linear whatever the text. A call that stands open at the end of the text is a call: its end marker was the stop word,
+or the budget ran out (``is_cut``), and then its arguments are left open too. Markup that makes no sense stays in the
+text, where it is seen.
 
 ====================  ==================================================================================
 Kimi                  ``<|tool_call_begin|>functions.NAME:0<|tool_call_argument_begin|>{…}<|tool_call_end|>``
@@ -44,7 +44,7 @@ def declared_values(tools: Iterable[Mapping[str, Any]]) -> DeclaredValues:
 
 
 def read_value(text: str, schema: object, is_text: bool | None = None) -> Any:
-    """The value ``text`` stands for. ``is_text`` is what the model itself said about it, where its family can.
+    """The value ``text`` stands for. ``is_text`` is the model's own statement, where its family can make one.
 
     A declared string stays text; anything else, undeclared values included, is JSON if it reads as JSON.
     """
@@ -81,7 +81,7 @@ class _Call:
 
 @dataclass(frozen=True, slots=True)
 class _Marked:
-    """What stands between a begin and an end marker. ``is_cut``: the end marker is missing for want of budget."""
+    """The text between a start and an end marker. ``is_cut``: the end marker is missing because the budget ran out."""
 
     inner: str
     types: DeclaredValues
@@ -187,7 +187,7 @@ def _read_deepseek(marked: _Marked) -> _Call | None:
 
 
 def _read_tool_call(marked: _Marked) -> _Call | None:
-    """Three families share ``<tool_call>``; what is inside tells which."""
+    """A call in ``<tool_call>``, which three families share; its inside tells them apart."""
     inner = marked.inner.strip()
     if inner.startswith("{"):
         return _read_json_call(inner)
@@ -227,7 +227,7 @@ def _read_broken_json_call(inner: str) -> _Call | None:
 
 
 def _closes_twice(arguments: str) -> bool:
-    """The last brace closes the call, not the arguments."""
+    """Whether the last brace closes the call, not the arguments."""
     return arguments.endswith("}") and arguments.count("}") > arguments.count("{")
 
 
@@ -243,7 +243,7 @@ def _reader_of_invocations(mark: str) -> Callable[[_Marked], _Call | None]:
 
 
 def _attributes(key: str, value: str) -> tuple[str, str, bool | None]:
-    """``KEY" string="true`` → key, value, whether the model said that the value is text."""
+    """``KEY" string="true`` → key, value, and the model's own statement whether the value is text."""
     name, _, attributes = key.partition('"')
     is_text = True if 'string="true"' in attributes else False if 'string="false"' in attributes else None
     return name, value, is_text

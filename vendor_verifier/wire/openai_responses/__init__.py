@@ -1,4 +1,4 @@
-"""OpenAI Responses: asks in its words what a chat-completions turn asks; never changes the question in silence.
+"""OpenAI Responses: translates a chat-completions turn into its words, and never changes the question in silence.
 
 The conversation becomes input items: messages, ``function_call`` and ``function_call_output``, paired by ``call_id``.
 Tools are flat. Reasoning of the history is not replayed, nothing is stored on the vendor's side. There are no stop
@@ -15,20 +15,20 @@ from typing import Any, Literal
 
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.base import Notes, join_url
-from vendor_verifier.wire.history import ImagePart, Part, Said, TextPart
+from vendor_verifier.wire.history import Part, PastMessage, TextPart
 from vendor_verifier.wire.openai_responses.reader import ResponsesReader
 from vendor_verifier.wire.payload import as_dict
 from vendor_verifier.wire.request_support import (
-    NO_SWITCH,
     DeclaredTool,
+    PlainTurn,
     ToolChoice,
     headers_of,
     note_leftovers,
+    note_no_switch,
     output_budget,
     plain_turn,
     post,
     read_tool_choice,
-    sent_names,
 )
 
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
@@ -60,20 +60,19 @@ class OpenAIResponses:
 
     def request(self, turn: Turn, endpoint: Endpoint) -> HttpRequest:
         notes = Notes()
-        if turn.thinking is not None:
-            notes.cannot(NO_SWITCH)
+        note_no_switch(turn, notes)
         plain = plain_turn(turn, notes, _ILLEGAL if self.narrow_names else _NOTHING, _LONGEST_NAME)
         tools, names = plain.tools, plain.names
-        ids = sent_names((call.id for call in plain.calls), _NOTHING, _LONGEST_ID)
+        ids = plain.ids(_NOTHING, _LONGEST_ID)
         body: dict[str, Any] = {"model": endpoint.model_id}
         instructions, rest = self._instructions(plain.history, notes)
         if instructions:
             body["instructions"] = instructions
-        body["input"] = [item for said in rest for item in self._items(said, names, ids, notes)]
+        body["input"] = [item for past in rest for item in self._items(past, names, ids, notes)]
         if not body["input"]:
             notes.cannot("no message")
         if tools:
-            body["tools"] = [self._tool(tool, names) for tool in tools]
+            body["tools"] = [self._tool(tool, plain) for tool in tools]
         choice = read_tool_choice(turn.parameters.get("tool_choice"), tools, notes)
         if choice is not None:
             body["tool_choice"] = _tool_choice(choice, names)
@@ -86,7 +85,7 @@ class OpenAIResponses:
     def reader(self, _tools: Sequence[Mapping[str, Any]] = (), /) -> ResponsesReader:
         return ResponsesReader()
 
-    def _instructions(self, history: Sequence[Said], notes: Notes) -> tuple[str, Sequence[Said]]:
+    def _instructions(self, history: Sequence[PastMessage], notes: Notes) -> tuple[str, Sequence[PastMessage]]:
         """The system text at the beginning, if it has a place of its own, and the rest of the history."""
         if self.system != "instructions":
             return "", history
@@ -95,27 +94,27 @@ class OpenAIResponses:
             leading += 1
         if leading > 1:
             notes.rewrote("system_joined")
-        return "\n\n".join(said.text for said in history[:leading] if said.text), history[leading:]
+        return "\n\n".join(past.text for past in history[:leading] if past.text), history[leading:]
 
     def _items(
-        self, said: Said, names: Mapping[str, str], ids: Mapping[str, str], notes: Notes
+        self, past: PastMessage, names: Mapping[str, str], ids: Mapping[str, str], notes: Notes
     ) -> Iterator[dict[str, Any]]:
-        if said.role == "tool":
-            if said.call is not None:
-                output = _content(said.parts)
-                yield {"type": "function_call_output", "call_id": ids[said.call.id], "output": output}
+        if past.role == "tool":
+            if past.call is not None:
+                output = _content(past)
+                yield {"type": "function_call_output", "call_id": ids[past.call.id], "output": output}
             return
-        if said.role == "assistant" and any(isinstance(part, ImagePart) for part in said.parts):
+        if past.role == "assistant" and past.has_image:
             notes.cannot("image in an assistant message")
-        if said.role == "assistant":
-            if said.text:
-                yield {"role": "assistant", "content": said.text}
-        elif said.parts:
-            role = self.system if said.role == "system" and self.system != "instructions" else said.role
-            yield {"role": role, "content": _content(said.parts)}
-        elif said.role == "user":
+        if past.role == "assistant":
+            if past.text:
+                yield {"role": "assistant", "content": past.text}
+        elif past.parts:
+            role = self.system if past.role == "system" and self.system != "instructions" else past.role
+            yield {"role": role, "content": _content(past)}
+        elif past.role == "user":
             yield {"role": "user", "content": ""}
-        for call in said.calls:
+        for call in past.calls:
             yield {
                 "type": "function_call",
                 "call_id": ids[call.id],
@@ -123,25 +122,21 @@ class OpenAIResponses:
                 "arguments": call.arguments,
             }
 
-    def _tool(self, tool: DeclaredTool, names: Mapping[str, str]) -> dict[str, Any]:
-        declared: dict[str, Any] = {"type": "function", "name": names[tool.name]}
-        if tool.description:
-            declared["description"] = tool.description
-        declared["parameters"] = tool.parameters or {"type": "object", "properties": {}}
+    def _tool(self, tool: DeclaredTool, plain: PlainTurn) -> dict[str, Any]:
+        parameters = tool.parameters or {"type": "object", "properties": {}}
+        declared = {"type": "function", **plain.named(tool), "parameters": parameters}
         if tool.strict is not None or self.explicit_strict:
             declared["strict"] = bool(tool.strict)
         return declared
 
 
-def _is_plain_system(said: Said) -> bool:
-    return said.role == "system" and all(isinstance(part, TextPart) for part in said.parts)
+def _is_plain_system(past: PastMessage) -> bool:
+    return past.role == "system" and not past.has_image
 
 
-def _content(parts: Sequence[Part]) -> Any:
+def _content(past: PastMessage) -> Any:
     """Content of a user's or tool's item: one text as a plain string, which every host reads, else typed parts."""
-    if all(isinstance(part, TextPart) for part in parts) and len(parts) <= 1:
-        return "".join(part.text for part in parts if isinstance(part, TextPart))
-    return [_part(part) for part in parts]
+    return past.text if len(past.parts) <= 1 and not past.has_image else [_part(part) for part in past.parts]
 
 
 def _part(part: Part) -> dict[str, Any]:

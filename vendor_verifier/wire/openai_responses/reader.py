@@ -1,13 +1,12 @@
-"""Reads OpenAI Responses answers, streamed or whole; it does not decide whether they are complete.
+"""Reads OpenAI Responses answers, streamed or whole.
 
-Theory of operation: the same text and the same arguments are told up to four times (deltas, ``.done``, ``item.done``
-and the final response), and hosts leave out any of them (llama.cpp has no ``.done`` for arguments, some gateways
-send nothing but the final response). So for every piece of output the reader remembers what it has heard, and each
-later telling only adds what is missing. A later telling that contradicts an earlier one is an anomaly.
+Theory of operation: the same text and the same arguments come up to four times (deltas, ``.done``, ``item.done`` and
+the final response), and hosts leave out any of them (llama.cpp has no ``.done`` for arguments, some gateways send
+nothing but the final response). So the reader remembers every piece of output, and each repetition only adds what is
+missing. A repetition that contradicts an earlier piece is an anomaly.
 
-A text is found by item and part; a host may omit or
-change either, so a whole text at an unknown place that was just heard is not taken twice. There is no ``[DONE]``: a
-completed or incomplete response is the end.
+A text is found by item and part; a host may omit or change either, so a whole text at an unknown place that has just
+come is not taken twice. There is no ``[DONE]``: a completed or incomplete response is the end.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ from vendor_verifier.values.event import (
     Fault,
     Finish,
     FinishReason,
-    Identity,
     ReasoningDelta,
     SseEvent,
     StreamEnd,
@@ -31,11 +29,18 @@ from vendor_verifier.values.event import (
 )
 from vendor_verifier.wire.errors import read_fault
 from vendor_verifier.wire.payload import as_dict, as_list, as_text, as_whole, as_word
-from vendor_verifier.wire.reader_support import END_MARKER, Introductions, body_object, event_object, responses_usage
+from vendor_verifier.wire.reader_support import (
+    END_MARKER,
+    IdentityChanges,
+    body_object,
+    event_object,
+    identity_of,
+    responses_usage,
+)
 
 
-class Retold:
-    """One text heard in pieces. ``add`` a piece; ask what a whole retelling adds with ``missing``."""
+class RepeatedText:
+    """One text that came in pieces and may come again whole."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
@@ -49,7 +54,7 @@ class Retold:
         self._size += len(piece)
 
     def missing(self, whole: str) -> str | None:
-        """What ``whole`` adds to what was heard; ``None`` if it contradicts it. An empty retelling adds nothing."""
+        """The rest of ``whole`` behind the pieces so far; ``None`` if it contradicts them. "" adds nothing."""
         if not whole:
             return ""
         if len(whole) < self._size:
@@ -72,25 +77,25 @@ def ends_with(pieces: list[str], words: str) -> bool:
 
 
 @dataclass(slots=True)
-class ToldCall:
-    """A call under way, its number among the calls and what of it has been heard."""
+class CallState:
+    """A call in progress: its number among the calls, and the arguments so far."""
 
     index: int
-    heard: Retold = field(default_factory=Retold)
+    arrived: RepeatedText = field(default_factory=RepeatedText)
     has_name: bool = False
 
 
-class ToldCalls:
-    """The calls of one answer, in order; :meth:`item` and :meth:`arguments` say only what is new."""
+class CallStates:
+    """The calls of one answer, in order; :meth:`item` and :meth:`arguments` yield only what is new."""
 
     def __init__(self) -> None:
-        self.calls: list[ToldCall] = []
-        self._by_key: dict[tuple[str, object], ToldCall] = {}
+        self.calls: list[CallState] = []
+        self._by_key: dict[tuple[str, object], CallState] = {}
 
     def item(
-        self, item: dict[str, Any], output_index: object, *, is_new: bool, fallback: ToldCall | None = None
+        self, item: dict[str, Any], output_index: object, *, is_new: bool, fallback: CallState | None = None
     ) -> Iterator[StreamEvent]:
-        """A whole ``function_call`` item; ``fallback`` is the call it is if nothing in it says which."""
+        """Read a whole ``function_call`` item; ``fallback`` is the call it is if nothing in it says which."""
         call_id, item_id = as_word(item.get("call_id")), as_word(item.get("id"))
         known = self._by_key.get(("call", call_id)) if call_id else None
         if known is None and not (is_new and call_id):
@@ -101,22 +106,22 @@ class ToldCalls:
             if key[1] is not None:
                 self._by_key[key] = call
         name = None if call.has_name else as_word(item.get("name"))
-        told_id = call_id or item_id or as_text(item.get("call_id"))
+        sent_id = call_id or item_id or as_text(item.get("call_id"))
         arguments = item.get("arguments")
         if isinstance(arguments, dict):
-            yield ToolCallDelta(call.index, told_id, name, None if call.heard else arguments)
-            call.heard.add("{}")
+            yield ToolCallDelta(call.index, sent_id, name, None if call.arrived else arguments)
+            call.arrived.add("{}")
         else:
-            missing = call.heard.missing(as_text(arguments) or "")
+            missing = call.arrived.missing(as_text(arguments) or "")
             if missing is None:
                 yield Anomaly("retold_differently")
             elif missing or known is None or name:
-                yield ToolCallDelta(call.index, told_id, name, missing)
-                call.heard.add(missing)
+                yield ToolCallDelta(call.index, sent_id, name, missing)
+                call.arrived.add(missing)
         call.has_name = call.has_name or name is not None
 
     def arguments(self, name: str, payload: dict[str, Any]) -> Iterator[StreamEvent]:
-        """A ``function_call_arguments`` event, a piece or the whole."""
+        """Read a ``function_call_arguments`` event, a piece or the whole."""
         item_id = as_text(payload.get("item_id"))
         call = self._by_key.get(("item", item_id)) if item_id else None
         call = call or self._at(payload.get("output_index"))
@@ -128,19 +133,19 @@ class ToldCalls:
         if name.endswith(".delta"):
             words = as_text(payload.get("delta"))
         else:
-            words = call.heard.missing(as_text(payload.get("arguments")) or "")
+            words = call.arrived.missing(as_text(payload.get("arguments")) or "")
             if words is None:
                 yield Anomaly("retold_differently")
         if words:
-            call.heard.add(words)
+            call.arrived.add(words)
             yield ToolCallDelta(call.index, arguments=words)
 
-    def _begin(self) -> ToldCall:
-        call = ToldCall(len(self.calls))
+    def _begin(self) -> CallState:
+        call = CallState(len(self.calls))
         self.calls.append(call)
         return call
 
-    def _at(self, output_index: object) -> ToldCall | None:
+    def _at(self, output_index: object) -> CallState | None:
         number = as_whole(output_index)
         return None if number is None else self._by_key.get(("output", number))
 
@@ -161,11 +166,11 @@ class ResponsesReader:
     """Reads one answer."""
 
     def __init__(self) -> None:
-        self._calls = ToldCalls()
+        self._calls = CallStates()
         self._places: dict[tuple[str, object], int] = {}
-        self._texts: dict[tuple[str, int, int], Retold] = {}
-        self._heard: dict[str, list[str]] = {}
-        self._introductions = Introductions()
+        self._texts: dict[tuple[str, int, int], RepeatedText] = {}
+        self._arrived: dict[str, list[str]] = {}
+        self._identity = IdentityChanges()
 
     def read(self, event: SseEvent) -> Iterator[StreamEvent]:
         data = event.data.strip()
@@ -179,11 +184,9 @@ class ResponsesReader:
                 yield payload
 
     def read_body(self, body: object) -> Iterator[StreamEvent]:
-        answer = body_object(body)
+        answer = body_object(body, holding="output")
         if isinstance(answer, Fault):
             yield answer
-        elif not isinstance(answer.get("output"), list):
-            yield Fault(as_text(answer.get("message")) or "the answer has no output", code="no_choices")
         else:
             yield from self._final(answer, as_text(answer.get("status")) or "completed")
 
@@ -193,7 +196,7 @@ class ResponsesReader:
             response = as_dict(payload.get("response"))
             yield from self._final(response, as_text(response.get("status")) or name)
         elif name in ("created", "in_progress", "queued"):
-            yield from self._identify(as_dict(payload.get("response")))
+            yield from self._identity.changes(identity_of(as_dict(payload.get("response"))))
         elif name in ("output_item.added", "output_item.done"):
             item = as_dict(payload.get("item"))
             yield from self._item(item, payload.get("output_index"), is_new=name == "output_item.added")
@@ -224,18 +227,18 @@ class ResponsesReader:
     def _whole_text(self, kind: str | None, place: tuple[int, int], words: str | None) -> Iterator[StreamEvent]:
         if kind is None or not words:
             return
-        heard = self._texts.get((kind, *place))
-        if heard is None and ends_with(self._heard.get(kind, []), words):
+        arrived = self._texts.get((kind, *place))
+        if arrived is None and ends_with(self._arrived.get(kind, []), words):
             return
-        missing = words if heard is None else heard.missing(words)
+        missing = words if arrived is None else arrived.missing(words)
         if missing is None:
             yield Anomaly("retold_differently")
         elif missing:
             yield self._say(kind, place, missing)
 
     def _say(self, kind: str, place: tuple[int, int], words: str) -> StreamEvent:
-        self._texts.setdefault((kind, *place), Retold()).add(words)
-        self._heard.setdefault(kind, []).append(words)
+        self._texts.setdefault((kind, *place), RepeatedText()).add(words)
+        self._arrived.setdefault(kind, []).append(words)
         return TextDelta(words) if kind == "text" else ReasoningDelta(words)
 
     def _place(self, item_id: object, output_index: object) -> int:
@@ -261,8 +264,8 @@ class ResponsesReader:
             yield Anomaly("unknown_output_item")
 
     def _final(self, response: dict[str, Any], status: str) -> Iterator[StreamEvent]:
-        yield from self._identify(response)
-        yield from self._unheard(as_list(response.get("output")))
+        yield from self._identity.changes(identity_of(response))
+        yield from self._not_streamed(as_list(response.get("output")))
         usage = as_dict(response.get("usage"))
         if usage:
             yield responses_usage(usage)
@@ -278,24 +281,16 @@ class ResponsesReader:
             yield Finish("unknown", status)
         yield StreamEnd()
 
-    def _unheard(self, output: list[Any]) -> Iterator[StreamEvent]:
-        """What of the final response the stream did not tell. Ids may have changed on the way: then order decides."""
-        heard = frozenset(self._heard)
+    def _not_streamed(self, output: list[Any]) -> Iterator[StreamEvent]:
+        """The parts of the final response that the stream lacked. Where ids changed on the way, order decides."""
+        arrived = frozenset(self._arrived)
         earlier = iter(tuple(self._calls.calls))
         for position, item in enumerate(map(as_dict, output)):
             kind = item.get("type")
             if kind == "function_call":
                 yield from self._calls.item(item, position, is_new=False, fallback=next(earlier, None))
-            elif not (heard & ({"text"} if kind == "message" else {"reasoning", "summary"})):
+            elif not (arrived & ({"text"} if kind == "message" else {"reasoning", "summary"})):
                 yield from self._item(item, position, is_new=False)
-
-    def _identify(self, response: dict[str, Any]) -> Iterator[StreamEvent]:
-        identity = Identity(
-            model=as_word(response.get("model")),
-            provider=as_word(response.get("provider")),
-            response_id=as_word(response.get("id")),
-        )
-        yield from self._introductions.news(identity)
 
 
 def _words(fields: dict[str, Any]) -> str | None:

@@ -1,0 +1,1 @@
+"""The protocols as the simulated vendors speak them, one file each."""

@@ -10,13 +10,14 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from vendor_verifier.features.simulate.answer import Answer, Call, pieces
+from vendor_verifier.features.simulate.answer import Answer, pieces
 from vendor_verifier.features.simulate.performance import Performance, Refusal
 from vendor_verifier.features.simulate.question import BadQuestion, question_of
 from vendor_verifier.features.simulate.wires.base import (
     Asked,
     Told,
     answer_id,
+    arguments_object,
     call_ids,
     encoded,
     event,
@@ -28,7 +29,7 @@ from vendor_verifier.features.simulate.wires.base import (
 )
 from vendor_verifier.values.event import TextDelta
 from vendor_verifier.values.request import Turn
-from vendor_verifier.wire.payload import PayloadError, as_dict, as_list, parse_json
+from vendor_verifier.wire.payload import as_dict, as_list
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 _OVERLOADED = 529
@@ -83,7 +84,9 @@ class SimulatedAnthropic:
         answer = performance.answer
         content: list[dict[str, Any]] = [{"type": "text", "text": answer.text}] if answer.text else []
         for call_id, call in zip(call_ids(performance, "toolu_"), answer.calls, strict=True):
-            content.append({"type": "tool_use", "id": call_id, "name": call.name, "input": _input(call)})
+            # What is no JSON has no arguments, which is what gateways put there.
+            made = arguments_object(call) or {}
+            content.append({"type": "tool_use", "id": call_id, "name": call.name, "input": made})
         usage = _usage(answer, output=answer.output_tokens)
         return encoded({**_message(asked, performance), "content": content, **_ending(answer), "usage": usage})
 
@@ -145,14 +148,6 @@ def _usage(answer: Answer, *, output: int) -> dict[str, int]:
 def _ending(answer: Answer) -> dict[str, Any]:
     reason = _STOP_REASONS[answer.finish] if answer.stopped_by is None else "stop_sequence"
     return {"stop_reason": reason, "stop_sequence": answer.stopped_by}
-
-
-def _input(call: Call) -> dict[str, Any]:
-    """Arguments as an object; what is no JSON has none, which is what gateways put there."""
-    try:
-        return as_dict(parse_json(call.arguments))
-    except PayloadError:
-        return {}
 
 
 def _messages(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from vendor_verifier.features.simulate.answer import Call
 from vendor_verifier.features.simulate.performance import Performance, Refusal
 from vendor_verifier.features.simulate.question import BadQuestion, Question
-from vendor_verifier.wire.payload import parse_json
+from vendor_verifier.wire.payload import PayloadError, parse_json
 
 _OWN_ID = "chatcmpl-"
 _OWN_CALL_ID = "call_"
@@ -109,6 +110,15 @@ def openai_error(refusal: Refusal) -> bytes:
     return encoded({"error": error})
 
 
+def arguments_object(call: Call) -> dict[str, Any] | None:
+    """A call's arguments as an object, None for what is no JSON object."""
+    try:
+        value = parse_json(call.arguments)
+    except PayloadError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
 def openai_usage(performance: Performance) -> dict[str, Any]:
     """Tokens in the words of chat and raw completions."""
     prompt, output = performance.answer.prompt_tokens, performance.answer.output_tokens
@@ -182,3 +192,45 @@ class SimulatedWire(Protocol):
 
     def refusal(self, refusal: Refusal) -> tuple[int, bytes]:
         """Status and error object, in this protocol's own words."""
+
+
+class OpenAIWire:
+    """What the OpenAI protocols share: one path each, and one shape of errors."""
+
+    name = path = ""
+
+    def serves(self, path: str) -> bool:
+        return path == self.path
+
+    def refusal(self, refusal: Refusal) -> tuple[int, bytes]:
+        return refusal.status, openai_error(refusal)
+
+
+class OpenAIChunks:
+    """The objects of one answer in chat or raw completions, which share everything but the choice.
+
+    ``kind`` is their ``object``, ``prefix`` that of their id.
+    """
+
+    def __init__(self, asked: Asked, performance: Performance, created: int, kind: str, prefix: str) -> None:
+        self._head = {
+            "id": answer_id(performance, prefix),
+            "object": kind,
+            "created": created,
+            "model": performance.served_model or asked.model,
+            "system_fingerprint": performance.fingerprint,
+        }
+        self._include_usage = asked.include_usage
+        self._usage = openai_usage(performance)
+
+    def event(self, choice: Mapping[str, Any]) -> bytes:
+        spare = {"usage": None} if self._include_usage else {}
+        return event({**self._head, "choices": [choice], **spare})
+
+    def closing(self, choice: Mapping[str, Any]) -> bytes:
+        """The last choice, the usage where it was asked for, and the end marker."""
+        usage = event({**self._head, "choices": [], "usage": self._usage}) if self._include_usage else b""
+        return self.event(choice) + usage + b"data: [DONE]\n\n"
+
+    def whole(self, choice: Mapping[str, Any]) -> bytes:
+        return encoded({**self._head, "choices": [choice], "usage": self._usage})

@@ -39,24 +39,22 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from vendor_verifier.features.simulate.answer import Answer, Call, pieces
-from vendor_verifier.features.simulate.performance import Performance, Refusal
+from vendor_verifier.features.simulate.performance import Performance
 from vendor_verifier.features.simulate.question import BadQuestion, question_of
 from vendor_verifier.features.simulate.wires.base import (
     Asked,
+    OpenAIChunks,
+    OpenAIWire,
     Told,
-    answer_id,
-    encoded,
-    event,
+    arguments_object,
     is_streamed,
     model_of,
-    openai_error,
-    openai_usage,
     request_object,
 )
 from vendor_verifier.values.event import TextDelta
 from vendor_verifier.values.request import Turn
 from vendor_verifier.wire.base import Notes
-from vendor_verifier.wire.history import Said, TextPart, read_messages
+from vendor_verifier.wire.history import PastMessage, TextPart, read_messages
 from vendor_verifier.wire.payload import PayloadError, as_dict, parse_json
 
 
@@ -93,7 +91,7 @@ def written(answer: Answer, family: str) -> str:
 
 def _hermes(call: Call, index: int, finished: bool) -> str:  # noqa: ARG001 only some families number their calls
     # A model that forgets a brace of the arguments writes one brace too few, not two.
-    brace = "}" if finished and _object(call) is not None else ""
+    brace = "}" if finished and arguments_object(call) is not None else ""
     text = f'<tool_call>\n{{"name": {json.dumps(call.name, ensure_ascii=False)}, "arguments": {call.arguments}{brace}'
     return f"{text}\n</tool_call>\n" if finished else text
 
@@ -110,7 +108,7 @@ def _deepseek(call: Call, index: int, finished: bool) -> str:  # noqa: ARG001 on
 
 def _glm(call: Call, index: int, finished: bool) -> str:  # noqa: ARG001 only some families number their calls
     """Pairs of key and value: text as it is, everything else as JSON. Arguments that are no JSON leave it open."""
-    arguments = _object(call)
+    arguments = arguments_object(call)
     pairs = [
         f"<arg_key>{key}</arg_key>\n<arg_value>{_value(value)}</arg_value>\n"
         for key, value in (arguments or {}).items()
@@ -121,14 +119,6 @@ def _glm(call: Call, index: int, finished: bool) -> str:  # noqa: ARG001 only so
 
 def _value(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _object(call: Call) -> dict[str, Any] | None:
-    try:
-        value = parse_json(call.arguments)
-    except PayloadError:
-        return None
-    return value if isinstance(value, dict) else None
 
 
 FAMILIES: Mapping[str, Family] = {
@@ -213,7 +203,7 @@ def read_prompt(prompt: str) -> tuple[Turn, str]:
     return Turn(tuple(messages), tuple(tools)), family
 
 
-def _rendered(said: Said) -> str:
+def _rendered(said: PastMessage) -> str:
     words = "\n".join(part.text for part in said.parts if isinstance(part, TextPart))
     if said.role == "tool":
         return f"{_START}user\n<tool_response>\n{_escaped(words)}\n</tool_response>{_END}\n"
@@ -276,13 +266,10 @@ _PARAMETERS = ("max_tokens", "temperature", "top_p", "stop", "n")
 DEFAULT_MAX_TOKENS = 16
 
 
-class SimulatedCompletions:
+class SimulatedCompletions(OpenAIWire):
     """``POST …/v1/completions``."""
 
-    name = "openai_completions"
-
-    def serves(self, path: str) -> bool:
-        return path == "/v1/completions"
+    name, path = "openai_completions", "/v1/completions"
 
     def read(self, body: bytes, target: str = "") -> Asked:  # noqa: ARG002 the body says it all
         request = request_object(body)
@@ -297,33 +284,15 @@ class SimulatedCompletions:
         return Asked(question, model, stream, include_usage, request, style=family)
 
     def stream(self, asked: Asked, performance: Performance, created: int) -> Told:
-        head = _head(asked, performance, created)
-        spare = {"usage": None} if asked.include_usage else {}
+        chunks = OpenAIChunks(asked, performance, created, "text_completion", "cmpl-")
         text = replace(performance.answer, text=written(performance.answer, asked.style), calls=())
         parts = [piece.text for piece in pieces(text, performance.piece_count, ()) if isinstance(piece, TextDelta)]
-        closing = event({**head, "choices": [_choice("", _finish(performance))], **spare})
-        if asked.include_usage:
-            closing += event({**head, "choices": [], "usage": openai_usage(performance)})
-        told = [event({**head, "choices": [_choice(part)], **spare}) for part in parts]
-        return Told(opening=b"", pieces=told, closing=closing + b"data: [DONE]\n\n")
+        told = [chunks.event(_choice(part)) for part in parts]
+        return Told(opening=b"", pieces=told, closing=chunks.closing(_choice("", _finish(performance))))
 
     def whole(self, asked: Asked, performance: Performance, created: int) -> bytes:
-        choice = _choice(written(performance.answer, asked.style), _finish(performance))
-        head = _head(asked, performance, created)
-        return encoded({**head, "choices": [choice], "usage": openai_usage(performance)})
-
-    def refusal(self, refusal: Refusal) -> tuple[int, bytes]:
-        return refusal.status, openai_error(refusal)
-
-
-def _head(asked: Asked, performance: Performance, created: int) -> dict[str, Any]:
-    return {
-        "id": answer_id(performance, "cmpl-"),
-        "object": "text_completion",
-        "created": created,
-        "model": performance.served_model or asked.model,
-        "system_fingerprint": performance.fingerprint,
-    }
+        chunks = OpenAIChunks(asked, performance, created, "text_completion", "cmpl-")
+        return chunks.whole(_choice(written(performance.answer, asked.style), _finish(performance)))
 
 
 def _choice(text: str, finish: str | None = None) -> dict[str, Any]:

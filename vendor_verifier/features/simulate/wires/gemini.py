@@ -19,6 +19,7 @@ from vendor_verifier.features.simulate.wires.base import (
     Asked,
     Told,
     answer_id,
+    arguments_object,
     call_ids,
     encoded,
     event,
@@ -28,7 +29,7 @@ from vendor_verifier.features.simulate.wires.base import (
 )
 from vendor_verifier.values.event import TextDelta
 from vendor_verifier.values.request import Turn
-from vendor_verifier.wire.payload import PayloadError, as_dict, as_list, parse_json
+from vendor_verifier.wire.payload import as_dict, as_list
 
 _TYPES = frozenset({"STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"})
 _KEPT = (
@@ -204,7 +205,7 @@ def _malformed(answer: Answer) -> Call | None:
     """The call that Gemini's own parser refuses; one that the budget cut off is only left out."""
     if answer.finish == "length":
         return None
-    return next((call for call in answer.calls if _object(call.arguments) is None), None)
+    return next((call for call in answer.calls if arguments_object(call) is None), None)
 
 
 def _call_parts(performance: Performance) -> dict[int, dict[str, Any]]:
@@ -214,18 +215,10 @@ def _call_parts(performance: Performance) -> dict[int, dict[str, Any]]:
     if _malformed(answer) is not None:
         return parts
     for index, (call_id, call) in enumerate(zip(call_ids(performance, "call_"), answer.calls, strict=True)):
-        arguments = _object(call.arguments)
+        arguments = arguments_object(call)
         if arguments is not None:
             parts[index] = {"functionCall": {"id": call_id, "name": call.name, "args": arguments}}
     return parts
-
-
-def _object(text: str) -> dict[str, Any] | None:
-    try:
-        value = parse_json(text)
-    except PayloadError:
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def _messages(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

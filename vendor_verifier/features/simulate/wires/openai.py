@@ -7,10 +7,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from vendor_verifier.features.simulate.answer import Piece, pieces
-from vendor_verifier.features.simulate.performance import Performance, Refusal
+from vendor_verifier.features.simulate.performance import Performance
 from vendor_verifier.features.simulate.question import BadQuestion, question_of
 from vendor_verifier.features.simulate.wires.base import (
     Asked,
+    OpenAIChunks,
+    OpenAIWire,
     Told,
     answer_id,
     call_ids,
@@ -20,8 +22,6 @@ from vendor_verifier.features.simulate.wires.base import (
     list_at,
     model_of,
     object_in,
-    openai_error,
-    openai_usage,
     request_object,
 )
 from vendor_verifier.values.event import TextDelta
@@ -33,13 +33,10 @@ _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _ECHOED = ("temperature", "top_p", "tool_choice", "parallel_tool_calls", "max_output_tokens")
 
 
-class SimulatedResponses:
+class SimulatedResponses(OpenAIWire):
     """``POST …/v1/responses``."""
 
-    name = "openai_responses"
-
-    def serves(self, path: str) -> bool:
-        return path == "/v1/responses"
+    name, path = "openai_responses", "/v1/responses"
 
     def read(self, body: bytes, target: str = "") -> Asked:  # noqa: ARG002 the body says it all
         request = request_object(body)
@@ -60,9 +57,6 @@ class SimulatedResponses:
 
     def whole(self, asked: Asked, performance: Performance, created: int) -> bytes:
         return encoded(_response(asked, performance, created, output=_output(performance)))
-
-    def refusal(self, refusal: Refusal) -> tuple[int, bytes]:
-        return refusal.status, openai_error(refusal)
 
 
 class _Story:
@@ -246,13 +240,10 @@ def _tool_choice(choice: Mapping[str, Any]) -> dict[str, Any]:
 _NOT_PARAMETERS = frozenset({"model", "messages", "tools", "stream", "stream_options"})
 
 
-class SimulatedChat:
+class SimulatedChat(OpenAIWire):
     """``POST …/v1/chat/completions``."""
 
-    name = "openai"
-
-    def serves(self, path: str) -> bool:
-        return path == "/v1/chat/completions"
+    name, path = "openai", "/v1/chat/completions"
 
     def read(self, body: bytes, target: str = "") -> Asked:  # noqa: ARG002 the body says it all
         request = request_object(body)
@@ -266,16 +257,14 @@ class SimulatedChat:
         return Asked(question_of(turn), model, stream, include_usage, request)
 
     def stream(self, asked: Asked, performance: Performance, created: int) -> Told:
-        chunk = _Chunks(asked, performance, created)
+        chunks = OpenAIChunks(asked, performance, created, "chat.completion.chunk", "chatcmpl-")
         answer = performance.answer
-        closing = chunk.event({}, finish=answer.finish)
-        if asked.include_usage:
-            closing += chunk.usage()
         parts = pieces(answer, performance.piece_count, performance.call_ids)
+        first = {"role": "assistant", "content": None if answer.calls and not answer.text else ""}
         return Told(
-            opening=chunk.event({"role": "assistant", "content": None if answer.calls and not answer.text else ""}),
-            pieces=[chunk.event(_delta(piece)) for piece in parts],
-            closing=closing + b"data: [DONE]\n\n",
+            opening=chunks.event(_choice("delta", first)),
+            pieces=[chunks.event(_choice("delta", _delta(piece))) for piece in parts],
+            closing=chunks.closing(_choice("delta", {}, answer.finish)),
         )
 
     def whole(self, asked: Asked, performance: Performance, created: int) -> bytes:
@@ -286,38 +275,12 @@ class SimulatedChat:
                 {"id": name, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
                 for name, call in zip(performance.call_ids, answer.calls, strict=True)
             ]
-        head = _head(asked, performance, created, "chat.completion")
-        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": answer.finish}
-        return encoded({**head, "choices": [choice], "usage": openai_usage(performance)})
-
-    def refusal(self, refusal: Refusal) -> tuple[int, bytes]:
-        return refusal.status, openai_error(refusal)
+        chunks = OpenAIChunks(asked, performance, created, "chat.completion", "chatcmpl-")
+        return chunks.whole(_choice("message", message, answer.finish))
 
 
-class _Chunks:
-    """Chunks of one answer, which share everything but the delta."""
-
-    def __init__(self, asked: Asked, performance: Performance, created: int) -> None:
-        self._head = _head(asked, performance, created, "chat.completion.chunk")
-        self._spare = {"usage": None} if asked.include_usage else {}
-        self._performance = performance
-
-    def event(self, delta: Mapping[str, Any], finish: str | None = None) -> bytes:
-        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
-        return event({**self._head, "choices": [choice], **self._spare})
-
-    def usage(self) -> bytes:
-        return event({**self._head, "choices": [], "usage": openai_usage(self._performance)})
-
-
-def _head(asked: Asked, performance: Performance, created: int, kind: str) -> dict[str, Any]:
-    return {
-        "id": performance.answer_id,
-        "object": kind,
-        "created": created,
-        "model": performance.served_model or asked.model,
-        "system_fingerprint": performance.fingerprint,
-    }
+def _choice(key: str, said: Mapping[str, Any], finish: str | None = None) -> dict[str, Any]:
+    return {"index": 0, key: said, "logprobs": None, "finish_reason": finish}
 
 
 def _delta(piece: Piece) -> dict[str, Any]:

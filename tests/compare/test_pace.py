@@ -5,8 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from observed import observed, table_of
 
-from vendor_verifier.scoring.under_way import UnderWay
+from vendor_verifier.scoring.observation_table import ObservationTable
+from vendor_verifier.scoring.pace import pace as pace_of
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -20,18 +22,18 @@ def attempt(at_s: float, seconds: float, failed: bool = False) -> Attempt:
     return Attempt(1, Timing(sent_at, int(seconds * 1e9)), None if failed else Response("x"), failure)
 
 
-def under_way(*records: tuple[Attempt, ...]) -> UnderWay:
-    """What is noted of one sample each."""
-    found = UnderWay()
-    for number, attempts in enumerate(records):
-        found.take(Record("run", *KEY, "v", "trigger", str(number), 0, (TurnRecord(attempts),)))
-    return found
+def under_way(*records: tuple[Attempt, ...]) -> ObservationTable:
+    """What is observed of one sample each."""
+    return table_of(
+        observed(Record("run", *KEY, "v", "trigger", "s", number, (TurnRecord(attempts),)))
+        for number, attempts in enumerate(records)
+    )
 
 
 def test_full_places_are_counted_as_full() -> None:
     """Two places, each with one request of a second after another: two in flight, two answers a second."""
     found = under_way(*[(attempt(at, 1.0),) for at in range(11) for _ in range(2)])
-    pace = found.pace(KEY, 2, waited_for_turns=False)
+    pace = pace_of([found], 2, waited_for_turns=False)
     assert pace is not None
     assert (pace.in_flight, pace.answers_per_s, pace.seconds, pace.places) == pytest.approx((2.0, 2.0, 10.0, 2))
 
@@ -39,7 +41,7 @@ def test_full_places_are_counted_as_full() -> None:
 def test_what_ends_after_the_last_sample_was_sent_does_not_count() -> None:
     """A request that is never answered holds one place; the minute that it outlasts the others changes nothing."""
     found = under_way((attempt(0, 60.0, failed=True),), *[(attempt(at, 1.0),) for at in range(11)])
-    pace = found.pace(KEY, 2, waited_for_turns=False)
+    pace = pace_of([found], 2, waited_for_turns=False)
     assert pace is not None
     assert (pace.in_flight, pace.answers_per_s, pace.seconds) == pytest.approx((2.0, 1.0, 10.0))
 
@@ -47,7 +49,7 @@ def test_what_ends_after_the_last_sample_was_sent_does_not_count() -> None:
 def test_a_pause_lowers_both() -> None:
     """Ten seconds in which nothing was sent are the vendor's, unless others had their turn meanwhile."""
     found = under_way((attempt(0, 1.0),), (attempt(1, 1.0),), (attempt(12, 1.0),), (attempt(13, 1.0),))
-    paused, in_turns = (found.pace(KEY, 1, waited_for_turns=each) for each in (False, True))
+    paused, in_turns = (pace_of([found], 1, waited_for_turns=each) for each in (False, True))
     assert paused is not None
     assert in_turns is not None
     assert (paused.in_flight, paused.answers_per_s) == pytest.approx((3 / 13, 3 / 13))
@@ -57,14 +59,14 @@ def test_a_pause_lowers_both() -> None:
 def test_a_retry_is_in_flight_but_sends_no_sample() -> None:
     """The second try of a sample uses a place; the time ends when the last sample was sent for the first time."""
     found = under_way((attempt(0, 1.0, failed=True), attempt(5, 1.0)), (attempt(1, 1.0),), (attempt(2, 1.0),))
-    pace = found.pace(KEY, 1, waited_for_turns=False)
+    pace = pace_of([found], 1, waited_for_turns=False)
     assert pace is not None
     assert (pace.in_flight, pace.answers_per_s, pace.seconds) == pytest.approx((1.0, 0.5, 2.0))
 
 
 def test_a_run_that_was_sent_at_once_is_taken_whole() -> None:
     """With fewer samples than places nothing ends before the last is sent."""
-    pace = under_way((attempt(0, 1.0),), (attempt(0, 2.0),)).pace(KEY, 5, waited_for_turns=False)
+    pace = pace_of([under_way((attempt(0, 1.0),), (attempt(0, 2.0),))], 5, waited_for_turns=False)
     assert pace is not None
     assert (pace.in_flight, pace.answers_per_s, pace.seconds) == pytest.approx((1.5, 1.0, 2.0))
 
@@ -73,4 +75,4 @@ def test_nobody_has_a_pace_who_was_sent_nothing() -> None:
     """Neither a skipped sample nor a stored answer of unknown time is anything in flight."""
     skipped = Attempt(1, failure=Failure("skipped", "plan", "stopped"))
     untimed = Attempt(1, Timing("", 5), Response("x"))
-    assert under_way((skipped,), (untimed,)).pace(KEY, 5, waited_for_turns=False) is None
+    assert pace_of([under_way((skipped,), (untimed,))], 5, waited_for_turns=False) is None

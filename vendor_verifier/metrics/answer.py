@@ -1,0 +1,135 @@
+"""One successful attempt as formulas read it: believed usage, moments of tokens, and what of it can be timed at all.
+
+A zero where something was certainly sent or received reads as "not reported": hosts without token counting send zeros,
+and taken at their word they would win every comparison of cost.
+"""
+
+from __future__ import annotations
+
+from vendor_verifier.metrics.lateness import is_spoilt, lateness_ns
+from vendor_verifier.values.event import Usage
+from vendor_verifier.values.record import Attempt, Response, Timing
+
+Ratio = tuple[float, float]
+"""Numerator and denominator."""
+
+# Below this window the clock sees the network's packets, not a model's tokens.
+MIN_WINDOW_NS = 10_000_000
+# No served model is known to decode one request faster; above it the reply was ready before it was sent.
+MAX_DECODE_TPS = 5_000.0
+# A reply of fewer tokens may honestly come in one piece.
+BUFFERED_MIN_TOKENS = 16
+_CHARACTERS_PER_TOKEN = 4
+_INLINE_REASONING = ("<think", "<|channel|>analysis")
+_NOTHING_REPORTED = Usage()
+
+
+class Answer:
+    """``first_ns`` and ``answer_ns`` are those of a streamed answer; ``decoded`` as in :func:`decoding`."""
+
+    __slots__ = ("answer_ns", "attempt", "decoded", "first_ns", "timing", "usage")
+
+    def __init__(self, attempt: Attempt) -> None:
+        timing, response = attempt.timing, attempt.response
+        self.attempt = attempt
+        self.timing = timing
+        self.usage = reported_usage(attempt)
+        self.first_ns: int | None = None
+        self.answer_ns: int | None = None
+        self.decoded: Ratio | None = None
+        if timing is not None and response is not None and response.streamed:
+            self.first_ns, self.answer_ns = timing.first_token_ns, timing.first_answer_ns
+            self.decoded = decoding(timing, response, self.usage)
+
+
+def reported_usage(attempt: Attempt) -> Usage:
+    """The attempt's usage with impossible zeros taken as absent; all ``None`` when there was none."""
+    response = attempt.response
+    if response is None or response.usage is None:
+        return _NOTHING_REPORTED
+    usage = response.usage
+    if usage.input != 0 and (usage.output != 0 or not said_something(response)):
+        return usage
+    output = None if usage.output == 0 and said_something(response) else usage.output
+    return Usage(usage.input or None, output, usage.cached, usage.reasoning, usage.cost_usd)
+
+
+def zero_usage(attempt: Attempt) -> bool:
+    """Whether a count was refused because it was an impossible zero."""
+    usage = None if attempt.response is None else attempt.response.usage
+    if usage is None:
+        return False
+    believed = reported_usage(attempt)
+    return (believed.input, believed.output) != (usage.input, usage.output)
+
+
+def said_something(response: Response) -> bool:
+    """Whether the answer holds anything that costs output tokens."""
+    return bool(response.text or response.reasoning or response.tool_calls)
+
+
+def decoding(timing: Timing, response: Response, usage: Usage) -> Ratio | None:
+    """Tokens that came after the first moment and the seconds they took, or ``None`` when there is nothing to divide.
+
+    tokens = streamed output × (1 − share of the characters that came with the first moment); seconds = last − first
+    token moment. ``None``: usage missing, one moment only, a window under ``MIN_WINDOW_NS``, or a speed above
+    ``MAX_DECODE_TPS`` (the reply was buffered).
+    """
+    if timing.first_chunk_share is None:
+        return None
+    output = streamed_output_tokens(response, usage)
+    window_ns = _window_ns(timing)
+    if output is None or window_ns is None or window_ns < MIN_WINDOW_NS:
+        return None
+    tokens = output * (1.0 - timing.first_chunk_share)
+    seconds = window_ns / 1e9
+    if tokens <= 0 or tokens / seconds > MAX_DECODE_TPS:
+        return None
+    return tokens, seconds
+
+
+def streamed_output_tokens(response: Response, usage: Usage) -> int | None:
+    """Output tokens that could be seen arriving.
+
+    Reasoning that was billed but not shown was decoded before the first visible token, so it is taken off; otherwise a
+    model that thinks in secret would seem to write at the speed of its thoughts.
+    """
+    if usage.output is None or not usage.reasoning:
+        return usage.output
+    shown = bool(response.reasoning) or response.text.lstrip().startswith(_INLINE_REASONING)
+    return usage.output if shown else max(0, usage.output - usage.reasoning)
+
+
+def buffered(attempt: Attempt) -> bool:
+    """A streamed reply of ``BUFFERED_MIN_TOKENS`` or more that was plainly ready before it was sent.
+
+    Either all of it came in one moment, or the rest followed faster than ``MAX_DECODE_TPS``. Nothing is concluded where
+    we were late ourselves: what came in meanwhile is read in one moment, however evenly it was sent. This only ever
+    raises a flag, so that four characters count as a token where usage is missing.
+    """
+    timing, response = attempt.timing, attempt.response
+    if timing is None or response is None or not response.streamed:
+        return False
+    window_ns = _window_ns(timing)
+    if window_ns is None:
+        return False
+    reported = streamed_output_tokens(response, reported_usage(attempt))
+    tokens = _characters(response) / _CHARACTERS_PER_TOKEN if reported is None else reported
+    if tokens < BUFFERED_MIN_TOKENS or is_spoilt(lateness_ns(attempt), window_ns):
+        return False
+    if window_ns == 0:
+        return True
+    after_first = tokens * (1.0 - (timing.first_chunk_share or 0.0))
+    return after_first >= BUFFERED_MIN_TOKENS and after_first / (window_ns / 1e9) > MAX_DECODE_TPS
+
+
+def _window_ns(timing: Timing) -> int | None:
+    """Last − first token moment."""
+    if timing.first_token_ns is None or timing.last_token_ns is None:
+        return None
+    return timing.last_token_ns - timing.first_token_ns
+
+
+def _characters(response: Response) -> int:
+    called = sum(len(call.name) + len(call.arguments) for call in response.tool_calls)
+    return len(response.text) + len(response.reasoning) + called

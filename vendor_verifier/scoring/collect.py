@@ -1,0 +1,70 @@
+"""Feeds the tables of every entry with the records of a plan, each of which is judged and observed once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from vendor_verifier.scoring.observation import Observation, observe, observe_check
+from vendor_verifier.scoring.observation_table import ObservationTable
+from vendor_verifier.suites.base import Suite, judged, replay
+from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
+from vendor_verifier.values.record import Record
+from vendor_verifier.values.sample import Sample, listed, sample_in
+from vendor_verifier.values.score import EntryInfo, PlayedTask, Score
+
+EntryKey = tuple[str, str]
+TRIGGER = "trigger"
+Listener = Callable[[Record, Sample, Score, Observation], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """By (model, label): what records say (``rows``), and what those of tasks that stand apart do (``apart``)."""
+
+    rows: dict[EntryKey, ObservationTable] = field(default_factory=dict)
+    apart: dict[EntryKey, ObservationTable] = field(default_factory=dict)
+
+    def of(self, key: EntryKey) -> tuple[ObservationTable, ObservationTable]:
+        """Both of one entry."""
+        return self.rows[key], self.apart[key]
+
+
+def collect(
+    tables: Tables,
+    entries: Sequence[EntryInfo],
+    tasks: Mapping[str, PlayedTask],
+    records: Iterable[Record],
+    suites: Mapping[str, Suite],
+    repeat: int,
+    listener: Listener | None = None,
+) -> int:
+    """Fill ``tables``; the number of records that do not belong to the plan.
+
+    ``listener`` is told every record that joins figures, with its judgement and its row.
+    """
+    for entry in entries:
+        tables.rows[entry.model, entry.label] = ObservationTable()
+        tables.apart[entry.model, entry.label] = ObservationTable()
+    asked = {task.suite: listed(task.samples) for task in tasks.values()}
+    trigger = suites.get(TRIGGER)
+    checkers = trigger.checkers if isinstance(trigger, TriggerSuite) else KeptCheckers()
+    repeats = {(entry.model, entry.label): repeat if entry.repeat is None else entry.repeat for entry in entries}
+    ignored = 0
+    for record in records:
+        key = (record.model, record.label)
+        sample, suite = sample_in(asked, record.suite, record.sample), suites.get(record.suite)
+        if sample is None or suite is None or not 0 <= record.repetition < repeats.get(key, 0):
+            ignored += 1
+        elif tasks[record.suite].apart:
+            finals = iter([turn.attempts[-1] for turn in record.turns if turn.attempts])
+            tables.apart[key].add(observe_check(record, replay(suite.play(sample), finals), sample))
+        else:
+            score = judged(record, suite, sample)
+            # Only a refusal is explained by it.
+            defective = not record.succeeded and bool(checkers(sample).schema_defects)
+            row = observe(record, score, sample, defective=defective)
+            tables.rows[key].add(row)
+            if listener is not None:
+                listener(record, sample, score, row)
+    return ignored
