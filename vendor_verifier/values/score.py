@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from vendor_verifier.values.event import Amount
 from vendor_verifier.values.judgement import ModelVerdict
 from vendor_verifier.values.sample import Sample
 
@@ -130,7 +131,7 @@ class Score:
     suite: str
     decision: Decision = "undecided"
     calls: tuple[CallVerdict, ...] = ()
-    values: Mapping[str, float | None] = field(default_factory=dict)
+    values: Mapping[str, Amount | None] = field(default_factory=dict)
     details: Mapping[str, Any] = field(default_factory=dict)
     anomalies: tuple[str, ...] = ()
 

@@ -27,7 +27,7 @@ from vendor_verifier.values.record import Record, RecordKey
 
 # Blocks of each entry that a session has at once: one under way while the last requests of another end.
 BLOCKS_PER_SESSION = 2
-# In a short run a worker gets at least so many, as long as there are samples: no worker idles, and no region is left out.
+# In a short run a worker gets at least so many while there are samples: none idles, and no region is left out.
 _BLOCKS_PER_WORKER = 4
 # So many sessions in a row lost without one new record: it is the work that kills them.
 MAX_FRUITLESS_LOSSES = 5
