@@ -14,8 +14,7 @@ MAX_POINTS = 400
 MAX_EXAMPLES = 20
 MAX_CASES = 2_000
 
-# How an example went wrong: the request failed, an argument broke its schema, a call that the baseline did not make
-# (or the reverse), or an evaluation scored it badly.
+# A failed request, arguments against the schema, a call unlike the baseline's, a bad score of an evaluation.
 ExampleKind = Literal["failure", "arguments", "called", "not_called", "evaluation"]
 
 
