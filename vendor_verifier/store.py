@@ -27,7 +27,7 @@ import msgspec
 from vendor_verifier.errors import RunFolderError, StorageError
 from vendor_verifier.manifest_shape import misshapen
 from vendor_verifier.sample_store import Shelf, lines_of
-from vendor_verifier.values.record import RECORD_SCHEMA, Record, implausible
+from vendor_verifier.values.record import RECORD_SCHEMA, Record
 from vendor_verifier.values.sample import Sample, Samples
 from vendor_verifier.wire.payload import parse_json, well_formed
 
@@ -218,8 +218,5 @@ def _read_records(path: Path, on_bad_line: Callable[[int, str], None]) -> Iterat
                 record = decode_record(line)
             except UnreadableLine as error:
                 on_bad_line(number, str(error))
-                continue
-            if (reason := implausible(record)) is not None:
-                on_bad_line(number, reason)
                 continue
             yield record
