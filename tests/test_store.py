@@ -21,9 +21,9 @@ from vendor_verifier.values.record import Attempt, Failure, Record, Response, Ti
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample, Source, content_digest, numbered
 
-COUNT = st.integers(-(2**53), 2**53)
+COUNT = st.integers(0, 2**53)
 MAYBE_COUNT = st.none() | COUNT
-NUMBER = st.floats(allow_nan=False, allow_infinity=False)
+NUMBER = st.floats(0, 2**53)
 WORD = st.text(max_size=20)
 MAYBE_WORD = st.none() | WORD
 TIMINGS = st.builds(

@@ -31,7 +31,7 @@ from vendor_verifier.manifest import (
     written_manifest,
 )
 from vendor_verifier.sample_store import Shelf, lines_of
-from vendor_verifier.values.record import RECORD_SCHEMA, Record, implausible
+from vendor_verifier.values.record import RECORD_SCHEMA, Record
 from vendor_verifier.values.sample import Sample, Samples
 
 FOLDER_MODE = 0o700
@@ -206,8 +206,5 @@ def _read_records(path: Path, on_bad_line: Callable[[int, str], None]) -> Iterat
                 record = decode_record(line)
             except UnreadableLine as error:
                 on_bad_line(number, str(error))
-                continue
-            if (reason := implausible(record)) is not None:
-                on_bad_line(number, reason)
                 continue
             yield record

@@ -54,11 +54,11 @@ def spoilt(stored: Mapping[str, Any], path: str, value: Any) -> str:
 
 RECORDS = [
     pytest.param(None, None, "nested too deeply to be a record", id="100,000 nested objects"),
-    ("repetition", -1, "repetition is -1; expected a number from 0"),
-    ("turns.0.attempts.0.timing.gaps_ns", [10**30], "gaps_ns is 1000000000"),
-    ("turns.0.attempts.0.timing.gaps_ns", [-5], "gaps_ns is -5"),
-    ("turns.0.attempts.0.response.usage.input", 10**30, "input is 1000000000"),
-    ("turns.0.attempts.0.timing.end_ns", -(10**300), "end_ns is -1000000000"),
+    ("repetition", -1, "Expected `int` >= 0 - at `$.repetition`"),
+    ("turns.0.attempts.0.timing.gaps_ns", [10**30], "at `$.turns[0].attempts[0].timing.gaps_ns[0]`"),
+    ("turns.0.attempts.0.timing.gaps_ns", [-5], "Expected `int` >= 0 - at `$.turns[0].attempts[0].timing.gaps_ns[0]`"),
+    ("turns.0.attempts.0.response.usage.input", 10**30, "at `$.turns[0].attempts[0].response.usage.input`"),
+    ("turns.0.attempts.0.timing.end_ns", -(10**300), "at `$.turns[0].attempts[0].timing.end_ns`"),
     ("turns.0.attempts.0.response.text", 7, "Expected `str`, got `int`"),
 ]
 

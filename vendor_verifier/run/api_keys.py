@@ -18,9 +18,9 @@ from vendor_verifier.values.request import Endpoint
 # Vertex tokens live an hour; fetched early enough, no request meets an expired one.
 REFRESH_AFTER_S = 45 * 60.0
 COMMAND_LIMIT_S = 60.0
-# Tokens are a few kB; whoever prints more prints something else.
+# Tokens are a few kB; a longer output is no key.
 MOST_PRINTED = 64 * 1024
-# What failed is not tried again at once by everybody who waits for it.
+# A command that failed is not run again at once for every request that waits for its key.
 _FAILED_FOR_S = 60.0
 _PARTING_S = 1.0
 

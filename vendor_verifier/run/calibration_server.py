@@ -19,7 +19,7 @@ from itertools import count
 PIECES = 12
 TTFT_S = 0.06
 GAP_S = 0.01
-# Whoever started it may have been killed.
+# The process that started it may have been killed.
 _LONGEST_S = 30.0
 _LENGTH = b"\r\ncontent-length:"
 _HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"

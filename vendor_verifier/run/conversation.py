@@ -189,7 +189,7 @@ class Conversation:
         attempt = await self._send_once(number, question, scheduled_ns, fresh=False)
         if attempt is not None:
             return attempt
-        # A kept connection that ends as a request comes in is nobody's failure: HTTP lets either side close it.
+        # A kept connection that ends as a request comes in is no failure: HTTP lets either side close it.
         again = await self._send_once(number, question, scheduled_ns, fresh=True)
         assert again is not None
         was_skipped = again.failure is not None and again.failure.kind == "skipped"

@@ -142,7 +142,7 @@ async def make_record(
     except RunClosed:
         return None
     if not any(attempt.timing for turn in turns for attempt in turn.attempts):
-        # Nothing was waited for; whoever makes many of these must not keep the loop to itself.
+        # Nothing was sent, so nothing was awaited: many such records in a row must not block the loop.
         await asyncio.sleep(0)
     return Record(
         run=run,

@@ -28,7 +28,7 @@ from vendor_verifier.values.record import Record
 EntryKey = tuple[str, str]
 
 # Plays of one entry that may wait beyond its places. Further ones are begun when one of these gets its turn: they begin
-# no later for it, and a rate that nobody can follow fills neither memory nor the event loop.
+# no later for it, and a rate that is too high fills neither memory nor the event loop.
 MOST_WAITING = 10_000
 
 

@@ -88,7 +88,7 @@ class ConcurrencyBackoff:
             self.now += 1
 
 
-# Samples in a row, each after all its tries, that must have found nobody before a vendor counts as down.
+# A vendor counts as down when so many samples in a row, each after all its tries, did not reach it.
 DOWN_AFTER = 10
 
 # granted: send now and release afterwards; stopped: this entry is finished; closed: the run takes nothing new.

@@ -82,7 +82,7 @@ class WorkQueue:
         self.repeats = tuple(repeats)
         self._first = first
         self._most = max(repeats, default=0)
-        # Numbers of a sample; those of repetitions that a target has not are nobody's.
+        # Numbers per sample; those of repetitions that a target does not have stand for no item.
         self._each = self._most * len(self.targets)
         self._begins = (0, *accumulate(len(part.samples) for part in parts))
         self._target_of = {(target.entry.model, target.entry.label): place for place, target in enumerate(targets)}
@@ -243,7 +243,7 @@ class Stream:
     def __init__(self, entry: Entry, concurrency: int, left: int, items: Iterator[tuple[int, WorkItem]]) -> None:
         self.entry = entry
         self.is_over = False
-        # Set by whoever learns that nothing more will be sent to this entry.
+        # Set when nothing more will be sent to this entry.
         self.is_stopped = False
         self.plays = min(left, plays_at_once(concurrency))
         self.plays_in_turn = plays_in_turn(concurrency, left)

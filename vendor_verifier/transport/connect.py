@@ -117,7 +117,7 @@ async def _looked_up(origin: Origin) -> Sequence[_Address]:
     try:
         return await loop.getaddrinfo(origin.host, origin.port, type=socket.SOCK_STREAM)
     except UnicodeError as error:
-        # A label that is empty or too long: nobody is even asked.
+        # A label that is empty or too long: it is not even looked up.
         raise socket.gaierror(socket.EAI_NONAME, "no host can have this name") from error
 
 

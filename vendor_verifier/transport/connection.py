@@ -313,7 +313,7 @@ class HttpConnection(asyncio.Protocol):
             for plain in unpacked(unpacker, data):
                 if plain and self._handler is not None:
                     self._handler.on_data(self._at_ns, plain, is_last=False)
-                # Never further than somebody listens.
+                # No further than the handler wants.
                 if self._handler is None or self._handler.remaining() < 0:
                     return
                 yield
@@ -332,7 +332,7 @@ class HttpConnection(asyncio.Protocol):
         handler.on_complete(self._at_ns, has_surplus=has_surplus)
 
     def eof_received(self) -> bool:
-        # The loop says that the connection is lost a round later; until then somebody would still send over it.
+        # The loop says that the connection is lost a round later; until then a request could still be sent over it.
         self.reusable = False
         return False
 

@@ -91,7 +91,7 @@ class Answer:
             if self._received > self._cap or len(self._chunks) > policy.MAX_CHUNKS:
                 self._over_cap(self._received - self._cap)
                 self._leave(at_ns)
-            # Nobody waits any more for what an answer that is over may bring.
+            # The answer is over: no time limit waits for its tokens.
             elif is_last:
                 return
             elif self._meter.feed(data) and self._meter.has_token:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 FinishReason = Literal["tool_calls", "stop", "length", "content_filter", "error", "unknown"]
+
+# Beyond it JSON's readers disagree on what a number is; as nanoseconds it is a hundred days.
+MAX_NUMBER = 2**53
+Count = Annotated[int, msgspec.Meta(ge=0, le=MAX_NUMBER)]
+Amount = Annotated[float, msgspec.Meta(ge=0, le=MAX_NUMBER)]
 
 
 class TextDelta(msgspec.Struct, frozen=True):
@@ -43,11 +48,11 @@ class Usage(msgspec.Struct, frozen=True):
     ``cost_usd`` is what the vendor says it charged.
     """
 
-    input: int | None = None
-    output: int | None = None
-    cached: int | None = None
-    reasoning: int | None = None
-    cost_usd: float | None = None
+    input: Count | None = None
+    output: Count | None = None
+    cached: Count | None = None
+    reasoning: Count | None = None
+    cost_usd: Amount | None = None
 
     @property
     def total(self) -> int | None:

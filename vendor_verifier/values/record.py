@@ -1,15 +1,16 @@
-"""The results of a run: attempts with their own timing, the record that holds all turns of one sample, and the check
-that its numbers can have been measured."""
+"""The results of a run: attempts with their own timing, and the record that holds all turns of one sample.
+
+The bounds of numbers hold for records that are read: a damaged or forged line must not spoil a whole report.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from operator import attrgetter
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Protocol
 
 import msgspec
 
-from vendor_verifier.values.event import FinishReason, ToolCall, Usage
+from vendor_verifier.values.event import MAX_NUMBER, Amount, Count, FinishReason, ToolCall, Usage
 from vendor_verifier.values.failure_kinds import KINDS, Kind, kind_of_status
 from vendor_verifier.values.failure_kinds import FailureKind as FailureKind
 from vendor_verifier.values.failure_kinds import Phase as Phase
@@ -18,6 +19,10 @@ from vendor_verifier.values.score import Score
 RECORD_SCHEMA = 1
 
 MAX_MESSAGE = 2_000
+
+# Before the request was sent they are negative.
+Moment = Annotated[int, msgspec.Meta(ge=-MAX_NUMBER, le=MAX_NUMBER)]
+Seconds = Annotated[float, msgspec.Meta(ge=-MAX_NUMBER, le=MAX_NUMBER)]
 
 
 class Timing(msgspec.Struct, frozen=True):
@@ -36,19 +41,19 @@ class Timing(msgspec.Struct, frozen=True):
     """
 
     sent_at: str
-    end_ns: int
-    scheduled_ns: int | None = None
-    connect_ns: int | None = None
-    headers_ns: int | None = None
-    first_event_ns: int | None = None
-    first_token_ns: int | None = None
-    first_answer_ns: int | None = None
-    last_token_ns: int | None = None
-    gaps_ns: tuple[int, ...] = ()
-    first_chunk_share: float | None = None
-    dns_ns: int | None = None
-    tcp_ns: int | None = None
-    tls_ns: int | None = None
+    end_ns: Moment
+    scheduled_ns: Moment | None = None
+    connect_ns: Moment | None = None
+    headers_ns: Moment | None = None
+    first_event_ns: Moment | None = None
+    first_token_ns: Moment | None = None
+    first_answer_ns: Moment | None = None
+    last_token_ns: Moment | None = None
+    gaps_ns: tuple[Count, ...] = ()
+    first_chunk_share: Amount | None = None
+    dns_ns: Count | None = None
+    tcp_ns: Count | None = None
+    tls_ns: Count | None = None
     connection_reused: bool | None = None
     our_lateness_ns: int | None = None
 
@@ -84,9 +89,9 @@ class Failure(msgspec.Struct, frozen=True):
     kind: FailureKind
     phase: Phase
     message: str
-    status: int | None = None
+    status: Count | None = None
     code: str | None = None
-    retry_after_s: float | None = None
+    retry_after_s: Amount | None = None
     request_id: str | None = None
 
     def __post_init__(self) -> None:
@@ -130,7 +135,7 @@ class Attempt(msgspec.Struct, frozen=True):
     the second one, on a new connection; its timing is the second's.
     """
 
-    number: int
+    number: Count
     timing: Timing | None = None
     response: Response | None = None
     failure: Failure | None = None
@@ -170,14 +175,14 @@ class Record(msgspec.Struct, frozen=True):
     vendor: str
     suite: str
     sample: str
-    repetition: int
+    repetition: Count
     turns: tuple[TurnRecord, ...] = ()
     schema: int = RECORD_SCHEMA
     score: Score | None = None
     worker: str | None = None
-    block: int | None = None
+    block: Count | None = None
     region: str | None = None
-    offered_s: float | None = None
+    offered_s: Seconds | None = None
 
     @property
     def key(self) -> RecordKey:
@@ -252,56 +257,3 @@ class Exchange(msgspec.Struct, frozen=True):
     @property
     def is_event_stream(self) -> bool:
         return self.headers.get("content-type", "").lower().lstrip().startswith("text/event-stream")
-
-
-# Beyond it JSON's readers disagree on what a number is; as nanoseconds it is a hundred days.
-MAX_NUMBER = 2**53
-_OF_RECORD = ("repetition", "block")
-# Before the request was sent they are negative.
-_MOMENTS = (
-    "end_ns", "scheduled_ns", "connect_ns", "headers_ns", "first_event_ns", "first_token_ns", "first_answer_ns",
-    "last_token_ns",
-)  # fmt: skip
-_LENGTHS = ("first_chunk_share", "dns_ns", "tcp_ns", "tls_ns")
-_USAGE = ("input", "output", "cached", "reasoning", "cost_usd")
-_FAILURE = ("status", "retry_after_s")
-_of_record, _moments, _lengths = attrgetter(*_OF_RECORD), attrgetter(*_MOMENTS), attrgetter(*_LENGTHS)
-_usage, _failure = attrgetter(*_USAGE), attrgetter(*_FAILURE)
-
-# Names, their numbers, and the least that each can be.
-_Group = tuple[Sequence[str], Sequence[float | None], int]
-
-
-def implausible(record: Record) -> str | None:
-    """The first number that no run can have measured, in words, or None."""
-    for names, values, least in _groups(record):
-        for place, value in enumerate(values):
-            # Not "<": a float that is no number is in no range.
-            if value is not None and not least <= value <= MAX_NUMBER:
-                return f"{names[place]} is {str(value)[:24]}; expected a number from {least} to 2^53"
-    return None
-
-
-def _groups(record: Record) -> Iterator[_Group]:
-    yield _OF_RECORD, _of_record(record), 0
-    if record.offered_s is not None:
-        yield ("offered_s",), (record.offered_s,), -MAX_NUMBER
-    for turn in record.turns:
-        for attempt in turn.attempts:
-            yield from _of_attempt(attempt)
-    if record.score is not None:
-        yield tuple(record.score.values), tuple(record.score.values.values()), 0
-
-
-def _of_attempt(attempt: Attempt) -> Iterator[_Group]:
-    timing, response, failure = attempt.timing, attempt.response, attempt.failure
-    yield ("number",), (attempt.number,), 0
-    if timing is not None:
-        yield _MOMENTS, _moments(timing), -MAX_NUMBER
-        yield _LENGTHS, _lengths(timing), 0
-        if timing.gaps_ns:
-            yield ("gaps_ns", "gaps_ns"), (min(timing.gaps_ns), max(timing.gaps_ns)), 0
-    if response is not None and response.usage is not None:
-        yield _USAGE, _usage(response.usage), 0
-    if failure is not None:
-        yield _FAILURE, _failure(failure), 0

@@ -70,7 +70,7 @@ class Digests:
     def _tools(self, turn: Turn) -> str:
         known = self._written.get(id(turn.tools))
         if known is None:
-            # Kept with the object, whose identity is then nobody else's.
+            # Kept with the object, so that no other object can get its identity.
             known = (turn.tools, _CANONICAL.encode(list(turn.tools)))
             self._written.keep(id(turn.tools), known, len(known[1]))
         return known[1]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from vendor_verifier.values.event import Amount
 from vendor_verifier.values.judgement import ModelVerdict
 from vendor_verifier.values.sample import Sample
 
@@ -13,8 +14,7 @@ MAX_POINTS = 400
 MAX_EXAMPLES = 20
 MAX_CASES = 2_000
 
-# How an example went wrong: the request failed, an argument broke its schema, a call that the baseline did not make
-# (or the reverse), or an evaluation scored it badly.
+# A failed request, arguments against the schema, a call unlike the baseline's, a bad score of an evaluation.
 ExampleKind = Literal["failure", "arguments", "called", "not_called", "evaluation"]
 
 
@@ -130,7 +130,7 @@ class Score:
     suite: str
     decision: Decision = "undecided"
     calls: tuple[CallVerdict, ...] = ()
-    values: Mapping[str, float | None] = field(default_factory=dict)
+    values: Mapping[str, Amount | None] = field(default_factory=dict)
     details: Mapping[str, Any] = field(default_factory=dict)
     anomalies: tuple[str, ...] = ()
 

@@ -87,7 +87,7 @@ def _read(
         return _timing(exchange), None, _refusal(exchange, classify, coding)
     if coding is not None:
         packed = Failure.of("bad_payload", packed_message(coding), exchange.status)
-        # A payload that somebody stumbled over before (an SDK) was hard to read for this very reason.
+        # Where an SDK failed on the payload before, the packing was the reason.
         stopped = exchange.failure if exchange.failure and exchange.failure.kind != "bad_payload" else packed
         return _timing(exchange), None, stopped
     if _speaks_sse(exchange):

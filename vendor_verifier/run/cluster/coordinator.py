@@ -27,7 +27,7 @@ from vendor_verifier.values.record import Record, RecordKey
 
 # Blocks of each entry that a session has at once: one under way while the last requests of another end.
 BLOCKS_PER_SESSION = 2
-# In a short run a worker gets at least so many, as long as there are samples: nobody idles, and no region is left out.
+# In a short run a worker gets at least so many while there are samples: none idles, and no region is left out.
 _BLOCKS_PER_WORKER = 4
 # So many sessions in a row lost without one new record: it is the work that kills them.
 MAX_FRUITLESS_LOSSES = 5
@@ -196,7 +196,7 @@ class Coordinator:
         if sent is not None:
             sent.arrived(record.key)
             return
-        # A session that had been given up: whoever was asked in its place need not be waited for.
+        # From a session that had been given up: the one asked in its place need not be waited for.
         for other in self._dispatches.values():
             other.arrived(record.key)
 
@@ -281,7 +281,7 @@ class Supply:
         self.plays_in_turn = stream.plays_in_turn
         self.out: Counter[str] = Counter()
         self.handed_in_turn = 0
-        # Nothing more is sent to this entry: what is left of it comes back at once, and is nobody's turn.
+        # Nothing more is sent to this entry: what is left of it comes back at once and needs no turn.
         self.is_stopped = False
         self._blocks = stream.blocks()
         # Blocks that are made: those that go out again, and no more than one that never did.

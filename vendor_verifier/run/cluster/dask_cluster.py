@@ -366,7 +366,7 @@ class DaskCluster:
 
     async def close(self) -> None:
         """Leave the cluster; end it when it is our own."""
-        # Dask's own tasks may be trying to reach a scheduler that is gone; nobody waits for what becomes of them.
+        # Dask's own tasks may be trying to reach a scheduler that is gone; their errors concern no one.
         for name in ("asyncio", "tornado.application"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         for future in self._sessions.values():

@@ -58,7 +58,7 @@ class DaskExecutor:
             await asyncio.sleep(_LOOK_AGAIN_S)
 
     async def run(self, work: Work) -> RunEnd:
-        # Of those that are still on their way nobody knows; most of a cluster is there before its run.
+        # Workers that join later are not counted; most of a cluster is there before its run.
         block = block_size(work.queue, max(1, len(await self._cluster.workers())))
         self._channel = await self._cluster.open_lease_server(work.job, work.costs, self._choice.hang_after_s)
         outbox = Outbox(self._channel)

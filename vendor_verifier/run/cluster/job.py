@@ -144,7 +144,7 @@ def pack(number: int, items: Sequence[WorkItem], entries: Sequence[Entry]) -> Bl
 Message = dict[str, list[Any]]
 
 # From one write to the next: a write costs as much CPU as a third of a request, and a place that is free for so much
-# longer is nothing against any answer of a vendor. Whoever writes seldom does not wait.
+# longer is nothing against any answer of a vendor. A side that writes seldom does not wait.
 LINGER_S = 0.004
 
 

@@ -145,7 +145,7 @@ def _message(kind: str, item: object) -> bytes:
 # Importing the product takes half a second of CPU; many workers on few cores share it.
 READY_WITHIN_S = 60.0
 _DEAD_WITHIN_S = 2.0
-# The parent's way to find modules, for whoever set one up; -P keeps modules of the current folder out.
+# The parent's module path, in case it was changed; -P keeps modules of the current folder out.
 _PROGRAM = (
     "import sys; sys.path[:] = sys.argv[2:]; "
     "from vendor_verifier.run.cluster.process_worker import main; sys.exit(main(int(sys.argv[1])))"

@@ -35,7 +35,6 @@ from vendor_verifier.values.event import (
     StreamEvent,
     TextDelta,
     ToolCallDelta,
-    Usage,
 )
 from vendor_verifier.wire.assembler import MAX_CHARACTERS, Assembler
 from vendor_verifier.wire.base import Steps
@@ -140,14 +139,18 @@ def ordinary_chunk(data: str | bytes) -> ChatChunk | None:
     return None if chunk.usage is not None and chunk.usage.prompt_tokens is None else chunk
 
 
-def usage_of(usage: ChatUsage) -> Usage:
-    """The token counts of a chunk's usage."""
-    return chat_usage(msgspec.to_builtins(usage))
+def events_of(chunk: ChatChunk) -> list[StreamEvent]:
+    """The events of a chunk but its identity, in the general reader's order: deltas, usage, finish."""
+    choice = chunk.choice
+    found = [] if choice is None else _deltas(choice.delta)
+    if chunk.usage is not None:
+        found.append(chat_usage(msgspec.to_builtins(chunk.usage)))
+    if choice is not None and choice.finish_reason:
+        found.append(chat_finish(choice.finish_reason))
+    return found
 
 
-def deltas(choice: _Choice) -> list[StreamEvent]:
-    """The events a choice adds to the answer, in the general reader's order."""
-    delta = choice.delta
+def _deltas(delta: _Delta) -> list[StreamEvent]:
     found: list[StreamEvent] = []
     reasoning = delta.reasoning_content or delta.reasoning
     if reasoning:
@@ -324,16 +327,9 @@ class _Folding:
         if identity != self._known and any(identity):
             self._known = identity
             add(Identity(*identity), at_ns)
-        choice = chunk.choice
-        found = [] if choice is None else deltas(choice)
+        found = events_of(chunk)
         for one in found:
             add(one, at_ns)
-        if chunk.usage is not None:
-            add(usage_of(chunk.usage), at_ns)
-        raw = None if choice is None else choice.finish_reason
-        if raw:
-            add(chat_finish(raw), at_ns)
-            return None
         return _envelope(data, chunk, found)
 
 
@@ -359,7 +355,7 @@ def _decoded(texts: Sequence[bytes]) -> list[str]:
 
 def _envelope(data: bytes, chunk: ChatChunk, found: Sequence[StreamEvent]) -> _Envelope | None:
     """The envelope of a chunk that carries nothing but one text; None for any other."""
-    if len(found) != 1 or len(chunk.choices) != 1 or chunk.usage is not None:
+    if len(found) != 1 or len(chunk.choices) != 1:
         return None
     delta = chunk.choices[0].delta
     if delta.reasoning and delta.reasoning_content:

@@ -28,10 +28,9 @@ from vendor_verifier.wire.base import Steps
 from vendor_verifier.wire.errors import read_fault
 from vendor_verifier.wire.openai_chat.fast_reader import (
     ChatChunk,
-    deltas,
+    events_of,
     ordinary_chunk,
     read_chat_stream,
-    usage_of,
 )
 from vendor_verifier.wire.payload import as_dict, as_list, as_text, as_whole, as_word
 from vendor_verifier.wire.reader_support import (
@@ -45,6 +44,7 @@ from vendor_verifier.wire.reader_support import (
 )
 
 _LONG = 64 * 1024
+_DELTAS = (TextDelta, ReasoningDelta, ToolCallDelta)
 
 
 class OpenAIChatReader:
@@ -70,18 +70,9 @@ class OpenAIChatReader:
         if identity != self._last_identity:
             self._last_identity = identity
             events += self._identity.changes(Identity(*identity))
-        choice = chunk.choice
-        if choice is not None:
-            found = deltas(choice)
-            if found:
-                self._has_delta = True
-                events += found
-        if chunk.usage is not None:
-            events.append(usage_of(chunk.usage))
-        raw = None if choice is None else choice.finish_reason
-        if raw:
-            events.append(chat_finish(raw))
-        return events
+        found = events_of(chunk)
+        self._has_delta = self._has_delta or bool(found and isinstance(found[0], _DELTAS))
+        return events + found
 
     def _any_event(self, event: SseEvent) -> Iterator[StreamEvent]:
         self._last_identity = ()
