@@ -17,7 +17,7 @@ from vendor_verifier.console.output import (
     say_where,
 )
 from vendor_verifier.console.progress import progress
-from vendor_verifier.features.history.add_run import history_file, remember
+from vendor_verifier.features.history.database import history_file, remember
 from vendor_verifier.pipeline.execute import check_executor
 from vendor_verifier.pipeline.load_profile import foreseen, told_load
 from vendor_verifier.pipeline.plan import Prepared, prepare
