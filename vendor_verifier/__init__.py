@@ -37,8 +37,8 @@ __all__ = [
 
 # What the line calls back, which stands above it.
 register("rehearsal", "vendor_verifier.features.simulate.rehearse:rehearsed_key")
-register("file of the history", "vendor_verifier.features.history.add_run:history_file")
-register("remembering a run", "vendor_verifier.features.history.add_run:remember")
+register("file of the history", "vendor_verifier.features.history.database:history_file")
+register("remembering a run", "vendor_verifier.features.history.database:remember")
 
 
 def __getattr__(name: str) -> object:

@@ -11,7 +11,7 @@ from typing import Any
 
 from vendor_verifier.config import read_environment
 from vendor_verifier.errors import UsageError
-from vendor_verifier.features.history.add_run import remember
+from vendor_verifier.features.history.database import remember
 from vendor_verifier.features.history.run_diff import compare_folders
 from vendor_verifier.pipeline.plan import prepare
 from vendor_verifier.pipeline.request import RunRequest, Selection

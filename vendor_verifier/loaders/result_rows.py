@@ -83,7 +83,7 @@ def guess_failure(response: object) -> Failure:
         return Failure.of(kind_of_status(status, message), said, status, phase="headers")
     for pattern, kind, phase in _WORDS:
         if pattern.search(f"{error_type} {message}"):
-            return Failure(kind, phase, said)
+            return Failure.of(kind, said, phase=phase)
     return Failure.of("bad_payload", said)
 
 

@@ -84,7 +84,8 @@ def _checked(options: RunOptions, check: CheckOptions) -> CheckResult:
 
     from vendor_verifier.config import read_environment
     from vendor_verifier.console.progress import progress
-    from vendor_verifier.features.history.add_run import check_figures, history_file
+    from vendor_verifier.features.history.database import history_file
+    from vendor_verifier.features.history.figures import check_figures
     from vendor_verifier.features.history.scheduled_check import clear_old_runs, judge_check, only_check, read_age
     from vendor_verifier.pipeline.gates import check_gates
     from vendor_verifier.pipeline.plan import prepare
@@ -199,8 +200,8 @@ def _minded(words: tuple[str, ...], known: set[str]) -> set[str]:
 
 
 def _against_history(run: Path, fail_on: tuple[str, ...], history: Path | None, *, as_json: bool) -> int:
-    from vendor_verifier.features.history.add_run import history_trends
     from vendor_verifier.features.history.database import default_history_file
+    from vendor_verifier.features.history.regression import history_trends
     from vendor_verifier.features.history.text import trend_lines
     from vendor_verifier.store import RunFolder
 
@@ -261,8 +262,8 @@ def trend_command(
 
     A verdict takes eight runs. With --metric and --vendor every trend is plotted, else only what changed.
     """
-    from vendor_verifier.features.history.add_run import history_trends
     from vendor_verifier.features.history.database import default_history_file
+    from vendor_verifier.features.history.regression import history_trends
     from vendor_verifier.features.history.text import plot, trend_lines
 
     found = history_trends(history or default_history_file(), metrics=metric, models=model, labels=vendor)

@@ -19,9 +19,11 @@ from pathlib import Path
 import msgspec
 
 from vendor_verifier.errors import StorageError, UsageError
+from vendor_verifier.features.history.figures import history_run
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.history import HistoryEntry, HistoryRun
 from vendor_verifier.values.judgement import ServedNames
+from vendor_verifier.values.score import Report
 
 _decode = msgspec.json.Decoder(HistoryRun).decode
 
@@ -110,6 +112,25 @@ def default_history_file() -> Path:
     from platformdirs import user_data_path
 
     return user_data_path(_NAME, appauthor=False) / "history.sqlite"
+
+
+def history_file(stated: Path | None, *, none: bool) -> Path | None:
+    """The file of ``--history`` or the default; ``None`` with ``--no-history``.
+
+    Raises:
+        UsageError: both are given.
+    """
+    if none and stated is not None:
+        raise UsageError("--history and --no-history contradict each other; give one of them")
+    return None if none else stated or default_history_file()
+
+
+def remember(folder: RunFolder, report: Report, file: Path | None) -> str | None:
+    """Add ``report`` to the history; a warning in one sentence if that failed. A run without any record is left out."""
+    if file is None:
+        return None
+    run = history_run(report, str(folder.path.resolve()))
+    return add_run(file, run) if run.entries else None
 
 
 def add_run(file: Path, run: HistoryRun, *, wait_s: float = BUSY_TIMEOUT_S) -> str | None:

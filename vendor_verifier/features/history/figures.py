@@ -14,6 +14,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.metrics import DIRECTIONS, Direction, is_share
 from vendor_verifier.scoring.irf import RANK_METRICS
 from vendor_verifier.values.history import HistoryEntry, HistoryRun, Scale
@@ -148,6 +149,24 @@ def known_figures(suites: Iterable[str] = ()) -> tuple[str, ...]:
     """Every figure that a run with ``suites`` may have."""
     parts = (f"{name}.{percentile}" for name in _DISTRIBUTIONS for percentile in _PERCENTILES)
     return tuple(dict.fromkeys([*RANK_METRICS, *suites, *parts]))
+
+
+def metric_names(words: Iterable[str]) -> tuple[str, ...]:
+    """The figures that people's words mean, such as ``ttft`` for ``ttft_ms.p50``; unknown words stay as they are."""
+    return tuple(dict.fromkeys(ALIASES.get(word, word) for word in words))
+
+
+def check_figures(words: Iterable[str], suites: Iterable[str]) -> None:
+    """Refuse names of figures that no run with ``suites`` can have: a misspelt one would never be judged.
+
+    Raises:
+        ProblemsError: with what was read and what is known.
+    """
+    known = known_figures(suites)
+    unknown = [word for word in words if ALIASES.get(word, word) not in known]
+    if unknown:
+        said = f"read {', '.join(unknown)}; known are {', '.join((*ALIASES, *known))}"
+        raise ProblemsError([Problem(said, key="--fail-on")])
 
 
 def scale_of(metric: str) -> Scale:

@@ -20,8 +20,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 
+from vendor_verifier.audit.identity import changes_since_last
+from vendor_verifier.errors import Problem, ProblemsError, UsageError
+from vendor_verifier.features.history.database import read_runs
 from vendor_verifier.features.history.figures import (
     LEAST_DIFFERENCE,
     LEAST_RATIO,
@@ -30,10 +34,12 @@ from vendor_verifier.features.history.figures import (
     change_points,
     direction_of,
     hodges_lehmann,
+    metric_names,
     scale_of,
 )
 from vendor_verifier.features.history.run_diff import common_shift
 from vendor_verifier.values.history import HistoryEntry, HistoryRun, LevelChange, Night, Scale, Trend, TrendVerdict
+from vendor_verifier.values.judgement import Finding
 
 LEAST_RUNS = 8
 RECENT_RUNS = 7
@@ -77,6 +83,57 @@ def trends(
     ]
     limits = _limits(max(len(wanted), 1))
     return tuple(_trend(series, entry, metric, limits) for entry, metric in wanted)
+
+
+def history_trends(
+    file: Path,
+    *,
+    metrics: Sequence[str] = (),
+    models: Sequence[str] = (),
+    labels: Sequence[str] = (),
+    until: str | None = None,
+) -> tuple[Trend, ...]:
+    """Verdicts over the history, about its newest run or the run with id ``until``; by default on ``WATCHED`` figures.
+
+    Raises:
+        UsageError: the history cannot be read, holds no such run, or none of its newest run's vendors has the metric.
+    """
+    runs = _until(read_runs(file, models=models, labels=labels), until, file)
+    wanted = metric_names(metrics) or WATCHED
+    found = trends(runs, metrics=wanted, models=models, labels=labels)
+    series = comparable(runs)
+    if metrics and series and not found:
+        known = sorted({name for entry in series[-1].entries for name in entry.figures})
+        words = f"no such figure in the history: {', '.join(metrics)}; known are {', '.join(known)}"
+        raise ProblemsError([Problem(words, key="--metric")])
+    return found
+
+
+def identity_changes(file: Path, run: str) -> tuple[tuple[str, Finding], ...]:
+    """(model, finding): what the answers of ``run`` call themselves otherwise than in the last run before it.
+
+    Raises:
+        UsageError: the history cannot be read, or does not hold the run.
+    """
+    runs = read_runs(file)
+    position = _position(runs, run, file)
+    return tuple(changes_since_last(runs[: position + 1]))
+
+
+def _until(runs: tuple[HistoryRun, ...], until: str | None, file: Path) -> tuple[HistoryRun, ...]:
+    if until is None:
+        return runs
+    position = _position(runs, until, file)
+    if not runs[position].complete:
+        raise UsageError(f"run {until} was interrupted; half a run is not held against the history")
+    return runs[: position + 1]
+
+
+def _position(runs: Sequence[HistoryRun], name: str, file: Path) -> int:
+    position = next((index for index, run in enumerate(runs) if run.run == name), None)
+    if position is None:
+        raise UsageError(f"run {name} is not in the history {file}; `score RUN` adds it")
+    return position
 
 
 @dataclass(frozen=True, slots=True)

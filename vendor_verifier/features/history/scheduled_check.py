@@ -22,8 +22,9 @@ import httpx2
 
 from vendor_verifier import __version__
 from vendor_verifier.errors import Problem, ProblemsError, RunFolderError, StorageError, UsageError, VerifierError
-from vendor_verifier.features.history.add_run import history_trends, identity_changes, metric_names, remember
-from vendor_verifier.features.history.database import read_runs
+from vendor_verifier.features.history.database import read_runs, remember
+from vendor_verifier.features.history.figures import metric_names
+from vendor_verifier.features.history.regression import history_trends, identity_changes
 from vendor_verifier.loopback import is_loopback
 from vendor_verifier.pipeline.run import RunOutcome, unfinished_vendors
 from vendor_verifier.reports.sentences import place
