@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.stats.sample_size import f1_detectable_drop, f1_samples, holm_factor, rate_samples, ratio_pairs
+from vendor_verifier.stats.sample_size import f1_detectable_drop, f1_samples
 
 
 @pytest.mark.parametrize(
@@ -25,17 +25,6 @@ def test_detectable_drop(n: int, points: float) -> None:
     assert 100 * f1_detectable_drop(n, 0.95, 0.5) == pytest.approx(points, abs=0.05)
 
 
-def test_rates_latencies_and_several_comparisons() -> None:
-    """The tabulated sizes for rates and paired latencies, and Holm's factor for four vendors."""
-    assert [rate_samples(0.999, 0.995), rate_samples(0.95, 0.93), rate_samples(0.95, 0.90)] == pytest.approx(
-        [2931, 2210, 432], rel=0.002
-    )
-    assert ratio_pairs(1.05, 0.35 * 2**0.5) == pytest.approx(810, rel=0.01)
-    assert ratio_pairs(1.10, 0.35 * 2**0.5) == pytest.approx(212, rel=0.01)
-    assert holm_factor(4) == pytest.approx(1.42, abs=0.005)
-    assert holm_factor(1) == 1.0
-
-
 @given(st.floats(0.01, 0.2), st.floats(0.6, 0.99), st.floats(0.1, 1.0))
 def test_size_and_drop_are_inverse(drop: float, ceiling: float, prevalence: float) -> None:
     """As many samples as a drop needs show that drop, one fewer does not."""
@@ -46,15 +35,12 @@ def test_size_and_drop_are_inverse(drop: float, ceiling: float, prevalence: floa
 
 
 def test_senseless_questions_are_refused() -> None:
-    """No drop, equal rates, ratio 1, no samples, an F1 above 1, no comparison."""
+    """No drop, no calls, an F1 above 1, no samples."""
     for call in (
         lambda: f1_samples(0, 0.9, 0.5),
         lambda: f1_samples(0.1, 0.9, 0),
         lambda: f1_samples(0.1, 1.1, 0.5),
         lambda: f1_detectable_drop(0, 0.9, 0.5),
-        lambda: rate_samples(0.9, 0.9),
-        lambda: ratio_pairs(1, 0.3),
-        lambda: holm_factor(0),
     ):
         with pytest.raises(ValueError, match=r"\w"):
             call()

@@ -50,11 +50,11 @@ def test_equal_vendors_can_have_any_rank() -> None:
     assert tie_groups(["b", "a", "c"], differing_pairs(differences)) == (("b", "a", "c"),)
 
 
-def test_a_direction_can_be_given() -> None:
-    """A metric that the product does not know is higher-is-better unless it is said otherwise."""
-    differences = [Difference("score", "a", "b", 1.0, 0.5, 1.5)]
-    first = rank_intervals(differences, {"score": ["a", "b"]})[0]
-    other = rank_intervals(differences, {"score": ["a", "b"]}, {"score": "lower"})[0]
+def test_a_metric_s_own_direction_decides_who_is_better() -> None:
+    """What the product does not know is better when higher; tokens are when lower."""
+    score, tokens = (Difference(metric, "a", "b", 1.0, 0.5, 1.5) for metric in ("score", "avg_tokens"))
+    first = rank_intervals([score], {"score": ["a", "b"]})[0]
+    other = rank_intervals([tokens], {"avg_tokens": ["a", "b"]})[0]
     assert (first.low, first.high, other.low, other.high) == (1, 1, 2, 2)
 
 

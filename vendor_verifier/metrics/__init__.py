@@ -52,3 +52,8 @@ def is_share(name: str) -> bool:
     """Whether a figure is a share of 1, and no quantity with a unit; ``ttft_ms.p95`` is of ``ttft_ms``."""
     name = name.partition(".")[0]
     return _UNIT_OF[name] == "share" if name in _UNIT_OF else not name.endswith(_UNITS)
+
+
+def is_higher_better(name: str) -> bool:
+    """Which end of a figure is better; what is no metric of ours, such as a suite's score, is better when higher."""
+    return DIRECTIONS.get(name, "higher") == "higher"

@@ -51,9 +51,9 @@ class Metric:
     """
 
     name: str
-    unit: str
-    direction: Direction
     titles: Titles
+    unit: str = "ms"
+    direction: Direction = "lower"
     words: str = ""
     formula: Callable[[Answer], float | None] | None = None
     turns: Literal["mean", "total"] = "mean"

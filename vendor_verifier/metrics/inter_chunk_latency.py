@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 ICL_MS = Metric(
     name="icl_ms",
-    unit="ms",
-    direction="lower",
     titles=("Gaps, ICL (ms)", "词元间隔 ICL（毫秒）"),
     words="ICL: gaps between pieces, pooled one by one; n counts gaps, not requests",
 )

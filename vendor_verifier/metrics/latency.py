@@ -63,8 +63,6 @@ def schedule_lag_ms(record: Record) -> float | None:
 
 TTFT_MS = Metric(
     name="ttft_ms",
-    unit="ms",
-    direction="lower",
     titles=("TTFT (ms)", "首词元延迟 TTFT（毫秒）"),
     words="TTFT: first token − sent",
     formula=lambda answer: _ms(answer.first_ns),
@@ -81,32 +79,24 @@ TTFT_MS = Metric(
 )
 TTFT_COLD_MS = Metric(
     name="ttft_cold_ms",
-    unit="ms",
-    direction="lower",
     titles=("TTFT, new connection (ms)", "TTFT，新连接（毫秒）"),
     words="the same, of requests that were the first on their connection",
     formula=lambda answer: _ttft_ms(answer, reused=False),
 )
 TTFT_WARM_MS = Metric(
     name="ttft_warm_ms",
-    unit="ms",
-    direction="lower",
     titles=("TTFT, used connection (ms)", "TTFT，已用连接（毫秒）"),
     words="the same, of requests whose connection had been used before",
     formula=lambda answer: _ttft_ms(answer, reused=True),
 )
 TTFAT_MS = Metric(
     name="ttfat_ms",
-    unit="ms",
-    direction="lower",
     titles=("TTFAT (ms)", "首个回答词元 TTFAT（毫秒）"),
     words="TTFAT: first token that is not reasoning − sent",
     formula=lambda answer: _ms(answer.answer_ns),
 )
 E2E_MS = Metric(
     name="e2e_ms",
-    unit="ms",
-    direction="lower",
     titles=("End to end (ms)", "端到端（毫秒）"),
     words="end − sent",
     formula=lambda answer: None if answer.timing is None else answer.timing.end_ns / 1e6,
@@ -114,8 +104,6 @@ E2E_MS = Metric(
 )
 TTFT_FROM_SCHEDULE_MS = Metric(
     name="ttft_from_schedule_ms",
-    unit="ms",
-    direction="lower",
     titles=("TTFT from schedule (ms)", "自计划时刻起的 TTFT（毫秒）"),
     words="first token of the first turn − due, where requests have due times ([load](load.md))",
     record=ttft_from_schedule_ms,
@@ -123,8 +111,6 @@ TTFT_FROM_SCHEDULE_MS = Metric(
 )
 E2E_FROM_SCHEDULE_MS = Metric(
     name="e2e_from_schedule_ms",
-    unit="ms",
-    direction="lower",
     titles=("End to end from schedule (ms)", "自计划时刻起的端到端（毫秒）"),
     words="end of the last turn − due, likewise: failed attempts and waits are inside",
     record=e2e_from_schedule_ms,
@@ -132,8 +118,6 @@ E2E_FROM_SCHEDULE_MS = Metric(
 )
 SCHEDULE_LAG_MS = Metric(
     name="schedule_lag_ms",
-    unit="ms",
-    direction="lower",
     titles=("Schedule lag (ms)", "计划滞后（毫秒）"),
     words="first attempt sent − due − time to connect: how late we were ourselves, failures included",
     record=schedule_lag_ms,
@@ -142,8 +126,6 @@ SCHEDULE_LAG_MS = Metric(
 )
 CONNECT_MS = Metric(
     name="connect_ms",
-    unit="ms",
-    direction="lower",
     titles=("Connecting (ms)", "建立连接（毫秒）"),
     words="opening the connection, of requests that had to; before the request was sent",
     formula=lambda answer: None if answer.timing is None else _ms(answer.timing.connect_ns),
@@ -158,24 +140,18 @@ def _part_ms(answer: Answer, part: str) -> float | None:
 
 DNS_MS = Metric(
     name="dns_ms",
-    unit="ms",
-    direction="lower",
     titles=("Name look-up (ms)", "域名解析（毫秒）"),
     words="of it, name look-up; not measured where the address is stated in figures",
     formula=lambda answer: _part_ms(answer, "dns_ns"),
 )
 TCP_MS = Metric(
     name="tcp_ms",
-    unit="ms",
-    direction="lower",
     titles=("TCP handshake (ms)", "TCP 握手（毫秒）"),
     words="of it, the TCP handshake",
     formula=lambda answer: _part_ms(answer, "tcp_ns"),
 )
 TLS_MS = Metric(
     name="tls_ms",
-    unit="ms",
-    direction="lower",
     titles=("TLS handshake (ms)", "TLS 握手（毫秒）"),
     words="of it, the TLS handshake",
     formula=lambda answer: _part_ms(answer, "tls_ns"),

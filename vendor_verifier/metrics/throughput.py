@@ -32,8 +32,6 @@ def _delivery(answer: Answer) -> Ratio | None:
 
 TPOT_MS = Metric(
     name="tpot_ms",
-    unit="ms",
-    direction="lower",
     titles=("TPOT (ms)", "TPOT（毫秒）"),
     words="TPOT: (last token − first token) ÷ (output tokens − 1); not measured where TPS is not",
     ratio=_steps,

@@ -25,12 +25,11 @@ from typing import Any, Literal
 
 from vendor_verifier.metrics import RANKED
 from vendor_verifier.scoring.collect import TRIGGER, Listener, Tables, collect
-from vendor_verifier.scoring.feature_checks import checks_score
 from vendor_verifier.scoring.irf import RANK_METRICS, K
 from vendor_verifier.scoring.observation_table import ObservationTable, compared
 from vendor_verifier.scoring.row_warnings import stall_warnings
 from vendor_verifier.scoring.trigger_f1 import Run, baseline_counts, paired, self_counts, trigger_counts
-from vendor_verifier.scoring.vendor_figures import regions_of, standings, suite_score
+from vendor_verifier.scoring.vendor_figures import checks_score, regions_of, standings, suite_score
 from vendor_verifier.suites.base import Suite
 from vendor_verifier.suites.schema import DialectCount
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite

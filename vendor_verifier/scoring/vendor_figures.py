@@ -1,4 +1,4 @@
-"""One vendor's score in an evaluation, its figures by region, and the standing of all vendors of a model.
+"""One vendor's score in an evaluation or in its contract, its figures by region, and the standing of all vendors.
 
 Which region a record was made in is what its worker said; a record that was lost belongs to none.
 
@@ -16,7 +16,17 @@ from vendor_verifier.metrics.lateness import too_many_spoilt
 from vendor_verifier.scoring.irf import irf, ranks
 from vendor_verifier.scoring.observation import Traits
 from vendor_verifier.scoring.observation_table import ObservationTable, known
-from vendor_verifier.values.score import Distribution, ModelScore, RegionScore, SuiteScore, VendorScore
+from vendor_verifier.scoring.provider_names import same_provider
+from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.score import (
+    Distribution,
+    FeatureCheck,
+    FeatureStatus,
+    ModelScore,
+    RegionScore,
+    SuiteScore,
+    VendorScore,
+)
 
 
 def regions_of(table: ObservationTable) -> tuple[RegionScore, ...]:
@@ -146,3 +156,56 @@ def _by(rows: Sequence[Traits], group_of: Callable[[Traits], str | None]) -> dic
         if name is not None:
             groups.setdefault(name, []).append(row)
     return {name: _means(groups[name]) for name in sorted(groups)}
+
+
+# One broken answer among kept ones is a broken promise; a finding outweighs none.
+_WORST_FIRST: tuple[FeatureStatus, ...] = ("broken", "kept", "not_offered", "not_measurable")
+_UNASKED = "no record"
+_Finding = tuple[FeatureStatus, str]
+
+
+def checks_score(
+    table: ObservationTable, suite: str, samples: Sequence[Sample], repeat: int, pin: str | None = None
+) -> SuiteScore:
+    """``kept`` = kept ÷ (kept + broken) records of checks, which stand in the order of ``samples``.
+
+    Most of them provoke a refusal and would spoil every other figure: the table is theirs alone. A row that another
+    provider than the pinned one served measures nothing.
+    """
+    rows = dict(table.entries())
+    others = _others(table, pin) if pin else frozenset()
+    found: dict[str, list[_Finding]] = {}
+    for sample in samples:
+        keys = [(suite, sample.id, number) for number in range(repeat)]
+        findings = [_finding(rows[key], others) for key in keys if key in rows]
+        found.setdefault(str(sample.tags.get("check", sample.id)), []).extend(findings)
+    counts = Counter(status for findings in found.values() for status, _ in findings)
+    judged = counts["kept"] + counts["broken"]
+    return SuiteScore(
+        planned=len(samples) * repeat,
+        judged=judged,
+        values={"kept": counts["kept"] / judged if judged else None},
+        measured={"kept": judged},
+        checks={name: _summed_up(findings) for name, findings in found.items()},
+    )
+
+
+def _others(table: ObservationTable, pin: str) -> frozenset[str]:
+    """Providers that are not the pinned one; a single name everywhere is taken for a spelling nobody told us."""
+    served = frozenset[str]().union(*(traits.providers for traits in table.traits()))
+    others = frozenset(name for name in served if not same_provider(pin, name))
+    return frozenset() if served == others and len(others) == 1 else others
+
+
+def _finding(traits: Traits, others: frozenset[str]) -> _Finding:
+    strangers = traits.providers & others
+    if strangers:
+        return "not_measurable", f"served by {', '.join(sorted(strangers))}"
+    return traits.status or "not_measurable", traits.evidence
+
+
+def _summed_up(findings: Sequence[_Finding]) -> FeatureCheck:
+    statuses: Counter[FeatureStatus] = Counter(status for status, _ in findings)
+    worst: FeatureStatus = next((word for word in _WORST_FIRST if statuses[word]), "not_measurable")
+    evidence = next((words for status, words in findings if status == worst), _UNASKED)
+    return FeatureCheck(worst, evidence, dict(statuses))

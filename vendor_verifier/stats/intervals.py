@@ -110,14 +110,20 @@ def percentile_interval(values: Sequence[float], percent: float, level: float = 
     method = "order statistics"
     if not n:
         return Estimate(None, n=0, method=method, level=level)
-    from scipy.stats import binom
-
     tail = (1 - level) / 2
-    lower, upper = int(binom.ppf(tail, n, percent / 100)), int(binom.ppf(1 - tail, n, percent / 100)) + 1
+    lower, upper = _binomial_quantile(tail, n, percent / 100), _binomial_quantile(1 - tail, n, percent / 100) + 1
     low = ordered[lower - 1] if lower >= 1 else None
     high = ordered[upper - 1] if upper <= n else None
     value = _finite(_between(ordered, percent))
     return Estimate(value, _finite(low), _finite(high), n, method, level)
+
+
+def _binomial_quantile(share: float, n: int, chance: float) -> int:
+    """The least count of ``n`` trials that no more than ``share`` of all draws stay below."""
+    from scipy.special import bdtr, bdtrik
+
+    near = math.ceil(float(bdtrik(share, n, chance)))
+    return near - 1 if near > 0 and bdtr(near - 1, n, chance) >= share else near
 
 
 def normal_quantile(level: float) -> float:

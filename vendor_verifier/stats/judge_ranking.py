@@ -7,7 +7,7 @@ from copy import deepcopy
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from vendor_verifier.metrics import DIRECTIONS, Direction
+from vendor_verifier.metrics import is_higher_better
 from vendor_verifier.scoring.irf import RANK_METRICS, K
 from vendor_verifier.stats.bootstrap import RESAMPLES, Panel, Resampled, bootstrap, build_panel, choose_blocks
 from vendor_verifier.stats.intervals import estimates_of
@@ -39,7 +39,6 @@ def judge_ranking(
     *,
     baseline: str | None = None,
     metrics: Sequence[str] = RANK_METRICS,
-    directions: Mapping[str, Direction] | None = None,
     baseline_f1: BaselineF1 = "fixed",
     undecided: Undecided = "missed",
     k: int = K,
@@ -73,23 +72,23 @@ def judge_ranking(
     differences = simultaneous_differences(resampled, cut=Cut(overlaps, cut, chosen[1]))
     measured = _measured(panel)
     figures = {label: {metric: ranked.value(label, metric) for metric in metrics} for label in ranked.labels}
-    rows, gaps = irf_intervals(irf_resampled, len(samples), k, directions)
+    rows, gaps = irf_intervals(irf_resampled, len(samples), k)
     return RankingJudgement(
         labels=panel.labels,
         metrics=panel.metrics,
         resamples=resamples,
         blocks=resampled.blocks,
         estimates=estimates_of(panel, resampled),
-        per_metric=rank_intervals(differences.per_metric, measured, directions),
-        joint=rank_intervals(differences.joint, measured, directions),
+        per_metric=rank_intervals(differences.per_metric, measured),
+        joint=rank_intervals(differences.joint, measured),
         differences=differences.joint,
-        tie_groups=_tie_groups(panel, measured, differences, directions),
+        tie_groups=_tie_groups(panel, measured, differences),
         irf=rows,
         irf_gaps=gaps,
         not_distinguishable=_not_distinguishable(panel, differences),
-        leaders=leaders(figures, k, directions),
-        leader_changes=leader_changes(figures, k, directions),
-        pareto=pareto_front(figures, directions),
+        leaders=leaders(figures, k),
+        leader_changes=leader_changes(figures, k),
+        pareto=pareto_front(figures),
         overlaps=overlaps.told,
     )
 
@@ -111,13 +110,11 @@ def _tie_groups(
     panel: Panel,
     measured: Mapping[str, Sequence[str]],
     differences: Simultaneous,
-    directions: Mapping[str, Direction] | None,
 ) -> dict[str, tuple[tuple[str, ...], ...]]:
-    known = {**DIRECTIONS, **(directions or {})}
     groups = {}
     for metric, labels in measured.items():
         best_first = sorted(
-            labels, key=lambda label: panel.value(label, metric) or 0.0, reverse=known.get(metric, "higher") == "higher"
+            labels, key=lambda label: panel.value(label, metric) or 0.0, reverse=is_higher_better(metric)
         )
         groups[metric] = tie_groups(best_first, differing_pairs(differences.per_metric, metric))
     return groups

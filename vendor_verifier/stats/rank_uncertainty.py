@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from vendor_verifier.metrics import DIRECTIONS, Direction
+from vendor_verifier.metrics import is_higher_better
 from vendor_verifier.scoring.irf import K, irf
 from vendor_verifier.stats.bootstrap import Resampled, spread
 from vendor_verifier.stats.overlap import Overlaps, Side
@@ -28,19 +28,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def irf_draws(
-    values: NDArray[np.float64], metrics: tuple[str, ...], k: int = K, directions: Mapping[str, Direction] | None = None
-) -> NDArray[np.float64]:
+def irf_draws(values: NDArray[np.float64], metrics: tuple[str, ...], k: int = K) -> NDArray[np.float64]:
     """IRF of every row of ``values`` (rows, vendors, metrics): shape (rows, vendors), as ``ranking.irf`` computes it.
 
     Average rank = 1 + #better + #equal others ÷ 2, exact ties on unrounded values; NaN is not ranked and adds nothing.
     """
     import numpy as np
 
-    known = {**DIRECTIONS, **(directions or {})}
     total = np.zeros(values.shape[:2])
     for column, metric in enumerate(metrics):
-        figures = values[:, :, column] * (1.0 if known.get(metric, "higher") == "higher" else -1.0)
+        figures = values[:, :, column] * (1.0 if is_higher_better(metric) else -1.0)
         measured = np.isfinite(figures)
         for vendor in range(figures.shape[1]):
             own = figures[:, vendor, None]
@@ -49,9 +46,7 @@ def irf_draws(
     return total
 
 
-def irf_intervals(
-    resampled: Resampled, n: int, k: int = K, directions: Mapping[str, Direction] | None = None
-) -> tuple[tuple[IrfInterval, ...], dict[str, Estimate]]:
+def irf_intervals(resampled: Resampled, n: int, k: int = K) -> tuple[tuple[IrfInterval, ...], dict[str, Estimate]]:
     """Per measured vendor, best first, its IRF with interval; and per other vendor the leader's IRF minus its own.
 
     ``p_first`` shares a tie for the lead. ``n`` is the number of samples. Where a gap's interval covers 0 the order of
@@ -59,8 +54,8 @@ def irf_intervals(
     """
     import numpy as np
 
-    point = irf_draws(resampled.point[None], resampled.metrics, k, directions)[0]
-    draws = irf_draws(resampled.draws, resampled.metrics, k, directions)
+    point = irf_draws(resampled.point[None], resampled.metrics, k)[0]
+    draws = irf_draws(resampled.draws, resampled.metrics, k)
     leads = np.isclose(draws, draws.max(axis=1, keepdims=True), rtol=0, atol=1e-12)
     p_first = (leads / leads.sum(axis=1, keepdims=True)).mean(axis=0)
     places, drawn = _places(point[None])[0], _places(draws)
@@ -169,14 +164,13 @@ def simultaneous_differences(resampled: Resampled, level: float = 0.95, cut: Cut
 def rank_intervals(
     differences: Sequence[Difference],
     measured: Mapping[str, Sequence[str]],
-    directions: Mapping[str, Direction] | None = None,
 ) -> tuple[RankInterval, ...]:
     """Rank interval of every vendor on every metric; ``measured``: metric → the labels that have it."""
     found = []
     for metric, labels in measured.items():
         better = dict.fromkeys(labels, 0)
         worse = dict.fromkeys(labels, 0)
-        for winner, loser in _decided(differences, metric, directions):
+        for winner, loser in _decided(differences, metric):
             better[loser] += 1
             worse[winner] += 1
         found += [RankInterval(label, metric, 1 + better[label], len(labels) - worse[label]) for label in labels]
@@ -242,11 +236,9 @@ def _difference(labels: Sequence[str], pair: _Pair, quantile: float) -> Differen
     return Difference(pair.metric, first, second, pair.value, pair.value - reach, pair.value + reach)
 
 
-def _decided(
-    differences: Sequence[Difference], metric: str, directions: Mapping[str, Direction] | None
-) -> Iterator[tuple[str, str]]:
+def _decided(differences: Sequence[Difference], metric: str) -> Iterator[tuple[str, str]]:
     """(better, worse) for every pair that differs on ``metric``."""
-    upwards = {**DIRECTIONS, **(directions or {})}.get(metric, "higher") == "higher"
+    upwards = is_higher_better(metric)
     for each in differences:
         if each.metric == metric and each.differs:
             yield (each.first, each.second) if (each.low > 0) == upwards else (each.second, each.first)
@@ -268,41 +260,36 @@ def _critical(q: float, blocks: int) -> float:
 Figures = Mapping[str, Mapping[str, float | None]]
 
 
-def leaders(figures: Figures, k: int = K, directions: Mapping[str, Direction] | None = None) -> tuple[str, ...]:
+def leaders(figures: Figures, k: int = K) -> tuple[str, ...]:
     """The vendors with the highest IRF, in the order given; nobody when nothing was measured."""
-    scores = irf(figures, k, directions)
+    scores = irf(figures, k)
     best = max(scores.values(), default=0.0)
     return tuple(label for label, score in scores.items() if best > 0 and score >= best - 1e-12)
 
 
-def leader_changes(
-    figures: Figures, k: int = K, directions: Mapping[str, Direction] | None = None
-) -> tuple[LeaderChange, ...]:
+def leader_changes(figures: Figures, k: int = K) -> tuple[LeaderChange, ...]:
     """Who leads when one metric, or one vendor that does not lead, is dropped; only the drops that change the lead."""
-    lead = leaders(figures, k, directions)
+    lead = leaders(figures, k)
     changes = []
     for metric in dict.fromkeys(name for values in figures.values() for name in values):
         rest = {label: {n: v for n, v in values.items() if n != metric} for label, values in figures.items()}
-        changes.append(LeaderChange("metric", metric, leaders(rest, k, directions)))
+        changes.append(LeaderChange("metric", metric, leaders(rest, k)))
     for dropped in figures:
         if dropped not in lead:
             others = {label: values for label, values in figures.items() if label != dropped}
-            changes.append(LeaderChange("vendor", dropped, leaders(others, k, directions)))
+            changes.append(LeaderChange("vendor", dropped, leaders(others, k)))
     return tuple(change for change in changes if change.leaders and set(change.leaders) != set(lead))
 
 
-def pareto_front(figures: Figures, directions: Mapping[str, Direction] | None = None) -> tuple[str, ...]:
+def pareto_front(figures: Figures) -> tuple[str, ...]:
     """Vendors that no other is at least as good as everywhere and better than somewhere, in the order given.
 
     Only a vendor that was measured on everything the other was can dominate it; a vendor without any figure is left
     out.
     """
-    known = {**DIRECTIONS, **(directions or {})}
     signed = {
         label: {
-            name: value if known.get(name, "higher") == "higher" else -value
-            for name, value in values.items()
-            if value is not None
+            name: value if is_higher_better(name) else -value for name, value in values.items() if value is not None
         }
         for label, values in figures.items()
     }

@@ -40,41 +40,6 @@ def f1_detectable_drop(
     return math.sqrt(_z2(alpha, power) * _f1_variance(ceiling, prevalence) / n)
 
 
-def rate_samples(before: float, after: float, *, alpha: float = ALPHA, power: float = POWER) -> int:
-    """Trials at each of two vendors that tell rate ``before`` from ``after``.
-
-    n = (z_α/2 + z_β)² · (p₁q₁ + p₂q₂) ÷ (p₁ − p₂)².
-
-    Raises:
-        ValueError: the rates are equal or outside [0, 1].
-    """
-    if before == after or not (0 <= before <= 1 and 0 <= after <= 1):
-        raise ValueError("two different rates between 0 and 1 are needed")
-    variance = before * (1 - before) + after * (1 - after)
-    return math.ceil(_z2(alpha, power) * variance / (before - after) ** 2 - 1e-9)
-
-
-def ratio_pairs(ratio: float, log_sd: float, *, alpha: float = ALPHA, power: float = POWER) -> int:
-    """Paired requests that show latencies in ``ratio``, where a pair's log ratio has standard deviation ``log_sd``.
-
-    n = (z_α/2 + z_β)² · s² ÷ ln(ratio)². Where a vendor is slow in bursts, count blocks instead of requests and give
-    the standard deviation between blocks.
-
-    Raises:
-        ValueError: ``ratio`` is not positive or is 1, or ``log_sd`` is negative.
-    """
-    if ratio <= 0 or ratio == 1 or log_sd < 0:
-        raise ValueError("a ratio other than 1 and a standard deviation are needed")
-    return math.ceil(_z2(alpha, power) * log_sd**2 / math.log(ratio) ** 2 - 1e-9)
-
-
-def holm_factor(comparisons: int, *, alpha: float = ALPHA, power: float = POWER) -> float:
-    """By how much ``n`` grows when ``comparisons`` are tested together: Holm's first step uses α ÷ comparisons."""
-    if comparisons < 1:
-        raise ValueError("at least one comparison is needed")
-    return _z2(alpha / comparisons, power) / _z2(alpha, power)
-
-
 def _f1_variance(ceiling: float, prevalence: float) -> float:
     if not 0 <= ceiling <= 1:
         raise ValueError("F1 lies between 0 and 1")
