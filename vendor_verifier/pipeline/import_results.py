@@ -18,12 +18,12 @@ from vendor_verifier.pipeline.manifest import MANIFEST_SCHEMA, now_text, task_en
 from vendor_verifier.pipeline.request import ScoreRequest
 from vendor_verifier.pipeline.score import score_folder, write_reports
 from vendor_verifier.redaction import Scrubber
-from vendor_verifier.reports.words import Language
 from vendor_verifier.run.journal import Journal
 from vendor_verifier.samples_file import file_digest, open_lines
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.plan import Task
 from vendor_verifier.values.score import Report
+from vendor_verifier.words import Language
 
 
 def import_run(

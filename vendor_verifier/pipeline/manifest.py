@@ -32,6 +32,7 @@ from vendor_verifier.values.plan import Plan, Task
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.sample import Samples, listed
 from vendor_verifier.values.score import EntryInfo, Report
+from vendor_verifier.words import Texts, english
 
 
 def redactor(parts: Iterable[Part]) -> Callable[[Record], Record]:
@@ -168,7 +169,7 @@ def refuse_other_plan(folder: RunFolder, stored: Mapping[str, Any], plan: Plan) 
             f"{folder.path} lasted a stated time or followed a schedule: it is one stretch of time and cannot be gone "
             "on with; start a new run with another --output-dir"
         )
-    sent_as, now_as = (load_words(load or {}) for load in (_stored_load(stored), told_load(plan.load)))
+    sent_as, now_as = (load_words(load or {}, Texts("en")) for load in (_stored_load(stored), told_load(plan.load)))
     if sent_as != now_as:
         raise RunFolderError(
             f"{folder.path} was sent as {sent_as}, this would be {now_as}, and times under two loads are not one "
@@ -282,10 +283,7 @@ def runs_beside(manifest: Mapping[str, Any]) -> Iterator[str]:
     """A warning for each run that used the same accounts over the same cluster meanwhile: limits are each run's own."""
     for executor in manifest.get("executors") or ():
         for run, labels in (executor.get("beside") or {}).items():
-            yield (
-                f"run {run} asked the same accounts over the same cluster at the same time ({', '.join(labels)}): "
-                "each kept its own limits, so these vendors saw the sum, and answered under the load of both"
-            )
+            yield english("warn_beside", run=run, labels=", ".join(labels))
 
 
 def now_text() -> str:

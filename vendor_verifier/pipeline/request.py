@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from vendor_verifier.reports.words import Language
 from vendor_verifier.values.plan import Arrival, ClientName, ExecutorChoice, Limits, RetryRules, TransportName
 from vendor_verifier.values.score import BaselineF1, SchemaPolicy, Undecided
+from vendor_verifier.words import Language
 
 
 @dataclass(frozen=True, slots=True)

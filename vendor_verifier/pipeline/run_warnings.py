@@ -16,6 +16,7 @@ from vendor_verifier.run.budgets import CostOf
 from vendor_verifier.run.event_loop_lag import MAX_CORE_SHARE, STALL_NS
 from vendor_verifier.run.local_run import RunEnd
 from vendor_verifier.values.plan import Plan
+from vendor_verifier.words import english
 
 
 def costs_of(plan: Plan) -> dict[tuple[str, str], CostOf]:
@@ -70,71 +71,52 @@ def ending(end: RunEnd, plan: Plan) -> dict[str, Any]:
 def ending_warnings(manifest: Mapping[str, Any]) -> Iterator[str]:
     """What a reader of the report has to know of how the run went."""
     if manifest.get("limit"):
-        yield f"the run was ended early: {manifest['limit']}"
+        yield english("warn_ended", limit=manifest["limit"])
     for label, reason in manifest.get("stopped", {}).items():
-        yield f"{label} was stopped: {reason}"
+        yield english("warn_stopped", label=label, reason=reason)
     for label, places in manifest.get("concurrency_lowered", {}).items():
-        yield (
-            f"{label} limited our rate: requests at a time went from {places['given']} down to {places['lowest']} "
-            f"({places['last']} at the end)"
-        )
+        yield english("warn_slowed", label=label, **{name: places[name] for name in ("given", "lowest", "last")})
     yield from _loss_warnings(manifest.get("executors") or ())
     yield from _load_warnings(manifest.get("load") or {})
     yield from _loop_warnings(manifest.get("event_loop") or {}, _less_of((manifest.get("settings") or {}).get("load")))
     if manifest.get("redacted"):
-        yield "content is left out: prompts, answers and what is expected are shown as digests"
+        yield english("warn_redacted")
 
 
 def _load_warnings(load: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """Where the load was not the one that was asked for, and what was thrown away for nothing."""
     for label, told in load.items():
         if told["held_back"]:
-            yield (
-                f"{label}: {told['held_back']} requests found {told['cap']} others under way when they were due and "
-                "began late (--request-concurrency, else the files this system lets a process open); times from the "
-                "schedule hold the wait, times from sending do not"
-            )
+            yield english("warn_held_back", label=label, held=told["held_back"], cap=told["cap"])
         elif (told["lag_p99_ms"] or 0.0) > STALL_NS / 1e6:
-            yield (
-                f"{label}: requests began late by {told['lag_p99_ms']:.0f} ms at p99, so the load was not the one "
-                "asked for; lower the rate, or look for what kept this process busy"
-            )
+            yield english("warn_began_late", label=label, ms=f"{told['lag_p99_ms']:.0f}")
         if told["warmup"] and told["warmup_failed"] == told["warmup"]:
-            yield f"{label}: all {told['warmup']} requests of the warm-up failed"
+            yield english("warn_warmup", label=label, count=told["warmup"])
 
 
 def _loss_warnings(executors: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Which workers did not live to the end."""
     for executor in executors:
         for loss in executor.get("lost_sessions", ()):
-            yield (
-                f"worker {loss['session']} was lost ({loss['reason']}): what it had not handed in was asked again by "
-                "others, as far as any were left"
-            )
+            yield english("warn_worker", worker=loss["session"], reason=loss["reason"])
 
 
 def _less_of(load: Mapping[str, Any] | None) -> str:
     """What to do about a process that has too much to do; a load of a shape cannot be shared by several."""
     if not load:
-        return "add --workers auto, or lower --request-concurrency"
+        return english("advice_workers")
     if load.get("schedule"):
-        return "replay a schedule with fewer requests a second"
-    return "lower --request-rate" if load.get("request_rate") else "lower --request-concurrency"
+        return english("advice_schedule")
+    return english("advice_rate" if load.get("request_rate") else "advice_concurrency")
 
 
 def _loop_warnings(loop: Mapping[str, Any], advice: str) -> Iterator[str]:
     """Where the run was more than this process could time truthfully."""
     p99_ms, core_share = loop.get("p99_ms"), loop.get("core_share")
     if p99_ms is not None and p99_ms > STALL_NS / 1e6:
-        yield (
-            f"times are doubtful: the event loop was late by {p99_ms:.0f} ms at p99 (rows under way in a stall are "
-            f"flagged loop_lag); {advice}"
-        )
+        yield english("warn_loop", ms=f"{p99_ms:.0f}", advice=advice)
     if core_share is not None and core_share > MAX_CORE_SHARE:
-        yield (
-            f"client-limited: sending used {core_share:.0%} of a core, and above {MAX_CORE_SHARE:.0%} time stamps come "
-            f"late; {advice}"
-        )
+        yield english("warn_core", share=f"{core_share:.0%}", most=f"{MAX_CORE_SHARE:.0%}", advice=advice)
 
 
 def _words(reason: str, plan: Plan) -> str:

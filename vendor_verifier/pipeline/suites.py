@@ -12,6 +12,7 @@ from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import BFCL
 from vendor_verifier.suites.base import Suite
 from vendor_verifier.values.sample import Sample
+from vendor_verifier.words import english
 
 if TYPE_CHECKING:
     from vendor_verifier.suites.bfcl.suite import BfclSuite
@@ -57,7 +58,7 @@ def unjudged_reasons(suite: Suite, samples: Sequence[Sample]) -> list[str]:
         ("executable", EXECUTABLE, suite.functions, BFCL_FUNCTIONS),
     )
     return [
-        f"{suite.name}: {rows} {word} rows cannot be judged on this machine: {mending}"
+        english("warn_unjudged", suite=suite.name, rows=rows, word=word, mending=mending)
         for word, categories, found, mending in kinds
         if found is None and (rows := _of(samples, categories))
     ]

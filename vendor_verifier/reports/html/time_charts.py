@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from markupsafe import Markup
 
 from vendor_verifier.reports import number_format
-from vendor_verifier.reports.html import charts, tables
+from vendor_verifier.reports.html import charts
 from vendor_verifier.reports.html.charts import LABEL_WIDTH, WIDTH, Bubble, Dot, Seen, Stack, figure, short
-from vendor_verifier.reports.html.judgement import estimate_of
-from vendor_verifier.reports.html.tables import Row, Table, label, plain_table
-from vendor_verifier.reports.words import Texts
+from vendor_verifier.reports.ranking import estimate_of
+from vendor_verifier.reports.tables import (
+    Cell,
+    Column,
+    Item,
+    Table,
+    count,
+    number,
+    page_label,
+    share,
+    table,
+    vendor_items,
+)
+from vendor_verifier.reports.vendor_tables import of, spread_columns
 from vendor_verifier.values.judgement import ModelVerdict
 from vendor_verifier.values.score import (
     MAX_POINTS,
@@ -25,6 +36,7 @@ from vendor_verifier.values.score import (
     VendorDetails,
     VendorScore,
 )
+from vendor_verifier.words import Texts
 
 _ROW = 42.0
 _SLICES = 16
@@ -86,8 +98,8 @@ def _steps(histogram: Histogram, across: charts.Scale, base: float) -> str:
     """The histogram's outline, closed along its base."""
     most = max(histogram.counts)
     path = f"M{short(across(histogram.edges[0]))} {short(base)}"
-    for right, number in zip(histogram.edges[1:], histogram.counts, strict=True):
-        path += f"V{short(base - 28 * number / most)}H{short(across(right))}"
+    for right, height in zip(histogram.edges[1:], histogram.counts, strict=True):
+        path += f"V{short(base - 28 * height / most)}H{short(across(right))}"
     return path + f"V{short(base)}z"
 
 
@@ -187,6 +199,7 @@ _WRONG: tuple[CallClass, ...] = (
     "not_judged",
 )  # fmt: skip
 _LONG_RUN_S = 300.0
+_TRIGGER = ("tp", "fp", "fn", "tn")
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +221,7 @@ class _Case:
     t: Texts
 
     def seen(self) -> list[tuple[Seen, VendorScore]]:
-        return [(Seen(index, label(vendor.label)), vendor) for index, vendor in enumerate(self.model.vendors)]
+        return [(Seen(index, page_label(vendor.label)), vendor) for index, vendor in enumerate(self.model.vendors)]
 
 
 def model_charts(
@@ -235,11 +248,11 @@ def _scatter(case: _Case) -> Chart | None:
     fastest = max(
         (number_format.finite(vendor.metrics.get("tps")) or 0.0 for vendor in case.model.vendors), default=0.0
     )
-    bubbles, rows = [], []
+    bubbles, items = [], []
     for seen, vendor in case.seen():
         x = priced.get(vendor.label) if use_price else number_format.finite(vendor.metrics.get("avg_tokens"))
         y, tps = _height(vendor, quality, case.verdict), number_format.finite(vendor.metrics.get("tps"))
-        rows.append(Row(seen.label, (tables.number(x), tables.share(y), tables.number(tps)), seen.index))
+        items.append(Item(vendor.label, (x, y, tps), seen.index))
         if x is not None and y is not None:
             size = None if tps is None or not fastest else (tps / fastest) ** 0.5
             title = (
@@ -250,9 +263,13 @@ def _scatter(case: _Case) -> Chart | None:
         return None
     x_title, y_title = t("scatter_x_price" if use_price else "scatter_x_tokens"), t(f"quality_{quality}")
     drawn = charts.scatter(bubbles, x_title=x_title, y_title=y_title, y_top=1.0, label=t("scatter"))
-    table = plain_table(t("scatter"), t("vendor"), (x_title, y_title, t("tps")), rows)
+    columns = (
+        Column("scatter_x", lambda found: number(found[0]), x_title),
+        Column("scatter_y", lambda found: share(found[1]), y_title),
+        Column("tps", lambda found: number(found[2])),
+    )
     note = t("scatter_note") + ("" if use_price else " " + t("scatter_tokens"))
-    return Chart("scatter", t("scatter"), note, drawn, table)
+    return Chart("scatter", t("scatter"), note, drawn, table(t("scatter"), t("vendor"), columns, items, t))
 
 
 def _quality(model: ModelScore) -> str:
@@ -274,55 +291,67 @@ def _height(vendor: VendorScore, quality: str, verdict: ModelVerdict | None) -> 
 
 def _f1(case: _Case) -> Chart | None:
     t, floor = case.t, None if case.verdict is None else case.verdict.noise_floor
-    dots, rows = [], []
+    estimates = {
+        vendor.label: None if vendor.is_baseline else estimate_of(case.verdict, vendor.label, "f1")
+        for vendor in case.model.vendors
+    }
+    dots = []
     for seen, vendor in case.seen():
-        value = number_format.finite(vendor.metrics.get("f1"))
-        found = None if vendor.is_baseline else estimate_of(case.verdict, vendor.label, "f1")
+        found = estimates[vendor.label]
         low, high = (None, None) if found is None else (found.low, found.high)
-        dots.append(Dot(seen, value, low, high, number_format.BY_DEFINITION if vendor.is_baseline else ""))
-        counts = vendor.trigger
-        parts = [None] * 6 if counts is None else [counts.tp, counts.fp, counts.fn, counts.tn, None, None]
-        dropped = None if counts is None else counts.dropped_baseline + counts.dropped_vendor + counts.not_sent
-        own = [tables.Cell(number_format.metric(vendor, "f1"), value, tables.interval(found))]
-        own += [tables.count(part) for part in parts[:4]]
-        own += [tables.share(counts.precision if counts else None), tables.share(counts.recall if counts else None)]
-        rows.append(Row(seen.label, (*own, tables.count(dropped)), seen.index))
+        note = number_format.BY_DEFINITION if vendor.is_baseline else ""
+        dots.append(Dot(seen, number_format.finite(vendor.metrics.get("f1")), low, high, note))
     if all(dot.value is None for dot in dots):
         return None
-    ceiling = None if floor is None else Dot(Seen(0, ""), floor.ceiling.value, floor.ceiling.low, floor.ceiling.high)
-    if ceiling is not None and ceiling.value is None:
-        ceiling = None
+    ceiling = None
+    if floor is not None and floor.ceiling.value is not None:
+        ceiling = Dot(Seen(0, ""), floor.ceiling.value, floor.ceiling.low, floor.ceiling.high)
     drawn = charts.dots(
-        dots, ceiling=ceiling, ceiling_label=t("ceiling"), missing=t("not_measured"), label=t("f1_chart")
+        dots, ceiling=ceiling, ceiling_label=t("ceiling"), missing=t("not_measured"), label=t("quality_f1")
     )
-    titles = ("F1", "TP", "FP", "FN", "TN", t("precision"), t("recall"), t("dropped"))
-    table = plain_table(t("f1_chart"), t("vendor"), titles, rows)
+
+    def figure(vendor: VendorScore) -> Cell:
+        value = number_format.finite(vendor.metrics.get("f1"))
+        return Cell(number_format.metric(vendor, "f1"), value, number_format.interval(estimates[vendor.label]))
+
+    columns = (
+        Column("f1", figure, "F1"),
+        *(Column(key, _counted(key), key.upper()) for key in _TRIGGER),
+        Column("precision", lambda one: share(getattr(one.trigger, "precision", None))),
+        Column("recall", lambda one: share(getattr(one.trigger, "recall", None))),
+        Column("dropped", lambda one: count(_dropped(one))),
+    )
+    shown = table(t("quality_f1"), t("vendor"), columns, vendor_items(case.model.vendors), t)
     note = t("f1_note", level="95 %") if any(dot.low is not None for dot in dots) else t("f1_plain")
-    return Chart("f1", t("f1_chart"), note, drawn, table)
+    return Chart("f1", t("quality_f1"), note, drawn, shown)
+
+
+def _counted(key: str) -> Callable[[VendorScore], Cell]:
+    return lambda vendor: count(getattr(vendor.trigger, key, None))
+
+
+def _of_class(name: CallClass) -> Callable[[VendorScore], Cell]:
+    return lambda vendor: count(vendor.schema.classes.get(name, 0))
+
+
+def _dropped(vendor: VendorScore) -> int | None:
+    counts = vendor.trigger
+    return None if counts is None else counts.dropped_baseline + counts.dropped_vendor + counts.not_sent
 
 
 def _spread(case: _Case, metric: str, title: str, note: str) -> Chart | None:
-    t, spreads, rows = case.t, [], []
+    t, spreads = case.t, []
     for seen, vendor in case.seen():
-        summary = vendor.distributions.get(metric)
         details = case.details.get(vendor.label)
-        spreads.append(Spread(seen, summary, details.histograms.get(metric) if details else None))
-        rows.append(Row(seen.label, distribution_cells(summary), seen.index))
+        histogram = details.histograms.get(metric) if details else None
+        spreads.append(Spread(seen, vendor.distributions.get(metric), histogram))
     if all(spread.summary is None or spread.summary.p50 is None for spread in spreads):
         return None
     drawn = ridges(spreads, missing=t("not_measured"), label=t(title))
-    return Chart(metric, t(title), t(note), drawn, plain_table(t(title), t("vendor"), distribution_titles(t), rows))
-
-
-def distribution_titles(t: Texts) -> tuple[str, ...]:
-    return (t("n"), t("mean"), "p50", "p90", "p95", "p99", t("min"), t("max"))
-
-
-def distribution_cells(summary: object) -> tuple[tables.Cell, ...]:
-    """The fields of a distribution in the order of :func:`distribution_titles`."""
-    names = ("mean", "p50", "p90", "p95", "p99", "min", "max")
-    figures = (tables.number(getattr(summary, name, None)) for name in names)
-    return (tables.count(getattr(summary, "n", None)), *figures)
+    columns = [Column("n", lambda vendor: count(getattr(vendor.distributions.get(metric), "n", None)))]
+    columns += spread_columns(lambda vendor: vendor.distributions.get(metric))
+    shown = table(t(title), t("vendor"), columns, vendor_items(case.model.vendors), t)
+    return Chart(metric, t(title), t(note), drawn, shown)
 
 
 def _timeline(case: _Case) -> Chart | None:
@@ -337,39 +366,41 @@ def _timeline(case: _Case) -> Chart | None:
         return None
     minutes = end_s >= _LONG_RUN_S
     unit_s, x_title = (60.0, t("time_x")) if minutes else (1.0, t("time_x_s"))
-    rows = [
-        Row(
-            track.vendor.label,
-            (
-                tables.words(f"{charts.figure(part.begin_s / unit_s)} – {charts.figure(part.end_s / unit_s)}"),
-                tables.number(part.median_ms),
-                tables.words(t("of", part=part.failed, whole=part.requests)),
-            ),
-            track.vendor.index,
-        )
+    drawn = panels(tracks, x_title=x_title, per_unit_s=unit_s, label=t("time_chart"))
+
+    def stretch(part: Slice) -> Cell:
+        return Cell(f"{figure(part.begin_s / unit_s)} – {figure(part.end_s / unit_s)}")
+
+    columns = (
+        Column("slice", stretch, f"{t('slice')} ({x_title})"),
+        Column("median_ttft", lambda part: number(part.median_ms)),
+        Column("failed", lambda part: of(part.failed, part.requests, t)),
+    )
+    items = [
+        Item(track.vendor.label, part, track.vendor.index)
         for track in tracks
         for part in slices(track.points, end_s, 4)
     ]
-    drawn = panels(tracks, x_title=x_title, per_unit_s=unit_s, label=t("time_chart"))
-    titles = (f"{t('slice')} ({x_title})", t("median_ttft"), t("failed"))
-    table = plain_table(t("time_chart"), t("vendor"), titles, rows)
-    return Chart("time", t("time_chart"), t("time_note", n=MAX_POINTS), drawn, table)
+    shown = table(t("time_chart"), t("vendor"), columns, items, t)
+    return Chart("time", t("time_chart"), t("time_note", n=MAX_POINTS), drawn, shown)
 
 
 def _schema(case: _Case) -> Chart | None:
-    t, stacks, rows = case.t, [], []
+    t, stacks = case.t, []
     for seen, vendor in case.seen():
         schema = vendor.schema
         counts = [schema.classes.get(name, 0) for name in _WRONG]
         if schema.calls:
-            wrong = sum(counts)
-            total = t("of", part=wrong, whole=schema.calls)
-            stacks.append(Stack(seen, tuple(number / schema.calls for number in counts), total))
-        own = (tables.count(schema.calls), tables.count(schema.classes.get("valid", 0)), *map(tables.count, counts))
-        rows.append(Row(seen.label, own, seen.index))
+            total = t("of", part=sum(counts), whole=schema.calls)
+            stacks.append(Stack(seen, tuple(wrong / schema.calls for wrong in counts), total))
     if not stacks:
         return None
-    words = [name.replace("_", " ") for name in _WRONG]
-    drawn = charts.stacks(stacks, words, x_title=t("share_of_calls"), label=t("schema_chart"))
-    table = plain_table(t("schema_chart"), t("vendor"), (t("calls"), "valid", *words), rows)
-    return Chart("schema", t("schema_chart"), t("schema_note"), drawn, table)
+    classes: tuple[CallClass, ...] = ("valid", *_WRONG)
+    words = {name: t(f"class_{name}") for name in classes}
+    drawn = charts.stacks(
+        stacks, [words[name] for name in _WRONG], x_title=t("share_of_calls"), label=t("schema_chart")
+    )
+    columns = [Column("calls", lambda vendor: count(vendor.schema.calls))]
+    columns += [Column(name, _of_class(name), title) for name, title in words.items()]
+    shown = table(t("schema_chart"), t("vendor"), columns, vendor_items(case.model.vendors), t)
+    return Chart("schema", t("schema_chart"), t("schema_note"), drawn, shown)
