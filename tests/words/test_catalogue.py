@@ -20,9 +20,9 @@ import sample_reports
 import synthetic_run
 from persona_records import Vendor, run_folder
 from questions import WEATHER
-from vendor_verifier.features.simulate.personas import PERSONAS
 
 import vendor_verifier
+from vendor_verifier.features.simulate.performance import PERSONAS
 from vendor_verifier.reports import REPORTS
 from vendor_verifier.reports.terminal import plain_lines
 from vendor_verifier.values.request import Turn

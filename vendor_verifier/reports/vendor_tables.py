@@ -37,10 +37,10 @@ from vendor_verifier.values.score import (
 )
 from vendor_verifier.words import Texts
 
-_MARKDOWN, _PAGE = frozenset({"markdown"}), frozenset({"html"})
 DISTRIBUTION_FIELDS = ("mean", "p50", "p90", "p95", "p99", "min", "max")
 _TOKENS = ("total_tokens", "input_tokens", "output_tokens")
 _TRIGGER = ("tp", "fp", "fn", "tn")
+_MARKDOWN = frozenset({"markdown"})
 _RATES = ("precision", "recall")
 _LEFT_OUT = ("dropped_baseline", "dropped_vendor", "not_sent", "pairs_of_runs")
 

@@ -16,7 +16,7 @@ from typing import Any
 from vendor_verifier.reports import number_format, sentences, vendor_tables
 from vendor_verifier.reports.escape import visible
 from vendor_verifier.reports.html import charts
-from vendor_verifier.reports.html.time_charts import model_charts
+from vendor_verifier.reports.html.model_charts import model_charts
 from vendor_verifier.reports.html.vendor_details import vendor_view
 from vendor_verifier.reports.judged import judged_sections
 from vendor_verifier.reports.ranking import ranking
