@@ -23,6 +23,7 @@ from questions import WEATHER
 
 import vendor_verifier
 from vendor_verifier.features.simulate.performance import PERSONAS
+from vendor_verifier.metrics import FIGURES, SPREADS
 from vendor_verifier.reports import REPORTS
 from vendor_verifier.reports.terminal import plain_lines
 from vendor_verifier.values.request import Turn
@@ -151,3 +152,16 @@ def test_a_stored_warning_is_said_in_another_language() -> None:
     assert Texts("zh").said(stored) == Texts("zh")("warn_loop", ms=40, advice=Texts("zh")("advice_workers"))
     assert Texts("en").said(stored) == stored
     assert Texts("zh").said("a vendor's own words") == "a vendor's own words"
+
+
+def test_metrics_are_titled_as_they_are_defined() -> None:
+    """The catalogue's headings of figures and of times are those of the metrics' own definitions."""
+    for place, language in enumerate(LANGUAGES):
+        t = Texts(language)
+        assert {figure.name: t(figure.name) for figure in FIGURES} == {
+            each.name: each.titles[place] for each in FIGURES
+        }
+        told = {metric.name: t(f"speed_{metric.name}") for metric in SPREADS}
+        assert told == {metric.name: metric.titles[place] for metric in SPREADS}
+    wide = Texts("en", "wide")
+    assert {figure.name: wide(figure.name) for figure in FIGURES} == {each.name: each.page_title for each in FIGURES}
