@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from vendor_verifier.metrics import FIGURES, SPREADS, is_share
 from vendor_verifier.values.judgement import Estimate
 from vendor_verifier.values.score import ModelScore, VendorScore
-from vendor_verifier.words import Texts
+from vendor_verifier.words import LANGUAGES, Texts
 
 MISSING = "–"
 BY_DEFINITION = "†"
@@ -28,6 +28,22 @@ REGION_PERCENTILES = ("p50", "p95")
 def suites_of(*models: ModelScore) -> tuple[str, ...]:
     """Evaluations that took part, whose names are those of their scores, in the order they were asked for."""
     return tuple(dict.fromkeys(name for model in models for vendor in model.vendors for name in vendor.suites))
+
+
+def figure_title(name: str, t: Texts) -> str:
+    """A ranked figure's heading; a suite's own name where there is none."""
+    figure = next((each for each in FIGURES if each.name == name), None)
+    if figure is None:
+        return name
+    own = figure.page_title if t.room == "wide" else figure.titles[LANGUAGES.index(t.language) % len(figure.titles)]
+    return t.known(name, own)
+
+
+def speed_title(name: str, t: Texts) -> str:
+    """The heading of a time or speed of single requests."""
+    metric = next((each for each in SPREADS if each.name == name), None)
+    own = name if metric is None else metric.titles[LANGUAGES.index(t.language) % len(metric.titles)]
+    return t.known(f"speed_{name}", own)
 
 
 def finite(value: float | None) -> float | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from vendor_verifier.metrics import DIRECTIONS, RANKED, is_share
 from vendor_verifier.reports import number_format, tables
+from vendor_verifier.reports.number_format import figure_title
 from vendor_verifier.reports.sentences import place, valid_calls
 from vendor_verifier.reports.tables import Cell, Column, Item, Table
 from vendor_verifier.values.judgement import Estimate, IrfInterval, ModelVerdict
@@ -41,6 +42,7 @@ class Scope:
     report: Report
     models: Sequence[ModelScore]
     verdicts: Sequence[ModelVerdict]
+    t: Texts
 
 
 def _data(key: str, *path: str) -> Column:
@@ -58,7 +60,7 @@ def _data(key: str, *path: str) -> Column:
 def _shown_metrics(scope: Scope) -> Iterator[Column]:
     """The published columns, then one for each further evaluation."""
     for name in (*number_format.PAGE_METRICS, *number_format.suites_of(*scope.models)):
-        title = None if name in number_format.PAGE_METRICS else name
+        title = figure_title(name, scope.t)
         yield Column(name, _metric(name), title, "asc" if DIRECTIONS.get(name) == "lower" else "desc", writers=_SHOWN)
 
 
@@ -132,7 +134,7 @@ COLUMNS: tuple[Column | Callable[[Scope], Iterable[Column]], ...] = (
 def ranking(report: Report, models: Sequence[ModelScore], t: Texts) -> Table:
     """The ranking of these models with all its columns, of which every writer takes its own."""
     verdicts = {model.model: report.verdicts.get(model.model) for model in models}
-    scope = Scope(report, models, [verdict for verdict in verdicts.values() if verdict is not None])
+    scope = Scope(report, models, [verdict for verdict in verdicts.values() if verdict is not None], t)
     columns = (each for known in COLUMNS for each in ([known] if isinstance(known, Column) else known(scope)))
     items = (
         Item(vendor.label, Entry(vendor, model, verdicts[model.model], t), index, vendor.is_baseline)
@@ -166,7 +168,7 @@ def estimate_of(verdict: ModelVerdict | None, name: str, metric: str) -> Estimat
 
 def metric_title(metric: str, t: Texts) -> str:
     """A metric's column title; a suite's own name where there is no text for it."""
-    return t(metric) if metric in number_format.PAGE_METRICS else tables.page_label(metric)
+    return tables.page_label(figure_title(metric, t))
 
 
 def irf_of(verdict: ModelVerdict | None) -> dict[str, IrfInterval]:

@@ -88,7 +88,10 @@ def amounts(model: ModelScore, t: Texts) -> Table:
         Column("first_attempt", lambda vendor: of(vendor.succeeded_first_try, vendor.planned, t)),
         Column("first_attempt_rate", lambda vendor: share(sentences.first_attempt_success_rate(vendor))),
         _field("attempts", count),
-        *(Column(metric, taken(metric)) for metric in number_format.PAGE_METRICS),
+        *(
+            Column(metric, taken(metric), number_format.figure_title(metric, t))
+            for metric in number_format.PAGE_METRICS
+        ),
     )
     return table(t("amounts"), t("vendor"), columns, vendor_items(model.vendors), t)
 
@@ -136,7 +139,7 @@ def distributions(model: ModelScore, t: Texts) -> Table:
     known = {metric for metric, spread in spreads if spread.n or spread.stalled}
     ordered = [metric for metric in (*number_format.SPEED_METRICS, *_TOKENS) if metric in known]
     items = [
-        Item(t.known(f"speed_{metric}", metric), (metric, vendor, vendor.distributions[metric]))
+        Item(number_format.speed_title(metric, t), (metric, vendor, vendor.distributions[metric]))
         for metric in [*ordered, *sorted(known.difference(ordered))]
         for vendor in model.vendors
         if metric in vendor.distributions

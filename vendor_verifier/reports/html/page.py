@@ -177,7 +177,7 @@ def _speed_sections(model: ModelScore, t: Texts) -> list[Section]:
 def _percentiles(name: str, model: ModelScore, t: Texts) -> Table:
     columns = [Column("n", lambda found: measured(found, t)), *field_columns(number_format.PERCENTILES)]
     found = vendor_items(model.vendors, lambda vendor: vendor.distributions.get(name))
-    title = t(f"speed_{name}")
+    title = number_format.speed_title(name, t)
     return table(title, title, columns, (item for item in found if item.about.n or item.about.stalled), t)
 
 
