@@ -31,7 +31,7 @@ def test_the_page_has_python() -> None:
 
 def test_every_finding_has_its_row() -> None:
     """A finding cannot be added without a word about what was seen, and none is described that does not exist."""
-    named = set(re.findall(r'Finding\(\s*"(\w+)"', SOURCE))
+    named = set(re.findall(r'finding\(\s*"(\w+)"', SOURCE))
     named |= set(re.findall(r'_changes\(label, \[.*\], "(\w+)"', SOURCE))
     named |= set(re.findall(r'"(\w+_changed_since)"', SOURCE))
     named |= set(re.findall(r'_Share\(\s*"(\w+)"', SOURCE)) | set(re.findall(r'"(slow_\w+)"', SOURCE))

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import sample_reports
 
 from vendor_verifier.gates.thresholds import parse_threshold
 from vendor_verifier.pipeline.gates import judge_panel
-from vendor_verifier.reports.html.judgement import _stability_lines
-from vendor_verifier.reports.judgement_text import overlap_line
-from vendor_verifier.reports.words import Texts
+from vendor_verifier.reports.judged import judged_sections
+from vendor_verifier.reports.terminal import plain_lines
 from vendor_verifier.stats.bootstrap import bootstrap, build_panel
 from vendor_verifier.stats.judge_ranking import judge_ranking
 from vendor_verifier.stats.overlap import overlaps_of
 from vendor_verifier.stats.ratio_table import RatioColumn, Trials
-from vendor_verifier.values.judgement import Difference, GateVerdict, Overlap, RankingJudgement
+from vendor_verifier.values.judgement import Difference, GateVerdict, ModelVerdict, Overlap, RankingJudgement
+from vendor_verifier.words import Texts
 
 METRICS = ("success_rate", "avg_ttft_ms", "tps")
 SAMPLES = [f"s{number:04}" for number in range(400)]
@@ -135,15 +138,20 @@ def test_a_gate_against_the_baselines_time_looks_at_the_common_time() -> None:
 
 
 def test_reports_say_how_much_of_a_pair_is_left() -> None:
-    """Screen and Markdown name the rows where a tenth or more is lost; Markdown and the page every pair."""
-    short = judged(trials("a", 1.0, noise(1)), trials("b", 2.0, noise(2)))
-    assert overlap_line(short, str) == (
-        "times are compared over what was sent while both were asked: a 400 of 400 and b 200 of 400"
-    )
-    nearly = judged(trials("a", 1.0, noise(1)), trials("b", 1.0, noise(2), begin_s=2.0))
-    assert overlap_line(nearly, str) is not None
-    assert overlap_line(nearly, str, 0.9) is None
-    assert "Times of a and b are compared over" in " ".join(_stability_lines(short, Texts("en")))
+    """A screen names the rows where a tenth or more is lost; Markdown and the page every pair."""
+
+    def told(ranking: RankingJudgement) -> tuple[str, str]:
+        report = sample_reports.single()
+        model, verdict = report.models[0], ModelVerdict(ranking)
+        [section] = judged_sections(model, verdict, Texts("en"), str)
+        return "\n".join(plain_lines(replace(report, verdicts={model.model: verdict}))), " ".join(section.lines)
+
+    screen, page = told(judged(trials("a", 1.0, noise(1)), trials("b", 2.0, noise(2))))
+    assert "times are compared over what was sent while both were asked: a 400 of 400 and b 200 of 400" in screen
+    assert "Times of a and b are compared over" in page
+    screen, page = told(judged(trials("a", 1.0, noise(1)), trials("b", 1.0, noise(2), begin_s=2.0)))
+    assert "times are compared" not in screen
+    assert "Times of a and b are compared over" in page
 
 
 def test_vendors_without_a_time_are_compared_over_no_window() -> None:

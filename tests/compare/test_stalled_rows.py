@@ -18,7 +18,7 @@ from vendor_verifier.features.history.figures import history_run
 from vendor_verifier.gates.goodput import goodput
 from vendor_verifier.gates.thresholds import parse_slo
 from vendor_verifier.metrics.lateness import too_many_spoilt
-from vendor_verifier.reports import markdown, openmetrics, ranking_csv, scores_json, terminal
+from vendor_verifier.reports import markdown, openmetrics, ranking, scores_json, terminal
 from vendor_verifier.reports.html import page
 from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.scoring.score_run import score_run
@@ -109,7 +109,7 @@ FORMATS: dict[str, tuple[Callable[[Report], str], str]] = {
     "terminal": (lambda told: "\n".join(terminal.plain_lines(told)), "TTFT (ms) 18 (2 stalled)"),
     "markdown": (markdown.render, "18 of 20 (2 stalled)"),
     "json": (scores_json.render, '"avg_ttft_ms": 2'),
-    "csv": (ranking_csv.render, "stalled_avg_ttft_ms"),
+    "csv": (ranking.render_csv, "stalled_avg_ttft_ms"),
     "html": (lambda told: page.render(told, "en"), "2 stalled"),
     "html, zh": (lambda told: page.render(told, "zh"), "2 个因本机停顿而不计"),
     "openmetrics": (openmetrics.render, 'stalled_samples{model="m",vendor="a",metric="ttft_ms"} 2'),
@@ -124,14 +124,18 @@ def test_every_format_says_how_many_rows_our_process_took_out(name: str) -> None
     assert "(2 stalled)" not in render(report(0))
 
 
+_LATE, _LOST = "our own process was late", "not measurable because of us"
+
+
 @pytest.mark.parametrize("name", ["terminal", "markdown", "json", "html", "html, zh"])
 def test_every_format_with_warnings_warns_of_our_lateness(name: str) -> None:
     """Which vendor, which times, how many; and that a figure is missing because of us."""
     render, _ = FORMATS[name]
-    assert "our own process was late" in render(report(2))
-    assert "not measurable because of us" not in render(report(2))
-    assert "not measurable because of us" in render(report(5))
-    assert "our own process was late" not in render(report(0))
+    late, lost = ("本工具自身延迟", "因本工具自身而无法测量") if "zh" in name else (_LATE, _LOST)
+    assert late in render(report(2))
+    assert lost not in render(report(2))
+    assert lost in render(report(5))
+    assert late not in render(report(0))
 
 
 def test_one_warning_a_model_names_its_vendors_however_many_were_met() -> None:
@@ -152,7 +156,7 @@ def test_the_machine_readable_formats_hold_the_numbers() -> None:
     vendor = json.loads(scores_json.render(report(2)))["models"]["m"]["vendors"]["a"]
     assert vendor["stalled"] == {"avg_ttft_ms": 2, "tps": 2}
     assert vendor["distributions"]["e2e_ms"]["stalled"] == 2
-    told = {line["label"]: line for line in csv.DictReader(io.StringIO(ranking_csv.render(report(2))))}
+    told = {line["label"]: line for line in csv.DictReader(io.StringIO(ranking.render_csv(report(2))))}
     assert (told["a"]["stalled_avg_ttft_ms"], told["a"]["e2e_ms_stalled"], told["b"]["stalled_tps"]) == ("2", "2", "0")
 
 

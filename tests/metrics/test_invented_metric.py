@@ -47,7 +47,7 @@ from vendor_verifier.features.history.figures import direction_of, history_run
 from vendor_verifier.gates.thresholds import parse_slo, parse_threshold
 from vendor_verifier.gates.goodput import goodput
 from vendor_verifier.pipeline.gates import judge_panel
-from vendor_verifier.reports import ci, markdown, openmetrics, ranking_csv, scores_json, terminal
+from vendor_verifier.reports import ci, markdown, openmetrics, ranking, scores_json, terminal
 from vendor_verifier.reports.html import page
 from vendor_verifier.scoring.collect import Tables, collect
 from vendor_verifier.stats.bootstrap import bootstrap, build_panel
@@ -79,7 +79,7 @@ for record in records:
 answer = {
     "expected": {label: sum(words) / len(words) for label, words in by_hand.items()},
     "scores": json.loads(scores_json.render(report)),
-    "csv": ranking_csv.render(report),
+    "csv": ranking.render_csv(report),
     "markdown": markdown.render(report),
     "terminal": console.export_text() + "\\n".join(terminal.plain_lines(report)),
     "en": page.render(report, "en"),

@@ -6,17 +6,19 @@ import re
 import shlex
 from dataclasses import fields
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from vendor_verifier.cli.main import build_app
 from vendor_verifier.features.capacity.command import capacity_command
 from vendor_verifier.features.capacity.curve import USUAL_LIMITS
-from vendor_verifier.features.capacity.values import FILLED, UNLOADED_REPEATS, CapacityOptions, SearchBounds
-from vendor_verifier.features.capacity.words_en import _ASPECTS
+from vendor_verifier.features.capacity.values import FILLED, UNLOADED_REPEATS, Aspect, CapacityOptions, SearchBounds
 from vendor_verifier.run.event_loop_lag import MAX_CORE_SHARE, MIN_WATCH_S, STALL_NS
+from vendor_verifier.words import Texts
 
 PAGE = (Path(__file__).parents[2] / "docs" / "capacity.md").read_text(encoding="utf-8")
+ASPECTS = [f"aspect_{name}" for name in get_args(Aspect) if name != "other"]
 EXAMPLES = [
     line.partition("#")[0].strip()
     for block in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
@@ -60,4 +62,4 @@ def test_the_numbers_of_the_page_are_the_code_s() -> None:
 
 def test_every_cause_that_can_be_named_is_on_the_page() -> None:
     """A reader finds what the first word of a verdict means."""
-    assert [words for aspect, words in _ASPECTS.items() if aspect != "other" and words not in PAGE] == []
+    assert [words for words in map(Texts("en"), ASPECTS) if words not in PAGE] == []

@@ -12,6 +12,7 @@ from load_levels import Conduct, curve, visit
 
 from vendor_verifier.features.capacity import store
 from vendor_verifier.features.capacity.text import capacity_lines, level_line
+from vendor_verifier.words import Texts
 
 GOLDEN = Path(__file__).parent / "golden" / "capacity.txt"
 
@@ -56,6 +57,6 @@ def test_a_level_is_told_in_one_line_when_it_is_judged() -> None:
     known = curve()
     visit(known, Conduct(), "unloaded", 1, repetitions=2)
     point = visit(known, Conduct(misses=0.5), "level", 8)
-    assert level_line("reseller", point, "in flight") == (
+    assert level_line("reseller", point, "concurrency", Texts("en", "narrow")) == (
         "reseller: 8 in flight, 40 requests: success 1, TTFT p95 300 ms, F1 0.595 ✗ misses f1 >= ceiling - 0.05"
     )

@@ -10,12 +10,12 @@ import pytest
 from vendor_verifier.reports import markdown, terminal
 from vendor_verifier.reports.html.page import render
 from vendor_verifier.reports.run_conditions import clock_lines
-from vendor_verifier.reports.words import LANGUAGES, Language, Texts
+from vendor_verifier.words import LANGUAGES, Language, Texts
 
 
 def test_floor_and_lag_are_told_with_their_numbers(reports: ModuleType) -> None:
     """Streams, answers, both percentiles of TTFT and gaps, and the loop's lag and share of a core."""
-    floor, loop = clock_lines(reports.single())
+    floor, loop = clock_lines(reports.single(), Texts("en"))
     for figure in ("20 in flight", "110 answers", "0.28 ms (p50), 0.90 ms (p99)", "0.03 ms (p50), 0.34 ms (p99)"):
         assert figure in floor
     for figure in ("0.06 ms (p50), 1.25 ms (p99)", "31% of a core"):
@@ -26,21 +26,20 @@ def test_floor_and_lag_are_told_with_their_numbers(reports: ModuleType) -> None:
 def test_every_report_shows_it(reports: ModuleType, language: Language) -> None:
     """Markdown, the terminal's lines and the page, in each language, hold the sentences."""
     report = reports.single()
-    assert all(line in markdown.render(report) for line in clock_lines(report))
-    assert all(line in terminal.plain_lines(report) for line in clock_lines(report))
-    assert all(line in render(report, language) for line in clock_lines(report, Texts(language)))
+    for told in (markdown.render(report, language), terminal.plain_lines(report, language), render(report, language)):
+        assert all(line in told for line in clock_lines(report, Texts(language)))
 
 
 def test_what_was_not_measured_has_a_reason(reports: ModuleType) -> None:
     """A floor that could not be measured is said to be missing, with why; an unwatched loop is not mentioned."""
     manifest = {"calibration": {"in_flight": 5, "reason": "every vendor is simulated"}, "event_loop": None}
-    assert clock_lines(replace(reports.single(), manifest=manifest)) == [
+    assert clock_lines(replace(reports.single(), manifest=manifest), Texts("en")) == [
         "Harness floor: not measured (every vendor is simulated)."
     ]
     short = {"event_loop": {"watched_s": 1.0, "p50_ms": None, "p99_ms": None, "core_share": None}}
-    assert clock_lines(replace(reports.single(), manifest=short)) == []
+    assert clock_lines(replace(reports.single(), manifest=short), Texts("en")) == []
 
 
 def test_an_imported_run_knows_of_neither(reports: ModuleType) -> None:
     """Without a word in the manifest nothing is said."""
-    assert clock_lines(reports.empty()) == []
+    assert clock_lines(reports.empty(), Texts("en")) == []

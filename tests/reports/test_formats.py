@@ -15,9 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.reports import REPORTS, markdown, ranking_csv, scores_json, sentences
+from vendor_verifier.reports import REPORTS, markdown, ranking, scores_json, sentences
 from vendor_verifier.scoring.score_run import score_run
 from vendor_verifier.values.score import EntryInfo, ModelScore, Report, SuiteScore, VendorScore
+from vendor_verifier.words import Texts
 
 PAGE_HEADER = "| Vendor | IRF Score | Success Rate | F1 Score | TPS | Schema Accuracy | TTFT (ms) | Avg Token |"
 
@@ -75,7 +76,7 @@ def test_json_suite_score_cannot_replace_a_fact(reports: ModuleType) -> None:
 
 def test_csv_numbers_are_numbers_and_text_is_no_formula(reports: ModuleType) -> None:
     """Every row has the header's columns; figures parse as numbers or are empty; no text starts a formula."""
-    rows = list(csv.DictReader(io.StringIO(ranking_csv.render(reports.full()))))
+    rows = list(csv.DictReader(io.StringIO(ranking.render_csv(reports.full()))))
     texts = {"model", "label", "vendor", "provider", "model_id", "is_baseline"}
     assert len(rows) == sum(len(model.vendors) for model in reports.full().models)
     for row in rows:
@@ -89,13 +90,13 @@ def test_csv_numbers_are_numbers_and_text_is_no_formula(reports: ModuleType) -> 
 
 def test_csv_negative_number_stays_a_number(reports: ModuleType) -> None:
     """Defusing formulas does not turn measurements into text."""
-    row = next(csv.DictReader(io.StringIO(ranking_csv.render(with_metric(reports.vendor, -1.5)))))
+    row = next(csv.DictReader(io.StringIO(ranking.render_csv(with_metric(reports.vendor, -1.5)))))
     assert row["tps"] == "-1.5"
 
 
 def test_csv_missing_is_empty_not_zero(reports: ModuleType) -> None:
     """What was never measured leaves its cell empty."""
-    rows = csv.DictReader(io.StringIO(ranking_csv.render(reports.full())))
+    rows = csv.DictReader(io.StringIO(ranking.render_csv(reports.full())))
     row = next(row for row in rows if row["label"] == reports.dead().label)
     assert (row["tps"], row["success_rate"], row["precision"]) == ("", "0.0", "")
 
@@ -155,7 +156,7 @@ def test_first_attempt_rate_uses_the_denominator_of_the_success_rate(reports: Mo
 )
 def test_another_served_model_is_told(reports: ModuleType, asked: str, served: str, told: bool) -> None:
     """A vendor that answers under another model's name does not do so unseen."""
-    line = sentences.served_line(reports.vendor("v", model_id=asked, served_models={served: 3}), str)
+    line = sentences.served_line(reports.vendor("v", model_id=asked, served_models={served: 3}), Texts("en"), str)
     assert (line is not None) == told
     assert line is None or line == f"asked for {asked}, answered as {served} 3"
 

@@ -17,7 +17,7 @@ from synthetic_run import LABELS, MODEL, report
 
 from vendor_verifier.reports import REPORTS, ReportFormat
 from vendor_verifier.reports.terminal import plain_lines
-from vendor_verifier.reports.words import Language
+from vendor_verifier.words import Language
 
 GOLDEN = Path(__file__).parent / "golden"
 

@@ -11,30 +11,13 @@ from typing import Any
 import jsonschema_rs
 import pytest
 import sample_reports
+from sample_reports import loaded
 
-from vendor_verifier.reports import markdown, ranking_csv, scores_json, terminal
+from vendor_verifier.reports import markdown, ranking, scores_json, terminal
 from vendor_verifier.reports.html import page
 from vendor_verifier.reports.run_conditions import load_words
-from vendor_verifier.values.score import Goodput, Pace, Report
-
-SHAPE = {"request_rate": 20.0, "arrival": "poisson", "ramp_up_s": 0, "warmup": 5, "cooldown": 0, "duration_s": 60.0}
-OFFERED = {
-    "begun": 1200, "repetitions": 4, "most_under_way": 31, "cap": 30, "held_back": 7, "warmup": 5, "warmup_failed": 2,
-    "cooldown": 0, "cooldown_failed": 0, "lag_p50_ms": 0.51, "lag_p99_ms": 12.25, "lag_max_ms": 40.0,
-}  # fmt: skip
-GOOD = Goodput(1200, 900, 20, 30, {"tps >= 30": 1000, "ttft_ms <= 2000": 950}, 0.75, 61.5, 14.634)
-
-
-def loaded() -> Report:
-    """The full report as a run under load would have left it, the first vendor with goodput and what it was offered."""
-    report = sample_reports.full()
-    model = report.models[0]
-    first, *others = model.vendors
-    none = replace(GOOD, good=0, share=0.0, per_s=None, seconds=None, unmeasured=0, failed=0)
-    vendors = (replace(first, goodput=GOOD), *(replace(vendor, goodput=none) for vendor in others))
-    settings = {**report.manifest.get("settings", {}), "load": SHAPE}
-    manifest = {**report.manifest, "settings": settings, "load": {f"{model.model}: {first.label}": OFFERED}}
-    return replace(report, models=(replace(model, vendors=vendors), *report.models[1:]), manifest=manifest)
+from vendor_verifier.values.score import Pace, Report
+from vendor_verifier.words import Texts
 
 
 def test_the_terminal_tells_load_and_goodput() -> None:
@@ -81,9 +64,9 @@ def test_data_formats_hold_goodput_only_where_there_are_slos() -> None:
     ]
     assert told[0]["per_s"] == 14.634
     assert told[1]["per_s"] is None
-    rows = list(csv.DictReader(io.StringIO(ranking_csv.render(loaded()))))
+    rows = list(csv.DictReader(io.StringIO(ranking.render_csv(loaded()))))
     assert {row["goodput_per_s"] for row in rows} == {"14.634", ""}
-    assert "goodput_per_s" not in ranking_csv.render(sample_reports.full())
+    assert "goodput_per_s" not in ranking.render_csv(sample_reports.full())
 
 
 @pytest.mark.parametrize(
@@ -101,7 +84,7 @@ def test_data_formats_hold_goodput_only_where_there_are_slos() -> None:
 )
 def test_every_shape_has_words(shape: dict[str, Any], words: str) -> None:
     """A schedule and a closed loop read as sentences too."""
-    assert load_words(shape) == words
+    assert load_words(shape, Texts("en")) == words
 
 
 def paced() -> Report:

@@ -8,8 +8,8 @@ from pathlib import Path
 from vendor_verifier.reports import REPORTS
 from vendor_verifier.reports.ci import MAX_BYTES as MAX_SUMMARY
 from vendor_verifier.reports.html.page import MAX_BYTES
-from vendor_verifier.reports.words import LANGUAGES
 from vendor_verifier.values.score import MAX_CASES, MAX_EXAMPLES, MAX_POINTS
+from vendor_verifier.words import LANGUAGES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reports.md").read_text(encoding="utf-8")
 
@@ -33,9 +33,9 @@ def test_the_pages_python_runs() -> None:
     exec(compile(code, "docs/reports.md", "exec"), {})
 
 
-def test_only_formats_that_speak_the_language_are_translated() -> None:
-    """HTML changes with the language, the files for machines do not."""
-    assert [form.name for form in REPORTS if form.is_translated] == ["html"]
+def test_only_formats_for_people_are_translated() -> None:
+    """Markdown, the page and a step's summary change with the language, the files for machines do not."""
+    assert [form.name for form in REPORTS if form.is_translated] == ["md", "html", "summary"]
 
 
 def test_the_judged_examples_are_what_is_printed() -> None:

@@ -12,7 +12,7 @@ import pytest
 import synthetic_run
 
 from vendor_verifier.features.history.figures import history_run
-from vendor_verifier.reports import ci, openmetrics, ranking_csv, scores_json
+from vendor_verifier.reports import ci, openmetrics, ranking, scores_json
 from vendor_verifier.scoring.irf import RANK_METRICS
 from vendor_verifier.values.score import Report
 
@@ -41,7 +41,7 @@ def from_scores(report: Report) -> Figures:
 
 
 def from_csv(report: Report) -> Figures:
-    rows = csv.DictReader(io.StringIO(ranking_csv.render(report)))
+    rows = csv.DictReader(io.StringIO(ranking.render_csv(report)))
     return {(row["label"], name): float(row[name]) for row in rows for name in RANK_METRICS if row[name]}
 
 

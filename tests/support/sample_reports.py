@@ -6,6 +6,7 @@ from dataclasses import asdict, replace
 
 from vendor_verifier.values.score import (
     Distribution,
+    Goodput,
     ModelScore,
     RegionScore,
     Report,
@@ -187,3 +188,23 @@ def single() -> Report:
     lonely = vendor("only", schema=NO_CALLS, trigger=None, metrics={"success_rate": 1.0}, irf=1 / 6, irf_metrics=1)
     model = ModelScore("glm-4.7", None, (lonely,))
     return Report("single", (model,), RANK_METRICS, 5, "missed", "lenient", 10, repeat=3, manifest=CLOCK)
+
+
+SHAPE = {"request_rate": 20.0, "arrival": "poisson", "ramp_up_s": 0, "warmup": 5, "cooldown": 0, "duration_s": 60.0}
+OFFERED = {
+    "begun": 1200, "repetitions": 4, "most_under_way": 31, "cap": 30, "held_back": 7, "warmup": 5, "warmup_failed": 2,
+    "cooldown": 0, "cooldown_failed": 0, "lag_p50_ms": 0.51, "lag_p99_ms": 12.25, "lag_max_ms": 40.0,
+}  # fmt: skip
+GOOD = Goodput(1200, 900, 20, 30, {"tps >= 30": 1000, "ttft_ms <= 2000": 950}, 0.75, 61.5, 14.634)
+
+
+def loaded() -> Report:
+    """The full report as a run under load would have left it, the first vendor with goodput and what it was offered."""
+    report = full()
+    model = report.models[0]
+    first, *others = model.vendors
+    none = replace(GOOD, good=0, share=0.0, per_s=None, seconds=None, unmeasured=0, failed=0)
+    vendors = (replace(first, goodput=GOOD), *(replace(vendor, goodput=none) for vendor in others))
+    settings = {**report.manifest.get("settings", {}), "load": SHAPE}
+    manifest = {**report.manifest, "settings": settings, "load": {f"{model.model}: {first.label}": OFFERED}}
+    return replace(report, models=(replace(model, vendors=vendors), *report.models[1:]), manifest=manifest)

@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from vendor_verifier.audit.finding import finding
 from vendor_verifier.metrics.inter_chunk_latency import ICL
 from vendor_verifier.metrics.lateness import LOOP_LAG
 from vendor_verifier.scoring.observation import Traits
@@ -19,6 +21,7 @@ from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.stats.intervals import wilson
 from vendor_verifier.values.failure_kinds import NOT_SENT, kinds_where
 from vendor_verifier.values.judgement import Difference, Estimate, Finding, Gap, RankingJudgement
+from vendor_verifier.words import english
 
 LEAST_ROWS = 5
 LEAST_SHARE = 0.01
@@ -33,43 +36,29 @@ _CUT = frozenset({"truncated"})
 _REFUSED = kinds_where(lambda kind: bool(kind.statuses) and kind.retried == "always")
 _DENIED = kinds_where(lambda kind: kind.charge == "account")
 _INVALID = ("invalid_json", "unknown_tool", "schema_mismatch")
-_SPEEDS = (
-    ("avg_ttft_ms", "slow_first_token", "sends the first token", "ms"),
-    ("tps", "slow_decoding", "decodes", "tokens/s"),
-)
+_SPEEDS = {"avg_ttft_ms": "slow_first_token", "tps": "slow_decoding"}
 _Row = tuple[str, Traits]
 
 
 @dataclass(frozen=True, slots=True)
 class _Share:
-    """A defect that a row shows or not. ``of``: which rows are asked; ``said``: what ``{n} of {all}`` of them did."""
+    """A defect that a row shows or not; ``of`` says which rows are asked."""
 
     name: str
-    said: str
     shows: Callable[[Traits], bool]
     of: Callable[[Traits], bool] = lambda _: True
 
 
 _SHARES: tuple[_Share, ...] = (
-    _Share("answers_cut", "broke the answer to {n} of {all} requests off before its end", lambda f: _any(f, _CUT)),
-    _Share(
-        "refused_at_first",
-        "refused {n} of {all} requests at first and answered them on a later try",
-        lambda f: f.succeeded and _any(f, _REFUSED),
-    ),
+    _Share("answers_cut", lambda f: _any(f, _CUT)),
+    _Share("refused_at_first", lambda f: f.succeeded and _any(f, _REFUSED)),
     _Share(
         "stream_buffered",
-        "sent {n} of {all} answers in one go although they were asked for as a stream",
         lambda f: "buffered" in f.anomalies,
         # What we read late came in one moment to us only.
         lambda f: f.succeeded and ICL not in f.spoilt,
     ),
-    _Share(
-        "calls_in_text",
-        "wrote a tool call or its markup into the text of {n} of {all} answers",
-        lambda f: "markup_in_text" in f.anomalies,
-        lambda f: f.succeeded,
-    ),
+    _Share("calls_in_text", lambda f: "markup_in_text" in f.anomalies, lambda f: f.succeeded),
 )
 
 
@@ -134,11 +123,8 @@ def _nothing_answered(label: str, rows: Sequence[_Row]) -> Finding | None:
     evidence: dict[str, float | int | str] = {"requests": len(charged), "failures": shown}
     samples = tuple(sample for sample, traits in rows if traits.failure in kinds)[:3]
     if set(kinds) <= _DENIED:
-        said = f"refused the key or the credit of all {len(charged)} requests that reached it: {shown}"
-        return Finding("access_refused", label, said, evidence, samples)
-    if len(charged) < LEAST_ROWS:
-        return None
-    return Finding("nothing_answered", label, f"answered none of {len(charged)} requests: {shown}", evidence, samples)
+        return finding("access_refused", label, evidence, samples)
+    return finding("nothing_answered", label, evidence, samples) if len(charged) >= LEAST_ROWS else None
 
 
 def _share(label: str, share: _Share, rows: Sequence[_Row], baseline: Sequence[Traits]) -> Finding | None:
@@ -151,11 +137,11 @@ def _share(label: str, share: _Share, rows: Sequence[_Row], baseline: Sequence[T
     assert found.high is not None
     if found.low <= max(LEAST_SHARE, reference.high or 0.0):
         return None
-    said = share.said.format(n=len(showing), all=len(asked))
-    if reference.value is not None:
-        said += f", against {100 * reference.value:.3g} % at the baseline"
-    evidence: dict[str, float | int | str] = {"share": found.value or 0.0, "low": found.low, "high": found.high}
-    return Finding(share.name, label, said, evidence, tuple(dict.fromkeys(showing))[:3])
+    against = "" if reference.value is None else english("finding_against", percent=f"{100 * reference.value:.3g}")
+    value = found.value or 0.0
+    evidence: dict[str, float | int | str] = {"share": value, "low": found.low, "high": found.high}
+    said: dict[str, Any] = {"showing": len(showing), "all": len(asked), "percent": f"{100 * value:.3g}"}
+    return finding(share.name, label, evidence, tuple(dict.fromkeys(showing))[:3], against=against, **said)
 
 
 def _requests_lost(label: str, rows: Sequence[_Row]) -> Finding | None:
@@ -164,12 +150,8 @@ def _requests_lost(label: str, rows: Sequence[_Row]) -> Finding | None:
     sends = resent + sum(traits.attempts for _, traits in sent)
     if resent < 2 or sends < LEAST_ROWS or resent <= _MOST_LOST * sends:
         return None
-    said = (
-        f"let {resent} of {sends} requests meet a kept connection that ended unanswered; each was sent again on a new "
-        "one, and it may have worked on and billed both"
-    )
     samples = tuple(dict.fromkeys(sample for sample, traits in sent if traits.resent))[:3]
-    return Finding("requests_lost", label, said, {"resent": resent, "sends": sends}, samples)
+    return finding("requests_lost", label, {"resent": resent, "sends": sends}, samples)
 
 
 def _reference(share: _Share, baseline: Sequence[Traits]) -> Estimate:
@@ -188,29 +170,26 @@ def _is_below_ceiling(gap: Gap, comparisons: int) -> bool:
 def _calls_unlike(label: str, gap: Gap) -> Finding:
     delta, bias = gap.delta, gap.bias
     assert delta.value is not None
-    lean = ""
+    lean: str = ""
     if bias.p_mid < 0.05:
-        lean = "; it calls too rarely" if bias.second > bias.first else "; it calls too often"
-    said = (
-        f"decides otherwise than the baseline whether to call a tool: F1 {100 * delta.value:+.1f} points beside the "
-        f"ceiling, {bias.second} calls missed and {bias.first} that the baseline did not make{lean}"
-    ).replace("-", "−")
+        lean = english("finding_calls_rarely" if bias.second > bias.first else "finding_calls_often")
+    points = f"{100 * delta.value:+.1f}".replace("-", "−")
     evidence: dict[str, float | int | str] = {
         "delta": delta.value,
         "p_value": gap.p_value or 0.0,
         "missed": bias.second,
         "extra": bias.first,
     }
-    return Finding("calls_unlike_baseline", label, said, evidence)
+    return finding("calls_unlike_baseline", label, evidence, points=points, lean=lean)
 
 
 def _invalid(label: str, own: ObservationTable, found: Difference) -> Finding:
     kinds: Counter[str] = Counter(name for traits in own.traits() for name in traits.classes if name in _INVALID)
     worst = [sample for (_, sample, _), traits in own.entries() if any(name in _INVALID for name in traits.classes)]
     shown = ", ".join(f"{kind} {count}" for kind, count in kinds.most_common())
-    said = f"breaks the schema in {100 * found.value:.1f} points more of its calls than the baseline: {shown}"
     evidence = {"difference": found.value, "low": found.low, "high": found.high, **kinds}
-    return Finding("calls_invalid", label, said, evidence, tuple(dict.fromkeys(worst))[:3])
+    points = f"{100 * found.value:.1f}"
+    return finding("calls_invalid", label, evidence, tuple(dict.fromkeys(worst))[:3], points=points, shown=shown)
 
 
 def _slow(
@@ -220,15 +199,16 @@ def _slow(
     estimates: Mapping[str, Mapping[str, Estimate]],
 ) -> Iterator[Finding]:
     """First token and decoding, each where it is proven and at least ``LEAST_SLOWDOWN`` times as slow."""
-    for metric, name, what, unit in _SPEEDS:
+    for metric, name in _SPEEDS.items():
         found = differences.get(metric)
         own, reference = (estimates.get(each, {}).get(metric, Estimate(None)).value for each in (label, baseline))
         if found is None or not own or not reference or not found.differs:
             continue
         times = reference / own if metric == "tps" else own / reference
         if times >= LEAST_SLOWDOWN:
-            said = f"{what} {times:.1f} times as slowly as the baseline: {own:.4g} {unit} against {reference:.4g}"
-            yield Finding(name, label, said, {"times": times, "own": own, "baseline": reference})
+            evidence = {"times": times, "own": own, "baseline": reference}
+            figures: dict[str, Any] = {"own_4": f"{own:.4g}", "baseline_4": f"{reference:.4g}"}
+            yield finding(name, label, evidence, times_1=f"{times:.1f}", **figures)
 
 
 def _clock_is_good(table: ObservationTable) -> bool:

@@ -17,10 +17,12 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 from statistics import NormalDist, median
 
+from vendor_verifier.audit.finding import finding
 from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.stats.ratio_table import Trials
 from vendor_verifier.values.judgement import Finding, Money
 from vendor_verifier.values.sample import Sample, listed
+from vendor_verifier.words import english
 
 LEAST_PROMPTS = 10
 # A slope is reported when it makes the longer prompts this many tokens dearer than the shorter ones, and by 1 %.
@@ -89,9 +91,9 @@ def same_counter_findings(counts: Mapping[str, Mapping[str, float]], baseline: s
             continue
         apart = sum(counts[one][name] != reference[name] for name in common)
         if 2 * apart > len(common):
-            said = f"reports the same prompt tokens as {other} on all {len(common)} prompts, {apart} unlike {baseline}"
             evidence: dict[str, float | int | str] = {"other": other, "prompts": len(common), "unlike_baseline": apart}
-            findings.append(Finding("same_token_counter", one, said, evidence, tuple(sorted(common))[:3]))
+            samples = tuple(sorted(common))[:3]
+            findings.append(finding("same_token_counter", one, evidence, samples, baseline=baseline))
     return tuple(findings)
 
 
@@ -106,8 +108,7 @@ def recount_finding(label: str, reported: Mapping[str, float], counted: Mapping[
         return None
     worst = sorted(common, key=lambda name: -abs(reported[name] - counted[name]))[:3]
     evidence = {"ratio": ratio, "answers": len(common), "counted_tokens": whole}
-    said = f"reports {ratio:.3f} times the output tokens that a local count finds, over {len(common)} answers"
-    return Finding("output_recount", label, said, evidence, tuple(worst))
+    return finding("output_recount", label, evidence, tuple(worst), ratio_3=f"{ratio:.3f}")
 
 
 def hidden_reasoning_finding(label: str, rows: Iterable[tuple[str, int, bool]]) -> Finding | None:
@@ -115,10 +116,9 @@ def hidden_reasoning_finding(label: str, rows: Iterable[tuple[str, int, bool]]) 
     hidden = {sample: tokens for sample, tokens, shown in rows if tokens > 0 and not shown}
     if not hidden:
         return None
-    total = sum(hidden.values())
-    said = f"bills {total} reasoning tokens in {len(hidden)} answers that show no reasoning"
     worst = sorted(hidden, key=lambda sample: -hidden[sample])[:3]
-    return Finding("reasoning_not_shown", label, said, {"tokens": total, "answers": len(hidden)}, tuple(worst))
+    evidence = {"tokens": sum(hidden.values()), "answers": len(hidden)}
+    return finding("reasoning_not_shown", label, evidence, tuple(worst))
 
 
 def cache_finding(label: str, rows: Iterable[tuple[str, int, int]]) -> Finding | None:
@@ -126,10 +126,8 @@ def cache_finding(label: str, rows: Iterable[tuple[str, int, int]]) -> Finding |
     impossible = [(sample, prompt, cached) for sample, prompt, cached in rows if cached > prompt]
     if not impossible:
         return None
-    said = f"reports more cached than prompt tokens in {len(impossible)} answers"
-    return Finding(
-        "cache_impossible", label, said, {"answers": len(impossible)}, tuple(name for name, _, _ in impossible[:3])
-    )
+    samples = tuple(name for name, _, _ in impossible[:3])
+    return finding("cache_impossible", label, {"answers": len(impossible)}, samples)
 
 
 def cost_finding(label: str, money: Money) -> Finding | None:
@@ -141,10 +139,10 @@ def cost_finding(label: str, money: Money) -> Finding | None:
     if ratio is None or money.reported_usd is None or abs(ratio - 1) <= RECOUNT_TOLERANCE:
         return None
     if full is not None and abs(full - 1) <= 0.01:
-        said = f"reports {ratio:.3f} times the cost: what its tokens give without the discount for cached ones"
-        return Finding("cache_not_discounted", label, said, {"ratio": ratio, "undiscounted_ratio": full})
-    said = f"reports {ratio:.3f} times the cost that its price list and its own tokens give"
-    return Finding("reported_cost_differs", label, said, {"ratio": ratio, "reported_usd": money.reported_usd})
+        evidence = {"ratio": ratio, "undiscounted_ratio": full}
+        return finding("cache_not_discounted", label, evidence, ratio_3=f"{ratio:.3f}")
+    evidence = {"ratio": ratio, "reported_usd": money.reported_usd}
+    return finding("reported_cost_differs", label, evidence, ratio_3=f"{ratio:.3f}")
 
 
 def _cut(pairs: Sequence[PromptPair]) -> frozenset[PromptPair]:
@@ -159,17 +157,14 @@ def _cut(pairs: Sequence[PromptPair]) -> frozenset[PromptPair]:
 
 def _truncation(label: str, cut: Sequence[PromptPair], prompts: int) -> Finding:
     longest = max(pair.vendor for pair in cut)
-    said = (
-        f"counts fewer prompt tokens than the baseline on {len(cut)} of {prompts} prompts, all long ones, "
-        f"and never more than {longest:g} on them: consistent with cut prompts"
-    )
     evidence = {
         "prompts": len(cut),
         "most_tokens": longest,
         "shortest_affected": min(pair.baseline for pair in cut),
         "median_delta": median(pair.delta for pair in cut),
     }
-    return Finding("prompt_truncated", label, said, evidence, tuple(pair.sample for pair in cut[:3]))
+    samples = tuple(pair.sample for pair in cut[:3])
+    return finding("prompt_truncated", label, evidence, samples, all=prompts, longest=f"{longest:g}")
 
 
 def _slope(label: str, pairs: Sequence[PromptPair]) -> Finding | None:
@@ -182,11 +177,11 @@ def _slope(label: str, pairs: Sequence[PromptPair]) -> Finding | None:
     proven = (low > 0 or high < 0) and abs(slope) >= _LEAST_SLOPE
     if not proven or abs(slope) * spread < _LEAST_RISE:
         return None
-    more = "more" if slope > 0 else "fewer"
-    said = f"counts {100 * abs(slope):.3g} % {more} prompt tokens than the baseline, beside a constant {intercept:+.1f}"
+    more = english("finding_more" if slope > 0 else "finding_fewer", percent=f"{100 * abs(slope):.3g}")
     evidence = {"slope": slope, "slope_low": low, "slope_high": high, "constant": intercept, "prompts": len(pairs)}
     worst = sorted(pairs, key=lambda pair: -abs(pair.delta))[:3]
-    return Finding("prompt_tokens_slope", label, said, evidence, tuple(pair.sample for pair in worst))
+    samples = tuple(pair.sample for pair in worst)
+    return finding("prompt_tokens_slope", label, evidence, samples, more=more, constant_1=f"{intercept:+.1f}")
 
 
 def _line(pairs: Sequence[PromptPair]) -> tuple[float, float, float, float]:
@@ -223,11 +218,11 @@ def _constant(label: str, pairs: Sequence[PromptPair]) -> Finding | None:
         return None
     least, most = min(deltas), max(deltas)
     band = f"{least:+g} … {most:+g}" if least != most else f"{least:+g}"
-    said = f"counts {band} prompt tokens beside the baseline's whatever the prompt's length, {middle:+g} in the middle"
     evidence: dict[str, float | int | str] = {"median": middle, "least": least, "most": most, "prompts": len(pairs)}
     evidence["deltas"] = ", ".join(f"{delta:+g}: {count}" for delta, count in sorted(deltas.items())[:12])
     worst = sorted(pairs, key=lambda pair: -abs(pair.delta))[:3]
-    return Finding("prompt_tokens_constant", label, said, evidence, tuple(pair.sample for pair in worst))
+    samples = tuple(pair.sample for pair in worst)
+    return finding("prompt_tokens_constant", label, evidence, samples, band=band, middle=f"{middle:+g}")
 
 
 def _by_delta(pair: PromptPair) -> tuple[float, str]:
@@ -270,13 +265,10 @@ def unexplained_cache_finding(
     if len(beyond) < LEAST_CLAIMS:
         return None
     claimed, more = sum(each for _, each, _ in beyond), sum(each for _, _, each in beyond)
-    said = (
-        f"calls {claimed} prompt tokens cached in {len(beyond)} prompts that were sent once, {more:.0f} more than "
-        "begin like any other prompt of this run: consistent with an earlier run of the same prompts"
-    )
     worst = sorted(beyond, key=lambda each: -each[2])[:3]
     evidence = {"prompts": len(beyond), "cached_tokens": claimed, "unexplained_tokens": round(more)}
-    return Finding("cache_unexplained", label, said, evidence, tuple(name for name, _, _ in worst))
+    samples = tuple(name for name, _, _ in worst)
+    return finding("cache_unexplained", label, evidence, samples, more=f"{more:.0f}")
 
 
 def _most(prompt: int, share: float) -> float:

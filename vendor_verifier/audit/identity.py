@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
+from vendor_verifier.audit.finding import finding
 from vendor_verifier.scoring.observation import Observation
 from vendor_verifier.values.history import HistoryRun
 from vendor_verifier.values.judgement import Finding, ServedNames
@@ -56,20 +57,15 @@ def pass_through_findings(rows: Mapping[str, Rows]) -> tuple[Finding, ...]:
     for one, other in combinations(answers, 2):
         ids = {row.response_id for row in answers[one].values()} & {row.response_id for row in answers[other].values()}
         if ids - {None}:
-            said = f"and {other} gave {len(ids - {None})} answers under the same response ids"
-            findings.append(Finding("shared_response_ids", one, said, {"other": other, "ids": len(ids - {None})}))
+            findings.append(finding("shared_response_ids", one, {"other": other, "ids": len(ids - {None})}))
         common = [
             key for key in answers[one].keys() & answers[other].keys()
             if answers[one][key].digest and answers[other][key].digest
         ]  # fmt: skip
         same = sorted(key for key in common if answers[one][key].digest == answers[other][key].digest)
         if len(common) >= LEAST_ANSWERS and len(same) >= _SAME_SHARE * len(common):
-            said = (
-                f"and {other} gave the same bytes on {len(same)} of {len(common)} samples: consistent with one source "
-                "behind both, or with one model decoded deterministically"
-            )
             evidence: dict[str, float | int | str] = {"other": other, "same": len(same), "compared": len(common)}
-            findings.append(Finding("identical_answers", one, said, evidence, tuple(key[0] for key in same[:3])))
+            findings.append(finding("identical_answers", one, evidence, tuple(key[0] for key in same[:3])))
     return tuple(findings)
 
 
@@ -123,11 +119,8 @@ def _other_model(label: str, rows: Rows, asked: str) -> Finding | None:
     if not other:
         return None
     served = Counter(row.traits.served_model or "" for row in other).most_common(1)[0][0]
-    said = (
-        f"{asked} was asked for and {served} says it answered, in {len(other)} of {len(told)} answers that name a model"
-    )
     evidence: dict[str, float | int | str] = {"asked": asked, "served": served, "answers": len(other), "of": len(told)}
-    return Finding("another_model_served", label, said, evidence, _samples(other))
+    return finding("another_model_served", label, evidence, _samples(other))
 
 
 def _changes(label: str, values: Iterable[str | None], name: str, noun: str) -> Finding | None:
@@ -135,8 +128,8 @@ def _changes(label: str, values: Iterable[str | None], name: str, noun: str) -> 
     if len(tally) < 2:
         return None
     shown = ", ".join(f"{value} ({count})" for value, count in tally.most_common(5))
-    said = f"names {len(tally)} {noun} within one run: {shown}"
-    return Finding(name, label, said, {noun: len(tally), "answers": tally.total(), "names": shown})
+    evidence: dict[str, float | int | str] = {noun: len(tally), "answers": tally.total(), "names": shown}
+    return finding(name, label, evidence, count=len(tally))
 
 
 def _id_families(label: str, rows: Rows) -> Finding | None:
@@ -144,9 +137,8 @@ def _id_families(label: str, rows: Rows) -> Finding | None:
     if len(tally) < 2:
         return None
     shown = ", ".join(f"{family} ({count})" for family, count in tally.most_common(5))
-    said = f"answers with {len(tally)} families of response ids: {shown}; consistent with several hosts behind it"
     evidence: dict[str, float | int | str] = {"families": len(tally), "answers": tally.total(), "names": shown}
-    return Finding("id_families", label, said, evidence)
+    return finding("id_families", label, evidence)
 
 
 def _limit_exceeded(label: str, rows: Rows, limit: float | None) -> Finding | None:
@@ -154,8 +146,7 @@ def _limit_exceeded(label: str, rows: Rows, limit: float | None) -> Finding | No
     if not over:
         return None
     most = max(map(_tokens, over))
-    said = f"reports more output tokens than max_tokens allows in {len(over)} answers, {most} at most"
-    return Finding("max_tokens_exceeded", label, said, {"answers": len(over), "most_tokens": most}, _samples(over))
+    return finding("max_tokens_exceeded", label, {"answers": len(over), "most_tokens": most}, _samples(over))
 
 
 def _cut_short(label: str, rows: Rows, limit: float | None) -> Finding | None:
@@ -167,8 +158,7 @@ def _cut_short(label: str, rows: Rows, limit: float | None) -> Finding | None:
     if not short:
         return None
     most = max(map(_tokens, short))
-    said = f"stops for length before max_tokens in {len(short)} answers, at {most} tokens at most"
-    return Finding("cut_below_max_tokens", label, said, {"answers": len(short), "most_tokens": most}, _samples(short))
+    return finding("cut_below_max_tokens", label, {"answers": len(short), "most_tokens": most}, _samples(short))
 
 
 def _repeated(label: str, rows: Rows) -> Finding | None:
@@ -181,11 +171,7 @@ def _repeated(label: str, rows: Rows) -> Finding | None:
     same = sorted(sample for sample, digests in asked.items() if len(set(digests)) == 1)
     if len(asked) < LEAST_ANSWERS or len(same) < _REPEATED_SHARE * len(asked):
         return None
-    said = (
-        f"repeats itself byte for byte on {len(same)} of {len(asked)} samples asked more than once: consistent with a "
-        "cache, or with deterministic decoding"
-    )
-    return Finding("answers_repeated", label, said, {"same": len(same), "samples": len(asked)}, tuple(same[:3]))
+    return finding("answers_repeated", label, {"same": len(same), "samples": len(asked)}, tuple(same[:3]))
 
 
 def _tokens(row: Observation) -> int:
@@ -216,14 +202,12 @@ def served_names(names: Iterable[tuple[str | None, str | None]]) -> ServedNames:
 def changes_since(label: str, before: ServedNames, after: ServedNames) -> tuple[Finding, ...]:
     """What an earlier run of the same entry was told and a later one is not, or the reverse."""
     findings = []
-    for old, new, name, noun in (
-        (before.models, after.models, "served_model_changed_since", "served models"),
-        (before.fingerprints, after.fingerprints, "fingerprint_changed_since", "fingerprints"),
+    for old, new, name in (
+        (before.models, after.models, "served_model_changed_since"),
+        (before.fingerprints, after.fingerprints, "fingerprint_changed_since"),
     ):
         if old and new and old != new and max(len(old), len(new)) <= MOST_NAMES:
-            told = [", ".join(each) for each in (old, new)]
-            said = f"{noun} were {told[0]} in the earlier run and are {told[1]} in this one"
-            findings.append(Finding(name, label, said, {"before": told[0], "after": told[1]}))
+            findings.append(finding(name, label, {"before": ", ".join(old), "after": ", ".join(new)}))
     return tuple(findings)
 
 
@@ -250,9 +234,9 @@ def who_answered(
     repeating = False
     for label, each in rows.items():
         own = identity_findings(label, each, asked[label], limits[label])
-        repeating = repeating or any(finding.name == "answers_repeated" for finding in own)
+        repeating = repeating or any(found.name == "answers_repeated" for found in own)
         yield from own
-    for finding in pass_through_findings(rows):
+    for shared in pass_through_findings(rows):
         # Where a vendor answers itself byte for byte, equal bytes elsewhere say nothing about a common source.
-        if finding.name != "identical_answers" or not repeating:
-            yield finding
+        if shared.name != "identical_answers" or not repeating:
+            yield shared

@@ -15,9 +15,9 @@ from vendor_verifier.features.history.database import history_file, remember
 from vendor_verifier.manifest import ScoreRequest
 from vendor_verifier.pipeline.datasets import convert_file
 from vendor_verifier.pipeline.import_results import import_run
-from vendor_verifier.reports.words import Language
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.score import SchemaPolicy, Undecided
+from vendor_verifier.words import Language
 
 _SHOWN = 20
 
@@ -60,7 +60,7 @@ def import_command(
     schema: Annotated[SchemaPolicy, option("As in run.", JUDGE)] = "lenient",
     gate: Annotated[tuple[str, ...], many('"f1 >= 0.9", or a preset (repeatable).', JUDGE)] = (),
     slo: Annotated[tuple[str, ...], many('Of each request: "e2e_ms <= 9000" (repeatable).', JUDGE)] = (),
-    lang: Annotated[Language, option("Language of report.html.", OUTPUT)] = "en",
+    lang: Annotated[Language, option("Language of the reports.", OUTPUT)] = "en",
     json: Annotated[bool, flag("Print scores.json instead of tables.", OUTPUT)] = False,
     history: Annotated[Path | None, option("History of runs. [default: user data folder]", OUTPUT)] = None,
     no_history: Annotated[bool, flag("Leave this run out of the history.", OUTPUT)] = False,
@@ -84,7 +84,7 @@ def import_command(
     unkept = remember(RunFolder(output_dir), report, file)
     if unkept is not None:
         say(f"warning: {unkept}")
-    print_report(report, as_json=json)
+    print_report(report, lang, as_json=json)
     say_where(output_dir)
     return gates_exit_code(report)
 

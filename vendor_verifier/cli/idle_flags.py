@@ -100,6 +100,8 @@ def _formats(typed: Typed) -> set[str]:
     return {word.strip() for text in typed.get("--format", ["terminal"]) for word in text.split(",")}
 
 
+# Formats for programs, in English whatever is asked for.
+_ENGLISH = frozenset({"json", "csv", "junit", "openmetrics"})
 _RULES: tuple[_Rule, ...] = (
     _Rule((*_RUNS,), ("--verbose",), lambda typed: "--quiet" in typed, "--quiet shows nothing of it; keep one of them"),
     _Rule(
@@ -156,7 +158,7 @@ _RULES: tuple[_Rule, ...] = (
     ),
     _Rule(("explain",), ("--full",), lambda typed: "--json" in typed, "JSON is never cut; leave it out"),
     _Rule(("bundle",), ("--output",), lambda typed: "--verify" in typed, "--verify writes nothing; leave it out"),
-    _Rule(("report",), ("--lang",), lambda typed: "html" not in _formats(typed), "add html to --format"),
+    _Rule(("report",), ("--lang",), lambda typed: _formats(typed) <= _ENGLISH, "add html, md or terminal"),
     _Rule(
         ("report",),
         ("--output-dir",),
@@ -164,5 +166,4 @@ _RULES: tuple[_Rule, ...] = (
         "the format terminal is not written to a file; add others with --format",
     ),
     _Rule(("compare",), ("--history",), lambda typed: "AFTER" in typed, "two runs are compared without a history"),
-    _Rule(("trend",), ("--lang",), lambda typed: "--output" not in typed, "is the page's; add -o FILE"),
 )

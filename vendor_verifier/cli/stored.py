@@ -17,9 +17,9 @@ from vendor_verifier.features.history.database import history_file, remember
 from vendor_verifier.features.history.run_diff import compare_folders
 from vendor_verifier.pipeline.score import score_again, score_folder, write_reports
 from vendor_verifier.reports import REPORTS
-from vendor_verifier.reports.words import Language
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.score import BaselineF1, SchemaPolicy, Undecided
+from vendor_verifier.words import Language
 
 # What several runs can be shown as, beside each other.
 _SIDE_BY_SIDE = ("terminal", "md", "html")
@@ -70,7 +70,7 @@ def report_command(
         option("Folder to write to. [default: a single file format to stdout]", OUTPUT, "--output-dir", "-o"),
     ] = None,
     gate: Annotated[tuple[str, ...], many('"f1 >= 0.9", or a preset (repeatable). [default: as run]', JUDGE)] = (),
-    lang: Annotated[Language, option("Language of the HTML page.", OUTPUT)] = "en",
+    lang: Annotated[Language, option("Language of what people read.", OUTPUT)] = "en",
 ) -> int:
     """Render a stored run in other formats, or several side by side with what changed; nothing is run again."""
     if further:
@@ -84,10 +84,10 @@ def report_command(
             say(str(path))
     for name in wanted:
         if name == "terminal":
-            print_report(report, as_json=False)
+            print_report(report, lang, as_json=False)
         elif output_dir is None:
             sys.stdout.write(next(form for form in REPORTS if form.name == name).text(report, lang))
-    return gates_exit_code(report)
+    return gates_exit_code(report, lang)
 
 
 def _side_by_side(
@@ -103,7 +103,7 @@ def _side_by_side(
     reports = [score_folder(folder, gates=gates) for folder in folders]
     found = [compare_folders(before, after) for before, after in pairwise(folders)]
     for name in wanted:
-        text = page.render_runs(reports, found, lang) if name == "html" else page.render_runs_text(reports, found)
+        text = page.render_runs(reports, found, lang) if name == "html" else page.render_runs_text(reports, found, lang)
         if output_dir is None or name == "terminal":
             sys.stdout.write(text)
             continue

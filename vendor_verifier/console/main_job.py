@@ -26,6 +26,7 @@ from vendor_verifier.pipeline.run import RunOutcome, run, unfinished_vendors
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.reports.run_conditions import load_words
 from vendor_verifier.values.plan import Entry, Plan
+from vendor_verifier.words import Texts
 
 
 def run_main_job(options: RunOptions, *, meant_to_fail: Collection[str] = ()) -> int:
@@ -46,7 +47,7 @@ def run_main_job(options: RunOptions, *, meant_to_fail: Collection[str] = ()) ->
     unkept = registered("remembering a run")(outcome.folder, outcome.report, history)
     if unkept is not None:
         say(f"warning: {plain(unkept)}")
-    print_report(outcome.report, as_json=options.json, said=said)
+    print_report(outcome.report, options.lang, as_json=options.json, said=said)
     if not options.quiet:
         say_where(outcome.folder.path)
     return _exit_code(outcome, meant_to_fail, can_go_on=not prepared.plan.load.plans_by_doing)
@@ -73,7 +74,7 @@ def _print_plan(prepared: Prepared) -> None:
         words += [f"baseline{times}"] if entry.is_baseline else []
         lines.append("  " + plain("; ".join(words)))
     told = told_load(plan.load)
-    lines += [plain(load_words(told))] if told is not None else []
+    lines += [plain(load_words(told, Texts("en")))] if told is not None else []
     numbers = [foreseen(plan.load, plan.records_of(entry), plan.seed) for entry in plan.entries]
     aside = (plan.load.warmup + plan.load.cooldown) * len(plan.entries)
     whole = (

@@ -13,7 +13,6 @@ from cyclopts.validators import Number
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.manifest import ScoreRequest
 from vendor_verifier.pipeline.request import LoadRequest, RunRequest, Selection
-from vendor_verifier.reports.words import Language
 from vendor_verifier.values.plan import (
     Arrival,
     ClientName,
@@ -26,6 +25,7 @@ from vendor_verifier.values.plan import (
 )
 from vendor_verifier.values.score import BaselineF1, SchemaPolicy, Undecided
 from vendor_verifier.wire.payload import parse_json
+from vendor_verifier.words import Language
 
 WHAT = Group("What to ask whom", sort_key=1)
 PACE = Group("Pace and patience", sort_key=2)
@@ -156,7 +156,7 @@ class RunOptions:
         Path | None, option("Run folder. [default: runs/<timestamp>]", OUTPUT, "--output-dir", "-o")
     ] = None
     redact_content: Annotated[bool, flag("Store digests, no prompts and no answers.", OUTPUT)] = False
-    lang: Annotated[Language, option("Language of report.html.", OUTPUT)] = "en"
+    lang: Annotated[Language, option("Language of the reports.", OUTPUT)] = "en"
     quiet: Annotated[bool, flag("No progress on stderr.", OUTPUT, "--quiet", "-q")] = False
     verbose: Annotated[bool, flag("Every failure on stderr as it happens.", OUTPUT, "--verbose", "-v")] = False
     json: Annotated[bool, flag("Print scores.json instead of tables.", OUTPUT)] = False

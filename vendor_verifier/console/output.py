@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vendor_verifier.reports.escape import plain
+from vendor_verifier.words import Language, Texts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +44,7 @@ def stdout_console() -> Console:
     return Console(highlight=False)
 
 
-def print_report(report: Report, *, as_json: bool, said: Collection[str] = ()) -> None:
+def print_report(report: Report, language: Language = "en", *, as_json: bool, said: Collection[str] = ()) -> None:
     """The result of a run: tables on a terminal, plain lines elsewhere, or scores.json.
 
     Warnings that were ``said`` on this screen before are not repeated; the document holds all of them.
@@ -57,9 +58,9 @@ def print_report(report: Report, *, as_json: bool, said: Collection[str] = ()) -
 
     report = replace(report, warnings=tuple(words for words in report.warnings if words not in said))
     if sys.stdout.isatty():
-        stdout_console().print(terminal.render(report))
+        stdout_console().print(terminal.render(report, language))
     else:
-        sys.stdout.write("\n".join(terminal.plain_lines(report)) + "\n")
+        sys.stdout.write("\n".join(terminal.plain_lines(report, language)) + "\n")
 
 
 def say_where(run: Path) -> None:
@@ -67,10 +68,11 @@ def say_where(run: Path) -> None:
     say(f"records and scores: {run}/; to open in a browser or mail: {run / 'report.html'}")
 
 
-def gates_exit_code(report: Report) -> int:
+def gates_exit_code(report: Report, language: Language = "en") -> int:
     """1 when a gate failed, each of them named on stderr; what is undecided is in the report and fails nothing."""
+    t = Texts(language)
     failed = [
-        f"gate failed: {model}: {gate.label}: {gate.threshold}; {gate.reason}"
+        t("gate_failed", vendor=f"{model}: {gate.label}", gate=str(gate.threshold), reason=gate.reason)
         for model, verdict in report.verdicts.items()
         for gate in verdict.gates
         if gate.outcome == "FAIL"

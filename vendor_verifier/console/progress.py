@@ -23,6 +23,7 @@ from vendor_verifier.metrics.latency import TTFT_MS
 from vendor_verifier.pipeline.run import Name, Outlook, is_answered
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.reports.number_format import MISSING
+from vendor_verifier.reports.tables import aligned
 from vendor_verifier.run.budgets import CostOf
 from vendor_verifier.scoring.observation import tries_of
 from vendor_verifier.values.record import Record
@@ -159,15 +160,8 @@ def progress_lines(rows: Sequence[Row], *, is_complete: bool) -> list[str]:
     """A table with a row for each vendor and, where there are several, one for all."""
     shown = [*rows, whole(rows)] if len(rows) > 1 else list(rows)
     table = [_HEADS, *(_cells(row) for row in shown)]
-    widths = [max(len(line[column]) for line in table) for column in range(len(_HEADS))]
-    lines = [
-        "  ".join(
-            cell.rjust(width) if column else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
-        )
-        for line in table
-    ]
-    return [*lines, "all answers are here, scoring them"] if is_complete else lines
+    lines = aligned(table, left=1)
+    return [*lines, "all answers are here, scoring them"] if is_complete else [*lines]
 
 
 def status_line(rows: Sequence[Row]) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from vendor_verifier.gates.thresholds import COST_METRICS
 from vendor_verifier.stats.overlap import TIMES
 from vendor_verifier.values.judgement import Estimate, GateOutcome, GateVerdict, Threshold
+from vendor_verifier.words import english
 
 _MOST_SAMPLES = 1_000_000
 
@@ -58,30 +59,27 @@ def decide(threshold: Threshold, estimate: Estimate) -> GateOutcome:
 
 def _why_not(threshold: Threshold) -> str:
     """What is missing, as far as the threshold alone tells."""
-    if threshold.ceiling and threshold.metric in TIMES:
-        return " while the baseline was being asked"
     if threshold.ceiling:
-        return "; the baseline must run twice"
-    if threshold.metric in COST_METRICS:
-        return ": no price is known; add `price:` to the vendor's entry, or it reports no tokens"
-    return ""
+        return english("gate_not_overlapping" if threshold.metric in TIMES else "gate_no_ceiling")
+    return english("gate_no_price") if threshold.metric in COST_METRICS else ""
 
 
 def _reason(threshold: Threshold, found: Estimate, outcome: GateOutcome) -> str:
     """The interval in words."""
-    what = f"{threshold.subject} − ceiling" if threshold.ceiling else threshold.subject
+    what = english("gate_over_ceiling", subject=threshold.subject) if threshold.ceiling else threshold.subject
     if found.value is None:
-        return f"{what} was not measured{_why_not(threshold)}"
+        return english("gate_not_measured", what=what, why=_why_not(threshold))
     low = "−∞" if found.low is None else f"{found.low:.6g}"
     high = "∞" if found.high is None else f"{found.high:.6g}"
-    said = f"{what} = {found.value:.6g}, {found.level:.0%} interval {low} … {high} (n = {found.n})"
+    figures = {"value": f"{found.value:.6g}", "level": f"{found.level:.0%}", "low": low, "high": high, "size": found.n}
+    said = english("gate_interval", what=what, **figures)
     if outcome != "UNDECIDED":
         return said
     if not threshold.ceiling and found.value == threshold.number == 1.0:
-        return f"{said}; no finite number of samples shows that it is always so"
+        return english("gate_never_sure", said=said)
     enough = samples_to_decide(threshold, found)
-    more = "send more samples" if enough is None else f"about {enough} would decide it if the figure stays"
-    return f"{said}; the threshold lies inside, {more}"
+    more = english("gate_more") if enough is None else english("gate_enough", enough=enough)
+    return english("gate_inside", said=said, more=more)
 
 
 def samples_to_decide(threshold: Threshold, found: Estimate) -> int | None:

@@ -15,6 +15,7 @@ from vendor_verifier.values.record import Record, TurnRecord, supersedes
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample, Source
 from vendor_verifier.values.score import EntryInfo
+from vendor_verifier.words import english
 
 Content = str
 Place = tuple[Content, int | None, int]
@@ -116,9 +117,7 @@ def import_results(
         records += made
         warnings += remarks
     entries = tuple(_entry(rows[label], model, label, is_baseline=label == baseline) for label in files)
-    warnings.append(
-        "imported durations include whatever retries the other tool hid, and its streams have no token times"
-    )
+    warnings.append(english("warn_imported"))
     return Imported(tuple(planned.values()), tuple(records), entries, tuple(warnings))
 
 

@@ -22,6 +22,7 @@ from vendor_verifier.metrics.answer import reported_usage
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.judgement import ServedNames
 from vendor_verifier.values.record import Record
+from vendor_verifier.words import english
 
 FILE = "recount.json"
 INSTALL = install_line("tokenizer")
@@ -68,7 +69,7 @@ def read_recount(folder: RunFolder) -> dict[str, Recounted]:
 def recount_troubles(found: Mapping[str, Recounted]) -> list[str]:
     """Why output tokens were not counted, a sentence a model."""
     return [
-        f"{model}: output tokens cannot be measured against {each.tokenizer}: {each.trouble}"
+        english("warn_recount", model=model, tokenizer=each.tokenizer, trouble=each.trouble)
         for model, each in found.items()
         if each.trouble is not None
     ]

@@ -26,6 +26,7 @@ from vendor_verifier.suites.schema import DialectCount
 from vendor_verifier.suites.trigger import KeptCheckers
 from vendor_verifier.values.plan import Task
 from vendor_verifier.values.sample import Sample
+from vendor_verifier.words import english
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,12 +217,9 @@ def missing_classes(tasks: Sequence[Task], datasets: Mapping[str, Dataset]) -> I
             continue
         (only,) = chosen
         if compares(task.suite) or (not only) in whole.classes:
-            mistake = "false" if only else "missed"
-            cure = "choose more or others" if (not only) in whole.classes else "the file holds no others"
-            yield (
-                f"{task.suite}: each of the {len(task.samples)} chosen samples {'should' if only else 'should not'} be "
-                f"answered with a tool call, so {mistake} calls cannot show; {cure}"
-            )
+            name = "warn_only_calls" if only else "warn_no_calls"
+            cure = english("cure_choose" if (not only) in whole.classes else "cure_none")
+            yield english(name, suite=task.suite, samples=len(task.samples), cure=cure)
 
 
 def _own_selection(options: TaskOptions, asked: Selection) -> Selection:

@@ -15,11 +15,11 @@ from vendor_verifier.pipeline.gates import check_conditions
 from vendor_verifier.pipeline.manifest import imported_manifest
 from vendor_verifier.pipeline.score import score_folder, write_reports
 from vendor_verifier.redaction import Scrubber
-from vendor_verifier.reports.words import Language
 from vendor_verifier.run.journal import Journal
 from vendor_verifier.samples_file import file_digest, open_lines
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.score import Report
+from vendor_verifier.words import Language
 
 
 def import_run(

@@ -34,6 +34,7 @@ from vendor_verifier.values.plan import LoadShape, Plan, Task
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.sample import listed
 from vendor_verifier.values.score import Report
+from vendor_verifier.words import Texts
 
 
 def redactor(parts: Iterable[Part]) -> Callable[[Record], Record]:
@@ -175,7 +176,9 @@ def refuse_other_plan(folder: RunFolder, stored: Manifest, plan: Plan) -> None:
             f"{folder.path} lasted a stated time or followed a schedule: it is one stretch of time and cannot be gone "
             "on with; start a new run with another --output-dir"
         )
-    sent_as, now_as = (load_words(load or {}) for load in (stored.raw["settings"].get("load"), told_load(plan.load)))
+    sent_as, now_as = (
+        load_words(load or {}, Texts("en")) for load in (stored.raw["settings"].get("load"), told_load(plan.load))
+    )
     if sent_as != now_as:
         raise RunFolderError(
             f"{folder.path} was sent as {sent_as}, this would be {now_as}, and times under two loads are not one "

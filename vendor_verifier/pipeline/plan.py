@@ -29,6 +29,7 @@ from vendor_verifier.values.plan import Entry, LoadShape, Plan, Task
 from vendor_verifier.vendor import Vendor
 from vendor_verifier.wire.base import Wire
 from vendor_verifier.wire.openai_completions import OpenAICompletions
+from vendor_verifier.words import english
 
 CHAT = "openai"
 RAW = OpenAICompletions().name
@@ -250,8 +251,8 @@ def _own_concurrency(request: RunRequest, entries: Sequence[Entry]) -> list[str]
     if request.request_concurrency is None or not own:
         return []
     words = ", ".join(f"{entry.model} / {entry.label} {entry.concurrency}" for entry in own)
-    return [f"--request-concurrency is not that of entries with a `concurrency:` of their own in the config: {words}"]
+    return [english("warn_own_concurrency", entries=words)]
 
 
 def _plugin_warnings(registry: Registry) -> list[str]:
-    return [f"vendor plugin {plugin.source} cannot be used: {plugin.error}" for plugin in registry.broken]
+    return [english("warn_plugin", source=str(plugin.source), error=str(plugin.error)) for plugin in registry.broken]

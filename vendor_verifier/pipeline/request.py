@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from vendor_verifier.manifest import ScoreRequest
-from vendor_verifier.reports.words import Language
 from vendor_verifier.values.plan import Arrival, ClientName, ExecutorChoice, Limits, RetryRules, TransportName
+from vendor_verifier.words import Language
 
 __all__ = ["LoadRequest", "RunRequest", "ScoreRequest", "Selection"]
 

@@ -19,7 +19,6 @@ from vendor_verifier.pipeline.manifest import stored_manifest
 from vendor_verifier.pipeline.run_warnings import ending_warnings
 from vendor_verifier.pipeline.suites import hooks_of, ready_suite
 from vendor_verifier.reports import REPORTS
-from vendor_verifier.reports.words import Language
 from vendor_verifier.scoring.collect import Tables
 from vendor_verifier.scoring.irf import RANK_METRICS
 from vendor_verifier.scoring.observation import tries_of
@@ -32,6 +31,7 @@ from vendor_verifier.values.judgement import Threshold
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.sample import Samples, listed, sample_in
 from vendor_verifier.values.score import PlayedTask, Report
+from vendor_verifier.words import Language, english
 
 # A run that was killed still says "running": whether it is complete is then seen from its records.
 _COMPLETE = {"finished": True, "imported": True, "interrupted": False}
@@ -70,7 +70,7 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
     slos = _thresholds(chosen, manifest)
     recounts = read_recount(folder)
     warnings = [*_of_sending(manifest), *recount_troubles(recounts)]
-    warnings += [f"sample left out: {skipped}" for task in stored for skipped in task.skipped]
+    warnings += [english("warn_left_out", sample=skipped) for task in stored for skipped in task.skipped]
     played = [_played(folder, task) for task in stored]
     suites = {
         task.suite: ready_suite(task.suite, task.options, known.samples, folder)
@@ -121,7 +121,7 @@ def _read(folder: RunFolder, unreadable: list[str]) -> Iterator[Record]:
     """The stored records; lines that are none are named in ``unreadable``."""
 
     def bad_line(number: int, reason: str) -> None:
-        unreadable.append(f"records.jsonl:{number} cannot be read and is not scored: {reason}")
+        unreadable.append(english("warn_unreadable", line=f"records.jsonl:{number}", reason=reason))
 
     return folder.read_records(bad_line)
 
@@ -162,7 +162,8 @@ def _duplicates(folder: RunFolder, tables: Tables, samples: Mapping[str, Samples
     """Take the cost of records that came twice, and say that there were some; what cannot be read is named apart."""
 
     def bad_line(number: int, reason: str) -> None:
-        unreadable.append(f"{folder.duplicates_file.name}:{number} cannot be read and its cost is not known: {reason}")
+        line = f"{folder.duplicates_file.name}:{number}"
+        unreadable.append(english("warn_unreadable_cost", line=line, reason=reason))
 
     count = 0
     for record in folder.read_duplicates(bad_line):
@@ -170,8 +171,7 @@ def _duplicates(folder: RunFolder, tables: Tables, samples: Mapping[str, Samples
         if table is not None and sample_in(samples, record.suite, record.sample) is not None:
             table.duplicates.add(0, tries_of(record))
         count += 1
-    name = folder.duplicates_file.name
-    return [f"{count} record(s) came twice ({name}): they were paid for and are in no score"] if count else []
+    return [english("warn_twice", count=count, file=folder.duplicates_file.name)] if count else []
 
 
 def _played(folder: RunFolder, task: StoredTask) -> PlayedTask:

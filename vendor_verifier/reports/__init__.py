@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from vendor_verifier.lazy_import import late
 
 if TYPE_CHECKING:
-    from vendor_verifier.reports.words import Language
     from vendor_verifier.values.score import Report
+    from vendor_verifier.words import Language
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +43,10 @@ class ReportFormat:
 
 REPORTS: tuple[ReportFormat, ...] = (
     ReportFormat("json", "scores.json", "scores_json:render"),
-    ReportFormat("csv", "ranking.csv", "ranking_csv:render"),
-    ReportFormat("md", "report.md", "markdown:render"),
+    ReportFormat("csv", "ranking.csv", "ranking:render_csv"),
+    ReportFormat("md", "report.md", "markdown:render", is_translated=True),
     ReportFormat("html", "report.html", "html.page:render", is_translated=True),
     ReportFormat("junit", "junit.xml", "ci:render_junit", by_default=False),
-    ReportFormat("summary", "summary.md", "ci:render_step_summary", by_default=False),
+    ReportFormat("summary", "summary.md", "ci:render_step_summary", by_default=False, is_translated=True),
     ReportFormat("openmetrics", "metrics.prom", "openmetrics:render", by_default=False),
 )

@@ -11,11 +11,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from xml.etree import ElementTree as ET
 
-from vendor_verifier.reports import markdown_tables as tables
 from vendor_verifier.reports import number_format, sentences
 from vendor_verifier.reports.escape import markdown, visible
+from vendor_verifier.reports.ranking import ranking
+from vendor_verifier.reports.tables import markdown_label, markdown_lines
 from vendor_verifier.values.failure_kinds import KINDS, Charge
 from vendor_verifier.values.score import Case, ModelScore, Report, VendorDetails, VendorScore
+from vendor_verifier.words import Language, Texts
 
 _OUTCOMES: Mapping[Charge, str] = {"us": "error", "unasked": "skipped"}
 
@@ -139,11 +141,12 @@ _MAX_WARNINGS = 20
 _SIGNS = {"PASS": "✅", "FAIL": "❌", "UNDECIDED": "❔"}
 
 
-def render_step_summary(report: Report) -> str:
+def render_step_summary(report: Report, language: Language = "en") -> str:
     """GitHub Markdown, at most 1,000,000 bytes of UTF-8, ending in one newline."""
-    ending = "\n\nThis summary was shortened; the run's report.md holds everything.\n"
+    t = Texts(language, "wide")
+    ending = f"\n\n{t('summary_shortened')}\n"
     text = ""
-    for block in _blocks(report):
+    for block in _blocks(report, t):
         longer = f"{text}\n\n{block}" if text else block
         if len((longer + ending).encode()) > MAX_BYTES:
             return text + ending
@@ -151,46 +154,41 @@ def render_step_summary(report: Report) -> str:
     return text + "\n"
 
 
-def _blocks(report: Report) -> Iterator[str]:
-    yield f"## Vendor verification: {tables.label(report.run)}"
-    yield sentences.summary(report, tables.label)
-    cautions = sentences.cautions(report)
+def _blocks(report: Report, t: Texts) -> Iterator[str]:
+    yield f"## {t('md_title', run=markdown_label(report.run))}"
+    yield sentences.summary(report, t, markdown_label)
+    cautions = sentences.cautions(report, t)
     if cautions:
         shown = [f"> - {markdown(text)}" for text in cautions[:_MAX_WARNINGS]]
-        shown += [f"> - and {len(cautions) - _MAX_WARNINGS} more"] if len(cautions) > _MAX_WARNINGS else []
+        shown += [f"> - {t('and_more_here', n=len(cautions) - _MAX_WARNINGS)}"] if len(cautions) > _MAX_WARNINGS else []
         yield "\n".join(["> [!WARNING]", *shown])
     for model in report.models:
         if model.vendors:
-            yield f"### {tables.label(model.model)}"
-            yield "\n".join(tables.ranking(model))
-            yield from sentences.footnotes(model)
+            yield f"### {markdown_label(model.model)}"
+            yield "\n".join(markdown_lines(ranking(report, [model], t)))
+            yield from sentences.footnotes(model, t)
     for model in report.models:
-        yield from _judged(model, report)
-        yield from _failures(model)
+        yield from _judged(model, report, t)
 
 
-def _judged(model: ModelScore, report: Report) -> Iterator[str]:
-    verdict = report.verdicts.get(model.model)
-    if verdict is None:
-        return
-    if verdict.gates:
+def _judged(model: ModelScore, report: Report, t: Texts) -> Iterator[str]:
+    """Gates and findings where they were judged, and how requests failed."""
+    verdict, name = report.verdicts.get(model.model), markdown_label(model.model)
+    if verdict is not None and verdict.gates:
         rows = [
-            f"| {_SIGNS[gate.outcome]} {gate.outcome} | {tables.label(gate.label)} | {markdown(str(gate.threshold))} "
-            f"| {markdown(gate.reason)} |"
+            f"| {_SIGNS[gate.outcome]} {gate.outcome} | {markdown_label(gate.label)} | {markdown(str(gate.threshold))} "
+            f"| {markdown(t.said(gate.reason))} |"
             for gate in verdict.gates
         ]
-        header = ["| Outcome | Vendor | Gate | Reason |", "|---|---|---|---|"]
-        yield "\n".join([f"**Gates of {tables.label(model.model)}**", "", *header, *rows])
-    if verdict.findings:
-        lines = [f"- {tables.label(found.label)}: {markdown(found.statement)}" for found in verdict.findings]
-        yield "\n".join([f"**Findings on {tables.label(model.model)}**", "", *lines])
-
-
-def _failures(model: ModelScore) -> Iterator[str]:
-    lines = [
-        f"- {tables.label(vendor.label)}: {number_format.tally(vendor.failures, tables.label)}"
+        header = [f"| {t('outcome')} | {t('vendor')} | {t('gate')} | {t('reason')} |", "|---|---|---|---|"]
+        yield "\n".join([t("gates_of", model=name), "", *header, *rows])
+    if verdict is not None and verdict.findings:
+        told = [f"- {markdown_label(found.label)}: {markdown(t.said(found.statement))}" for found in verdict.findings]
+        yield "\n".join([t("findings_on", model=name), "", *told])
+    failures = [
+        f"- {markdown_label(vendor.label)}: {number_format.tally(vendor.failures, markdown_label)}"
         for vendor in model.vendors
         if vendor.failures
     ]
-    if lines:
-        yield "\n".join([f"**Failures of {tables.label(model.model)}**", "", *lines])
+    if failures:
+        yield "\n".join([t("failures_of", model=name), "", *failures])

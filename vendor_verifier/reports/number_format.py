@@ -9,27 +9,41 @@ import math
 from collections.abc import Callable, Mapping
 
 from vendor_verifier.metrics import FIGURES, SPREADS, is_share
+from vendor_verifier.values.judgement import Estimate
 from vendor_verifier.values.score import ModelScore, VendorScore
+from vendor_verifier.words import LANGUAGES, Texts
 
 MISSING = "–"
 BY_DEFINITION = "†"
 FEWER_METRICS = "‡"
 
-# The product page's columns after "Vendor" and "IRF Score", in its order: title and metric.
-_ON_PAGE = sorted(FIGURES, key=lambda figure: figure.column)
-PAGE_COLUMNS: tuple[tuple[str, str], ...] = tuple((figure.page_title, figure.name) for figure in _ON_PAGE)
-# The same under narrower titles, so that a table with six-digit figures fits in 100 columns.
-SHORT_COLUMNS: tuple[tuple[str, str], ...] = tuple((figure.titles[0], figure.name) for figure in _ON_PAGE)
-
+# The product page's columns after "Vendor" and "IRF Score", in its order.
+PAGE_METRICS = tuple(figure.name for figure in sorted(FIGURES, key=lambda figure: figure.column))
 # Times and speeds of single requests (of single gaps for ICL) in reading order, by the field's names.
+SPEED_METRICS = tuple(metric.name for metric in SPREADS)
+PERCENTILES = ("p50", "p90", "p95", "p99")
 REGION_PERCENTILES = ("p50", "p95")
-SPEED_METRICS: Mapping[str, str] = {metric.name: metric.title() for metric in SPREADS}
 
 
-def suite_columns(model: ModelScore) -> tuple[tuple[str, str], ...]:
-    """Columns of the evaluations that took part, after the page's: the suite's name twice, title and metric."""
-    names = dict.fromkeys(name for vendor in model.vendors for name in vendor.suites)
-    return tuple((name, name) for name in names)
+def suites_of(*models: ModelScore) -> tuple[str, ...]:
+    """Evaluations that took part, whose names are those of their scores, in the order they were asked for."""
+    return tuple(dict.fromkeys(name for model in models for vendor in model.vendors for name in vendor.suites))
+
+
+def figure_title(name: str, t: Texts) -> str:
+    """A ranked figure's heading; a suite's own name where there is none."""
+    figure = next((each for each in FIGURES if each.name == name), None)
+    if figure is None:
+        return name
+    own = figure.page_title if t.room == "wide" else figure.titles[LANGUAGES.index(t.language) % len(figure.titles)]
+    return t.known(name, own)
+
+
+def speed_title(name: str, t: Texts) -> str:
+    """The heading of a time or speed of single requests."""
+    metric = next((each for each in SPREADS if each.name == name), None)
+    own = name if metric is None else metric.titles[LANGUAGES.index(t.language) % len(metric.titles)]
+    return t.known(f"speed_{name}", own)
 
 
 def finite(value: float | None) -> float | None:
@@ -67,15 +81,15 @@ def count(value: int | None) -> str:
     return MISSING if value is None else str(value)
 
 
-def of(part: int | None, whole: int) -> str:
+def of(part: int | None, whole: int, t: Texts) -> str:
     """``part of whole``; "–" when the part is not known."""
-    return MISSING if part is None else f"{part} of {whole}"
+    return MISSING if part is None else t("of", part=part, whole=whole)
 
 
-def measured(number: int | None, stalled: int, whole: int | None = None) -> str:
+def measured(number: int | None, stalled: int, t: Texts, whole: int | None = None) -> str:
     """``188 of 200 (12 stalled)``: over how many a figure was taken, and how many our own lateness took out."""
-    told = count(number) if whole is None else of(number, whole)
-    return f"{told} ({stalled} stalled)" if stalled else told
+    told = count(number) if whole is None else of(number, whole, t)
+    return told + t("in_brackets", text=t("stalled", n=stalled)) if stalled else told
 
 
 def tally(counts: Mapping[str, int], escape: Callable[[str], str]) -> str:
@@ -84,14 +98,16 @@ def tally(counts: Mapping[str, int], escape: Callable[[str], str]) -> str:
     return ", ".join(f"{escape(word)} {number}" for word, number in ordered) or MISSING
 
 
+def written(metric: str, value: float | None) -> str:
+    """A figure as its metric is written: a share of 1, or a quantity."""
+    return rate(value) if is_share(metric) else quantity(value)
+
+
 def metric(vendor: VendorScore, name: str) -> str:
     """One metric of one vendor; the baseline's F1 carries its mark."""
     value = vendor.metrics.get(name)
-    if not is_share(name):
-        return quantity(value)
     given = vendor.is_baseline and not (vendor.trigger is not None and vendor.trigger.measured_on_itself)
-    mark = BY_DEFINITION if name == "f1" and given and finite(value) is not None else ""
-    return rate(value) + mark
+    return written(name, value) + (BY_DEFINITION if name == "f1" and given and finite(value) is not None else "")
 
 
 def irf(vendor: VendorScore, model: ModelScore) -> str:
@@ -105,6 +121,35 @@ def irf(vendor: VendorScore, model: ModelScore) -> str:
     return fusion(vendor.irf) + (FEWER_METRICS if vendor.irf_metrics < most else "")
 
 
-def samples_asked(count: int) -> str:
-    """``1 sample``, ``20 samples``."""
-    return f"{count} sample" if count == 1 else f"{count} samples"
+def percent(share: float | None) -> str:
+    """``12.3 %`` of a share, with a true minus sign."""
+    return MISSING if share is None else f"{100 * share:.3g} %".replace("-", "−")
+
+
+def spread(estimate: Estimate, *, signed: bool = False) -> str:
+    """``value, low … high``; an open side is ∞, nothing measured is "–"."""
+    if finite(estimate.value) is None:
+        return MISSING
+    value, low, high = (_number(each, signed) for each in (estimate.value, estimate.low, estimate.high))
+    return f"{value}, {low or '−∞'} … {high or '∞'}"
+
+
+def _number(value: float | None, signed: bool) -> str:
+    if finite(value) is None:
+        return ""
+    return (f"{value:+.4f}" if signed else f"{value:.4g}").replace("-", "−")
+
+
+def interval(found: Estimate | None, *, as_share: bool = True) -> str | None:
+    """``low–high``; None when there is no interval. Beside a minus sign a bare dash would be hard to read."""
+    if found is None or found.low is None or found.high is None:
+        return None
+    low, high = (f"{end:.3f}" if as_share else quantity(end) for end in (found.low, found.high))
+    return low + (" … " if found.low < 0 else "–") + high
+
+
+def ranks(low: float | None, high: float | None) -> str:
+    """``2`` or ``2–4``."""
+    if low is None or high is None:
+        return MISSING
+    return f"{low:g}" if low == high else f"{low:g}–{high:g}"

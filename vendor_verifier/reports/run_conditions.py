@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from vendor_verifier.reports import number_format
-from vendor_verifier.reports.words import Texts
 from vendor_verifier.values.score import ModelScore, Report, VendorScore
+from vendor_verifier.words import Texts
 
-_ENGLISH = Texts("en")
+Escape = Callable[[str], str]
+_ASIDE = ("warmup", "cooldown")
 
 
-def clock_lines(report: Report, t: Texts = _ENGLISH) -> list[str]:
+def clock_lines(report: Report, t: Texts) -> list[str]:
     """The harness floor and the event loop's lag; nothing for a run that knows of neither (an imported one)."""
     floor, loop = (report.manifest.get(name) for name in ("calibration", "event_loop"))
     told = _floor(floor, t) if isinstance(floor, Mapping) else iter(())
@@ -22,15 +23,9 @@ def clock_lines(report: Report, t: Texts = _ENGLISH) -> list[str]:
 def _floor(floor: Mapping[str, Any], t: Texts) -> Iterator[str]:
     ttft, gaps = floor.get("ttft_error_ms"), floor.get("gap_error_ms")
     if isinstance(ttft, Mapping) and isinstance(gaps, Mapping):
-        yield t(
-            "clock_floor",
-            streams=floor.get("in_flight"),
-            answers=ttft.get("n"),
-            p50=_ms(ttft, "p50"),
-            p99=_ms(ttft, "p99"),
-            gap_p50=_ms(gaps, "p50"),
-            gap_p99=_ms(gaps, "p99"),
-        )
+        figures = {name: _ms(ttft, name) for name in ("p50", "p99")}
+        figures |= {f"gap_{name}": _ms(gaps, name) for name in ("p50", "p99")}
+        yield t("clock_floor", streams=floor.get("in_flight"), answers=ttft.get("n"), **figures)
     elif floor.get("reason"):
         yield t("clock_no_floor", reason=floor["reason"])
 
@@ -46,74 +41,95 @@ def _ms(numbers: Mapping[str, Any], name: str) -> str:
     return number_format.MISSING if value is None else f"{value:.2f}"
 
 
-Escape = Callable[[str], str]
-_ASIDE = {"warmup": "warm-up", "cooldown": "cool-down"}
-
-
-def load_words(load: Mapping[str, Any]) -> str:
-    """A manifest's shape: ``50 requests a second (poisson) to each vendor for 60 s; thrown away: 20 of warm-up``."""
-    words = "a fixed number of requests at a time"
-    if load.get("schedule"):
-        words = f"a replayed schedule of {load['schedule']['count']} requests in {load['schedule']['last_s']:g} s"
-    elif load.get("request_rate"):
-        words = f"{load['request_rate']:g} requests a second ({load['arrival']}) to each vendor"
-    if load.get("duration_s") is not None:
-        words += f" for {load['duration_s']:g} s"
-    if load.get("ramp_up_s"):
-        words += f", growing over {load['ramp_up_s']:g} s"
-    aside = [f"{load[name]} of {title}" for name, title in _ASIDE.items() if load.get(name)]
-    return words + (f"; thrown away: {' and '.join(aside)}" if aside else "")
-
-
 def shape_of(report: Report) -> Mapping[str, Any]:
-    """The shape as the manifest tells it; empty without one."""
+    """The shape of the load as the manifest tells it; empty without one."""
     return (report.manifest.get("settings") or {}).get("load") or {}
 
 
-def load_lines(model: ModelScore, report: Report, escape: Escape) -> Iterator[str]:
+def load_words(load: Mapping[str, Any], t: Texts) -> str:
+    """A manifest's shape: ``50 requests a second (poisson) to each vendor for 60 s; thrown away: 20 of warm-up``."""
+    words = t("shape_fixed")
+    if load.get("schedule"):
+        words = t("shape_schedule", count=load["schedule"]["count"], seconds=f"{load['schedule']['last_s']:g}")
+    elif load.get("request_rate"):
+        words = t("shape_rate", rate=f"{load['request_rate']:g}", arrival=t(f"arrival_{load['arrival']}"))
+    if load.get("duration_s") is not None:
+        words += t("shape_duration", seconds=f"{load['duration_s']:g}")
+    if load.get("ramp_up_s"):
+        words += t("shape_ramp_up", seconds=f"{load['ramp_up_s']:g}")
+    aside = [t("shape_aside", count=load[name], what=t(f"aside_{name}")) for name in _ASIDE if load.get(name)]
+    return words + (t("shape_thrown_away", aside=t.listed(aside)) if aside else "")
+
+
+def load_lines(model: ModelScore, report: Report, t: Texts, escape: Escape) -> Iterator[str]:
     """What was offered, a line for all and one for each vendor of which anything is known; nothing without a shape."""
     shape = shape_of(report)
     if not shape:
         return
-    yield f"load: {load_words(shape)}"
+    yield t("load_line", load=load_words(shape, t))
     for vendor in model.vendors:
         told = (report.manifest.get("load") or {}).get(f"{model.model}: {vendor.label}")
         if told:
-            yield f"{escape(vendor.label)}: {offered_words(told)}"
+            yield t("of_vendor", label=escape(vendor.label), words=_offered(told, t))
 
 
-def offered_words(told: Mapping[str, Any]) -> str:
-    """What one vendor was offered."""
-    plural = "" if told["begun"] == 1 else "s"
-    words = f"{told['begun']} request{plural} begun, at most {told['most_under_way']} under way"
-    if told.get("lag_p50_ms") is not None:
-        p50, p99 = (number_format.quantity(told[f"lag_{share}_ms"]) for share in ("p50", "p99"))
-        late = f"{p50} ms (p50), {p99} ms (p99)"
-        words += f", late by {late}"
-    if told.get("held_back"):
-        words += f", {told['held_back']} of them found {told['cap']} under way"
+def _offered(told: Mapping[str, Any], t: Texts) -> str:
+    words = [t("load_begun", n=told["begun"], most=told["most_under_way"]), *_late(told, t)]
     aside = [
-        f"{title} {told[name]}" + (f" ({told[name + '_failed']} failed)" if told[name + "_failed"] else "")
-        for name, title in _ASIDE.items()
+        t("aside_told", what=t(f"aside_{name}"), count=told[name])
+        + (t("in_brackets", text=t("aside_failed", count=told[f"{name}_failed"])) if told[f"{name}_failed"] else "")
+        for name in _ASIDE
         if told.get(name)
     ]
-    return "; ".join([words, *aside])
+    return t.joined([t.joined(words), *aside], "semicolon")
 
 
-def pace_lines(model: ModelScore, escape: Escape) -> Iterator[str]:
-    """One line: whether the places asked for were used, vendor by vendor; nothing where nobody was timed."""
-    told = [f"{escape(vendor.label)} {words}" for vendor in model.vendors if (words := pace_words(vendor))]
-    if told:
-        yield f"in flight on average: {'; '.join(told)}"
+def _late(told: Mapping[str, Any], t: Texts) -> Iterator[str]:
+    if told.get("lag_p50_ms") is not None:
+        yield t("load_late", **{name: number_format.quantity(told[f"lag_{name}_ms"]) for name in ("p50", "p99")})
+    if told.get("held_back"):
+        yield t("load_held_back", held=told["held_back"], cap=told["cap"])
 
 
-def pace_words(vendor: VendorScore) -> str | None:
-    """``4.96 of 5, 12.3 answers/s``; None where nothing was timed."""
-    pace = vendor.pace
-    if pace is None:
+def asked(report: Report, t: Texts) -> str:
+    """How many samples were put to how many vendors, and how often or under which load."""
+    vendors = sum(len(model.vendors) for model in report.models)
+    shape = shape_of(report)
+    if not shape:
+        return t("asked", samples=report.samples, repeat=report.repeat, vendors=vendors)
+    by_doing = shape.get("duration_s") is not None or bool(shape.get("schedule"))
+    repeat = t("again_and_again") if by_doing else report.repeat
+    told = [t("asked", samples=report.samples, repeat=repeat, vendors=vendors)]
+    if shape.get("schedule"):
+        told.append(t("load_schedule", n=shape["schedule"]["count"], seconds=f"{shape['schedule']['last_s']:g}"))
+    if shape.get("request_rate"):
+        told.append(t("load_rate", rate=f"{shape['request_rate']:g}", arrival=t(f"load_{shape['arrival']}")))
+    timed = ("duration_s", "ramp_up_s", "warmup", "cooldown")
+    return t.joined([*told, *(t(f"load_{name}", n=f"{shape[name]:g}") for name in timed if shape.get(name))])
+
+
+def offered(vendor: VendorScore, model: ModelScore, report: Report, t: Texts) -> str | None:
+    """What one vendor was offered and how late we were ourselves; None without a shape."""
+    found: Mapping[str, Any] | None = (report.manifest.get("load") or {}).get(f"{model.model}: {vendor.label}")
+    if found is None:
         return None
-    asked = "" if pace.places is None else f" of {pace.places}"
-    return f"{number_format.quantity(pace.in_flight)}{asked}, {number_format.quantity(pace.answers_per_s)} answers/s"
+    return t.joined([t("load_begun", n=found["begun"], most=found["most_under_way"]), *_late(found, t)])
+
+
+def pace_lines(model: ModelScore, t: Texts, escape: Escape) -> Iterator[str]:
+    """One line: whether the places asked for were used, vendor by vendor; nothing where nobody was timed."""
+    told = [f"{escape(vendor.label)} {words}" for vendor in model.vendors if (words := pace(vendor, t, "pace_short"))]
+    if told:
+        yield t("pace_line", words=t.joined(told, "semicolon"))
+
+
+def pace(vendor: VendorScore, t: Texts, name: str = "pace") -> str | None:
+    """How many requests were in flight and how many answers came a second; None where nothing was timed."""
+    found = vendor.pace
+    if found is None:
+        return None
+    figures = {"mean": number_format.quantity(found.in_flight), "rate": number_format.quantity(found.answers_per_s)}
+    return t(f"{name}_alone", **figures) if found.places is None else t(f"{name}_of", places=found.places, **figures)
 
 
 def slos_of(model: ModelScore) -> tuple[str, ...]:
@@ -121,32 +137,42 @@ def slos_of(model: ModelScore) -> tuple[str, ...]:
     return tuple(next((vendor.goodput.kept for vendor in model.vendors if vendor.goodput is not None), ()))
 
 
-def goodput_lines(model: ModelScore, escape: Escape) -> Iterator[str]:
+def goodput_lines(model: ModelScore, t: Texts, escape: Escape) -> Iterator[str]:
     """Goodput, best first as the model's vendors stand; nothing without SLOs."""
     slos = slos_of(model)
     if not slos:
         return
-    yield f"goodput: requests that keep {' and '.join(map(escape, slos))}"
+    yield t("goodput_line", slos=t("and").join(map(escape, slos)))
     for vendor in model.vendors:
-        if vendor.goodput is not None:
-            yield f"{escape(vendor.label)}: {goodput_words(vendor)}"
+        found = vendor.goodput
+        if found is not None:
+            rate = None if found.per_s is None else t("goodput_per_s", rate=number_format.quantity(found.per_s))
+            words = t.joined([rate, _good(vendor, t), *_not_good(vendor, t, with_failed=True)], "semicolon")
+            yield t("of_vendor", label=escape(vendor.label), words=words)
 
 
-def goodput_words(vendor: VendorScore) -> str | None:
-    """``12.3 good requests/s; 240 of 300 good (0.8)``; None without SLOs."""
+def _good(vendor: VendorScore, t: Texts) -> str:
+    found = vendor.goodput
+    assert found is not None
+    return t("goodput_of", good=found.good, asked=found.asked, share=number_format.rate(found.share))
+
+
+def _not_good(vendor: VendorScore, t: Texts, *, with_failed: bool) -> Iterator[str]:
+    found = vendor.goodput
+    assert found is not None
+    if with_failed and found.failed:
+        yield t("goodput_failed", count=found.failed)
+    if found.unmeasured:
+        yield t("goodput_unmeasured", n=found.unmeasured)
+    if found.stalled:
+        yield t("goodput_stalled", n=found.stalled)
+
+
+def goodput(vendor: VendorScore, t: Texts, escape: Escape) -> str | None:
+    """How many requests kept every SLO, and how many a second; None without SLOs."""
     found = vendor.goodput
     if found is None:
         return None
-    words = f"{number_format.of(found.good, found.asked)} good ({number_format.rate(found.share)})"
-    if found.per_s is not None:
-        words = f"{number_format.quantity(found.per_s)} good requests/s; {words}"
-    beside = [
-        f"{number} {why}"
-        for number, why in (
-            (found.failed, "failed"),
-            (found.unmeasured, "not measurable"),
-            (found.stalled, "stalled by our own process and left out"),
-        )
-        if number
-    ]
-    return "; ".join([words, *beside])
+    rate = None if found.per_s is None else t("goodput_rate", rate=number_format.quantity(found.per_s))
+    words = t.joined([_good(vendor, t), rate, *_not_good(vendor, t, with_failed=False)])
+    return t("of_vendor", label=t.joined(map(escape, found.kept)), words=words)

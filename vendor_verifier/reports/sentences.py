@@ -1,12 +1,13 @@
-"""Sentences and small derivations that several renderers share; it scores nothing and escapes by the given function."""
+"""Sentences and small derivations that several outputs share; they score nothing and escape by the given function."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from vendor_verifier.reports import number_format
-from vendor_verifier.reports.run_conditions import shape_of
+from vendor_verifier.reports.run_conditions import goodput_lines, load_lines, pace_lines, shape_of
 from vendor_verifier.values.score import ModelScore, Report, VendorScore
+from vendor_verifier.words import Texts
 
 Escape = Callable[[str], str]
 _BY_CATEGORY = ("bfcl",)
@@ -40,149 +41,141 @@ def valid_calls(vendor: VendorScore) -> int:
     return schema.valid_strict if schema.policy == "strict" else schema.valid_lenient
 
 
-def summary(report: Report, escape: Escape) -> str:
+def summary(report: Report, t: Texts, escape: Escape) -> str:
     """The result in one sentence."""
     models = [model for model in report.models if model.vendors]
     if not models:
-        return "Nothing was scored: this run holds no vendors."
-    asked_what = f"{_plural(report.samples, 'sample')}, asked {_how_often(report)}"
-    return f"{asked_what}: " + "; ".join(_leader(model, escape) for model in models) + "."
+        return t("nothing")
+    leaders = t.joined((_leader(model, t, escape) for model in models), "semicolon")
+    return t("summary", samples=t("summary_samples", n=report.samples), often=_how_often(report, t), leaders=leaders)
 
 
-def _how_often(report: Report) -> str:
+def _how_often(report: Report, t: Texts) -> str:
     shape = shape_of(report)
     if shape.get("duration_s") is not None:
-        return f"again and again for {shape['duration_s']:g} s"
-    if shape.get("schedule"):
-        return "by a schedule"
-    return "once each" if report.repeat == 1 else f"{report.repeat} times each"
+        return t("often_for", seconds=f"{shape['duration_s']:g}")
+    return t("often_schedule") if shape.get("schedule") else t("often_times", n=report.repeat)
 
 
-def _leader(model: ModelScore, escape: Escape) -> str:
-    name = escape(model.model)
+def _leader(model: ModelScore, t: Texts, escape: Escape) -> str:
+    name, count = escape(model.model), len(model.vendors)
     if nobody_answered(model):
-        return _silence(model, name, escape)
-    if len(model.vendors) == 1:
-        return f"{escape(model.vendors[0].label)} is the only vendor of {name}, so its rank says nothing"
+        return t("silent_all", label=escape(model.vendors[0].label), n=count, model=name)
+    if count == 1:
+        return t("lead_only", label=escape(model.vendors[0].label), model=name)
     leaders = [vendor for vendor in model.vendors if place(vendor, model) == 1]
     if not leaders:
-        return f"none of the {len(model.vendors)} vendors of {name} could be ranked"
-    who = _listed([escape(vendor.label) for vendor in leaders])
-    verb = "leads" if len(leaders) == 1 else "share the lead of"
-    return f"{who} {verb} the {len(model.vendors)} vendors of {name} with IRF {number_format.fusion(leaders[0].irf)}"
+        return t("lead_none", count=count, model=name)
+    said = {"label": t.listed([escape(vendor.label) for vendor in leaders]), "count": count, "model": name}
+    return t("lead_of", n=len(leaders), irf=number_format.fusion(leaders[0].irf), **said)
 
 
-def _silence(model: ModelScore, name: str, escape: Escape) -> str:
-    if len(model.vendors) == 1:
-        return f"{escape(model.vendors[0].label)}, the only vendor of {name}, answered none of the requests"
-    return f"none of the {len(model.vendors)} vendors of {name} answered a single request, so none leads"
-
-
-def _listed(names: list[str], most: int = 3) -> str:
-    """``a``, ``a and b``, ``a, b and c``, ``a, b, c and 4 more``."""
-    if len(names) > most:
-        names = [*names[:most], f"{len(names) - most} more"]
-    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
-
-
-def _plural(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def cautions(report: Report) -> list[str]:
+def cautions(report: Report, t: Texts) -> list[str]:
     """The report's warnings, led by the one it must not be read without."""
+    warnings = [t.said(warning) for warning in report.warnings]
     if report.complete:
-        return list(report.warnings)
+        return warnings
     shape = shape_of(report)
-    if shape.get("duration_s") is not None or shape.get("schedule"):
-        cut = "This run was cut short: what was under way is left out, and it cannot be gone on with."
-        return [cut, *report.warnings]
-    incomplete = (
-        "This run is incomplete: samples that were never sent are left out of F1 and of the success rate; "
-        "finish it with --incremental."
-    )
-    return [incomplete, *report.warnings]
+    cut_short = shape.get("duration_s") is not None or shape.get("schedule")
+    return [t("cut_short" if cut_short else "incomplete"), *warnings]
 
 
-def footnotes(model: ModelScore) -> list[str]:
+def footnotes(model: ModelScore, t: Texts) -> list[str]:
     """What the marks in the model's table mean, only for the marks it has."""
-    notes = []
-    if any(number_format.BY_DEFINITION in number_format.metric(vendor, "f1") for vendor in model.vendors):
-        notes.append(f"{number_format.BY_DEFINITION} 1 by definition: the baseline is what F1 is measured against.")
-    if any(number_format.FEWER_METRICS in number_format.irf(vendor, model) for vendor in model.vendors):
-        notes.append(
-            f"{number_format.FEWER_METRICS} Sums fewer metrics than other vendors of this model, "
-            "so it is not comparable."
-        )
-    if model.baseline is None:
-        notes.append("No baseline: F1 is not measured.")
-    return notes
+    marks = {
+        "by_definition": any(number_format.BY_DEFINITION in number_format.metric(one, "f1") for one in model.vendors),
+        "fewer": any(number_format.FEWER_METRICS in number_format.irf(one, model) for one in model.vendors),
+        "no_baseline": model.baseline is None,
+    }
+    return [t(name) for name, is_there in marks.items() if is_there]
 
 
-def trigger_line(vendor: VendorScore) -> str | None:
+def trigger_line(vendor: VendorScore, t: Texts) -> str | None:
     """The confusion matrix in one line, with what was left out of it; None without one."""
     trigger = vendor.trigger
     if trigger is None:
         return None
-    line = f"TP {trigger.tp} FP {trigger.fp} FN {trigger.fn} TN {trigger.tn}"
-    left_out = (
-        (trigger.failed_as_missed, "of FN by failure"),
-        (trigger.dropped_baseline, "dropped (baseline undecided)"),
-        (trigger.dropped_vendor, "dropped (vendor undecided)"),
-        (trigger.not_sent, "never sent"),
-    )
-    told = [line, *(f"{number} {why}" for number, why in left_out if number)]
-    if trigger.pairs_of_runs > 1:
+    left_out = {
+        "left_failed": trigger.failed_as_missed,
+        "left_baseline": trigger.dropped_baseline,
+        "left_vendor": trigger.dropped_vendor,
+        "left_unsent": trigger.not_sent,
         # Else a reader finds more of them than requests.
-        told.append(f"summed over {trigger.pairs_of_runs} pairs of a baseline's run and the vendor's")
-    return ", ".join(told)
+        "summed_pairs": trigger.pairs_of_runs if trigger.pairs_of_runs > 1 else 0,
+    }
+    line = f"TP {trigger.tp} FP {trigger.fp} FN {trigger.fn} TN {trigger.tn}"
+    return t.joined([line, *(t(name, n=number) for name, number in left_out.items() if number)])
 
 
-def measured_line(vendor: VendorScore) -> str | None:
-    """``n of planned`` for every ranked figure that was not measured on all that was planned; None if all were."""
+def vendor_notes(model: ModelScore, t: Texts, escape: Escape) -> Iterator[str]:
+    """What a reader must know about single vendors: pairs left out, short measurements, failures."""
+    for vendor in model.vendors:
+        if not vendor.recorded and not vendor.suites:
+            yield t("of_vendor", label=escape(vendor.label), words=t("no_record", planned=vendor.planned))
+            continue
+        told = [
+            None if vendor.is_baseline else trigger_line(vendor, t),
+            _measured(vendor, t),
+            served_line(vendor, t, escape),
+            _broken(vendor, t, escape),
+            _resent(vendor, t),
+        ]
+        for name, counts in (("failed_as", vendor.failures), ("odd_as", vendor.anomalies)):
+            told.append(t(name, tally=number_format.tally(counts, escape)) if counts else None)
+        if any(told):
+            yield t("of_vendor", label=escape(vendor.label), words=t.joined(told, "semicolon"))
+
+
+def model_notes(model: ModelScore, report: Report, t: Texts, escape: Escape) -> list[str]:
+    """What stands below a ranking: its marks, categories, goodput, load and what to know of single vendors."""
+    notes = [*footnotes(model, t), *category_lines(model, escape)]
+    notes += [*goodput_lines(model, t, escape), *load_lines(model, report, t, escape), *pace_lines(model, t, escape)]
+    return [*notes, *vendor_notes(model, t, escape)]
+
+
+def _measured(vendor: VendorScore, t: Texts) -> str | None:
+    """Every ranked figure that was not measured on all that was planned; None if all were."""
+    wide = Texts(t.language, "wide")
     short = [
-        f"{title} {number_format.measured(vendor.measured[name], vendor.stalled.get(name, 0))}"
-        for title, name in number_format.PAGE_COLUMNS
+        number_format.figure_title(name, wide)
+        + " "
+        + number_format.measured(vendor.measured[name], vendor.stalled.get(name, 0), t)
+        for name in number_format.PAGE_METRICS
         if name in vendor.measured and vendor.measured[name] != vendor.planned
     ]
-    return f"measured, of {vendor.planned} planned: " + ", ".join(short) if short else None
+    return t("measured_of", planned=vendor.planned, figures=t.joined(short)) if short else None
 
 
-def resent_line(vendor: VendorScore) -> str | None:
-    """How many requests were sent twice and why; None when none was."""
+def _resent(vendor: VendorScore, t: Texts) -> str | None:
     if not vendor.resent:
         return None
-    return (
-        f"{_plural(vendor.resent, 'request')} of {vendor.attempts + vendor.resent} sent again on a new connection, "
-        "because a kept one had ended unanswered"
-    )
+    return t("resent_line", n=vendor.resent, whole=vendor.attempts + vendor.resent)
 
 
-def broken_line(vendor: VendorScore, escape: Escape) -> str | None:
-    """The feature checks that were found broken; None when there is none."""
+def _broken(vendor: VendorScore, t: Texts, escape: Escape) -> str | None:
     checks = [item for score in vendor.suites.values() for item in score.checks.items()]
-    broken = [name for name, check in checks if check.status == "broken"]
-    return f"broken: {', '.join(map(escape, broken))}" if broken else None
+    broken = [escape(name) for name, check in checks if check.status == "broken"]
+    return t("broken_line", names=t.joined(broken)) if broken else None
 
 
 def category_lines(model: ModelScore, escape: Escape) -> list[str]:
     """``bfcl simple_python: 1 a, b; 0.9 c``, a line a category, for evaluations that publish by category."""
     lines = []
     for suite in _BY_CATEGORY:
-        scores = {vendor.label: vendor.suites[suite] for vendor in model.vendors if suite in vendor.suites}
         found: dict[str, dict[str, list[str]]] = {}
-        for label, score in scores.items():
-            for category, means in score.groups.get("category", {}).items():
+        for vendor in model.vendors:
+            groups = vendor.suites[suite].groups if suite in vendor.suites else {}
+            for category, means in groups.get("category", {}).items():
                 # The first value is the evaluation's main one.
                 value = number_format.rate(next(iter(means.values()), None))
-                found.setdefault(category, {}).setdefault(value, []).append(escape(label))
+                found.setdefault(category, {}).setdefault(value, []).append(escape(vendor.label))
         for category, values in found.items():
             told = "; ".join(f"{value} {', '.join(labels)}" for value, labels in sorted(values.items(), reverse=True))
             lines.append(f"{suite} {escape(category)}: {told}")
     return lines
 
 
-def served_line(vendor: VendorScore, escape: Escape) -> str | None:
+def served_line(vendor: VendorScore, t: Texts, escape: Escape) -> str | None:
     """The models that say they answered, when one of them goes by another name than the one asked for.
 
     Names are compared without a leading ``org/``, and one may continue the other (dated releases). It is a fact to look
@@ -190,7 +183,9 @@ def served_line(vendor: VendorScore, escape: Escape) -> str | None:
     """
     asked = _bare(vendor.model_id)
     others = {name: n for name, n in vendor.served_models.items() if not _same_model(asked, _bare(name))}
-    return f"asked for {escape(vendor.model_id)}, answered as {number_format.tally(others, escape)}" if others else None
+    if not others:
+        return None
+    return t("served_line", asked=escape(vendor.model_id), served=number_format.tally(others, escape))
 
 
 def _bare(model: str) -> str:

@@ -5,57 +5,67 @@ Colour, width and whether there is a terminal at all are the caller's console's 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vendor_verifier.reports import number_format, sentences
 from vendor_verifier.reports.escape import plain
-from vendor_verifier.reports.judgement_text import short_lines
-from vendor_verifier.reports.run_conditions import clock_lines, goodput_lines, load_lines, pace_lines
-from vendor_verifier.values.score import ModelScore, Report, VendorScore
+from vendor_verifier.reports.judged import overlap_line
+from vendor_verifier.reports.ranking import ranking
+from vendor_verifier.reports.run_conditions import clock_lines
+from vendor_verifier.reports.tables import Row, Table
+from vendor_verifier.values.judgement import ModelVerdict, RankingJudgement
+from vendor_verifier.values.score import ModelScore, Report
+from vendor_verifier.words import Language, Texts
 
 if TYPE_CHECKING:
+    import rich.table
     from rich.console import Console, ConsoleOptions, RenderableType
-    from rich.table import Table
 
 _MAX_LABEL = 60
 _LEAST_LABEL_WIDTH, _LABEL_WIDTH = 12, 28
 _ANY_WIDTH = 10_000
+_MAX_LISTED = 12
+# Vendors never begin and end at quite the same moment; so much of both is as good as all.
+_WORTH_A_LINE = 0.9
 
 
-def render(report: Report) -> RenderableType:
+def render(report: Report, language: Language = "en") -> RenderableType:
     """Everything as one renderable: summary, warnings, then per model a table and its notes."""
     from rich.console import Group
     from rich.padding import Padding
     from rich.text import Text
 
-    parts: list[RenderableType] = [Text(sentences.summary(report, _label))]
-    parts += [Text(f"warning: {plain(text)}", style="yellow") for text in sentences.cautions(report)]
+    t = Texts(language, "narrow")
+    parts: list[RenderableType] = [Text(sentences.summary(report, t, label))]
+    parts += [Text(line, style="yellow") for line in _warnings(report, t)]
     for model in report.models:
-        parts += [Text(), Text(_title(model), style="bold")]
+        parts += [Text(), Text(_title(model, t), style="bold")]
         if model.vendors:
-            parts.append(_Fitting(_table(model), _vendor_lines(model)))
-        parts += [Padding(Text(note, style="dim"), (0, 0, 0, 2)) for note in _notes(model, report)]
-    parts += [Text(plain(line), style="dim") for line in clock_lines(report)]
+            shown = ranking(report, [model], t).of("terminal")
+            parts.append(_Fitting(_drawn(shown), _lines(shown)))
+        parts += [Padding(Text(note, style="dim"), (0, 0, 0, 2)) for note in _notes(model, report, t)]
+    parts += [Text(plain(line), style="dim") for line in clock_lines(report, t)]
     return Group(*parts)
 
 
-def plain_lines(report: Report) -> list[str]:
+def plain_lines(report: Report, language: Language = "en") -> list[str]:
     """The same as text without colour or box, one line per vendor with named figures; no line ends inside."""
-    lines = [sentences.summary(report, _label)]
-    lines += [f"warning: {plain(text)}" for text in sentences.cautions(report)]
+    t = Texts(language, "narrow")
+    lines = [sentences.summary(report, t, label), *_warnings(report, t)]
     for model in report.models:
-        lines += [_title(model), *_vendor_lines(model)]
-        lines += [f"  {note}" for note in _notes(model, report)]
-    return [*lines, *map(plain, clock_lines(report))]
+        lines += [_title(model, t), *_lines(ranking(report, [model], t).of("terminal"))]
+        lines += [f"  {note}" for note in _notes(model, report, t)]
+    return [*lines, *(plain(line) for line in clock_lines(report, t))]
 
 
 @dataclass(frozen=True, slots=True)
 class _Fitting:
     """A table, or lines that say the same where its figures would have to be cut."""
 
-    table: Table
+    table: rich.table.Table
     lines: Sequence[str]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
@@ -65,84 +75,107 @@ class _Fitting:
         yield self.table if needed <= options.max_width else Text("\n".join(self.lines))
 
 
-def _label(text: str) -> str:
+def label(text: str) -> str:
+    """A name written by a stranger, in one line without anything a terminal obeys."""
     return plain(text, _MAX_LABEL)
 
 
-def _title(model: ModelScore) -> str:
-    baseline = f"baseline {_label(model.baseline)}" if model.baseline is not None else "no baseline"
-    return f"model {_label(model.model)}, {baseline}"
+def _warnings(report: Report, t: Texts) -> list[str]:
+    return [t("warning_line", text=plain(text)) for text in sentences.cautions(report, t)]
 
 
-def _table(model: ModelScore) -> Table:
+def _title(model: ModelScore, t: Texts) -> str:
+    baseline = (
+        t("title_baseline", label=label(model.baseline)) if model.baseline is not None else t("title_no_baseline")
+    )
+    return t("title_model", model=label(model.model), baseline=baseline)
+
+
+def _drawn(shown: Table) -> rich.table.Table:
+    """The first column, the places, stands before the names."""
+    import rich.table
     from rich.box import SIMPLE_HEAD
-    from rich.table import Table
+    from rich.cells import cell_len
     from rich.text import Text
 
-    drawn = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=0)
+    drawn = rich.table.Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=0)
     drawn.add_column("#", justify="right", no_wrap=True)
-    drawn.add_column("Vendor", min_width=_LEAST_LABEL_WIDTH, max_width=_LABEL_WIDTH, overflow="fold")
-    titles = ("IRF", "Done", *(title for title, _ in _columns(model)))
-    figures = [_figures(vendor, model) for vendor in model.vendors]
-    for title, column in zip(titles, zip(*figures, strict=True), strict=True):
+    drawn.add_column(shown.head, min_width=_LEAST_LABEL_WIDTH, max_width=_LABEL_WIDTH, overflow="fold")
+    rows = shown.rows
+    for title, column in zip(_titles(shown), zip(*map(_figures, rows), strict=True), strict=True):
         # Without a least width rich would count the longest word only, and cut a title of two.
-        drawn.add_column(title, justify="right", no_wrap=True, min_width=max(map(len, (title, *column))))
-    for vendor, row in zip(model.vendors, figures, strict=True):
-        place = sentences.place(vendor, model)
+        drawn.add_column(title, justify="right", no_wrap=True, min_width=max(map(cell_len, (title, *column))))
+    for row in rows:
         # Text, not str: brackets in a label are not rich markup.
-        words = map(Text, (number_format.count(place), _label(vendor.label), *row))
-        drawn.add_row(*words, style="bold" if place == 1 else None)
+        words = map(Text, (row.cells[0].text, label(row.head), *_figures(row)))
+        drawn.add_row(*words, style="bold" if row.cells[0].value == 1 else None)
     return drawn
 
 
-def _columns(model: ModelScore) -> tuple[tuple[str, str], ...]:
-    return (
-        *number_format.SHORT_COLUMNS,
-        *((_label(title), name) for title, name in number_format.suite_columns(model)),
-    )
+def _titles(shown: Table) -> list[str]:
+    return [label(title) for title in shown.titles[1:]]
 
 
-def _figures(vendor: VendorScore, model: ModelScore) -> list[str]:
-    done = f"{vendor.succeeded}/{vendor.planned}" if vendor.recorded else number_format.MISSING
+def _figures(row: Row) -> list[str]:
+    return [label(cell.text) for cell in row.cells[1:]]
+
+
+def _lines(shown: Table) -> list[str]:
+    """``1. label: IRF 0.9; succeeded 3/3; …``, a line a vendor."""
+    titles = [shown.t("done_of") if column.key == "done" else label(column.headed(shown.t)) for column in shown.columns]
     return [
-        number_format.irf(vendor, model),
-        done,
-        *(number_format.metric(vendor, name) for _, name in _columns(model)),
+        f"  {row.cells[0].text}. {label(row.head)}: "
+        + "; ".join(f"{title} {figure}" for title, figure in zip(titles[1:], _figures(row), strict=True))
+        for row in shown.rows
     ]
 
 
-def _vendor_lines(model: ModelScore) -> list[str]:
-    return [f"  {_vendor_line(vendor, model)}" for vendor in model.vendors]
-
-
-def _vendor_line(vendor: VendorScore, model: ModelScore) -> str:
-    titles = ("IRF", "succeeded", *(title for title, _ in _columns(model)))
-    figures = "; ".join(f"{title} {figure}" for title, figure in zip(titles, _figures(vendor, model), strict=True))
-    return f"{number_format.count(sentences.place(vendor, model))}. {_label(vendor.label)}: {figures}"
-
-
-def _notes(model: ModelScore, report: Report) -> list[str]:
-    """What a reader must know about single figures: marks, pairs left out, short measurements, failures."""
+def _notes(model: ModelScore, report: Report, t: Texts) -> list[str]:
     verdict = report.verdicts.get(model.model)
-    judged = [] if verdict is None else short_lines(verdict, _label)
-    notes = [*judged, *sentences.footnotes(model), *sentences.category_lines(model, _label)]
-    notes += [*goodput_lines(model, _label), *load_lines(model, report, _label), *pace_lines(model, _label)]
-    for vendor in model.vendors:
-        if not vendor.recorded and not vendor.suites:
-            notes.append(f"{_label(vendor.label)}: not measured, there is no record of it ({vendor.planned} planned)")
-            continue
-        told = [
-            sentences.trigger_line(vendor) if not vendor.is_baseline else None,
-            sentences.measured_line(vendor),
-            sentences.served_line(vendor, _label),
-            sentences.broken_line(vendor, _label),
-            sentences.resent_line(vendor),
-        ]
-        if vendor.failures:
-            told.append(f"failures: {number_format.tally(vendor.failures, _label)}")
-        if vendor.anomalies:
-            told.append(f"anomalies: {number_format.tally(vendor.anomalies, _label)}")
-        said = [line for line in told if line]
-        if said:
-            notes.append(f"{_label(vendor.label)}: " + "; ".join(said))
-    return notes
+    judged = [] if verdict is None else _judged_lines(verdict, t)
+    return [*judged, *sentences.model_notes(model, report, t, label)]
+
+
+def _judged_lines(verdict: ModelVerdict, t: Texts) -> Iterator[str]:
+    """At most six: the order, what times were compared over, the ceiling, gates, money, findings."""
+    if verdict.ranking is not None:
+        yield _order(verdict.ranking, t)
+        if (cut := overlap_line(verdict.ranking, t, label, _WORTH_A_LINE)) is not None:
+            yield cut
+    floor = verdict.noise_floor
+    if floor is not None and floor.ceiling.value is not None:
+        yield t("ceiling_line", interval=number_format.spread(floor.ceiling), runs=floor.runs)
+    if verdict.gates:
+        yield _gates(verdict, t)
+    costs = {name: cost for name, spent in verdict.money.items() if (cost := spent.per_valid_call_usd) is not None}
+    if len(costs) > 1:
+        cheapest = min(costs, key=lambda name: costs[name])
+        yield t("money_line", label=label(cheapest), usd=number_format.quantity(costs[cheapest]))
+    if verdict.findings:
+        tally = Counter(finding.name for finding in verdict.findings)
+        yield t("findings_line", tally=number_format.tally(tally, label))
+
+
+def _order(ranking: RankingJudgement, t: Texts) -> str:
+    """Who cannot be told apart, or that everybody can."""
+    pairs = sorted(ranking.not_distinguishable)
+    if not pairs:
+        return t("order_firm")
+    named = [f"{label(one)} ≈ {label(other)}" for one, other in pairs[:_MAX_LISTED]]
+    return t("order_line", pairs=t.joined(named)) + _more("more_pairs", pairs, t)
+
+
+def _more(name: str, found: Sequence[object], t: Texts) -> str:
+    return t(name, count=len(found) - _MAX_LISTED) if len(found) > _MAX_LISTED else ""
+
+
+def _gates(verdict: ModelVerdict, t: Texts) -> str:
+    """How many of each outcome, and whose fail."""
+    tally = Counter(gate.outcome for gate in verdict.gates)
+    told = ", ".join(f"{tally[outcome]} {outcome}" for outcome in ("PASS", "FAIL", "UNDECIDED") if tally[outcome])
+    worst_first = sorted(verdict.gates, key=lambda gate: gate.outcome != "FAIL")
+    bad = [f"{label(gate.label)}: {gate.threshold} {gate.outcome}" for gate in worst_first if gate.outcome != "PASS"]
+    if not bad:
+        return t("gates_line", outcomes=told)
+    named = t.joined(bad[:_MAX_LISTED], "semicolon") + _more("more", bad, t)
+    return t("gates_line", outcomes=told + t("in_brackets", text=named))

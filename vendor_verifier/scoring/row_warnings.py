@@ -10,6 +10,7 @@ from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.suites.base import Suite
 from vendor_verifier.suites.tool_calls.suite import CALLS_ONLY_IN_TEXT, CALLS_ONLY_NATIVE, CallSuite
 from vendor_verifier.values.score import VendorScore
+from vendor_verifier.words import english
 
 
 def stall_warnings(model: str, vendors: Iterable[VendorScore]) -> Iterator[str]:
@@ -19,24 +20,16 @@ def stall_warnings(model: str, vendors: Iterable[VendorScore]) -> Iterator[str]:
     if not rows:
         return
     counted = ", ".join(f"{label} {count}" for label, count in rows.items())
-    told = (
-        f"{model}: our own process was late while answers came in; rows left out of the times it would spoil: {counted}"
-    )
-    if lost := [label for label, found in spoilt.items() if any(not each.n for each in found)]:
-        told += (
-            f"; times not measurable because of us ({', '.join(lost)}): more than {MOST_SPOILT:.0%} of their rows are "
-            "left out, and the rest would flatter; send again from a machine that is less busy, or with fewer requests "
-            "at a time"
-        )
-    yield told
+    lost = [label for label, found in spoilt.items() if any(not each.n for each in found)]
+    if lost:
+        yield english("warn_lost", model=model, told=counted, lost=", ".join(lost), most=f"{MOST_SPOILT:.0%}")
+    else:
+        yield english("warn_late", model=model, told=counted)
 
 
 # Fewer answers without a call, and without one elsewhere, are as likely a model that missed them.
 _TELLING = 3
-_ELSEWHERE = {
-    CALLS_ONLY_IN_TEXT: ("hold calls in their text; if the question asks for calls there, read them with", "text"),
-    CALLS_ONLY_NATIVE: ("make native calls; read them with", "native"),
-}
+_ELSEWHERE = {CALLS_ONLY_IN_TEXT: "text", CALLS_ONLY_NATIVE: "native"}
 
 
 def unread_calls(columns: Mapping[tuple[str, str], ObservationTable], suites: Iterable[Suite]) -> Iterator[str]:
@@ -45,20 +38,16 @@ def unread_calls(columns: Mapping[tuple[str, str], ObservationTable], suites: It
     for (model, label), own in columns.items():
         for suite in reading:
             answers = [row for row in own.of_suite(suite.name) if row.succeeded]
-            if words := _words(suite, answers):
-                yield f"{model}: {label}: {words}"
+            if words := _words(suite, answers, f"{model}: {label}"):
+                yield words
 
 
-def _words(suite: CallSuite, answers: Sequence[Traits]) -> str | None:
+def _words(suite: CallSuite, answers: Sequence[Traits], who: str) -> str | None:
     wanting = [row for row in answers if row.decision == "not_called" and any(value == 0 for _, value in row.scores)]
     if not wanting or any(row.decision == "called" for row in answers):
         return None
-    nothing = f"{suite.name} read no call in any of {len(answers)} answers"
-    for anomaly, (found, other) in _ELSEWHERE.items():
+    told = {"who": who, "suite": suite.name, "answers": len(answers)}
+    for anomaly, other in _ELSEWHERE.items():
         if holding := sum(anomaly in row.anomalies for row in wanting):
-            option = f"--answer-format {other} (suites.{suite.name}.answer_format: {other})"
-            return f"{nothing}: {holding} of them {found} {option}"
-    if len(wanting) < _TELLING:
-        return None
-    places = "neither natively nor in their texts"
-    return f"{nothing}: there is none, {places}; `explain RUN --vendor LABEL` shows what was asked and answered"
+            return english(f"warn_calls_{other}", **told, holding=holding)
+    return english("warn_calls_none", **told) if len(wanting) >= _TELLING else None

@@ -46,6 +46,7 @@ from vendor_verifier.values.score import (
     Undecided,
     VendorScore,
 )
+from vendor_verifier.words import english
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +157,7 @@ def score_run(
     ignored = collect(tables, entries, board.tasks, records, suites, repeat, listener)
     if complete is None:
         board = replace(board, complete=board.whole)
-    outside = [f"{ignored} records are outside the plan and ignored"] if ignored else []
+    outside = [english("warn_outside", ignored=ignored)] if ignored else []
     report = _report(board, run)
     return replace(
         report,
@@ -197,25 +198,26 @@ def _standings(board: _Board) -> tuple[tuple[ModelScore, ...], list[str]]:
 
 def _misrouted(board: _Board) -> list[str]:
     """Take answers of other providers than the pinned one out of every entry's numbers; what was found, in words."""
-    found = []
+    found: list[str] = []
     for entry in board.entries:
         table = board.rows(entry)
         others = table.set_misrouted_aside(entry.provider) if entry.provider else None
         if others is None:
             continue
-        rows = f"{len(table.misrouted)} rows are left out" if table.misrouted else "taken for another spelling"
-        found.append(f"{entry.model}: {entry.label} is pinned to {entry.provider} and was served by {others}; {rows}")
+        told = {"who": f"{entry.model}: {entry.label}", "provider": entry.provider, "others": others}
+        rows = len(table.misrouted)
+        found.append(english("warn_misrouted", **told, rows=rows) if rows else english("warn_spelling", **told))
     return found
 
 
 def _baselines(entries: Sequence[EntryInfo]) -> tuple[dict[str, EntryInfo], list[str]]:
     """The baseline of each model that has one, and what is doubtful about them."""
     found: dict[str, EntryInfo] = {}
-    doubts = []
+    doubts: list[str] = []
     for entry in entries:
         if entry.is_baseline and entry.model in found:
             first = found[entry.model].label
-            doubts.append(f"{entry.model}: both {first} and {entry.label} are baselines; {first} is used")
+            doubts.append(english("warn_baselines", model=entry.model, first=first, second=entry.label))
         elif entry.is_baseline:
             found[entry.model] = entry
     return found, doubts

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from page_reading import Page, read_page
 
 from vendor_verifier.reports.html.page import MAX_BYTES, render
-from vendor_verifier.reports.words import LANGUAGES, Texts
 from vendor_verifier.values.score import Example, ModelScore, Report, ReportDetails, VendorDetails
+from vendor_verifier.words import LANGUAGES, Texts
 
 
 @pytest.fixture(scope="module")
@@ -151,16 +151,6 @@ def test_every_chart_is_told_as_a_table_too(judged: Report) -> None:
     tags = [tag for tag, _ in page.elements]
     assert tags.count("caption") == tags.count("table")
     assert all(attributes.get("scope") in ("col", "row") for tag, attributes in page.elements if tag == "th")
-
-
-def test_both_languages_know_the_same_words() -> None:
-    """No text is missing in a language, and each fills in the same values."""
-    english, chinese = Texts("en")._texts, Texts("zh")._texts
-    assert english.keys() == chinese.keys()
-    for name, words in english.items():
-        fields = re.compile(r"\{(\w+)\}")
-        # "{names} and {last}" may be said in another order, but nothing may be left out.
-        assert set(fields.findall(words)) == set(fields.findall(chinese[name])), name
 
 
 def test_a_chinese_page_says_its_words_in_chinese(judged: Report) -> None:

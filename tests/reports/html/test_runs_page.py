@@ -9,9 +9,9 @@ import sample_reports
 from page_reading import read_page
 
 from vendor_verifier.features.history.page import render_runs, render_runs_text
-from vendor_verifier.reports.words import LANGUAGES
 from vendor_verifier.values.history import MetricChange, RunComparison
 from vendor_verifier.values.judgement import Estimate
+from vendor_verifier.words import LANGUAGES
 
 _FIRST = sample_reports.full()
 _SECOND = replace(sample_reports.single(), run="later")

@@ -11,8 +11,8 @@ from page_reading import read_page
 
 from vendor_verifier.features.history.page import render_trend
 from vendor_verifier.features.history.regression import trends
-from vendor_verifier.reports.words import LANGUAGES
 from vendor_verifier.values.history import Night, Trend
+from vendor_verifier.words import LANGUAGES
 
 
 @pytest.fixture(scope="module")

@@ -27,6 +27,7 @@ from vendor_verifier.suites.bfcl.job_file import Job
 from vendor_verifier.suites.bfcl.suite import BfclSuite
 from vendor_verifier.values.plan import Entry
 from vendor_verifier.values.sample import Sample
+from vendor_verifier.words import english
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class BfclHooks(SuiteHooks):
             ("executable", EXECUTABLE, suite.functions, BFCL_FUNCTIONS),
         ):
             if found is None and (rows := _of(samples, categories)):
-                yield f"{suite.name}: {rows} {word} rows cannot be judged on this machine: {mending}"
+                yield english("warn_unjudged", suite=suite.name, rows=rows, word=word, mending=mending)
 
     def after_run(self, folder: RunFolder, samples: Sequence[Sample], scrubber: Scrubber) -> None:
         fetch_rest_answers(folder, samples, self.keys, scrubber)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from vendor_verifier.console.output import EXIT_INCOMPLETE, EXIT_OK, EXIT_THRESHOLD, SIGNAL_BASE, say
 from vendor_verifier.features.capacity.values import CapacityOptions
-from vendor_verifier.reports.words import Language
+from vendor_verifier.words import Language, Texts
 
 if TYPE_CHECKING:
     from vendor_verifier.features.capacity.search import CapacityOutcome
@@ -31,24 +31,25 @@ def capacity_command(options: CapacityOptions = _NO_OPTIONS) -> int:
     if options.from_folder is not None:
         return _again(options.from_folder, options.slo, options.at_least, options.lang, as_json=options.json)
     outcome = _measured(options)
-    _print(outcome.report, as_json=options.json)
+    _print(outcome.report, options.lang, as_json=options.json)
     if not options.quiet:
         say(f"records and report: {outcome.folder.path}/")
     if outcome.signal_number is not None:
         return SIGNAL_BASE + outcome.signal_number
-    return _exit_code(outcome.report)
+    return _exit_code(outcome.report, options.lang)
 
 
 def _measured(options: CapacityOptions) -> CapacityOutcome:
     from vendor_verifier.config import read_environment
     from vendor_verifier.features.capacity.search import measure_capacity
     from vendor_verifier.features.capacity.text import level_line
-    from vendor_verifier.features.capacity.words_en import unit
     from vendor_verifier.pipeline.plan import prepare
+
+    t = Texts(options.lang, "narrow")
 
     def tell(entry: Entry, point: Point) -> None:
         if not options.quiet:
-            say(level_line(entry.label, point, unit(options.by)))
+            say(level_line(entry.label, point, options.by, t))
 
     return measure_capacity(options, prepare(options.request(), read_environment()), on_point=tell)
 
@@ -62,31 +63,32 @@ def _again(folder: Path, slos: Sequence[str], at_least: float | None, lang: Lang
     stored = RunFolder(folder)
     report = judge_again(stored, slos, at_least)
     write_capacity(stored, report, Scrubber(()), language=lang)
-    _print(report, as_json=as_json)
-    return _exit_code(report)
+    _print(report, lang, as_json=as_json)
+    return _exit_code(report, lang)
 
 
-def _print(report: CapacityReport, *, as_json: bool) -> None:
+def _print(report: CapacityReport, lang: Language, *, as_json: bool) -> None:
     from vendor_verifier.features.capacity import store
     from vendor_verifier.features.capacity.text import capacity_lines
 
     if as_json:
         sys.stdout.write(store.render(report))
     else:
-        sys.stdout.write("".join(f"{line}\n" for line in capacity_lines(report)))
+        sys.stdout.write("".join(f"{line}\n" for line in capacity_lines(report, lang)))
 
 
-def _exit_code(report: CapacityReport) -> int:
+def _exit_code(report: CapacityReport, lang: Language) -> int:
     """3 where a search was ended before it could tell, else 1 where too little is borne."""
     from vendor_verifier.features.capacity.curve import standing
-    from vendor_verifier.features.capacity.words_en import verdict
+    from vendor_verifier.features.capacity.text import verdict
     from vendor_verifier.reports.escape import plain
 
+    t = Texts(lang, "narrow")
     found = [(vendor, standing(vendor, report.at_least)) for vendor in report.vendors]
     for vendor, how in found:
         if how != "enough":
-            word = "threshold missed" if how == "too_little" else "incomplete"
-            say(plain(f"{word}: {vendor.model} / {vendor.label} {verdict(vendor, report.kind)}", 600))
+            words = verdict(vendor, report.kind, t)
+            say(plain(t(f"standing_{how}", vendor=f"{vendor.model} / {vendor.label}", words=words), 600))
     standings = {how for _, how in found}
     if "unknown" in standings:
         return EXIT_INCOMPLETE

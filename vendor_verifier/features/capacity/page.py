@@ -6,18 +6,16 @@ Everything a stranger wrote passes ``visible`` and then the template's or the dr
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import ModuleType
 from typing import Any
 
-from vendor_verifier.features.capacity import words_en, words_zh
 from vendor_verifier.features.capacity.charts import Panel, Trace, curves
+from vendor_verifier.features.capacity.text import at, levels, shown_needs, succeeded_share, verdict
 from vendor_verifier.features.capacity.values import CapacityReport, Point, VendorCapacity
-from vendor_verifier.reports import number_format
+from vendor_verifier.reports import number_format, tables
 from vendor_verifier.reports.escape import visible
-from vendor_verifier.reports.html import charts, tables
-from vendor_verifier.reports.html.page import part, policy
-from vendor_verifier.reports.html.tables import Cell, Row, Table, label, plain_table
-from vendor_verifier.reports.words import HTML_LANG, Language
+from vendor_verifier.reports.html.page import drawn
+from vendor_verifier.reports.tables import Cell, Column, Item, Table, page_label
+from vendor_verifier.words import Language, Texts
 
 _SENTENCE = 600
 _FEW = 3
@@ -25,154 +23,98 @@ _FEW = 3
 
 def render(report: CapacityReport, language: Language = "en") -> str:
     """The whole page, UTF-8-encodable."""
-    from jinja2 import Environment, StrictUndefined
-    from markupsafe import Markup
-
-    words: ModuleType = words_zh if language == "zh" else words_en
-    style = part("page.css")
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    template = environment.from_string(part("table.html.j2") + part("capacity.html.j2"))
-    text: str = template.render(
-        policy=policy(style, ""),
-        # Ours, constant, and held by the policy to exactly these bytes.
-        style=Markup(style),  # noqa: S704
-        icon=charts.icon,
-        t=words.TEXTS.__getitem__,
-        lang=HTML_LANG[language],
-        run=label(report.run),
-        verdicts=_verdicts(report, words),
+    t = Texts(language)
+    return drawn(
+        "capacity.html.j2",
+        t,
+        run=page_label(report.run),
+        verdicts=_verdicts(report, t),
         meta=[
             report.created_at,
             f"agent-vendor-verifier {report.version}",
-            words.TEXTS["samples"].format(n=report.bounds.samples),
+            t("capacity_samples", n=report.bounds.samples),
         ],
-        warnings=[visible(warning) for warning in report.warnings],
-        overview=_overview(report, words),
-        vendors=[_vendor(vendor, report, words) for vendor in report.vendors],
-        method=list(_method(report, words)),
+        warnings=[visible(t.said(warning)) for warning in report.warnings],
+        overview=_overview(report, t),
+        vendors=[_vendor(vendor, report, t) for vendor in report.vendors],
+        method=list(_method(report, t)),
     )
-    return text
 
 
-def _verdicts(report: CapacityReport, words: ModuleType) -> list[str]:
+def _verdicts(report: CapacityReport, t: Texts) -> list[str]:
     """What each vendor bears: a line each where they are few, else one sentence, the most first."""
     if not report.vendors:
-        return [words.TEXTS["nobody"]]
+        return [t("capacity_nobody")]
     if len(report.vendors) <= _FEW:
-        return [f"{label(one.label)}: {_borne(one, report, words)}" for one in report.vendors]
+        return [f"{page_label(one.label)}: {_borne(one, report, t)}" for one in report.vendors]
     most_first = sorted(report.vendors, key=lambda one: -(one.capacity or 0.0))
-    named = [f"{label(one.label)} {number_format.quantity(one.capacity)}" for one in most_first]
-    return [words.TEXTS["bears_in"].format(unit=words.unit(report.kind)) + ": " + ", ".join(named)]
+    named = [f"{page_label(one.label)} {number_format.quantity(one.capacity)}" for one in most_first]
+    return [t("capacity_bears_in", unit=t(f"unit_{report.kind}")) + ": " + ", ".join(named)]
 
 
-def _borne(vendor: VendorCapacity, report: CapacityReport, words: ModuleType) -> str:
-    level: str = number_format.MISSING if vendor.capacity is None else words.at(vendor.capacity, report.kind)
-    return level
+def _borne(vendor: VendorCapacity, report: CapacityReport, t: Texts) -> str:
+    return number_format.MISSING if vendor.capacity is None else at(vendor.capacity, report.kind, t)
 
 
-def _overview(report: CapacityReport, words: ModuleType) -> Table:
-    rows = [
-        Row(
-            label(f"{vendor.model} / {vendor.label}"),
-            (
-                tables.number(vendor.capacity),
-                tables.number(vendor.broke_at),
-                Cell(visible(words.verdict(vendor, report.kind), _SENTENCE)),
-                tables.count(vendor.requests),
-            ),
-        )
-        for vendor in report.vendors
-    ]
-    t = words.TEXTS
-    titles = (t["bears_in"].format(unit=words.unit(report.kind)), t["gave_way_at"], t["found"], t["sent"])
-    return plain_table(t["bears"], t["vendor"], titles, rows, prose=titles[2:3])
+def _overview(report: CapacityReport, t: Texts) -> Table:
+    bears = t("capacity_bears_in", unit=t(f"unit_{report.kind}"))
+    columns = (
+        Column("capacity", lambda vendor: tables.number(vendor.capacity), bears),
+        Column("capacity_gave_way_at", lambda vendor: tables.number(vendor.broke_at)),
+        Column("capacity_found", lambda vendor: _found(vendor, report, t), prose=True),
+        Column("capacity_sent", lambda vendor: tables.count(vendor.requests)),
+    )
+    items = (Item(f"{vendor.model} / {vendor.label}", vendor) for vendor in report.vendors)
+    return tables.table(t("capacity_bears"), t("vendor"), columns, items, t)
 
 
-def _vendor(vendor: VendorCapacity, report: CapacityReport, words: ModuleType) -> dict[str, Any]:
+def _found(vendor: VendorCapacity, report: CapacityReport, t: Texts) -> Cell:
+    return tables.words(verdict(vendor, report.kind, t), _SENTENCE)
+
+
+def _vendor(vendor: VendorCapacity, report: CapacityReport, t: Texts) -> dict[str, Any]:
     return {
-        "name": label(f"{vendor.model} / {vendor.label}"),
-        "verdict": visible(words.verdict(vendor, report.kind), _SENTENCE),
-        "picture": _picture(vendor, report, words),
-        "table": _table(vendor, report, words),
-        "notes": [visible(note) for note in vendor.notes],
+        "name": page_label(f"{vendor.model} / {vendor.label}"),
+        "verdict": _found(vendor, report, t).text,
+        "picture": _picture(vendor, report, t),
+        "table": levels(vendor, report, t),
+        "notes": [visible(t.said(note)) for note in vendor.notes],
     }
 
 
-def _picture(vendor: VendorCapacity, report: CapacityReport, words: ModuleType) -> Any:
+def _picture(vendor: VendorCapacity, report: CapacityReport, t: Texts) -> Any:
     points = [point for point in vendor.points if point.level > 0]
     if not points:
         return None
-    t = words.TEXTS
+
+    def trace(title: str, key: str) -> Trace:
+        return Trace(title, [getattr(point, key) for point in points])
+
+    success = Trace(t("capacity_success"), [succeeded_share(point) for point in points])
+    quality = (success, trace(t("capacity_f1"), "f1"), trace(t("capacity_schema"), "schema_accuracy"))
+    times = (trace("p50", "ttft_p50_ms"), trace("p95", "ttft_p95_ms"))
     ttft = next((one.number for one in report.thresholds if "ttft" in one.metric and one.percentile), None)
     panels = (
-        Panel(
-            t["quality"],
-            (
-                Trace(t["success"], [_share(point) for point in points]),
-                Trace(t["f1"], [point.f1 for point in points]),
-                Trace(t["schema"], [point.schema_accuracy for point in points]),
-            ),
-            top=1.0,
-        ),
-        Panel(
-            t["ttft"],
-            (
-                Trace("p50", [point.ttft_p50_ms for point in points]),
-                Trace("p95", [point.ttft_p95_ms for point in points]),
-            ),
-            limit=ttft,
-            log=True,
-        ),
-        Panel(t["answers"], (Trace(t["answers_key"], [point.requests_per_s for point in points]),)),
-        Panel(t["tokens"], (Trace("TPS", [point.tps for point in points]),)),
+        Panel(t("capacity_quality"), quality, top=1.0),
+        Panel(t("capacity_ttft"), times, limit=ttft, log=True),
+        Panel(t("capacity_answers"), (trace(t("capacity_answers_key"), "requests_per_s"),)),
+        Panel(t("capacity_tokens"), (trace("TPS", "tps"),)),
     )
     return curves(
         panels,
         [point.level for point in points],
-        [point.outcome == "holds" for point in points],
-        x_title=t["axis"].format(unit=words.unit(report.kind)),
-        label=t["figures"].format(label=label(vendor.label)),
+        [_holds(point) for point in points],
+        x_title=t("capacity_axis", unit=t(f"unit_{report.kind}")),
+        label=t("capacity_figures", label=page_label(vendor.label)),
     )
 
 
-def _share(point: Point) -> float | None:
-    return point.succeeded / point.requests if point.requests else None
+def _holds(point: Point) -> bool:
+    return point.outcome == "holds"
 
 
-def _table(vendor: VendorCapacity, report: CapacityReport, words: ModuleType) -> Table:
-    points = [*vendor.points, *([vendor.afterwards] if vendor.afterwards is not None else [])]
-    rows = [
-        Row(
-            number_format.quantity(point.level),
-            (
-                Cell(words.mark(point)),
-                tables.count(point.requests),
-                tables.share(_share(point)),
-                tables.count(point.rate_limited),
-                tables.number(point.ttft_p50_ms),
-                tables.number(point.ttft_p95_ms),
-                tables.number(point.tps),
-                tables.number(point.requests_per_s),
-                tables.number(point.tokens_per_s),
-                tables.number(point.in_flight),
-                tables.share(point.f1),
-                tables.share(point.schema_accuracy),
-                Cell(visible(words.why(point))),
-            ),
-        )
-        for point in points
-    ]
-    t = words.TEXTS
-    titles = (
-        "", t["c_requests"], t["c_success"], "429", "TTFT p50", "TTFT p95", "TPS", t["c_answers"], t["c_tokens"],
-        t["c_at_once"], "F1", t["c_schema"], t["c_misses"],
-    )  # fmt: skip
-    caption = t["levels"].format(label=label(vendor.label))
-    return plain_table(caption, words.unit(report.kind), titles, rows, prose=titles[-1:])
-
-
-def _method(report: CapacityReport, words: ModuleType) -> Iterator[str]:
-    yield words.TEXTS["limits"].format(limits="; ".join(map(str, report.thresholds)))
-    yield words.LEGEND
-    yield from words.shown_needs(report)
-    yield words.TEXTS["order"]
+def _method(report: CapacityReport, t: Texts) -> Iterator[str]:
+    yield t("capacity_limits", limits="; ".join(map(str, report.thresholds)))
+    yield t("capacity_legend")
+    yield from shown_needs(report, t)
+    yield t("capacity_order")

@@ -1,66 +1,174 @@
-"""A search for capacity as plain lines: a sentence and a table of levels a vendor; it prints and computes nothing."""
+"""What a search for capacity found, in sentences, and as lines with a table of levels a vendor; it computes nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from math import ceil, log
 
-from vendor_verifier.features.capacity import words_en
-from vendor_verifier.features.capacity.values import CapacityReport, Point, VendorCapacity
-from vendor_verifier.reports import number_format
+from vendor_verifier.features.capacity.values import CapacityReport, LimitVerdict, LoadKind, Point, VendorCapacity
+from vendor_verifier.reports import number_format, tables
 from vendor_verifier.reports.escape import plain
+from vendor_verifier.reports.tables import Cell, Column, Item, Table
+from vendor_verifier.words import Language, Texts
 
 _MAX_LABEL = 60
-_COLUMNS: tuple[tuple[str, Callable[[Point], str]], ...] = (
-    ("requests", lambda point: str(point.requests)),
-    ("success", lambda point: _success(point)),
-    ("429", lambda point: str(point.rate_limited)),
-    ("TTFT p50", lambda point: number_format.quantity(point.ttft_p50_ms)),
-    ("p95 ms", lambda point: number_format.quantity(point.ttft_p95_ms)),
-    ("TPS", lambda point: number_format.quantity(point.tps)),
-    ("req/s", lambda point: number_format.quantity(point.requests_per_s)),
-    ("tok/s", lambda point: number_format.quantity(point.tokens_per_s)),
-    ("at once", lambda point: number_format.quantity(point.in_flight)),
-    ("F1", lambda point: _rate(point.f1)),
-    ("schema", lambda point: _rate(point.schema_accuracy)),
-    ("", words_en.mark),
-)
+_SENTENCE = 600
+_MARKS = {"undecided": "?", "broken": "✗"}
+_TERMINAL, _PAGE = frozenset({"terminal"}), frozenset({"html"})
 
 
-def capacity_lines(report: CapacityReport) -> Iterator[str]:
-    """Everything, one vendor after the other; no line ends inside."""
-    for warning in report.warnings:
-        yield f"warning: {plain(warning)}"
-    for vendor in report.vendors:
-        yield plain(f"{vendor.model} / {vendor.label}: {words_en.verdict(vendor, report.kind)}", 600)
-        yield from vendor_lines(vendor, report)
-        for note in vendor.notes:
-            yield f"  note: {plain(note)}"
-        yield ""
-    yield "limits: " + "; ".join(map(str, report.thresholds)) + " (ceiling: the vendor's own unloaded answers)"
-    yield from words_en.shown_needs(report)
-    yield words_en.LEGEND
+def at(level: float, kind: LoadKind, t: Texts) -> str:
+    """``8 in flight``."""
+    return t(f"at_{kind}", level=f"{level:g}")
 
 
-def vendor_lines(vendor: VendorCapacity, report: CapacityReport) -> Iterator[str]:
-    """The table of levels; what a level misses stands at its end."""
+def verdict(vendor: VendorCapacity, kind: LoadKind, t: Texts) -> str:
+    """What the vendor bears and what gave way first, in one sentence."""
+    bears = t("bears_none") if vendor.capacity is None else t("bears", at=at(vendor.capacity, kind, t))
+    gave_way = _gave_way(vendor, kind, t)
+    match vendor.reason:
+        case "edge" | "highest" | "drifted":
+            return t(f"bears_{vendor.reason}", bears=bears, gave_way=gave_way)
+        case "client":
+            top = max((point.level for point in vendor.points), default=0.0)
+            where = at(vendor.broke_at or top, kind, t)
+            return t("bears_client", bears=bears, at=where, client=_client(vendor, t))
+        case "unloaded":
+            missed = _limits(vendor.gave_way, t)
+            return t("bears_unloaded", missed=missed) if missed else t("bears_silent")
+        case reason:
+            ran_out = t(f"ran_out_{reason}")
+            if vendor.capacity is None:
+                return t("bears_unmeasured", ran_out=ran_out)
+            name = "bears_least" if vendor.broke_at is None else "bears_least_broke"
+            return t(name, at=at(vendor.capacity, kind, t), ran_out=ran_out, gave_way=gave_way)
+
+
+def _gave_way(vendor: VendorCapacity, kind: LoadKind, t: Texts) -> str:
+    first = vendor.gave_way[0] if vendor.gave_way else None
+    if vendor.broke_at is None or first is None:
+        return t("gave_way_none")
+    same = [limit for limit in vendor.gave_way if limit.aspect == first.aspect]
+    others = [limit for limit in vendor.gave_way if limit.aspect != first.aspect]
+    name = "gave_way" if any(limit.outcome == "broken" for limit in same) else "gave_way_maybe"
+    also = t("gave_way_others", limits=_limits(others, t)) if others else ""
+    aspect = t(f"aspect_{first.aspect}")
+    return t(name, at=at(vendor.broke_at, kind, t), aspect=aspect, limits=_limits(same, t), others=also)
+
+
+def _limits(missed: Sequence[LimitVerdict], t: Texts) -> str:
+    """``f1 − unloaded −0.31 (−0.40 … −0.22), limit f1 >= ceiling - 0.05``, each of them."""
+    return t.joined((_limit(limit, t) for limit in missed), "semicolon")
+
+
+def _limit(limit: LimitVerdict, t: Texts) -> str:
+    found, threshold = limit.estimate, limit.threshold
+    value, low, high = (_figure(threshold.metric, end) for end in (found.value, found.low, found.high))
+    ends = {"low": "−∞" if found.low is None else low, "high": "∞" if found.high is None else high}
+    name = "limit_told_ceiling" if threshold.ceiling else "limit_told"
+    return t(name, subject=threshold.subject, value=value, limit=str(threshold), **ends)
+
+
+def _figure(metric: str, value: float | None) -> str:
+    """Two digits after the point are enough for shares in a sentence."""
+    if value is None:
+        return number_format.MISSING
+    return number_format.quantity(value) if metric.endswith(("_ms", "tps", "_tokens")) else f"{value:.3g}"
+
+
+def _client(vendor: VendorCapacity, t: Texts) -> str:
+    point = next((one for one in vendor.points if one.level == vendor.broke_at), None)
+    lag, core = (None, None) if point is None else (point.lag_p99_ms, point.core_share)
+    told = [
+        None if lag is None else t("client_lag", ms=f"{lag:.0f}"),
+        None if core is None else t("client_core", share=f"{core:.0%}"),
+    ]
+    return t.joined(told, "clause") or t("client_clock")
+
+
+def mark(point: Point, t: Texts) -> str:
+    """The outcome as one sign."""
+    if point.outcome == "holds":
+        unsure = any(limit.outcome in ("met", "unmeasured") for limit in point.limits)
+        return t("mark_unsure") if unsure else "✓"
+    return _MARKS.get(point.outcome) or t(f"mark_{point.outcome}")
+
+
+def why(point: Point, t: Texts) -> str:
+    """The limits a level misses, or why it was cut, short enough for a table."""
+    if point.cut is not None:
+        return t.known(f"ran_out_{point.cut}", point.cut)
+    stage = "" if point.stage == "level" else t(f"stage_{point.stage}")
+    names = t.joined(str(limit.threshold) for limit in point.missed)
+    return " ".join(word for word in (stage, t("level_missed", names=names) if names else "") if word)
+
+
+def shown_needs(report: CapacityReport, t: Texts) -> Iterator[str]:
+    """How many requests a level would need for its success limit to be more than a figure."""
+    for threshold in report.thresholds:
+        if threshold.metric == "success_rate" and not threshold.ceiling and 0 < threshold.number < 1:
+            # The least n with rateⁿ ≤ 2.5 %: Clopper–Pearson's lower end for n of n.
+            yield t("capacity_needs", needed=ceil(log(0.025) / log(threshold.number)), threshold=str(threshold))
+
+
+def succeeded_share(point: Point) -> float | None:
+    return point.succeeded / point.requests if point.requests else None
+
+
+def levels(vendor: VendorCapacity, report: CapacityReport, t: Texts) -> Table:
+    """A row for each level; a screen has the outcome before what is missed, a page before the figures."""
+
+    def number(key: str) -> Callable[[Point], Cell]:
+        return lambda point: tables.number(getattr(point, key))
+
+    def share(of: Callable[[Point], float | None]) -> Callable[[Point], Cell]:
+        return lambda point: Cell(_rate(of(point)) if t.room == "narrow" else number_format.rate(of(point)), of(point))
+
     points = [*vendor.points, *([vendor.afterwards] if vendor.afterwards is not None else [])]
-    if not points:
-        return
-    head = [words_en.unit(report.kind), *(title for title, _ in _COLUMNS), ""]
-    rows = [[f"{point.level:g}", *(write(point) for _, write in _COLUMNS), words_en.why(point)] for point in points]
-    yield from _aligned([head, *rows])
+    columns = (
+        Column("mark", lambda point: Cell(mark(point, t)), "", writers=_PAGE),
+        Column("level_requests", lambda point: tables.count(point.requests)),
+        Column("level_success", share(succeeded_share)),
+        Column("429", lambda point: tables.count(point.rate_limited), "429"),
+        Column("level_ttft_p50", number("ttft_p50_ms")),
+        Column("level_ttft_p95", number("ttft_p95_ms")),
+        Column("tps", number("tps"), "TPS"),
+        Column("level_answers", number("requests_per_s")),
+        Column("level_tokens", number("tokens_per_s")),
+        Column("level_at_once", number("in_flight")),
+        Column("f1", share(lambda point: point.f1), "F1"),
+        Column("level_schema", share(lambda point: point.schema_accuracy)),
+        Column("mark", lambda point: Cell(mark(point, t)), "", writers=_TERMINAL),
+        Column("level_misses", lambda point: tables.words(why(point, t)), prose=True),
+    )
+    items = (Item(f"{point.level:g}", point) for point in points)
+    caption = t("capacity_levels", label=tables.page_label(vendor.label))
+    return tables.table(caption, t(f"unit_{report.kind}"), columns, items, t)
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Right-aligned columns; the last one is prose."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
-    for row in rows:
-        cells_of_row = (f"{cell:>{width}}" for cell, width in zip(row[:-1], widths, strict=True))
-        yield ("  " + "  ".join(cells_of_row) + "  " + row[-1]).rstrip()
+def capacity_lines(report: CapacityReport, language: Language = "en") -> Iterator[str]:
+    """Everything, one vendor after the other; no line ends inside."""
+    t = Texts(language, "narrow")
+    for warning in report.warnings:
+        yield t("warning_line", text=plain(t.said(warning)))
+    for vendor in report.vendors:
+        words = verdict(vendor, report.kind, t)
+        yield plain(t("of_vendor", label=f"{vendor.model} / {vendor.label}", words=words), _SENTENCE)
+        yield from _table_lines(levels(vendor, report, t).of("terminal"))
+        for note in vendor.notes:
+            yield "  " + t("note_line", note=plain(t.said(note)))
+        yield ""
+    yield t("capacity_limits_line", limits=t.joined(map(str, report.thresholds), "semicolon"))
+    yield from shown_needs(report, t)
+    yield t("capacity_legend")
 
 
-def _success(point: Point) -> str:
-    return _rate(point.succeeded / point.requests if point.requests else None)
+def _table_lines(shown: Table) -> Iterator[str]:
+    """What a level misses stands at its end."""
+    if shown.items:
+        rows = [[row.head, *(cell.text for cell in row.cells)] for row in shown.rows]
+        for line in tables.aligned([[shown.head, *shown.titles], *rows], prose=1):
+            yield f"  {line}".rstrip()
 
 
 def _rate(value: float | None) -> str:
@@ -70,15 +178,14 @@ def _rate(value: float | None) -> str:
     return f"{value:.3f}" if 0 < value < 1 else f"{value:g}"
 
 
-def level_line(label: str, point: Point, report_unit: str) -> str:
+def level_line(label: str, point: Point, kind: LoadKind, t: Texts) -> str:
     """One level as it is told while the search goes on."""
-    figures = [
-        f"success {_success(point)}",
-        f"TTFT p95 {number_format.quantity(point.ttft_p95_ms)} ms",
-        f"F1 {_rate(point.f1)}",
-    ]
-    words = words_en.why(point)
-    return plain(
-        f"{label[:_MAX_LABEL]}: {point.level:g} {report_unit}, {point.requests} requests: {', '.join(figures)} "
-        f"{words_en.mark(point)} {words}".rstrip()
-    )
+    figures = {
+        "success": _rate(succeeded_share(point)),
+        "ttft": number_format.quantity(point.ttft_p95_ms),
+        "f1": _rate(point.f1),
+        "level": f"{point.level:g}",
+        "requests": point.requests,
+    }
+    unit, sign, missed = t(f"unit_{kind}"), mark(point, t), why(point, t)
+    return plain(t("level_line", label=label[:_MAX_LABEL], unit=unit, mark=sign, why=missed, **figures).rstrip())

@@ -15,9 +15,9 @@ from cyclopts.validators import Number
 
 from vendor_verifier.console.options import JUDGE, MODEL, OUTPUT, PACE, WHAT, flag, many, option
 from vendor_verifier.pipeline.request import RunRequest, Selection
-from vendor_verifier.reports.words import Language
 from vendor_verifier.values.judgement import Estimate, Threshold
 from vendor_verifier.values.plan import Arrival, Limits, TransportName
+from vendor_verifier.words import Language
 
 # What is raised from level to level: requests in flight, or requests begun a second.
 LoadKind = Literal["concurrency", "rate"]
@@ -235,7 +235,7 @@ class CapacityOptions:
     output_dir: Annotated[
         Path | None, option("Folder. [default: runs/<timestamp>-capacity]", OUTPUT, "--output-dir", "-o")
     ] = None
-    lang: Annotated[Language, option("Language of capacity.html.", OUTPUT)] = "en"
+    lang: Annotated[Language, option("Language of capacity.html and of what is printed.", OUTPUT)] = "en"
     quiet: Annotated[bool, flag("No progress on stderr.", OUTPUT, "--quiet", "-q")] = False
     json: Annotated[bool, flag("Print capacity.json instead of tables.", OUTPUT)] = False
 

@@ -15,8 +15,8 @@ from cyclopts.validators import Number
 from vendor_verifier.console.options import JUDGE, OUTPUT, WHAT, RunOptions, flag, many, option
 from vendor_verifier.console.output import EXIT_OK, EXIT_THRESHOLD, EXIT_USAGE, say
 from vendor_verifier.errors import Problem, ProblemsError, UsageError, VerifierError
-from vendor_verifier.reports.words import Language
 from vendor_verifier.values.history import Trend
+from vendor_verifier.words import Language
 
 if TYPE_CHECKING:
     from vendor_verifier.features.history.scheduled_check import Webhook
@@ -255,7 +255,7 @@ def trend_command(
     history: Annotated[Path | None, option("History file. [default: user data folder]", OUTPUT)] = None,
     exit_code: Annotated[bool, flag("Exit with 1 if anything got worse.", JUDGE)] = False,
     output: Annotated[Path | None, option("Write an HTML page, such as trend.html.", OUTPUT, "--output", "-o")] = None,
-    lang: Annotated[Language, option("Language of the HTML page.", OUTPUT)] = "en",
+    lang: Annotated[Language, option("Language of what people read.", OUTPUT)] = "en",
     json: Annotated[bool, flag("Print JSON.", OUTPUT)] = False,
 ) -> int:
     """Plot figures over the runs that asked the same, and say whether a vendor got worse.
@@ -272,10 +272,10 @@ def trend_command(
     if json:
         _print_json([asdict(trend) for trend in found])
     else:
-        lines = trend_lines(found)
+        lines = trend_lines(found, lang)
         for trend in found:
             if (metric and vendor) or trend.verdict in ("regression", "improvement", "warning"):
-                lines += ["", *plot(trend)]
+                lines += ["", *plot(trend, lang)]
         _write(lines)
     if not found:
         say("no runs in the history yet")

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from markupsafe import Markup
 
-from vendor_verifier.features.history.text import CHANGE_ORDER, TREND_ORDER, change_words, effect_words, summary
-from vendor_verifier.metrics import is_share
-from vendor_verifier.reports import number_format
+from vendor_verifier.features.history.text import (
+    CHANGE_ORDER,
+    TREND_ORDER,
+    change_words,
+    effect_words,
+    summary,
+    trend_name,
+)
+from vendor_verifier.reports import number_format, tables
 from vendor_verifier.reports.escape import markdown, visible
-from vendor_verifier.reports.html import charts, tables
+from vendor_verifier.reports.html import charts
 from vendor_verifier.reports.html.charts import short
-from vendor_verifier.reports.html.judgement import estimate_of, metric_title
 from vendor_verifier.reports.html.page import plain_page
-from vendor_verifier.reports.html.tables import Cell, Row, Section, Table, interval, label, plain_table, words
-from vendor_verifier.reports.words import Language, Texts
+from vendor_verifier.reports.ranking import metric_cell, metric_title
+from vendor_verifier.reports.tables import Cell, Column, Item, Section, Table, page_label, table, words
 from vendor_verifier.values.history import LevelChange, MetricChange, RunComparison, Trend
 from vendor_verifier.values.score import Report, VendorScore
+from vendor_verifier.words import Language, Texts
 
 _CSS = {"worse": "gate-fail", "improved": "gate-pass", "undecided": "gate-undecided"}
 _MOST_CHANGES = 500
@@ -47,7 +54,7 @@ def labels_of(reports: Sequence[Report], model: str) -> list[str]:
 def metrics_of(reports: Sequence[Report], model: str) -> list[str]:
     """The published columns, then the evaluations that took part in any run."""
     suites = [name for report in reports for vendor in _vendors(report, model) for name in vendor.suites]
-    return [*(name for _, name in number_format.PAGE_COLUMNS), *dict.fromkeys(suites)]
+    return [*number_format.PAGE_METRICS, *dict.fromkeys(suites)]
 
 
 def vendor_of(report: Report, model: str, name: str) -> VendorScore | None:
@@ -63,26 +70,19 @@ def _vendors(report: Report, model: str) -> Iterator[VendorScore]:
 def _said(found: RunComparison, t: Texts) -> str:
     verdicts = [change.verdict for change in found.changes]
     counted = [t(f"runs_{word}", n=verdicts.count(word)) for word in CHANGE_ORDER if word in verdicts]
-    told = t("comma").join(counted) or t("runs_nothing")
-    return t("runs_says", after=label(found.after), before=label(found.before), counted=told)
+    told = t.joined(counted) or t("runs_nothing")
+    return t("runs_says", after=page_label(found.after), before=page_label(found.before), counted=told)
 
 
 def _runs(reports: Sequence[Report], t: Texts) -> Table:
-    rows = [
-        Row(
-            label(report.run),
-            (
-                words(_began(report)),
-                tables.count(report.samples),
-                tables.count(report.repeat),
-                words(t("comma").join(label(model.model) for model in report.models)),
-                words("" if report.complete else t("incomplete")),
-            ),
-        )
-        for report in reports
-    ]
-    titles = (t("trend_when"), t("samples"), t("repeat"), t("models"), t("warnings"))
-    return plain_table(t("runs_which"), t("run"), titles, rows, prose=(titles[0], titles[3], titles[4]))
+    columns = (
+        Column("trend_when", lambda report: words(_began(report)), prose=True),
+        Column("samples", lambda report: tables.count(report.samples)),
+        Column("repeat", lambda report: tables.count(report.repeat)),
+        Column("models", lambda report: words(t.joined(page_label(one.model) for one in report.models)), prose=True),
+        Column("warnings", lambda report: words("" if report.complete else t("incomplete")), prose=True),
+    )
+    return table(t("runs_which"), t("run"), columns, (Item(report.run, report) for report in reports), t)
 
 
 def _began(report: Report) -> str:
@@ -91,49 +91,57 @@ def _began(report: Report) -> str:
 
 
 def _model(index: int, model: str, reports: Sequence[Report], t: Texts) -> Section:
-    names = labels_of(reports, model)
-    found = []
-    for metric in metrics_of(reports, model):
-        rows = [Row(label(name), tuple(_figure(report, model, name, metric) for report in reports)) for name in names]
-        title = metric_title(metric, t)
-        found.append(plain_table(title, title, [label(report.run) for report in reports], rows))
-    return Section(f"m{index}", label(model), t("runs_note", level="95 %"), tables=tuple(found))
+    found = tuple(figures(model, metric, reports, t) for metric in metrics_of(reports, model))
+    return Section(f"m{index}", page_label(model), t("runs_note", level="95 %"), tables=found)
 
 
-def _figure(report: Report, model: str, name: str, metric: str) -> Cell:
-    vendor = vendor_of(report, model, name)
-    if vendor is None:
-        return Cell(number_format.MISSING)
-    given = metric == "f1" and vendor.is_baseline
-    estimate = None if given else estimate_of(report.verdicts.get(model), name, metric)
-    small = tables.interval(estimate, rate=is_share(metric))
-    return Cell(number_format.metric(vendor, metric), number_format.finite(vendor.metrics.get(metric)), small)
+def figures(model: str, metric: str, reports: Sequence[Report], t: Texts) -> Table:
+    """A row for each vendor and a column for each run."""
+    title = metric_title(metric, t)
+    columns = [Column(report.run, _figure(report, model, metric), report.run) for report in reports]
+    return table(title, title, columns, (Item(name, name) for name in labels_of(reports, model)), t)
+
+
+def _figure(report: Report, model: str, metric: str) -> Callable[[str], Cell]:
+    def cell(name: str) -> Cell:
+        vendor = vendor_of(report, model, name)
+        if vendor is None:
+            return Cell(number_format.MISSING)
+        found = metric_cell(vendor, metric, report.verdicts.get(model))
+        return replace(found, wide=f"{found.text} ({found.small})") if found.small else found
+
+    return cell
 
 
 def _changes(index: int, found: RunComparison, t: Texts) -> Section:
     ordered = sorted(found.changes, key=lambda change: CHANGE_ORDER.index(change.verdict))[:_MOST_CHANGES]
-    titles = (t("metric"), t("outcome"), t("runs_before"), t("runs_after"), t("runs_effect"), t("n"))
-    rows = [_change(change, t) for change in ordered]
-    caption = f"{t('runs_changes')}: {label(found.before)} → {label(found.after)}"
-    table = plain_table(caption, t("vendor"), titles, rows)
-    return Section(f"c{index}", caption, lines=tuple(label(note) for note in found.notes), tables=(table,))
-
-
-def _change(change: MetricChange, t: Texts) -> Row:
-    write = number_format.quantity if change.scale == "ratio" else number_format.rate
-    low, high = (effect_words(end, change) for end in (change.effect.low, change.effect.high))
-    verdict = t(f"runs_verdict_{change.verdict}")
-    return Row(
-        label(f"{change.model} / {change.label}"),
-        (
-            words(metric_title(change.metric, t)),
-            words(verdict, _CSS.get(change.verdict)),
-            words(write(change.before)),
-            words(write(change.after)),
-            Cell(effect_words(change.effect.value, change), small=f"{low} … {high}"),
-            tables.count(change.effect.n),
-        ),
+    columns = (
+        Column("metric", lambda change: words(metric_title(change.metric, t))),
+        Column("outcome", lambda change: _verdict_cell(change, t)),
+        Column("runs_before", lambda change: _told(change, change.before)),
+        Column("runs_after", lambda change: _told(change, change.after)),
+        Column("runs_effect", lambda change: _effect_cell(change, t)),
+        Column("n", lambda change: tables.count(change.effect.n)),
     )
+    items = (Item(f"{change.model} / {change.label}", change) for change in ordered)
+    caption = f"{t('runs_changes')}: {page_label(found.before)} → {page_label(found.after)}"
+    made = table(caption, t("vendor"), columns, items, t)
+    return Section(f"c{index}", caption, lines=tuple(visible(t.said(note)) for note in found.notes), tables=(made,))
+
+
+def _verdict_cell(change: MetricChange, t: Texts) -> Cell:
+    return words(t(f"runs_verdict_{change.verdict}"), css=_CSS.get(change.verdict))
+
+
+def _told(change: MetricChange, value: float | None) -> Cell:
+    return Cell(number_format.quantity(value) if change.scale == "ratio" else number_format.rate(value))
+
+
+def _effect_cell(change: MetricChange, t: Texts) -> Cell:
+    value, low, high = (
+        effect_words(end, change, t) for end in (change.effect.value, change.effect.low, change.effect.high)
+    )
+    return Cell(value, small=f"{low} … {high}")
 
 
 _TREND_CSS = {"regression": "gate-fail", "warning": "gate-undecided", "improvement": "gate-pass"}
@@ -157,7 +165,7 @@ def render_trend(trends: Sequence[Trend], language: Language = "en") -> str:
 
 
 def _name(trend: Trend) -> str:
-    return label(f"{trend.model} / {trend.label} / {trend.metric}")
+    return page_label(trend_name(trend))
 
 
 def _verdict(trends: Sequence[Trend], t: Texts) -> str:
@@ -176,33 +184,27 @@ def _meta(trends: Sequence[Trend], t: Texts) -> list[str]:
 
 
 def _overview(trends: Sequence[Trend], t: Texts) -> Table:
-    rows = [
-        Row(
-            label(f"{trend.model} / {trend.label}"),
-            (
-                words(label(trend.metric)),
-                words(t(f"trend_{trend.verdict}"), _TREND_CSS.get(trend.verdict)),
-                tables.count(len(trend.nights)),
-                words(_night_figure(trend, trend.nights[-1].value) if trend.nights else number_format.MISSING),
-                words(_reason(trend, t)),
-            ),
-        )
-        for trend in trends
-    ]
-    titles = (t("metric"), t("outcome"), t("trend_runs_title"), t("trend_newest"), t("reason"))
-    return plain_table(t("trend_verdicts"), t("vendor"), titles, rows, prose=titles[4:])
+    columns = (
+        Column("metric", lambda trend: tables.name(trend.metric)),
+        Column("outcome", lambda trend: words(t(f"trend_{trend.verdict}"), css=_TREND_CSS.get(trend.verdict))),
+        Column("trend_runs_title", lambda trend: tables.count(len(trend.nights))),
+        Column("trend_newest", lambda trend: _newest(trend)),
+        Column("reason", lambda trend: words(_reason(trend, t)), prose=True),
+    )
+    items = (Item(f"{trend.model} / {trend.label}", trend) for trend in trends)
+    return table(t("trend_verdicts"), t("vendor"), columns, items, t)
+
+
+def _newest(trend: Trend) -> Cell:
+    return Cell(_night_figure(trend, trend.nights[-1].value) if trend.nights else number_format.MISSING)
 
 
 def _reason(trend: Trend, t: Texts) -> str:
-    """As it was judged; in another language than English from the same numbers."""
-    if t.language == "en":
-        return visible(trend.reason)
-    if trend.verdict == "no_verdict":
-        return t("trend_too_few", n=len(trend.nights))
-    if trend.verdict == "warning":
-        return t("trend_far_off", z=f"{trend.z or 0.0:.1f}")
+    """As it was judged; a page in Chinese names the changes themselves."""
+    if t.language != "zh" or trend.verdict in ("no_verdict", "warning"):
+        return visible(t.said(trend.reason))
     changes = [_effect(trend, change) for change in trend.changes]
-    return t("trend_changed", effects=t("comma").join(changes)) if changes else t("trend_unchanged")
+    return t("trend_changed", effects=t.joined(changes)) if changes else t("trend_unchanged")
 
 
 def _night_figure(trend: Trend, value: float) -> str:
@@ -228,22 +230,19 @@ def _section(index: int, trend: Trend, t: Texts) -> Section:
 
 def _nights(trend: Trend, first: int, t: Texts) -> Table:
     changed = {change.position: change for change in trend.changes}
-    rows = [
-        Row(
-            visible(night.at[:16].replace("T", " ")),
-            (
-                words(label(night.run)),
-                words(_night_figure(trend, night.value)),
-                words(_night_figure(trend, night.relative)),
-                tables.count(night.n),
-                words(_effect(trend, changed[place]) if place in changed else ""),
-            ),
-        )
+    columns = (
+        Column("run", lambda found: tables.name(found[1].run), prose=True),
+        Column("measured_value", lambda found: Cell(_night_figure(trend, found[1].value))),
+        Column("trend_relative", lambda found: Cell(_night_figure(trend, found[1].relative))),
+        Column("n", lambda found: tables.count(found[1].n)),
+        Column("trend_level", lambda found: Cell(_effect(trend, changed[found[0]]) if found[0] in changed else "")),
+    )
+    items = (
+        Item(night.at[:16].replace("T", " "), (place, night))
         for place, night in enumerate(trend.nights)
         if place >= first
-    ]
-    titles = (t("run"), t("measured_value"), t("trend_relative"), t("n"), t("trend_level"))
-    return plain_table(_name(trend), t("trend_when"), titles, rows, prose=(t("run"),))
+    )
+    return table(_name(trend), t("trend_when"), columns, items, t)
 
 
 def _picture(trend: Trend, first: int, t: Texts) -> Markup:
@@ -275,37 +274,18 @@ def _picture(trend: Trend, first: int, t: Texts) -> Markup:
     return charts.picture(_WIDTH, _HEIGHT, *parts, label=f"{_name(trend)}, {t('trend_runs', n=len(nights))}")
 
 
-_TITLES = {name: title for title, name in number_format.PAGE_COLUMNS}
-
-
-def render_runs_text(reports: Sequence[Report], comparisons: Sequence[RunComparison]) -> str:
-    """The page of ``reports`` in the order given; ``comparisons`` are of each with the one before it."""
-    lines = ["# Runs side by side", ""]
-    lines += [f"- {markdown(summary(found))}" for found in comparisons]
+def render_runs_text(reports: Sequence[Report], comparisons: Sequence[RunComparison], language: Language = "en") -> str:
+    """The same as Markdown, with every change in a line."""
+    t = Texts(language, "wide")
+    lines = [f"# {t('runs_title')}", "", *(f"- {markdown(summary(found, t))}" for found in comparisons)]
     for model in models_of(reports):
         lines += ["", f"## {markdown(model)}"]
         for metric in metrics_of(reports, model):
-            lines += ["", *_table(model, metric, reports)]
+            lines += ["", *tables.markdown_lines(figures(model, metric, reports, t))]
     for found in comparisons:
-        told = [f"- {change.verdict}: {markdown(change_words(change))}" for change in found.changes]
+        told = [
+            f"- {t(f'runs_verdict_{change.verdict}')}: {markdown(change_words(change, t))}" for change in found.changes
+        ]
         lines += ["", f"## {markdown(f'{found.before} → {found.after}')}", "", *told]
-        lines += [f"- note: {markdown(note)}" for note in found.notes]
+        lines += [f"- {t('note_line', note=markdown(t.said(note)))}" for note in found.notes]
     return "\n".join(lines) + "\n"
-
-
-def _table(model: str, metric: str, reports: Sequence[Report]) -> Iterator[str]:
-    heads = [_TITLES.get(metric, metric), *(report.run for report in reports)]
-    yield "| " + " | ".join(map(markdown, heads)) + " |"
-    yield "|---" + "|---:" * len(reports) + "|"
-    for name in labels_of(reports, model):
-        figures = [_markdown_figure(report, model, name, metric) for report in reports]
-        yield "| " + " | ".join([markdown(name), *figures]) + " |"
-
-
-def _markdown_figure(report: Report, model: str, name: str, metric: str) -> str:
-    vendor = vendor_of(report, model, name)
-    if vendor is None:
-        return number_format.MISSING
-    estimate = None if metric == "f1" and vendor.is_baseline else estimate_of(report.verdicts.get(model), name, metric)
-    around = interval(estimate, rate=is_share(metric))
-    return number_format.metric(vendor, metric) + (f" ({around})" if around else "")

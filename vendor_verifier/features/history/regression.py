@@ -40,6 +40,7 @@ from vendor_verifier.features.history.figures import (
 from vendor_verifier.features.history.run_diff import common_shift
 from vendor_verifier.values.history import HistoryEntry, HistoryRun, LevelChange, Night, Scale, Trend, TrendVerdict
 from vendor_verifier.values.judgement import Finding
+from vendor_verifier.words import english
 
 LEAST_RUNS = 8
 RECENT_RUNS = 7
@@ -180,8 +181,8 @@ def _trend(runs: Sequence[HistoryRun], entry: HistoryEntry, metric: str, limits:
     series = _series(runs, entry, metric)
     named = (entry.model, entry.label, metric, series.scale)
     if len(series.nights) < LEAST_RUNS:
-        reason = f"{len(series.nights)} of the {LEAST_RUNS} comparable runs it takes"
-        return Trend(*named, "no_verdict", reason, series.nights)
+        young = english("trend_reason_young", count=len(series.nights), least=LEAST_RUNS)
+        return Trend(*named, "no_verdict", young, series.nights)
     points = change_points(series.relative, least_effect=series.least, p_value=limits.p_value)
     z = series.sign * _robust_z(series.relative, series.least / _Z_ALARM)
     verdict, reason = _verdict(series, [position for position, _ in points], z, limits.z)
@@ -267,11 +268,11 @@ def _verdict(series: _Series, points: Sequence[int], z: float, z_alarm: float) -
     if recent:
         older = max((point for point in points if point < recent[0]), default=0)
         shift, plain = series.shift(slice(older, recent[0]), slice(recent[-1], None))
-        words = f"{series.words(shift)} since run {series.nights[recent[0]].run}"
+        since = {"words": series.words(shift), "run": series.nights[recent[0]].run}
         if min(series.sign * shift, series.sign * plain) >= series.least:
-            return "regression", f"worse: {words}"
+            return "regression", english("trend_reason_worse", **since)
         if max(series.sign * shift, series.sign * plain) <= -series.least:
-            return "improvement", f"better: {words}"
+            return "improvement", english("trend_reason_better", **since)
     if z > z_alarm:
-        return "warning", f"the newest run alone is {z:.1f} robust deviations to the worse; one run proves nothing"
-    return "steady", f"no lasting change within the last {RECENT_RUNS} of {count} runs"
+        return "warning", english("trend_reason_far_off", z=f"{z:.1f}")
+    return "steady", english("trend_reason_steady", recent=RECENT_RUNS, count=count)

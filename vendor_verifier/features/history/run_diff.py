@@ -29,7 +29,6 @@ from vendor_verifier.features.history.figures import LEAST_DIFFERENCE, LEAST_RAT
 from vendor_verifier.manifest import ScoreRequest
 from vendor_verifier.pipeline.audit import names_in
 from vendor_verifier.pipeline.stored_observations import StoredTrials, read_trials
-from vendor_verifier.reports.number_format import samples_asked
 from vendor_verifier.scoring.collect import EntryKey
 from vendor_verifier.scoring.irf import RANK_METRICS
 from vendor_verifier.stats.bootstrap import Component, Panel, build_panel
@@ -38,6 +37,7 @@ from vendor_verifier.store import RunFolder
 from vendor_verifier.values.history import ChangeVerdict, Flip, MetricChange, RunComparison, SettingChange
 from vendor_verifier.values.judgement import Estimate, Finding, ServedNames
 from vendor_verifier.values.score import Undecided
+from vendor_verifier.words import english
 
 if TYPE_CHECKING:
     import numpy as np
@@ -355,20 +355,18 @@ def _identity(before: Mapping[EntryKey, ServedNames], after: Mapping[EntryKey, S
 
 def _notes(one: StoredTrials, other: StoredTrials, samples: list[str]) -> Iterator[str]:
     if not samples:
-        yield "the two runs have no sample in common: nothing can be compared"
+        yield english("note_nothing_common")
     elif len(samples) < max(len(one.samples), len(other.samples)):
-        yield (
-            f"only what both runs asked is compared: {samples_asked(len(samples))}, "
-            f"of {len(one.samples)} before and {len(other.samples)} after"
-        )
+        counted = {"before": len(one.samples), "after": len(other.samples)}
+        yield english("note_common", samples=english("summary_samples", n=len(samples)), **counted)
         if len(samples) < _LEAST_PAIRS:
-            yield "one sample shows no change: ask the same samples twice"
+            yield english("note_one_sample")
     names = [{(model, each.label) for model, found in side.trials.items() for each in found} for side in (one, other)]
-    for words, missing in (("only before", names[0] - names[1]), ("only after", names[1] - names[0])):
+    for name, missing in (("note_only_before", names[0] - names[1]), ("note_only_after", names[1] - names[0])):
         if missing:
-            yield f"{words}: " + ", ".join(f"{model} / {label}" for model, label in sorted(missing))
+            yield english(name, labels=", ".join(f"{model} / {label}" for model, label in sorted(missing)))
     if _policies(one) != _policies(other):
-        yield "the runs were scored by different policies: see what changed, and `score` one of them again"
+        yield english("note_policies")
 
 
 def _unpaired(one: StoredTrials, other: StoredTrials, changes: Sequence[MetricChange]) -> Iterator[str]:
@@ -382,7 +380,7 @@ def _unpaired(one: StoredTrials, other: StoredTrials, changes: Sequence[MetricCh
         expected = later - ({one.baselines.get(model), other.baselines.get(model)} if metric == "f1" else set())
         lacking = [each.label for each in one.trials[model] if each.label in expected - compared]
         if lacking:
-            yield f"{model}: {metric} was not measured in both runs of {', '.join(lacking)}"
+            yield english("note_unpaired", model=model, metric=metric, labels=", ".join(lacking))
 
 
 def _policies(stored: StoredTrials) -> ScoreRequest:

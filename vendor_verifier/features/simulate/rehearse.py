@@ -35,6 +35,7 @@ from vendor_verifier.values.record import Attempt, Response
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import Score
+from vendor_verifier.words import english
 
 _FAITHFUL = PERSONAS["faithful"]
 _MOST_NAMED = 10
@@ -57,10 +58,8 @@ class Rehearsed:
         for suite, rows in self.unknown.items():
             named = ", ".join(list(rows)[:_MOST_NAMED]) + (", …" if len(rows) > _MOST_NAMED else "")
             reasons = "; ".join(f"{reason} ({count})" for reason, count in Counter(rows.values()).most_common(3))
-            yield (
-                f"the simulated vendors do not know the right answer to {len(rows)} of {self.rows[suite]} rows of "
-                f"{suite} and answer them by chance: {named}: {reasons}"
-            )
+            told = {"suite": suite, "unknown": len(rows), "rows": self.rows[suite], "named": named}
+            yield english("warn_by_chance", **told, reasons=reasons)
 
 
 def rehearse(tasks: Sequence[Task], seed: int) -> Rehearsed:

@@ -1,0 +1,167 @@
+"""The catalogue of words: every text in every language and of use, and no English where another was asked for."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+import string
+import subprocess
+import sys
+import tomllib
+from collections import Counter
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sample_reports
+import synthetic_run
+from persona_records import Vendor, run_folder
+from questions import WEATHER
+
+import vendor_verifier
+from vendor_verifier.features.simulate.performance import PERSONAS
+from vendor_verifier.metrics import FIGURES, SPREADS
+from vendor_verifier.reports import REPORTS
+from vendor_verifier.reports.terminal import plain_lines
+from vendor_verifier.values.request import Turn
+from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.score import Report
+from vendor_verifier.words import LANGUAGES, Texts, english, entries
+
+PACKAGE = Path(vendor_verifier.__file__).parent
+TRANSLATED = [form for form in REPORTS if form.is_translated]
+
+
+def _fields(text: str) -> set[str]:
+    return {name for _, name, _, _ in string.Formatter().parse(text) if name}
+
+
+def test_every_text_is_there_in_every_language() -> None:
+    """No name is without a text in one of the languages, and no text is empty."""
+    lacking = {name: set(LANGUAGES) - words.keys() for name, words in entries().items()}
+    assert {name: languages for name, languages in lacking.items() if languages} == {}
+    assert [name for name, words in entries().items() if not all(words[language] for language in LANGUAGES)] == []
+
+
+def test_the_languages_fill_in_the_same_values() -> None:
+    """A translation that leaves a value out would hide it from its readers; one that asks for another would fail.
+
+    Findings and reasons may be told from other figures of the same evidence.
+    """
+    told = {name: {frozenset(_fields(words[each])) for each in LANGUAGES} for name, words in entries().items()}
+    unlike = [name for name, fields in told.items() if len(fields) > 1]
+    unlike = [name for name in unlike if not name.startswith(("finding_", "trend_reason_"))]
+    assert unlike == []
+
+
+def test_no_name_and_no_sentence_is_there_twice() -> None:
+    """Each is in one file, once."""
+    files = [tomllib.loads(path.read_text()) for path in (PACKAGE / "words").glob("*.toml")]
+    assert [name for name, count in Counter(name for file in files for name in file).items() if count > 1] == []
+    sentences = Counter(words["en"] for words in entries().values() if len(words["en"].split()) > 3)
+    assert [text for text, count in sentences.items() if count > 1] == []
+
+
+def test_every_text_is_used() -> None:
+    """Its name, or the beginning of it that a value completes, stands in the package's code or templates."""
+    whole, begun = set(), set()
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.JoinedStr):
+                first = node.values[0]
+                parts = [part for part in node.values if isinstance(part, ast.FormattedValue)]
+                if parts and isinstance(first, ast.Constant) and str(first.value).endswith("_"):
+                    begun.add(str(first.value))
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                whole.add(node.value)
+    for path in PACKAGE.rglob("*.j2"):
+        whole.update(re.findall(r't\("(\w+)"', path.read_text(encoding="utf-8")))
+    # Names made of a variable and an ending.
+    ended = {each.name for each in FIGURES} | {"pace_of", "pace_alone", "pace_short_of", "pace_short_alone"}
+    unused = [name for name in entries() if name not in whole | ended and not name.startswith(tuple(begun))]
+    assert unused == []
+
+
+def _reports() -> dict[str, Report]:
+    judged = synthetic_run.report(30)
+    verdict = judged.verdicts[synthetic_run.MODEL]
+    gates = tuple(replace(gate, reason=english("gate_more")) for gate in verdict.gates)
+    found = tuple(replace(each, statement=english("finding_cache_impossible", answers=3)) for each in verdict.findings)
+    verdicts = {synthetic_run.MODEL: replace(verdict, gates=gates, findings=found)}
+    return {
+        "judged": replace(judged, verdicts=verdicts),
+        "full": sample_reports.full(),
+        "regional": sample_reports.regional(),
+        "loaded": sample_reports.loaded(),
+    }
+
+
+@pytest.mark.parametrize("case", ["judged", "full", "regional", "loaded"])
+def test_no_english_sentence_stays_in_a_chinese_report(case: str) -> None:
+    """Page, Markdown, summary and terminal hold none of the English texts of the catalogue."""
+    report = _reports()[case]
+    outputs = {form.name: form.text(report, "zh") for form in TRANSLATED}
+    outputs["terminal"] = "\n".join(plain_lines(report, "zh"))
+    chinese = "\n".join(words["zh"] for words in entries().values())
+    left = [
+        (where, part)
+        for words in entries().values()
+        for part in re.split(r"\{\w*\}", words["en"])
+        if len(part.split()) > 2 and part not in chinese
+        for where, text in outputs.items()
+        if part in text and part not in repr(report)
+    ]
+    assert left == []
+
+
+def test_a_sentence_keeps_what_it_was_made_of() -> None:
+    """It is its English text to everybody, its name and values to who says it in another language; copies too."""
+    inner = english("gate_more")
+    said = english("gate_inside", said="f1 = 1", more=inner)
+    assert said == "f1 = 1; the threshold lies inside, send more samples"
+    assert Texts("zh").said(said) == Texts("zh").said(deepcopy(said)) == "f1 = 1；门槛位于区间之内，请发送更多样本"
+    assert Texts("zh").said("a stranger's words") == "a stranger's words"
+
+
+def test_a_language_is_an_entry_and_its_texts(tmp_path: Path) -> None:
+    """In a copy of the package: an invented language is taken by --lang, says its texts, and the rest in English."""
+    copy = tmp_path / "code" / "vendor_verifier"
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    module, texts = copy / "words" / "__init__.py", copy / "words" / "report.toml"
+    module.write_text(module.read_text().replace('"zh": "zh-Hans"', '"zh": "zh-Hans", "eo": "eo"'))
+    texts.write_text(texts.read_text().replace("[ranking]\n", '[ranking]\neo = "Rangigo"\n'))
+    sample = Sample("s", Turn(({"role": "user", "content": "hi"},), (WEATHER,)))
+    run_folder(tmp_path / "run", [Vendor("official", PERSONAS["faithful"], repeat=2)], [sample])
+    command = [sys.executable, "-m", "vendor_verifier", "report", str(tmp_path / "run"), "--lang", "eo"]
+    where: dict[str, Any] = {"cwd": copy.parent, "env": {"PYTHONPATH": str(copy.parent)}}
+    done = subprocess.run([*command, "--format", "html"], **where, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert '<html lang="eo">' in done.stdout
+    assert "<h3>Rangigo</h3>" in done.stdout
+    assert "Vendor by vendor" in done.stdout
+    refused = subprocess.run([*command[:-1], "tlh"], **where, capture_output=True, text=True)
+    assert refused.returncode == 2
+
+
+def test_a_stored_warning_is_said_in_another_language() -> None:
+    """A manifest holds English: what is a warning of ours is recognised, with the sentences in it; nothing else is."""
+    stored = str(english("warn_loop", ms=40, advice=english("advice_workers")))
+    assert Texts("zh").said(stored) == Texts("zh")("warn_loop", ms=40, advice=Texts("zh")("advice_workers"))
+    assert Texts("en").said(stored) == stored
+    assert Texts("zh").said("a vendor's own words") == "a vendor's own words"
+
+
+def test_metrics_are_titled_as_they_are_defined() -> None:
+    """The catalogue's headings of figures and of times are those of the metrics' own definitions."""
+    for place, language in enumerate(LANGUAGES):
+        t = Texts(language)
+        assert {figure.name: t(figure.name) for figure in FIGURES} == {
+            each.name: each.titles[place] for each in FIGURES
+        }
+        told = {metric.name: t(f"speed_{metric.name}") for metric in SPREADS}
+        assert told == {metric.name: metric.titles[place] for metric in SPREADS}
+    wide = Texts("en", "wide")
+    assert {figure.name: wide(figure.name) for figure in FIGURES} == {each.name: each.page_title for each in FIGURES}

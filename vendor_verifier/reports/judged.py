@@ -1,0 +1,286 @@
+"""What can be said of the order, as sections of a report: ties, ceiling, gates, findings, money, causes of failures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+from vendor_verifier.metrics import is_share
+from vendor_verifier.reports import number_format
+from vendor_verifier.reports.escape import visible
+from vendor_verifier.reports.ranking import metric_title
+from vendor_verifier.reports.tables import (
+    Cell,
+    Column,
+    Item,
+    Section,
+    Table,
+    count,
+    estimate,
+    field_columns,
+    number,
+    share,
+    table,
+    words,
+)
+from vendor_verifier.values.judgement import BreakEven, Cause, Finding, ModelVerdict, PairedTest, RankingJudgement
+from vendor_verifier.values.score import ModelScore
+from vendor_verifier.words import Texts
+
+_MARKDOWN, _PAGE = frozenset({"markdown"}), frozenset({"html"})
+_WORST_FIRST = ("FAIL", "UNDECIDED", "PASS")
+_MAX_PAIRS = 40
+MAX_TOLD = 12
+# The advantage holds for valid calls too; it is gone; or which of both is not known at this number of samples.
+Case = Literal["holds", "eaten", "open"]
+Escape = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """A model's verdict with what its sections need: where each vendor stands, the words, how names are made safe."""
+
+    verdict: ModelVerdict
+    baseline: str | None
+    places: Mapping[str, int]
+    t: Texts
+    escape: Escape
+
+    def items(self, found: Mapping[str, Any] | Sequence[Any]) -> list[Item]:
+        """A row for each vendor, in the order of the ranking."""
+        pairs = found.items() if isinstance(found, Mapping) else [(each.label, each) for each in found]
+        ordered = sorted(pairs, key=lambda pair: self.places.get(pair[0], len(self.places)))
+        return [Item(label, each, self.places.get(label)) for label, each in ordered]
+
+
+def judged_sections(model: ModelScore, verdict: ModelVerdict | None, t: Texts, escape: Escape) -> list[Section]:
+    """The sections that there is something for, in the page's order."""
+    if verdict is None:
+        return []
+    places = {vendor.label: index for index, vendor in enumerate(model.vendors)}
+    judged = _Judged(verdict, model.baseline, places, t, escape)
+    made = (gates, findings, stability, noise, blame, money)
+    return [section for make in made if (section := make(judged)) is not None]
+
+
+def gates(judged: _Judged) -> Section | None:
+    """Every gate of every vendor, those that fail first."""
+    t, found = judged.t, judged.verdict.gates
+    if not found:
+        return None
+    columns = (
+        Column("gate", lambda gate: Cell(visible(str(gate.threshold)), kind="code"), prose=True),
+        Column("outcome", lambda gate: _outcome(gate.outcome), prose=True),
+        Column("measured_value", lambda gate: _gate_figure(gate), writers=_PAGE),
+        Column("reason", lambda gate: words(t.said(gate.reason)), prose=True),
+    )
+    items = [Item(gate.label, gate, judged.places.get(gate.label)) for gate in found]
+    ordered = sorted(items, key=lambda item: (_WORST_FIRST.index(item.about.outcome), item.vendor or 0))
+    return Section("gates", t("gates"), tables=(table(t("gates"), t("vendor"), columns, ordered, t),))
+
+
+def _outcome(outcome: str) -> Cell:
+    return Cell(outcome, float(_WORST_FIRST.index(outcome)), css=f"gate-{outcome.lower()}")
+
+
+def _gate_figure(gate: Any) -> Cell:
+    return estimate(gate.estimate, is_share=is_share(gate.threshold.metric))
+
+
+def findings(judged: _Judged) -> Section | None:
+    """Observations with the numbers they rest on."""
+    t = judged.t
+    if not judged.verdict.findings:
+        return None
+    columns = [Column("findings", lambda found: words(_said(found, t), 1_000), prose=True)]
+    items = [Item(found.label, found, judged.places.get(found.label)) for found in judged.verdict.findings]
+    made = table(t("findings"), t("vendor"), columns, items, t)
+    return Section("findings", t("findings"), t("findings_note"), tables=(made,))
+
+
+def _said(found: Finding, t: Texts) -> str:
+    shown = [f"{t.known(f'evidence_{name}', name)} {_evidence(value)}" for name, value in found.evidence.items()]
+    numbers = t("evidence", numbers=t.joined(shown, "semicolon")) if shown else ""
+    return visible(t.said(found.statement)) + numbers
+
+
+def _evidence(value: float | int | str) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else visible(str(value), 80)
+
+
+def stability(judged: _Judged) -> Section | None:
+    """Which places are firm, and what the lead hangs on."""
+    t, ranking = judged.t, judged.verdict.ranking
+    if ranking is None:
+        return None
+    columns = (
+        Column("irf", lambda one: estimate(one.irf)),
+        Column("p_first", lambda one: replace(share(one.p_first), wide=f"{one.p_first:.2f}")),
+        Column("place_interval", lambda one: Cell(number_format.ranks(one.rank.low, one.rank.high))),
+        *(_joint_ranks(ranking, metric, t) for metric in ranking.metrics),
+    )
+    made = table(t("stability_irf"), t("vendor"), columns, judged.items(ranking.irf), t)
+    return Section("stability", t("stability"), None, tuple(_stability_lines(ranking, judged)), (made,))
+
+
+def _joint_ranks(ranking: RankingJudgement, metric: str, t: Texts) -> Column:
+    found = {each.label: each for each in ranking.joint if each.metric == metric}
+
+    def cell(one: Any) -> Cell:
+        known = found.get(one.label)
+        return Cell(number_format.MISSING if known is None else number_format.ranks(known.low, known.high))
+
+    return Column(metric, cell, t("rank_by", metric=metric_title(metric, t)))
+
+
+def _stability_lines(ranking: RankingJudgement, judged: _Judged) -> Iterator[str]:
+    t, escape = judged.t, judged.escape
+    pairs = sorted(ranking.not_distinguishable)
+    if pairs:
+        named = [f"{escape(first)} ≈ {escape(second)}" for first, second in pairs[:_MAX_PAIRS]]
+        yield t("not_distinguishable", pairs=t.joined(named))
+    elif t.room == "wide":
+        yield t("all_distinguishable")
+    if t.room == "wide":
+        yield from filter(None, (overlap_line(ranking, t, escape),))
+    else:
+        for cut in ranking.overlaps[:_MAX_PAIRS]:
+            rows = {key: getattr(cut, key) for key in ("first_n", "first_of", "second_n", "second_of")}
+            yield t("overlap", first=escape(cut.first), second=escape(cut.second), **rows)
+    for change in ranking.leader_changes:
+        leaders = t.listed([*map(escape, change.leaders)]) or t("leader_none")
+        yield t("leader_change", kind=t(f"leader_{change.kind}"), dropped=escape(change.dropped), leaders=leaders)
+    if ranking.pareto:
+        yield t("pareto", labels=t.listed([*map(escape, ranking.pareto)], most=10))
+    if t.room == "wide" and not ranking.blocks.enough:
+        yield t("blocks_few", blocks=ranking.blocks.count, size=ranking.blocks.size)
+
+
+def overlap_line(ranking: RankingJudgement, t: Texts, escape: Escape, most_left: float = 1.0) -> str | None:
+    """Over how many rows times were compared, of pairs of which at most so large a share is left; None without any."""
+    cut = [
+        each
+        for each in ranking.overlaps
+        if min(each.first_n / each.first_of, each.second_n / each.second_of) <= most_left
+    ]
+    told = [
+        t("list_and", names=f"{escape(each.first)} {number_format.of(each.first_n, each.first_of, t)}",
+          last=f"{escape(each.second)} {number_format.of(each.second_n, each.second_of, t)}")
+        for each in cut[:MAX_TOLD]
+    ]  # fmt: skip
+    more = t("more_overlaps", count=len(cut) - MAX_TOLD) if len(cut) > MAX_TOLD else ""
+    return t("overlap_line", pairs=t.joined(told, "semicolon") + more) if cut else None
+
+
+def noise(judged: _Judged) -> Section | None:
+    """The baseline against itself and the others against that; the page has it in its charts."""
+    t, floor = judged.t, judged.verdict.noise_floor
+    if floor is None or t.room != "wide":
+        return None
+    own = {"ceiling": floor.ceiling, "schema": floor.schema, "ttft_ratio": floor.ttft_ratio}
+    columns = (
+        Column("noise_delta", lambda gap: estimate(gap.delta, signed=True)),
+        Column("noise_bias", lambda gap: _tested(gap.bias)),
+        Column("noise_excess", lambda gap: _tested(gap.excess)),
+    )
+    made = table(t("noise"), t("vendor"), columns, judged.items(judged.verdict.gaps), t)
+    lines = tuple(t(f"noise_{name}", interval=number_format.spread(found)) for name, found in own.items())
+    return Section("noise", t("noise"), None, lines, (made,))
+
+
+def _tested(test: PairedTest) -> Cell:
+    return Cell(f"{test.first} : {test.second}, {test.p_mid:.3g}")
+
+
+def blame(judged: _Judged) -> Section | None:
+    """Whose failures they were."""
+    t, found = judged.t, judged.verdict.blame
+    if not found or (t.room == "wide" and not any(counts.failed for counts in found.values())):
+        return None
+    causes: tuple[Cause, ...] = get_args(Cause)
+    columns = (
+        Column("failed", lambda counts: count(counts.failed), writers=_PAGE),
+        *(Column(f"cause_{cause}", _caused(cause)) for cause in causes),
+        Column("raw_rate", lambda counts: share(counts.raw)),
+        Column("own_rate", lambda counts: share(counts.attributable)),
+    )
+    made = table(t("blame"), t("vendor"), columns, judged.items(found), t)
+    return Section("blame", t("blame"), t("blame_note"), tables=(made,))
+
+
+def _caused(cause: Cause) -> Callable[[Any], Cell]:
+    return lambda counts: count(counts.causes.get(cause, 0))
+
+
+def money(judged: _Judged) -> Section | None:
+    """What was spent on what, and what the prices of two vendors mean for each other."""
+    t, verdict = judged.t, judged.verdict
+    if not verdict.money:
+        return None
+    lines = tuple(_break_even(each, case, judged) for each, case in told_break_evens(verdict, judged.baseline))
+    made = [_spent(judged), *([_prices(judged)] if verdict.prices else [])]
+    return Section("money", t("money"), t("break_even_note") if lines else None, lines, tuple(made))
+
+
+def _spent(judged: _Judged) -> Table:
+    t, found = judged.t, judged.verdict.money
+    columns = [
+        Column("usd_total", lambda spent: number(spent.total_usd)),
+        Column("usd_retries", lambda spent: number(spent.wasted_on_retries_usd)),
+        Column("usd_failures", lambda spent: number(spent.wasted_usd - spent.wasted_on_retries_usd)),
+        Column("usd_per_1000", lambda spent: number(spent.per_1000_requests_usd)),
+        Column("usd_answer", lambda spent: number(spent.per_answer_usd)),
+        Column("usd_call", lambda spent: number(spent.per_valid_call_usd)),
+        Column("usd_reported", lambda spent: number(spent.reported_usd)),
+        Column("usd_ratio", lambda spent: number(spent.reported_ratio)),
+        Column("unpriced", lambda spent: count(spent.unpriced), writers=_MARKDOWN),
+    ]
+    if any(spent.duplicates_usd is not None for spent in found.values()):
+        columns.append(Column("usd_twice", lambda spent: number(spent.duplicates_usd)))
+    return table(t("money"), t("vendor"), columns, judged.items(found), t)
+
+
+def _prices(judged: _Judged) -> Table:
+    """What was reckoned with, in the vendor's own currency."""
+    t = judged.t
+    kinds = ("input", "cached", "output", "reasoning", "request")
+    columns = (
+        *(replace(column, key=f"price_{column.key}", title=None) for column in field_columns(kinds)),
+        Column("price_currency", lambda price: words(price.currency, 8), prose=True),
+        Column("price_rate", lambda price: number(price.rate)),
+        Column("price_source", lambda price: words(price.source), prose=True),
+    )
+    return table(t("prices"), t("price_of"), columns, judged.items(judged.verdict.prices), t)
+
+
+def told_break_evens(verdict: ModelVerdict, baseline: str | None) -> Iterator[tuple[BreakEven, Case]]:
+    """Those with the baseline first, ``MAX_TOLD`` at most; all of them stand in scores.json."""
+    ordered = sorted(verdict.break_evens, key=lambda each: baseline not in (each.cheap, each.dear))
+    for each in ordered[:MAX_TOLD]:
+        yield each, case_of(each)
+
+
+def case_of(found: BreakEven) -> Case:
+    """By the interval of what is left of the advantage per valid call."""
+    real = found.per_valid_call
+    if real.low is not None and real.low > 0:
+        return "holds"
+    return "eaten" if real.high is not None and real.high < 0 else "open"
+
+
+def _break_even(found: BreakEven, case: Case, judged: _Judged) -> str:
+    t, real, percent = judged.t, found.per_valid_call, number_format.percent
+    left = abs(real.value) if case == "eaten" and real.value is not None else real.value
+    said = t(
+        f"break_even_{case}",
+        cheap=judged.escape(found.cheap),
+        dear=judged.escape(found.dear),
+        asked=percent(found.per_answer),
+        real=percent(left),
+        low=percent(real.low),
+        high=percent(real.high),
+    )
+    if t.room != "wide" or found.mix is None:
+        return said
+    return said + t("break_even_mix", mix=f"{found.mix:.3g}")

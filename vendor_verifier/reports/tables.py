@@ -1,0 +1,258 @@
+"""One model of a table for every output: columns that say what stands in them, and rows.
+
+Markdown, CSV and lines of text are written here, a screen's table in :mod:`vendor_verifier.reports.terminal`, a page's
+by ``table.html.j2``. A column says which of them leave it out; a cell what it is, and so how each escapes it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+from vendor_verifier.reports import number_format
+from vendor_verifier.reports.escape import csv_text, markdown, visible
+from vendor_verifier.values.judgement import Estimate
+from vendor_verifier.values.score import Distribution, VendorScore
+from vendor_verifier.words import Texts
+
+Writer = Literal["terminal", "markdown", "html", "csv"]
+EVERYWHERE = frozenset(get_args(Writer))
+# As much of a name as there is room for.
+_PAGE_LABEL, _MARKDOWN_LABEL = 60, 80
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What a cell says. ``value`` is the bare figure, for sorting and CSV; ``small`` a second line, for outputs without
+    one ``wide`` says all on the first; ``css`` is a class. A ``figure`` is ours and needs no escaping.
+    """
+
+    text: str
+    value: str | int | float | bool | None = None
+    small: str | None = None
+    wide: str | None = None
+    css: str | None = None
+    kind: Literal["figure", "words", "name", "code"] = "figure"
+
+    @property
+    def sort(self) -> float | None:
+        """What a page sorts its column by."""
+        return None if isinstance(self.value, str) else self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: its ``key`` is its heading in CSV and the name of its ``title``, where none is given.
+
+    ``cell`` makes its cell of what a row is about. ``direction`` is the end that a first click brings to the top,
+    ``prose`` is text, ``writers`` are the outputs it stands in.
+    """
+
+    key: str
+    cell: Callable[[Any], Cell]
+    title: str | None = None
+    direction: Literal["desc", "asc"] = "desc"
+    prose: bool = False
+    writers: frozenset[str] = EVERYWHERE
+
+    def headed(self, t: Texts) -> str:
+        """Its heading."""
+        return t(self.key) if self.title is None else self.title
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What a row is about: ``name`` stands at its head, ``vendor`` links it to the vendor's details on a page."""
+
+    name: str
+    about: Any
+    vendor: int | None = None
+    baseline: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The cells of an item."""
+
+    head: str
+    cells: tuple[Cell, ...]
+    vendor: int | None = None
+    baseline: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns and what they are of; ``caption`` is what a screen reader announces, ``head`` stands over the names."""
+
+    caption: str
+    head: str
+    columns: tuple[Column, ...]
+    items: tuple[Item, ...]
+    t: Texts
+    sortable: bool = False
+
+    def of(self, writer: Writer) -> Table:
+        """The same with the columns that stand in one output."""
+        return replace(self, columns=tuple(column for column in self.columns if writer in column.writers))
+
+    @property
+    def titles(self) -> list[str]:
+        """The headings of the columns."""
+        return [column.headed(self.t) for column in self.columns]
+
+    @property
+    def rows(self) -> list[Row]:
+        return [
+            Row(item.name, tuple(column.cell(item.about) for column in self.columns), item.vendor, item.baseline)
+            for item in self.items
+        ]
+
+
+def table(
+    caption: str, head: str, columns: Iterable[Column], items: Iterable[Item], t: Texts, *, sortable: bool = False
+) -> Table:
+    """A table of whatever columns and items there are."""
+    return Table(caption, head, tuple(columns), tuple(items), t, sortable)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A titled part of a report: a note, sentences, tables, and ``folded`` ones that are shown when asked for.
+
+    ``picture`` is drawn by :mod:`vendor_verifier.reports.html.charts`.
+    """
+
+    id: str
+    title: str
+    note: str | None = None
+    lines: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
+    folded: tuple[Table, ...] = ()
+    picture: str | None = None
+
+
+def vendor_items(
+    vendors: Sequence[VendorScore], about: Callable[[VendorScore], Any] = lambda vendor: vendor
+) -> list[Item]:
+    """A row for each vendor of which there is anything to say."""
+    found = [(index, vendor, about(vendor)) for index, vendor in enumerate(vendors)]
+    return [Item(vendor.label, each, index) for index, vendor, each in found if each is not None]
+
+
+def page_label(text: str) -> str:
+    """A name written by a stranger, in one line without anything hidden; the page's template escapes it."""
+    return visible(text, _PAGE_LABEL)
+
+
+def markdown_label(text: str) -> str:
+    """A name written by a stranger, without any markup."""
+    return markdown(text, _MARKDOWN_LABEL)
+
+
+def name(text: str) -> Cell:
+    """A name, cut to the room an output has."""
+    return Cell(text, text, kind="name")
+
+
+def words(text: str, most: int = 300, *, css: str | None = None, small: str | None = None) -> Cell:
+    """Text, of which a stranger may have written some."""
+    return Cell(visible(text, most), css=css, small=small, kind="words")
+
+
+def raw(value: str | float | bool | None) -> Cell:
+    """A bare value, as CSV has it."""
+    if isinstance(value, float):
+        value = number_format.finite(value)
+    return Cell(str(value), value, kind="name" if isinstance(value, str) else "figure")
+
+
+def number(value: float | None) -> Cell:
+    """A figure with a unit."""
+    return Cell(number_format.quantity(value), number_format.finite(value))
+
+
+def share(value: float | None) -> Cell:
+    """A share of 1."""
+    return Cell(number_format.rate(value), number_format.finite(value))
+
+
+def count(value: int | None) -> Cell:
+    return Cell(number_format.count(value), value)
+
+
+def measured(found: Distribution, t: Texts, whole: int | None = None) -> Cell:
+    """Over how many a summary was taken, and how many our own lateness took out of it."""
+    small = t("stalled", n=found.stalled) if found.stalled else None
+    wide = number_format.measured(found.n, found.stalled, t, whole)
+    return Cell(number_format.count(found.n), found.n, small, wide)
+
+
+def estimate(found: Estimate | None, *, is_share: bool = True, signed: bool = False) -> Cell:
+    """A number with its interval below."""
+    if found is None:
+        return Cell(number_format.MISSING)
+    text = number_format.rate(found.value) if is_share else number_format.quantity(found.value)
+    small = number_format.interval(found, as_share=is_share)
+    return Cell(text, number_format.finite(found.value), small, number_format.spread(found, signed=signed))
+
+
+def field_columns(
+    fields: Iterable[str], of: Callable[[Any], Any] = lambda about: about, title: str = "{field}"
+) -> list[Column]:
+    """Figures that are fields of what a row is about, or nothing where it lacks them; titled by their names."""
+
+    def figure(field: str) -> Callable[[Any], Cell]:
+        return lambda about: number(getattr(of(about), field, None))
+
+    return [Column(field, figure(field), title.format(field=field)) for field in fields]
+
+
+def markdown_lines(shown: Table) -> list[str]:
+    """A GitHub table; nothing without a row."""
+    if not shown.items:
+        return []
+    shown = shown.of("markdown")
+    lines = [[shown.head, *map(markdown_label, shown.titles)]]
+    lines += [[markdown_label(row.head), *map(_markdown_cell, row.cells)] for row in shown.rows]
+    drawn = ["| " + " | ".join(line) + " |" for line in lines]
+    return [drawn[0], "|" + "---|" * len(lines[0]), *drawn[1:]]
+
+
+def _markdown_cell(cell: Cell) -> str:
+    text = cell.text if cell.wide is None else cell.wide
+    if cell.kind == "code":
+        return f"`{text}`"
+    return text if cell.kind == "figure" else markdown_label(text) if cell.kind == "name" else markdown(text)
+
+
+def csv_lines(shown: Table) -> str:
+    """CSV (RFC 4180 quoting, LF line ends) with a header of keys; numbers as numbers, empty where nothing was measured,
+    and never a formula.
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    shown = shown.of("csv")
+    writer.writerow([csv_text(column.key) for column in shown.columns])
+    writer.writerows([_csv_cell(cell) for cell in row.cells] for row in shown.rows)
+    return out.getvalue()
+
+
+def _csv_cell(cell: Cell) -> str:
+    value = cell.text if cell.value is None and cell.kind != "figure" else cell.value
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else csv_text(value) if isinstance(value, str) else repr(value)
+
+
+def aligned(rows: Sequence[Sequence[str]], *, left: int = 0, prose: int = 0) -> Iterator[str]:
+    """Lines of columns as wide as need be; all but the first ``left`` and the last ``prose`` stand to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [
+            cell if place >= len(row) - prose else cell.ljust(width) if place < left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        yield "  ".join(cells)

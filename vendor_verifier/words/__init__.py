@@ -1,0 +1,131 @@
+"""Every title and sentence that people read, by name, in every language beside each other in the ``*.toml`` files here.
+
+It lies below scoring and audits, because what they warn of and what they find is said with it. What vendors and data
+sets wrote is not translated. A language is one entry of ``HTML_LANG`` and its texts in the files; what it lacks is said
+in English. ``<language>_one`` is a text for ``n`` = 1, ``_wide`` one for places with room, ``_narrow`` one for others.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+HTML_LANG: Mapping[str, str] = {"en": "en", "zh": "zh-Hans"}
+LANGUAGES = tuple(HTML_LANG)
+Room = Literal["usual", "wide", "narrow"]
+if TYPE_CHECKING:
+    Language: TypeAlias = str
+else:
+    Language = Literal[LANGUAGES]
+
+
+class Texts:
+    """The texts of one language; ``wide`` for places with much room, ``narrow`` for those with little."""
+
+    def __init__(self, language: Language, room: Room = "usual") -> None:
+        self.language = language
+        self.room = room
+        self._texts = texts_of(language, room)
+
+    def __call__(self, name: str, /, **values: object) -> str:
+        """The text of that name with ``values`` filled in; plain text, not yet escaped."""
+        text = self._texts.get(f"{name}_one") if values.get("n") == 1 else None
+        text = self._texts[name] if text is None else text
+        return text.format_map({key: self.said(value) for key, value in values.items()}) if values else text
+
+    def known(self, name: str, otherwise: str) -> str:
+        """The text of a name that comes from elsewhere, such as a code for programs; else ``otherwise``."""
+        return self._texts.get(name, otherwise)
+
+    def listed(self, names: Sequence[str], most: int = 3) -> str:
+        """``a, b and c``, or ``a, b, c and 4 more``."""
+        if len(names) > most + 1:
+            return self("list_more", names=self("comma").join(names[:most]), n=len(names) - most)
+        if len(names) < 2:
+            return "".join(names)
+        return self("list_and", names=self("comma").join(names[:-1]), last=names[-1])
+
+    def joined(self, parts: Iterable[str | None], by: str = "comma") -> str:
+        """The parts that there are, with commas (or ``semicolon``) between."""
+        return self(by).join(part for part in parts if part)
+
+    def said(self, value: Any) -> Any:
+        """A sentence of :func:`english` in this language, also one that was stored since; anything else as it is."""
+        if isinstance(value, str) and not isinstance(value, Sentence) and self.language != "en":
+            value = recognised(value)
+        return self(value.name, **value.values) if isinstance(value, Sentence) else value
+
+
+class Sentence(str):
+    """An English sentence that knows its name and values, so that it can be said in another language too."""
+
+    name: str
+    values: Mapping[str, object]
+
+    def __new__(cls, text: str, name: str, values: Mapping[str, object]) -> Sentence:
+        made = super().__new__(cls, text)
+        made.name, made.values = name, values
+        return made
+
+    def __getnewargs__(self) -> tuple[str, str, Mapping[str, object]]:  # type: ignore[override]  # of copies
+        return str(self), self.name, self.values
+
+
+def english(name: str, /, **values: object) -> Sentence:
+    """The English sentence of that name, which a report in another language says in its own."""
+    return Sentence(Texts("en")(name, **values), name, values)
+
+
+@cache
+def entries() -> Mapping[str, Mapping[str, str]]:
+    """Name → language (with ``_one`` and such behind it) → text, of all files."""
+    found: dict[str, Mapping[str, str]] = {}
+    for file in sorted(files(__name__).iterdir(), key=lambda each: each.name):
+        if file.name.endswith(".toml"):
+            found |= tomllib.loads(file.read_text(encoding="utf-8"))
+    return found
+
+
+@cache
+def texts_of(language: Language, room: Room = "usual") -> Mapping[str, str]:
+    """Name → text of one language; English where it has none."""
+    texts: dict[str, str] = {}
+    for name, words in entries().items():
+        own = language if language in words else "en"
+        texts[name] = words.get(f"{own}_{room}", words[own])
+        if f"{own}_one" in words:
+            texts[f"{name}_one"] = words[f"{own}_one"]
+    return texts
+
+
+def recognised(text: str) -> str:
+    """The warning that a text is, by its English words; the text itself where it is none of ours."""
+    for name, pattern in _patterns().items():
+        if (found := pattern.fullmatch(text)) is not None:
+            return Sentence(text, name, {key: recognised(value) for key, value in found.groupdict().items()})
+    return text
+
+
+@cache
+def _patterns() -> Mapping[str, re.Pattern[str]]:
+    """Name → how a text made of it looks, of what is stored as text: warnings and what stands in them."""
+    return {
+        name: re.compile(_pattern(words["en"]), re.DOTALL)
+        for name, words in entries().items()
+        if name.startswith(("warn_", "advice_", "cure_"))
+    }
+
+
+def _pattern(template: str) -> str:
+    made, named = "", set()
+    for literal, field, _, _ in string.Formatter().parse(template):
+        made += re.escape(literal)
+        if field is not None:
+            made += f"(?P={field})" if field in named else f"(?P<{field}>.+?)"
+            named.add(field)
+    return made
