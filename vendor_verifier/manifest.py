@@ -185,7 +185,8 @@ class Manifest(msgspec.Struct, kw_only=True):
 
     def changed(self, **keys: Any) -> Manifest:
         """The same with other values of some keys, as they are stored."""
-        return manifest_of({**self.raw, **msgspec.to_builtins(keys)})
+        # A sentence of the catalogue is a text that knows more than is stored.
+        return manifest_of({**self.raw, **msgspec.to_builtins(keys, enc_hook=str)})
 
     @property
     def suites(self) -> tuple[str, ...]:

@@ -301,3 +301,10 @@ def test_a_check_that_is_terminated_judges_nothing_and_says_143(check: Any) -> N
     found = outcome_of(check.folder)
     assert (found["status"], found["gates"], found["trends"]) == ("interrupted", [], [])
     assert [run.complete for run in read_runs(check.folder / "h.sqlite")] == [False]
+
+
+def test_runs_of_one_second_have_folders_of_their_own(check: Any) -> None:
+    """Two checks that begin within one second are two runs, and neither is refused for the other."""
+    codes = [check("-n", "2")[0] for _ in range(3)]
+    assert codes == [0, 0, 0]
+    assert len(list(check.folder.glob("runs/*/check.json"))) == 3

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -205,7 +206,7 @@ def _open_folder(request: RunRequest, prepared: Prepared) -> tuple[RunFolder, Ma
         gates = {"gates": score.gates, "model_gates": score.model_gates} if score.gates or score.model_gates else {}
         slos = {"slos": score.slos} if score.slos else {}
         return folder, manifest.changed(status="running", score={**manifest.raw.get("score", {}), **gates, **slos})
-    folder = RunFolder(request.output_dir or RUNS / datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ"))
+    folder = RunFolder(request.output_dir or _unused_folder())
     if folder.manifest_file.exists():
         raise RunFolderError(f"{folder.path} already holds a run; add --incremental to go on with it, or name another")
     folder.create()
@@ -214,6 +215,13 @@ def _open_folder(request: RunRequest, prepared: Prepared) -> tuple[RunFolder, Ma
         folder.write_samples(task.suite, map(redacted_sample, task.samples) if hide else task.samples)
     run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
     return folder, new_manifest(run_id, prepared, score)
+
+
+def _unused_folder() -> Path:
+    """A folder under ``runs`` that no run has: named by the second (UTC), and numbered after the second's first."""
+    second = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+    names = chain([second], (f"{second}-{number}" for number in count(2)))
+    return next(folder for name in names if not (folder := RUNS / name).exists())
 
 
 def latest_run(runs: Path) -> Path:
