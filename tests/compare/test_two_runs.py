@@ -62,6 +62,15 @@ def test_identical_runs_are_the_same_when_there_are_enough_samples_and_undecided
     assert many.effect.high == pytest.approx(3 / 400)
 
 
+def test_two_samples_have_an_interval_without_an_end_and_decide_nothing() -> None:
+    """Two samples and many comparisons widen an interval beyond any number, which is then left out."""
+    many = [f"v{number}" for number in range(40)]
+    before, after = ([trials(label, seed, ttft=ttft) for label in many] for seed, ttft in ((1, 10.0), (2, 4000.0)))
+    found = compare_model("m", Side(before), Side(after), SAMPLES[:2], metrics=["avg_ttft_ms"])
+    assert len(found) == len(many)
+    assert {(change.verdict, change.effect.high) for change in found} == {("undecided", None)}
+
+
 def test_slower_first_tokens_are_worse_and_what_all_share_is_taken_out() -> None:
     """One of four vendors 50 % slower is worse; all of them 50 % slower is nobody's fault."""
     labels = ("a", "b", "c", "d")

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from vendor_verifier.audit.identity import changes_since
+
 from vendor_verifier.features.history.figures import LEAST_DIFFERENCE, LEAST_RATIO, direction_of, scale_of
 from vendor_verifier.manifest import ScoreRequest
 from vendor_verifier.pipeline.audit import names_in
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 
 LEAST_OTHERS = 3
 _SHARE = 0.75
+# A hundred million times as much says nothing.
+_MOST_LOGARITHM = 18.4
 
 
 def common_shift(others: Sequence[float]) -> float:
@@ -255,7 +258,7 @@ def _change(model: str, paired: _Paired, shared: float, comparisons: int) -> Met
         least = math.log1p(LEAST_TIME_RATIO if _is_time(paired.metric) else LEAST_RATIO)
     verdict = _verdict(interval, least, lower_is_better=direction_of(paired.metric) == "lower")
     if scale == "ratio":
-        interval = _each(interval, math.expm1)
+        interval = _each(interval, _relative)
         shared = math.expm1(shared)
     return MetricChange(
         model, paired.label, paired.metric, scale, paired.before, paired.after, interval, verdict, shared
@@ -283,7 +286,12 @@ def _verdict(interval: Estimate, least: float, *, lower_is_better: bool) -> Chan
     return "same" if -least < interval.low and interval.high < least else "undecided"
 
 
-def _each(interval: Estimate, change: Callable[[float], float]) -> Estimate:
+def _relative(logarithm: float) -> float | None:
+    """The change of a ratio whose logarithm is given; None where two or three samples leave it without an end."""
+    return math.expm1(logarithm) if logarithm < _MOST_LOGARITHM else None
+
+
+def _each(interval: Estimate, change: Callable[[float], float | None]) -> Estimate:
     """``change`` made to the value and both ends."""
     value, low, high = (None if one is None else change(one) for one in (interval.value, interval.low, interval.high))
     return replace(interval, value=value, low=low, high=high)
