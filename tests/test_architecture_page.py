@@ -58,3 +58,15 @@ def test_the_hard_parts_are_told() -> None:
     assert named == [
         "run/rate_limiter.py", "run/cluster/lease_server.py", "run/work_queue.py", "wire/openai_chat/fast_reader.py",
     ]  # fmt: skip
+
+
+# What is tested of the repository beside the package, what concerns all of it, and what tests share.
+BESIDE = {"benchmarks", "datasets", "deploy", "faults", "scripts", "support", "world"}
+
+
+def test_the_tests_lie_as_the_package_does() -> None:
+    """A folder of tests is named after the folder of the package that they test, at any depth."""
+    tests = ROOT / "tests"
+    places = {path.relative_to(tests).parent for path in tests.rglob("test_*.py")}
+    assert len(places) > 20
+    assert [str(place) for place in places if not BESIDE & set(place.parts) and not (PACKAGE / place).is_dir()] == []

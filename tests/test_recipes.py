@@ -3,10 +3,38 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from recipes import follow
+from persona_records import Vendor, run_folder
+from questions import WEATHER
+from recipes import ROOT, follow
+
+from vendor_verifier.features.simulate.performance import PERSONAS
+from vendor_verifier.values.request import Turn
+from vendor_verifier.values.sample import Sample
+
+
+def write_run(folder: Path) -> None:
+    """A finished run of two vendors over one sample."""
+    vendors = [Vendor(label, PERSONAS["faithful"], repeat=2) for label in ("official", "other|one")]
+    run_folder(folder, vendors, [Sample("s", Turn(({"role": "user", "content": "hi"},), (WEATHER,)))])
+
+
+def test_every_recipe_names_a_test_that_follows_it() -> None:
+    """Nine ways to extend the product have one recipe each, and each the test that does what it says."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    recipes = dict(re.findall(r"^## Add an? ([^\n]+)\n(.*?)(?=^## )", text, re.MULTILINE | re.DOTALL))
+    kinds = "vendor, metric, failure kind, data-set format, evaluation, report format, report column, language"
+    assert sorted(recipes) == sorted([*kinds.split(", "), "wire protocol"])
+    for section in recipes.values():
+        [(file, test)] = re.findall(r"^Held by `(tests/[\w/]+\.py)::(\w+)`\.$", section, re.MULTILINE)
+        assert f"def {test}(" in (ROOT / file).read_text(encoding="utf-8")
 
 
 def test_a_data_set_format_is_one_file_and_one_line(tmp_path: Path) -> None:
@@ -33,3 +61,67 @@ def test_an_evaluation_is_one_file_and_one_line(tmp_path: Path) -> None:
     assert "brevity" in copy.run("score", "run", "--rank-metric", "brevity", "--no-history")
     with pytest.raises(AssertionError, match="most_words"):
         copy.run("demo", *few[:-1], "brevity.most_words=few")
+
+
+def test_a_report_format_is_one_file_and_one_line(tmp_path: Path) -> None:
+    """`report` writes it by name, shows it in its help and its refusals, and hostile names break no table of it."""
+    copy = follow("Add a report format", tmp_path)
+    write_run(tmp_path / "run")
+    said = copy.run("report", "run", "--format", "asciidoc", "-o", "out")
+    assert "ranking.adoc" in said
+    table = (tmp_path / "out" / "ranking.adoc").read_text(encoding="utf-8")
+    title, begin, head, *rows, end = table.splitlines()
+    assert title.startswith(".")
+    assert (begin, end) == ("|===", "|===")
+    assert head.startswith("|Vendor|IRF Score|Success Rate")
+    assert {re.sub(r"(?<!\\)\|.*", "", row[1:]) for row in rows} == {"official", r"other\|one"}
+    assert "asciidoc" in copy.run("report", "--help")
+    with pytest.raises(AssertionError, match="openmetrics, asciidoc"):
+        copy.run("report", "run", "--format", "nothing")
+    with pytest.raises(AssertionError, match="--lang"):
+        copy.run("report", "run", "--format", "asciidoc", "--lang", "zh")
+
+
+@pytest.mark.slow
+def test_a_report_format_gets_its_golden_files(tmp_path: Path) -> None:
+    """The recipe's command makes three of the new format, changes no other, and they hold on the next run."""
+    follow("Add a report format", tmp_path)
+    for name in ("reports", "support"):
+        shutil.copytree(ROOT / "tests" / name, tmp_path / "tests" / name)
+    for name in ("pyproject.toml", "tests/conftest.py"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    golden = tmp_path / "tests" / "reports" / "golden"
+    before = {file.name: file.read_bytes() for file in golden.iterdir()}
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "tests/reports/test_golden.py"]
+    for update in ("1", "0"):
+        environ = {**os.environ, "PYTHONPATH": str(tmp_path), "UPDATE_GOLDEN": update}
+        done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout
+    after = {file.name: file.read_bytes() for file in golden.iterdir()}
+    assert set(after) - set(before) == {f"{case}.ranking.adoc" for case in ("full", "empty", "single")}
+    assert before.items() <= after.items()
+
+
+def test_a_report_column_is_one_line_and_its_heading(tmp_path: Path) -> None:
+    """Terminal, Markdown and page have it under its heading in the language asked for, CSV under its name."""
+    copy = follow("Add a report column", tmp_path)
+    write_run(tmp_path / "run")
+    for language, heading in (("en", "Asked again"), ("zh", "重新请求")):
+        command = ("report", "run", "--format", "terminal,md,html,csv", "-o", "out", "--lang", language)
+        assert heading in copy.run(*command)
+        assert all(heading in (tmp_path / "out" / name).read_text("utf-8") for name in ("report.md", "report.html"))
+    head, *rows = (tmp_path / "out" / "ranking.csv").read_text("utf-8").splitlines()
+    assert head.endswith(",asked_again")
+    assert [row.rpartition(",")[2] for row in rows] == ["0", "0"]
+
+
+def test_a_language_is_one_line_and_its_texts(tmp_path: Path) -> None:
+    """`--lang` takes it, its texts are said, and the rest in English; a language that nobody added is refused."""
+    copy = follow("Add a language", tmp_path)
+    write_run(tmp_path / "run")
+    page = copy.run("report", "run", "--format", "html", "--lang", "eo")
+    assert '<html lang="eo">' in page
+    assert "<h3>Rangigo</h3>" in page
+    assert "Vendor by vendor" in page
+    with pytest.raises(AssertionError, match="eo"):
+        copy.run("report", "run", "--format", "html", "--lang", "tlh")

@@ -1,4 +1,4 @@
-"""CONTRIBUTING's recipes for a vendor and a protocol, done in a copy of the package as they say, work."""
+"""CONTRIBUTING's recipes for a vendor and a wire protocol, done in a copy of the package as they say, work."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def address() -> Iterator[str]:
 
 def test_a_protocol_is_one_folder_and_two_lines(tmp_path: Path, address: str) -> None:
     """`validator:` chooses it, a vendor is asked in it, and its call is read and judged like anybody's."""
-    copy = follow("Add a protocol", tmp_path)
+    copy = follow("Add a wire protocol", tmp_path)
     write_inputs(
         tmp_path, "name: own", "model_id: m", f"url: '{address}'", "validator: brief_chat", "is_baseline: true"
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-_BLOCK = re.compile(r"^```(?:python|text) (\S+\.py)(?: (\w+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^```(?:python|text|toml) (\S+\.(?:py|toml))(?: (\w+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _BESIDE = ("datasets", "config_example.yaml")
 
 
@@ -45,7 +45,9 @@ def follow(recipe: str, home: Path) -> Copy:
     blocks = _BLOCK.findall(section)
     assert blocks, f"{recipe} gives no code"
     for place, into, code in blocks:
-        if into == "import":
+        if place.endswith(".toml"):
+            _add_text(home / place, into, code)
+        elif into == "import":
             _add_import(home / place, code)
         elif into:
             _add_line(home / place, into, code)
@@ -64,10 +66,22 @@ def _add_import(file: Path, line: str) -> None:
 
 
 def _add_line(file: Path, name: str, line: str) -> None:
-    """Add a line at the end of a tuple of the module, which ends with a parenthesis on a line of its own."""
+    """Add a line at the end of a tuple or dictionary of the module, which ends with a bracket on a line of its own."""
     assert line.count("\n") == 1, f"{line} is more than a line"
     before, start, after = file.read_text(encoding="utf-8").partition(f"\n{name}")
     assert start, f"{file} has no {name}"
-    inside, end, rest = after.partition("\n)\n")
+    end = re.search(r"\n[)}]\n", after)
     assert end
-    file.write_text(f"{before}{start}{inside}\n{line.rstrip()}{end}{rest}", encoding="utf-8")
+    inside, rest = after[: end.start()], after[end.start() :]
+    file.write_text(f"{before}{start}{inside}\n{line.rstrip()}{rest}", encoding="utf-8")
+
+
+def _add_text(file: Path, name: str, lines: str) -> None:
+    """Add lines to one table of a TOML file, right below its name, or new tables at the end of the file."""
+    text = file.read_text(encoding="utf-8")
+    if name:
+        assert text.count(f"\n[{name}]\n") == 1, f"{file} has no [{name}]"
+        text = text.replace(f"\n[{name}]\n", f"\n[{name}]\n{lines}")
+    else:
+        text = f"{text}\n{lines}"
+    file.write_text(text, encoding="utf-8")

@@ -4,30 +4,21 @@ from __future__ import annotations
 
 import ast
 import re
-import shutil
 import string
-import subprocess
-import sys
 import tomllib
 from collections import Counter
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 import sample_reports
 import synthetic_run
-from persona_records import Vendor, run_folder
-from questions import WEATHER
 
 import vendor_verifier
-from vendor_verifier.features.simulate.performance import PERSONAS
 from vendor_verifier.metrics import FIGURES, SPREADS
 from vendor_verifier.reports import REPORTS
 from vendor_verifier.reports.terminal import plain_lines
-from vendor_verifier.values.request import Turn
-from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import Report
 from vendor_verifier.words import LANGUAGES, Texts, english, entries
 
@@ -124,26 +115,6 @@ def test_a_sentence_keeps_what_it_was_made_of() -> None:
     assert said == "f1 = 1; the threshold lies inside, send more samples"
     assert Texts("zh").said(said) == Texts("zh").said(deepcopy(said)) == "f1 = 1；门槛位于区间之内，请发送更多样本"
     assert Texts("zh").said("a stranger's words") == "a stranger's words"
-
-
-def test_a_language_is_an_entry_and_its_texts(tmp_path: Path) -> None:
-    """In a copy of the package: an invented language is taken by --lang, says its texts, and the rest in English."""
-    copy = tmp_path / "code" / "vendor_verifier"
-    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    module, texts = copy / "words" / "__init__.py", copy / "words" / "report.toml"
-    module.write_text(module.read_text().replace('"zh": "zh-Hans"', '"zh": "zh-Hans", "eo": "eo"'))
-    texts.write_text(texts.read_text().replace("[ranking]\n", '[ranking]\neo = "Rangigo"\n'))
-    sample = Sample("s", Turn(({"role": "user", "content": "hi"},), (WEATHER,)))
-    run_folder(tmp_path / "run", [Vendor("official", PERSONAS["faithful"], repeat=2)], [sample])
-    command = [sys.executable, "-m", "vendor_verifier", "report", str(tmp_path / "run"), "--lang", "eo"]
-    where: dict[str, Any] = {"cwd": copy.parent, "env": {"PYTHONPATH": str(copy.parent)}}
-    done = subprocess.run([*command, "--format", "html"], **where, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert '<html lang="eo">' in done.stdout
-    assert "<h3>Rangigo</h3>" in done.stdout
-    assert "Vendor by vendor" in done.stdout
-    refused = subprocess.run([*command[:-1], "tlh"], **where, capture_output=True, text=True)
-    assert refused.returncode == 2
 
 
 def test_a_stored_warning_is_said_in_another_language() -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from vendor_verifier.console.output import say
 from vendor_verifier.errors import Problem, ProblemsError
+from vendor_verifier.reports import REPORTS
 
 if TYPE_CHECKING:
     from cyclopts import App, ArgumentCollection
@@ -101,7 +102,7 @@ def _formats(typed: Typed) -> set[str]:
 
 
 # Formats for programs, in English whatever is asked for.
-_ENGLISH = frozenset({"json", "csv", "junit", "openmetrics"})
+_ENGLISH = frozenset(form.name for form in REPORTS if not form.is_translated)
 _RULES: tuple[_Rule, ...] = (
     _Rule((*_RUNS,), ("--verbose",), lambda typed: "--quiet" in typed, "--quiet shows nothing of it; keep one of them"),
     _Rule(

@@ -21,6 +21,7 @@ from vendor_verifier.store import RunFolder
 from vendor_verifier.values.score import BaselineF1, SchemaPolicy, Undecided
 from vendor_verifier.words import Language
 
+_FORMATS = ("terminal", *(form.name for form in REPORTS))
 # What several runs can be shown as, beside each other.
 _SIDE_BY_SIDE = ("terminal", "md", "html")
 
@@ -62,9 +63,7 @@ def report_command(
     run: Annotated[Path, Parameter(help="A run folder.")],
     /,
     *further: Annotated[Path, Parameter(help="Further runs, to stand beside it: terminal, md and html.")],
-    format: Annotated[
-        str, option("terminal, json, csv, md, html, junit, summary, openmetrics; with commas.", OUTPUT, "--format")
-    ] = "terminal",
+    format: Annotated[str, option(f"{', '.join(_FORMATS)}; with commas.", OUTPUT, "--format")] = "terminal",
     output_dir: Annotated[
         Path | None,
         option("Folder to write to. [default: a single file format to stdout]", OUTPUT, "--output-dir", "-o"),
@@ -114,9 +113,8 @@ def _side_by_side(
 
 
 def _formats(text: str) -> list[str]:
-    known = ["terminal", *(form.name for form in REPORTS)]
     wanted = [word.strip() for word in text.split(",") if word.strip()]
-    unknown = [word for word in wanted if word not in known]
+    unknown = [word for word in wanted if word not in _FORMATS]
     if unknown or not wanted:
-        raise ProblemsError([Problem(f"read {text!r}; expected some of {', '.join(known)}", key="--format")])
+        raise ProblemsError([Problem(f"read {text!r}; expected some of {', '.join(_FORMATS)}", key="--format")])
     return wanted

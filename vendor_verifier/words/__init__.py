@@ -15,7 +15,10 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-HTML_LANG: Mapping[str, str] = {"en": "en", "zh": "zh-Hans"}
+HTML_LANG: Mapping[str, str] = {
+    "en": "en",
+    "zh": "zh-Hans",
+}
 LANGUAGES = tuple(HTML_LANG)
 Room = Literal["usual", "wide", "narrow"]
 if TYPE_CHECKING:

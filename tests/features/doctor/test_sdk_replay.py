@@ -21,7 +21,7 @@ from vendor_verifier.wire.openai_responses import OpenAIResponses
 
 pytestmark = pytest.mark.anyio
 
-CAPTURES = Path(__file__).parents[1] / "wire" / "captures"
+CAPTURES = Path(__file__).parents[2] / "wire" / "captures"
 
 
 def stream(*pieces: bytes) -> Answer:

@@ -17,7 +17,7 @@ from vendor_verifier.features.capacity.values import FILLED, UNLOADED_REPEATS, A
 from vendor_verifier.run.event_loop_lag import MAX_CORE_SHARE, MIN_WATCH_S, STALL_NS
 from vendor_verifier.words import Texts
 
-PAGE = (Path(__file__).parents[2] / "docs" / "capacity.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "capacity.md").read_text(encoding="utf-8")
 ASPECTS = [f"aspect_{name}" for name in get_args(Aspect) if name != "other"]
 EXAMPLES = [
     line.partition("#")[0].strip()

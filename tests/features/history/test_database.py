@@ -29,7 +29,7 @@ from vendor_verifier.features.history.database import (
 from vendor_verifier.values.history import HistoryEntry, HistoryRun
 from vendor_verifier.values.judgement import ServedNames
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[3]
 needs_modes = pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write read-only files")
 
 

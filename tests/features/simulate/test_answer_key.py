@@ -26,7 +26,7 @@ from vendor_verifier.values.record import Attempt
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
 
-DATASETS = Path(__file__).parents[2] / "datasets"
+DATASETS = Path(__file__).parents[3] / "datasets"
 SUITES: dict[str, tuple[Suite, str]] = {
     "toolbench": (ToolBenchSuite(), "resolved"),
     "mcp_toolbench": (MCPToolBenchSuite(), "resolved"),

@@ -24,7 +24,7 @@ from vendor_verifier.features.history.database import add_run, read_runs
 from vendor_verifier.features.history.scheduled_check import clear_old_runs, read_age
 from vendor_verifier.values.history import HistoryEntry, HistoryRun
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from vendor_verifier.features.doctor.command import MAX_BODY, doctor_command
 from vendor_verifier.features.doctor.diagnose import CHECKS
 from vendor_verifier.features.doctor.values import Diagnosis
 
-PAGE = (Path(__file__).parents[2] / "docs" / "doctor.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "doctor.md").read_text(encoding="utf-8")
 
 
 def test_the_page_has_a_row_for_every_check_and_no_other() -> None:

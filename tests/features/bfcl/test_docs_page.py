@@ -13,7 +13,7 @@ from vendor_verifier.suites.bfcl.categories import GROUPS, SINGLE_TURN, canonica
 from vendor_verifier.suites.bfcl.custom_rows import read_custom
 from vendor_verifier.suites.bfcl.job_file import read_job
 
-PAGE = (Path(__file__).parents[1] / "docs" / "bfcl.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "bfcl.md").read_text(encoding="utf-8")
 
 
 def blocks(language: str) -> list[str]:

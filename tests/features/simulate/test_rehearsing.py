@@ -19,7 +19,7 @@ from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample, Source
 
 if TYPE_CHECKING:
-    from conftest import Bench
+    from benches import Bench
 
 PROMPT = '{problem_statement}\n\nOutput your answer as a JSON array. Each has "name" and "parameters".'
 TOOL = {"name": "look_up", "description": "Looks up.", "parameters": {"type": "object", "properties": {"id": {}}}}

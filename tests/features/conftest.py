@@ -1,0 +1,5 @@
+"""A folder with a configuration, and the command line in it."""
+
+from benches import bench
+
+__all__ = ["bench"]
