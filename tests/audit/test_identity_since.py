@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from changing import replace
 from histories import night
 
 from vendor_verifier.audit.identity import MOST_NAMES, changes_since, changes_since_last, served_names

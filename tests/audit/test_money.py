@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from changing import replace
 from hypothesis import given
 from hypothesis import strategies as st
 from observed import observed, table_of

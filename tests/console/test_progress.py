@@ -9,11 +9,11 @@ import re
 import signal
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import pytest
+from changing import replace
 from costs import await_that, least_of
 from small_records import answer, failure
 

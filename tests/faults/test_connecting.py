@@ -7,10 +7,10 @@ import socket
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from changing import replace
 from fault_server import DONE, FaultServer, Script, say, stream, text, whole
 from sending import CLIENTS, PATIENT, OpenTransport, Sent, send
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import socket
 import time
 from collections import Counter
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from asking import QUICK, entry, run
+from changing import replace
 from fault_server import DONE, FaultServer, Script, Seen, say, stream, text, whole
 
 from vendor_verifier.errors import UsageError

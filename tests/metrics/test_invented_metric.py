@@ -41,7 +41,7 @@ PROBE = """
 import json, sys
 import synthetic_run
 import make_metrics_tables
-from dataclasses import replace
+from changing import replace
 from rich.console import Console
 from vendor_verifier.features.history.figures import direction_of, history_run
 from vendor_verifier.gates.thresholds import parse_slo, parse_threshold

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
+from changing import replace
 
 from vendor_verifier.console.options import RunOptions
 from vendor_verifier.pipeline import run

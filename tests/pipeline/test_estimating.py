@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from changing import replace
 
 from vendor_verifier.pipeline.estimate import forecast
 from vendor_verifier.pipeline.plan import prepare

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import ModuleType
 
 import pytest
+from changing import replace
 
 from vendor_verifier.reports import markdown, terminal
 from vendor_verifier.reports.html.page import render

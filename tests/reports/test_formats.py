@@ -7,11 +7,11 @@ import io
 import json
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
 import pytest
+from changing import replace
 from hypothesis import given
 from hypothesis import strategies as st
 

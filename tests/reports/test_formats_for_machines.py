@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import jsonschema_rs
 import pytest
 import sample_reports
 import synthetic_run
+from changing import replace
 from hypothesis import given
 from hypothesis import strategies as st
 

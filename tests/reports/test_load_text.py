@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
-from dataclasses import replace
 from typing import Any
 
 import jsonschema_rs
 import pytest
 import sample_reports
+from changing import replace
 from sample_reports import loaded
 
 from vendor_verifier.reports import markdown, ranking, scores_json, terminal

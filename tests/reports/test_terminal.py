@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 import re
-from dataclasses import replace
 from types import ModuleType
 
 import pytest
+from changing import replace
 from rich.cells import cell_len
 from rich.console import Console
 

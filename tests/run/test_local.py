@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import groupby
 
 import anyio
 import pytest
 from asking import KEY, Ran, entry, run, samples
+from changing import replace
 from costs import LONG_S, PATIENCE_S, held_until, least_of
 from fault_server import DONE, FaultServer, Script, Seen, event, head, say, stream, text, whole
 from hypothesis import HealthCheck, given, settings

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import anyio
 import pytest
+from changing import replace
 from costs import LONG_S, PATIENCE_S
 
 from vendor_verifier.run.budgets import CATCH_UP_S, Ask

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import sample_reports
+from changing import replace
 
 from vendor_verifier.gates.thresholds import parse_threshold
 from vendor_verifier.pipeline.gates import judge_panel

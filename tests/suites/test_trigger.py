@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from changing import replace
 
 from vendor_verifier.suites import SUITES
 from vendor_verifier.suites.base import replay

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from changing import replace
 from load_levels import BOUNDS, Conduct, curve, visit
 
 from vendor_verifier.features.capacity.curve import Curve

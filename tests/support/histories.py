@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
+from changing import replace
 
 from vendor_verifier.values.history import HistoryEntry, HistoryRun
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import numpy as np
+from changing import replace
 from observed import observed
 
 from vendor_verifier.features.capacity.curve import Curve, read_limits

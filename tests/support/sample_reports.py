@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
+
+from changing import replace
 
 from vendor_verifier.values.score import (
     Distribution,

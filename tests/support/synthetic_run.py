@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+
+from changing import replace
 
 from vendor_verifier.scoring.report_samples import gather_details
 from vendor_verifier.scoring.score_run import score_run

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 
 import pytest
 from asking import KEY, AnyTransport, ask, entry, run
+from changing import replace
 from fault_server import DONE, FaultServer, say, stream, text
 from proxy_server import ProxyServer, SocksServer
 

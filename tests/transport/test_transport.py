@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 
 import anyio
 import asking
 import pytest
 from asking import KEY, QUICK, TURN, ask
+from changing import replace
 from costs import least_of
 from fault_server import (
     DONE,

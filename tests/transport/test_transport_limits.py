@@ -7,13 +7,13 @@ import gzip
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from itertools import repeat
 
 import anyio
 import asking
 import pytest
 from asking import QUICK, ask
+from changing import replace
 from fault_server import (
     DONE,
     END,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from changing import replace
 from listening import CALL, COMPLETIONS_STREAM, completion, heard, pieces, told
 from turns import USER
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any, Literal
 
 import pytest
+from changing import replace
 
 from vendor_verifier.registry import WIRES, find_vendors
 from vendor_verifier.values.event import TextDelta

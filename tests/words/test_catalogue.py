@@ -8,12 +8,12 @@ import string
 import tomllib
 from collections import Counter
 from copy import deepcopy
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import sample_reports
 import synthetic_run
+from changing import replace
 
 import vendor_verifier
 from vendor_verifier.metrics import FIGURES, SPREADS

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from changing import replace
 from load_levels import BOUNDS, SAMPLES, Conduct, curve, visit
 
 from vendor_verifier.features.capacity.values import Sitting

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from changing import replace
 from load_levels import SAMPLES, Conduct, curve, visit
 
 from vendor_verifier.features.capacity.level import limit_outcome

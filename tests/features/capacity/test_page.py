@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import html
 import re
-from dataclasses import replace
 from html.parser import HTMLParser
 
 import capacity_reports
 import pytest
+from changing import replace
 
 from vendor_verifier.features.capacity.charts import Panel, Trace, curves
 from vendor_verifier.features.capacity.page import render

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
+from changing import replace
 from hypothesis import given
 from hypothesis import strategies as st
 

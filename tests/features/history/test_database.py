@@ -8,10 +8,10 @@ import stat
 import subprocess
 import sys
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from changing import replace
 from histories import night
 from hypothesis import given
 from hypothesis import strategies as st

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
+from changing import replace
 from sample_reports import single
 
 from vendor_verifier.features.history.figures import question_of

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from changing import replace
 from histories import METRIC, night, nights, quiet, whole_nights
 
 from vendor_verifier.features.history.figures import direction_of, scale_of

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 import sample_reports
+from changing import replace
 from page_reading import read_page
 
 from vendor_verifier.features.history.page import render_runs, render_runs_text

@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from dataclasses import replace
 
 import pytest
 import sample_reports
 import synthetic_run
+from changing import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from page_reading import Page, read_page

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import anyio
 import pytest
+from changing import replace
 from costs import PATIENCE_S
 
 from vendor_verifier.run.cluster.lease_server import LeaseServer

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from changing import replace
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.run.cluster.process_executor import cores_here, workers_for

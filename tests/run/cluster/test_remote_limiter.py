@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import Any
 
 import anyio
 import pytest
+from changing import replace
 from costs import PATIENCE_S
 
 from vendor_verifier.run.budgets import Ask
