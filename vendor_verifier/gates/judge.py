@@ -1,7 +1,7 @@
 """PASS, FAIL or UNDECIDED of a threshold, by interval; the point estimate alone never decides.
 
 PASS: every value in the interval meets the threshold. FAIL: none does. UNDECIDED: some do, or nothing was measured:
-more samples are needed, and how many is said by :mod:`vendor_verifier.stats.sample_size`.
+more samples are needed, and :func:`samples_to_decide` estimates how many.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def overall(verdicts: Sequence[GateVerdict]) -> GateOutcome:
 
 
 def decide(threshold: Threshold, estimate: Estimate) -> GateOutcome:
-    """An open side of the interval reaches to infinity; the threshold itself counts as met."""
+    """The outcome for one interval, whose open sides reach to infinity; a value on the threshold meets it."""
     if estimate.value is None:
         return "UNDECIDED"
     low = -math.inf if estimate.low is None else estimate.low
@@ -58,7 +58,7 @@ def decide(threshold: Threshold, estimate: Estimate) -> GateOutcome:
 
 
 def _why_not(threshold: Threshold) -> str:
-    """What is missing, as far as the threshold alone tells."""
+    """The reason for a missing figure, as far as the threshold alone shows it; "" where it does not."""
     if threshold.ceiling:
         return english("gate_not_overlapping" if threshold.metric in TIMES else "gate_no_ceiling")
     return english("gate_no_price") if threshold.metric in COST_METRICS else ""
@@ -86,8 +86,8 @@ def samples_to_decide(threshold: Threshold, found: Estimate) -> int | None:
     """About how many samples would take the threshold out of the interval if the figure stayed as it is.
 
     An interval shrinks as 1 ÷ √n, at the edge of a rate (no failure, or nothing but) as 1 ÷ n; a twentieth is added for
-    the approximation. ``None`` where that says nothing: the figure lies on the threshold, the deciding end is open, or
-    a million would not do.
+    the approximation. ``None`` where there is no such number: the figure lies on the threshold, the deciding end is
+    open, or a million would not do.
     """
     if found.value is None or found.value == threshold.number:
         return None

@@ -13,11 +13,11 @@ from vendor_verifier.values.record import Attempt, Response, Timing
 Ratio = tuple[float, float]
 """Numerator and denominator."""
 
-# Below this window the clock sees the network's packets, not a model's tokens.
+# A shorter window times the network's packets, not the model's tokens.
 MIN_WINDOW_NS = 10_000_000
 # No served model is known to decode one request faster; above it the reply was ready before it was sent.
 MAX_DECODE_TPS = 5_000.0
-# A reply of fewer tokens may honestly come in one piece.
+# A shorter reply may come in one piece without having been buffered.
 BUFFERED_MIN_TOKENS = 16
 _CHARACTERS_PER_TOKEN = 4
 _INLINE_REASONING = ("<think", "<|channel|>analysis")
@@ -92,7 +92,7 @@ def streamed_output_tokens(response: Response, usage: Usage) -> int | None:
     """Output tokens that could be seen arriving.
 
     Reasoning that was billed but not shown was decoded before the first visible token, so it is taken off; otherwise a
-    model that thinks in secret would seem to write at the speed of its thoughts.
+    model with hidden reasoning would seem to decode its visible text that much faster.
     """
     if usage.output is None or not usage.reasoning:
         return usage.output
@@ -101,7 +101,7 @@ def streamed_output_tokens(response: Response, usage: Usage) -> int | None:
 
 
 def buffered(attempt: Attempt) -> bool:
-    """A streamed reply of ``BUFFERED_MIN_TOKENS`` or more that was plainly ready before it was sent.
+    """Whether a streamed reply of ``BUFFERED_MIN_TOKENS`` or more was plainly ready before it was sent.
 
     Either all of it came in one moment, or the rest followed faster than ``MAX_DECODE_TPS``. Nothing is concluded where
     we were late ourselves: what came in meanwhile is read in one moment, however evenly it was sent. This only ever

@@ -6,10 +6,10 @@
     e2e_ms      = (end of the answer − request sent) ÷ 10⁶
 
 All are the successful attempt's own clock: retries and waits are outside. An answer that came whole has no first token,
-and an opening role is none. Connecting lies before the request was sent, so it is in no latency: who opens a connection
-waits ``connect_ms`` + ``ttft_cold_ms``. ``ttft_cold_ms`` and ``ttft_warm_ms`` are ``ttft_ms`` over the answers whose
-connection was new or had been used before, as the transport recorded it. A transport that cannot tell the parts of
-connecting apart gives the whole alone.
+and an opening role is none. Connecting lies before the request was sent, so it is in no latency: a caller that opens a
+connection waits ``connect_ms`` + ``ttft_cold_ms``. ``ttft_cold_ms`` and ``ttft_warm_ms`` are ``ttft_ms`` over the
+answers whose connection was new or had been used before, as the transport recorded it. A transport that cannot tell the
+parts of connecting apart gives the whole alone.
 
     ttft_from_schedule_ms = (first token of the first turn − due) ÷ 10⁶
     e2e_from_schedule_ms  = (end of the last turn − due) ÷ 10⁶

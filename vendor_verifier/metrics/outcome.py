@@ -47,7 +47,7 @@ def schema_counts(responses: Iterable[Sequence[CallClass]], policy: SchemaPolicy
     classes: Counter[CallClass] = Counter()
     with_calls = 0
     verdicts: dict[SchemaPolicy, Counter[bool]] = {"lenient": Counter(), "strict": Counter()}
-    # Nearly all responses are alike: each kind of them is looked at once.
+    # Nearly all responses are alike, so each distinct one is judged once.
     for calls, times in Counter(map(tuple, responses)).items():
         for verdict in calls:
             classes[verdict] += times

@@ -27,7 +27,7 @@ def stall_warnings(model: str, vendors: Iterable[VendorScore]) -> Iterator[str]:
         yield english("warn_late", model=model, told=counted)
 
 
-# Fewer answers without a call, and without one elsewhere, are as likely a model that missed them.
+# Fewer answers than this without any call may as well be a model that missed them.
 _TELLING = 3
 _ELSEWHERE = {CALLS_ONLY_IN_TEXT: "text", CALLS_ONLY_NATIVE: "native"}
 
