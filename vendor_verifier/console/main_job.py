@@ -1,4 +1,4 @@
-"""Runs the main job for the command line: plan, send, score, print, and an exit code that says how it went."""
+"""Runs the main job for the command line: plan, send, score, print, and an exit code."""
 
 from __future__ import annotations
 
@@ -30,13 +30,16 @@ from vendor_verifier.words import Texts
 
 
 def run_main_job(options: RunOptions, *, meant_to_fail: Collection[str] = ()) -> int:
-    """Do what the flags say; vendors ``meant_to_fail`` (``model: label``) may be incomplete without failing the run."""
+    """Run the main job by its flags and return the exit code.
+
+    Vendors in ``meant_to_fail`` (``model: label``) may be incomplete without failing the run.
+    """
     request = options.request()
     history = registered("file of the history")(options.history, none=options.no_history)
     prepared = prepare(request, read_environment(), require_keys=not options.dry_run)
-    # Before anything is spent, with --quiet too: they are no progress. The printed result does not say them again.
-    said = prepared.plan.warnings
-    for warning in said:
+    # Shown before anything is spent, with --quiet too, being no progress; the printed result does not repeat them.
+    shown = prepared.plan.warnings
+    for warning in shown:
         say(f"warning: {plain(warning)}")
     if options.dry_run:
         check_executor(request.executor, prepared.plan)
@@ -47,7 +50,7 @@ def run_main_job(options: RunOptions, *, meant_to_fail: Collection[str] = ()) ->
     unkept = registered("remembering a run")(outcome.folder, outcome.report, history)
     if unkept is not None:
         say(f"warning: {plain(unkept)}")
-    print_report(outcome.report, options.lang, as_json=options.json, said=said)
+    print_report(outcome.report, options.lang, as_json=options.json, shown=shown)
     if not options.quiet:
         say_where(outcome.folder.path)
     return _exit_code(outcome, meant_to_fail, can_go_on=not prepared.plan.load.plans_by_doing)

@@ -1,4 +1,4 @@
-"""Makes text of vendors and datasets harmless where it is shown; it never decides what is shown.
+"""Makes text of vendors and datasets harmless where it is shown; one function per output.
 
 Labels, model names, messages and providers are written by strangers. Each output has its own way of being taken over:
 a terminal by control characters, a reader by invisible or reordering characters, a CI log by ``::`` at the

@@ -1,4 +1,4 @@
-"""report.md: the page's ranking per model, then everything needed to doubt it. GitHub Markdown without raw HTML."""
+"""report.md: the page's ranking per model, then the figures and conditions behind it. No raw HTML."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _model(model: ModelScore, report: Report, t: Texts) -> list[str]:
 
 
 def _measurements(model: ModelScore, report: Report, t: Texts) -> Iterator[tuple[Table, str | None]]:
-    """The tables of what was measured, each with what one must know to read it."""
+    """The tables of measurements, each with a note for reading it."""
     pairs = t("trigger_pairs") if report.repeat > 1 else ""
     undecided = t("trigger_note", how=t(f"undecided_{report.undecided}"), option=report.undecided)
     yield vendor_tables.ranks(model, report, t), None

@@ -1,4 +1,4 @@
-"""The load of a run, its goodput, and how far its clock can be trusted, in words; nothing is computed here."""
+"""The load of a run, its goodput, and the lateness of its clock, in words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ASIDE = ("warmup", "cooldown")
 
 
 def clock_lines(report: Report, t: Texts) -> list[str]:
-    """The harness floor and the event loop's lag; nothing for a run that knows of neither (an imported one)."""
+    """The harness floor and the event loop's lag; nothing for a run without them (an imported one)."""
     floor, loop = (report.manifest.get(name) for name in ("calibration", "event_loop"))
     told = _floor(floor, t) if isinstance(floor, Mapping) else iter(())
     return [*told, *(_loop(loop, t) if isinstance(loop, Mapping) else ())]
@@ -42,12 +42,12 @@ def _ms(numbers: Mapping[str, Any], name: str) -> str:
 
 
 def shape_of(report: Report) -> Mapping[str, Any]:
-    """The shape of the load as the manifest tells it; empty without one."""
+    """The load shape stored in the manifest; empty without one."""
     return (report.manifest.get("settings") or {}).get("load") or {}
 
 
 def load_words(load: Mapping[str, Any], t: Texts) -> str:
-    """A manifest's shape: ``50 requests a second (poisson) to each vendor for 60 s; thrown away: 20 of warm-up``."""
+    """A stored load shape in words, such as ``50 requests a second (poisson) to each vendor for 60 s``."""
     words = t("shape_fixed")
     if load.get("schedule"):
         words = t("shape_schedule", count=load["schedule"]["count"], seconds=f"{load['schedule']['last_s']:g}")
@@ -62,7 +62,7 @@ def load_words(load: Mapping[str, Any], t: Texts) -> str:
 
 
 def load_lines(model: ModelScore, report: Report, t: Texts, escape: Escape) -> Iterator[str]:
-    """What was offered, a line for all and one for each vendor of which anything is known; nothing without a shape."""
+    """The offered load, one line for all vendors and one for each with stored figures; nothing without a shape."""
     shape = shape_of(report)
     if not shape:
         return
@@ -92,7 +92,7 @@ def _late(told: Mapping[str, Any], t: Texts) -> Iterator[str]:
 
 
 def asked(report: Report, t: Texts) -> str:
-    """How many samples were put to how many vendors, and how often or under which load."""
+    """The size of the run in words: samples, vendors, and repetitions or load."""
     vendors = sum(len(model.vendors) for model in report.models)
     shape = shape_of(report)
     if not shape:
@@ -109,7 +109,7 @@ def asked(report: Report, t: Texts) -> str:
 
 
 def offered(vendor: VendorScore, model: ModelScore, report: Report, t: Texts) -> str | None:
-    """What one vendor was offered and how late we were ourselves; None without a shape."""
+    """One vendor's offered load and our own lateness in words; None without a shape."""
     found: Mapping[str, Any] | None = (report.manifest.get("load") or {}).get(f"{model.model}: {vendor.label}")
     if found is None:
         return None
@@ -117,14 +117,14 @@ def offered(vendor: VendorScore, model: ModelScore, report: Report, t: Texts) ->
 
 
 def pace_lines(model: ModelScore, t: Texts, escape: Escape) -> Iterator[str]:
-    """One line: whether the places asked for were used, vendor by vendor; nothing where nobody was timed."""
+    """One line on the requests in flight, vendor by vendor, against those asked for; nothing without timed requests."""
     told = [f"{escape(vendor.label)} {words}" for vendor in model.vendors if (words := pace(vendor, t, "pace_short"))]
     if told:
         yield t("pace_line", words=t.joined(told, "semicolon"))
 
 
 def pace(vendor: VendorScore, t: Texts, name: str = "pace") -> str | None:
-    """How many requests were in flight and how many answers came a second; None where nothing was timed."""
+    """A vendor's requests in flight and answers per second in words; None without timed requests."""
     found = vendor.pace
     if found is None:
         return None
@@ -169,7 +169,7 @@ def _not_good(vendor: VendorScore, t: Texts, *, with_failed: bool) -> Iterator[s
 
 
 def goodput(vendor: VendorScore, t: Texts, escape: Escape) -> str | None:
-    """How many requests kept every SLO, and how many a second; None without SLOs."""
+    """A vendor's goodput in words, as a share and per second; None without SLOs."""
     found = vendor.goodput
     if found is None:
         return None

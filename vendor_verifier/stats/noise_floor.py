@@ -119,7 +119,10 @@ def mcnemar(first: int, second: int) -> PairedTest:
 def _delta(
     panel: Panel, baseline: str, vendor: str, blocks: Sequence[int] | None, level: float
 ) -> tuple[Estimate, float | None]:
-    """Δ and its p-value by SE(Δ) = sd(ψ_vendor − ψ_self) ÷ √n, or clustered √(Σ_c (Σ ψ)²) ÷ n (Miller, arXiv 2411.00640)."""
+    """Δ and its p-value.
+
+    SE(Δ) = sd(ψ_vendor − ψ_self) ÷ √n, or clustered √(Σ_c (Σ ψ)²) ÷ n (Miller, arXiv 2411.00640).
+    """
     own, ceiling = panel.value(vendor, "f1"), panel.value(baseline, "f1")
     ours, theirs = panel.influence(vendor, "f1"), panel.influence(baseline, "f1")
     n = len(panel.samples)
@@ -147,7 +150,7 @@ def _standard_error(influence: NDArray[np.float64], blocks: Sequence[int] | None
 
 
 def _closed(panel: Panel, label: str, level: float) -> Estimate:
-    """F1 by its own counts, averaged over pairs of runs."""
+    """The interval of F1 from its own counts, averaged over pairs of runs."""
     parts = panel.cells[label, "f1"]
     both = sum(float(part.numerators.sum()) for part in parts) / 2 / len(parts)
     either = sum(float(part.denominators.sum()) for part in parts) / len(parts) - both

@@ -1,7 +1,8 @@
 """Restricts the comparison of two vendors' times to rows that were sent while both were being asked.
 
 Every vendor is asked at its own pace, so a fast one has finished while a slow one is still asked, perhaps at another
-hour with another load. Figures that are not times are compared over all rows. A vendor is being asked from its first sample sent to its last.
+hour with another load. Figures that are not times are compared over all rows. A vendor is being asked from its first
+sample sent to its last.
 """
 
 from __future__ import annotations

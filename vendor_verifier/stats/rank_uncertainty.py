@@ -139,8 +139,8 @@ def simultaneous_differences(resampled: Resampled, level: float = 0.95, cut: Cut
 
     d ± q·SE(d), SE from the resamples, q the ``level`` quantile of max |d* − d| ÷ SE(d) over all pairs of a metric
     (``per_metric``) or of all metrics (``joint``), widened as Student's t widens a normal where blocks are few: the
-    resamples estimate SE no better than the number of blocks allows. Differences stand in the order of labels, first − second. With
-    fewer than ``LEAST_BLOCKS`` blocks there are none; nor of a pair of which ``cut`` leaves fewer.
+    resamples estimate SE no better than the number of blocks allows. Differences stand in the order of labels, first −
+    second. With fewer than ``LEAST_BLOCKS`` blocks there are none; nor of a pair of which ``cut`` leaves fewer.
     """
     import numpy as np
 
