@@ -20,7 +20,7 @@ from vendor_verifier.console.progress import progress
 from vendor_verifier.lazy_import import registered
 from vendor_verifier.pipeline.execute import check_executor
 from vendor_verifier.pipeline.load_profile import foreseen
-from vendor_verifier.pipeline.manifest import told_load
+from vendor_verifier.pipeline.manifest import stored_load
 from vendor_verifier.pipeline.plan import Prepared, prepare
 from vendor_verifier.pipeline.run import RunOutcome, run, unfinished_vendors
 from vendor_verifier.reports.escape import plain
@@ -76,7 +76,7 @@ def _print_plan(prepared: Prepared) -> None:
         times = "" if plan.load.plans_by_doing else f", asked {plan.repeat_of(entry)} time(s)"
         words += [f"baseline{times}"] if entry.is_baseline else []
         lines.append("  " + plain("; ".join(words)))
-    told = told_load(plan.load)
+    told = stored_load(plan.load)
     lines += [plain(load_words(told, Texts("en")))] if told is not None else []
     numbers = [foreseen(plan.load, plan.records_of(entry), plan.seed) for entry in plan.entries]
     aside = (plan.load.warmup + plan.load.cooldown) * len(plan.entries)

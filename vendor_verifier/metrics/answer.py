@@ -48,9 +48,9 @@ def reported_usage(attempt: Attempt) -> Usage:
     if response is None or response.usage is None:
         return _NOTHING_REPORTED
     usage = response.usage
-    if usage.input != 0 and (usage.output != 0 or not said_something(response)):
+    if usage.input != 0 and (usage.output != 0 or not has_content(response)):
         return usage
-    output = None if usage.output == 0 and said_something(response) else usage.output
+    output = None if usage.output == 0 and has_content(response) else usage.output
     return Usage(usage.input or None, output, usage.cached, usage.reasoning, usage.cost_usd)
 
 
@@ -63,7 +63,7 @@ def zero_usage(attempt: Attempt) -> bool:
     return (believed.input, believed.output) != (usage.input, usage.output)
 
 
-def said_something(response: Response) -> bool:
+def has_content(response: Response) -> bool:
     """Whether the answer holds anything that costs output tokens."""
     return bool(response.text or response.reasoning or response.tool_calls)
 

@@ -31,7 +31,7 @@ from vendor_verifier.words import Texts
 _MARKDOWN, _PAGE = frozenset({"markdown"}), frozenset({"html"})
 _WORST_FIRST = ("FAIL", "UNDECIDED", "PASS")
 _MAX_PAIRS = 40
-MAX_TOLD = 12
+MAX_PAIRS = 12
 # The price advantage holds per valid call too; it does not; or there are too few samples to decide.
 Case = Literal["holds", "eaten", "open"]
 Escape = Callable[[str], str]
@@ -167,9 +167,9 @@ def overlap_line(ranking: RankingJudgement, t: Texts, escape: Escape, most_left:
     told = [
         t("list_and", names=f"{escape(each.first)} {number_format.of(each.first_n, each.first_of, t)}",
           last=f"{escape(each.second)} {number_format.of(each.second_n, each.second_of, t)}")
-        for each in cut[:MAX_TOLD]
+        for each in cut[:MAX_PAIRS]
     ]  # fmt: skip
-    more = t("more_overlaps", count=len(cut) - MAX_TOLD) if len(cut) > MAX_TOLD else ""
+    more = t("more_overlaps", count=len(cut) - MAX_PAIRS) if len(cut) > MAX_PAIRS else ""
     return t("overlap_line", pairs=t.joined(told, "semicolon") + more) if cut else None
 
 
@@ -218,7 +218,7 @@ def money(judged: _Judged) -> Section | None:
     t, verdict = judged.t, judged.verdict
     if not verdict.money:
         return None
-    lines = tuple(_break_even(each, case, judged) for each, case in told_break_evens(verdict, judged.baseline))
+    lines = tuple(_break_even(each, case, judged) for each, case in shown_break_evens(verdict, judged.baseline))
     made = [_spent(judged), *([_prices(judged)] if verdict.prices else [])]
     return Section("money", t("money"), t("break_even_note") if lines else None, lines, tuple(made))
 
@@ -254,10 +254,10 @@ def _prices(judged: _Judged) -> Table:
     return table(t("prices"), t("price_of"), columns, judged.items(judged.verdict.prices), t)
 
 
-def told_break_evens(verdict: ModelVerdict, baseline: str | None) -> Iterator[tuple[BreakEven, Case]]:
-    """Break-evens with their case, the baseline's first, ``MAX_TOLD`` at most; scores.json has all of them."""
+def shown_break_evens(verdict: ModelVerdict, baseline: str | None) -> Iterator[tuple[BreakEven, Case]]:
+    """Break-evens with their case, the baseline's first, ``MAX_PAIRS`` at most; scores.json has all of them."""
     ordered = sorted(verdict.break_evens, key=lambda each: baseline not in (each.cheap, each.dear))
-    for each in ordered[:MAX_TOLD]:
+    for each in ordered[:MAX_PAIRS]:
         yield each, case_of(each)
 
 
