@@ -76,8 +76,8 @@ def _print_plan(prepared: Prepared) -> None:
         times = "" if plan.load.plans_by_doing else f", asked {plan.repeat_of(entry)} time(s)"
         words += [f"baseline{times}"] if entry.is_baseline else []
         lines.append("  " + plain("; ".join(words)))
-    told = stored_load(plan.load)
-    lines += [plain(load_words(told, Texts("en")))] if told is not None else []
+    shape = stored_load(plan.load)
+    lines += [plain(load_words(shape, Texts("en")))] if shape is not None else []
     numbers = [foreseen(plan.load, plan.records_of(entry), plan.seed) for entry in plan.entries]
     aside = (plan.load.warmup + plan.load.cooldown) * len(plan.entries)
     whole = (

@@ -40,7 +40,7 @@ class Streams:
     def lost(self) -> str | None:
         """Flush both streams and return why results were lost; None where none were, or their reader went away."""
         for stream in (sys.stdout, sys.stderr):
-            with suppress(ValueError):  # closed by whoever had it
+            with suppress(ValueError):  # closed by its owner
                 stream.flush()
         trouble = self.out.trouble
         if trouble is None or isinstance(trouble, BrokenPipeError):

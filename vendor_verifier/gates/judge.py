@@ -72,14 +72,14 @@ def _reason(threshold: Threshold, found: Estimate, outcome: GateOutcome) -> str:
     low = "−∞" if found.low is None else f"{found.low:.6g}"
     high = "∞" if found.high is None else f"{found.high:.6g}"
     figures = {"value": f"{found.value:.6g}", "level": f"{found.level:.0%}", "low": low, "high": high, "size": found.n}
-    said = english("gate_interval", what=what, **figures)
+    interval = english("gate_interval", what=what, **figures)
     if outcome != "UNDECIDED":
-        return said
+        return interval
     if not threshold.ceiling and found.value == threshold.number == 1.0:
-        return english("gate_never_sure", said=said)
+        return english("gate_never_sure", said=interval)
     enough = samples_to_decide(threshold, found)
     more = english("gate_more") if enough is None else english("gate_enough", enough=enough)
-    return english("gate_inside", said=said, more=more)
+    return english("gate_inside", said=interval, more=more)
 
 
 def samples_to_decide(threshold: Threshold, found: Estimate) -> int | None:

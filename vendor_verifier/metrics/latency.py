@@ -15,8 +15,8 @@ parts of connecting apart gives the whole alone.
     e2e_from_schedule_ms  = (end of the last turn − due) ÷ 10⁶
     schedule_lag_ms       = (first attempt sent − due − time to connect) ÷ 10⁶
 
-These need the schedule of an open loop. The first two are what somebody waited who came at that moment: our own queue,
-failed attempts and pauses between them are inside. The third is our part of it.
+These need the schedule of an open loop. The first two are the waiting time of a user who came at that moment: our own
+queue, failed attempts and pauses between them are inside. The third is our part of it.
 """
 
 from __future__ import annotations

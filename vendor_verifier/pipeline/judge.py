@@ -95,7 +95,7 @@ def judge_report(
 
 
 def in_sending_order(samples: Mapping[str, Samples], tables: Iterable[ObservationTable]) -> dict[str, Samples]:
-    """The samples by suite, each in the order in which it was first sent to any vendor; samples never sent come last."""
+    """The samples by suite, each in the order in which it was first sent to any vendor; unsent ones come last."""
     moments = {suite: dict.fromkeys(found.ids, math.inf) for suite, found in samples.items()}
     for table in tables:
         for row in table.every():

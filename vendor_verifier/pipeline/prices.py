@@ -67,7 +67,7 @@ def listed_price(model_id: str, base_url: str, vendor: str, at: datetime) -> Pri
 
     Where a price depends on the length of the prompt the lowest tier is taken and ``source`` says so.
     """
-    if _is_nobodys(base_url, vendor):
+    if _has_no_list_price(base_url, vendor):
         return None
     # Loaded only where it is needed, because it is slow to load.
     from genai_prices.data_snapshot import get_snapshot
@@ -98,7 +98,7 @@ def listed_price(model_id: str, base_url: str, vendor: str, at: datetime) -> Pri
     return None
 
 
-def _is_nobodys(base_url: str, vendor: str) -> bool:
+def _has_no_list_price(base_url: str, vendor: str) -> bool:
     try:
         host = urlsplit(base_url).hostname or ""
     except ValueError:  # of a damaged manifest

@@ -65,13 +65,13 @@ def ending_warnings(manifest: Manifest) -> Iterator[str]:
 
 def _load_warnings(load: Mapping[str, Offered]) -> Iterator[str]:
     """Warnings where the load differed from the one asked for, or the whole warm-up failed."""
-    for label, told in load.items():
-        if told.held_back:
-            yield english("warn_held_back", label=label, held=told.held_back, cap=told.cap)
-        elif (told.lag_p99_ms or 0.0) > STALL_NS / 1e6:
-            yield english("warn_began_late", label=label, ms=f"{told.lag_p99_ms:.0f}")
-        if told.warmup and told.warmup_failed == told.warmup:
-            yield english("warn_warmup", label=label, count=told.warmup)
+    for label, kept in load.items():
+        if kept.held_back:
+            yield english("warn_held_back", label=label, held=kept.held_back, cap=kept.cap)
+        elif (kept.lag_p99_ms or 0.0) > STALL_NS / 1e6:
+            yield english("warn_began_late", label=label, ms=f"{kept.lag_p99_ms:.0f}")
+        if kept.warmup and kept.warmup_failed == kept.warmup:
+            yield english("warn_warmup", label=label, count=kept.warmup)
 
 
 def _less_of(load: StoredLoad | None) -> str:

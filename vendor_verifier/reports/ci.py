@@ -183,8 +183,8 @@ def _judged(model: ModelScore, report: Report, t: Texts) -> Iterator[str]:
         header = [f"| {t('outcome')} | {t('vendor')} | {t('gate')} | {t('reason')} |", "|---|---|---|---|"]
         yield "\n".join([t("gates_of", model=name), "", *header, *rows])
     if verdict is not None and verdict.findings:
-        told = [f"- {markdown_label(found.label)}: {markdown(t.said(found.statement))}" for found in verdict.findings]
-        yield "\n".join([t("findings_on", model=name), "", *told])
+        lines = [f"- {markdown_label(found.label)}: {markdown(t.said(found.statement))}" for found in verdict.findings]
+        yield "\n".join([t("findings_on", model=name), "", *lines])
     failures = [
         f"- {markdown_label(vendor.label)}: {number_format.tally(vendor.failures, markdown_label)}"
         for vendor in model.vendors

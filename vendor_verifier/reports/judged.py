@@ -164,13 +164,13 @@ def overlap_line(ranking: RankingJudgement, t: Texts, escape: Escape, most_left:
         for each in ranking.overlaps
         if min(each.first_n / each.first_of, each.second_n / each.second_of) <= most_left
     ]
-    told = [
+    parts = [
         t("list_and", names=f"{escape(each.first)} {number_format.of(each.first_n, each.first_of, t)}",
           last=f"{escape(each.second)} {number_format.of(each.second_n, each.second_of, t)}")
         for each in cut[:MAX_PAIRS]
     ]  # fmt: skip
     more = t("more_overlaps", count=len(cut) - MAX_PAIRS) if len(cut) > MAX_PAIRS else ""
-    return t("overlap_line", pairs=t.joined(told, "semicolon") + more) if cut else None
+    return t("overlap_line", pairs=t.joined(parts, "semicolon") + more) if cut else None
 
 
 def noise(judged: _Judged) -> Section | None:
@@ -272,7 +272,7 @@ def case_of(found: BreakEven) -> Case:
 def _break_even(found: BreakEven, case: Case, judged: _Judged) -> str:
     t, real, percent = judged.t, found.per_valid_call, number_format.percent
     left = abs(real.value) if case == "eaten" and real.value is not None else real.value
-    said = t(
+    sentence = t(
         f"break_even_{case}",
         cheap=judged.escape(found.cheap),
         dear=judged.escape(found.dear),
@@ -282,5 +282,5 @@ def _break_even(found: BreakEven, case: Case, judged: _Judged) -> str:
         high=percent(real.high),
     )
     if t.room != "wide" or found.mix is None:
-        return said
-    return said + t("break_even_mix", mix=f"{found.mix:.3g}")
+        return sentence
+    return sentence + t("break_even_mix", mix=f"{found.mix:.3g}")

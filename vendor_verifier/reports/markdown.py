@@ -97,9 +97,10 @@ def _section(section: Section, findings: Sequence[Finding], t: Texts) -> list[st
     for table in section.tables:
         body += [*([""] if body else []), *markdown_lines(table)]
     if section.id == "findings":
-        told = [f"{found.label}: {t.said(found.statement)}" for found in findings]
+        statements = [f"{found.label}: {t.said(found.statement)}" for found in findings]
         body = [
-            f"{line} (`{found.name}`)" for line, found in zip(_bullets(told, t, _MAX_FINDINGS), findings, strict=False)
+            f"{line} (`{found.name}`)"
+            for line, found in zip(_bullets(statements, t, _MAX_FINDINGS), findings, strict=False)
         ]
         if len(findings) > _MAX_FINDINGS:
             body.append(f"- {t('and_more', n=len(findings) - _MAX_FINDINGS)}")

@@ -88,8 +88,8 @@ def of(part: int | None, whole: int, t: Texts) -> str:
 
 def measured(number: int | None, stalled: int, t: Texts, whole: int | None = None) -> str:
     """``188 of 200 (12 stalled)``: the rows a figure was taken over, and those that our own lateness took out."""
-    told = count(number) if whole is None else of(number, whole, t)
-    return told + t("in_brackets", text=t("stalled", n=stalled)) if stalled else told
+    shown = count(number) if whole is None else of(number, whole, t)
+    return shown + t("in_brackets", text=t("stalled", n=stalled)) if stalled else shown
 
 
 def tally(counts: Mapping[str, int], escape: Callable[[str], str]) -> str:

@@ -113,7 +113,7 @@ def vendor_notes(model: ModelScore, t: Texts, escape: Escape) -> Iterator[str]:
         if not vendor.recorded and not vendor.suites:
             yield t("of_vendor", label=escape(vendor.label), words=t("no_record", planned=vendor.planned))
             continue
-        told = [
+        parts = [
             None if vendor.is_baseline else trigger_line(vendor, t),
             _measured(vendor, t),
             served_line(vendor, t, escape),
@@ -121,9 +121,9 @@ def vendor_notes(model: ModelScore, t: Texts, escape: Escape) -> Iterator[str]:
             _resent(vendor, t),
         ]
         for name, counts in (("failed_as", vendor.failures), ("odd_as", vendor.anomalies)):
-            told.append(t(name, tally=number_format.tally(counts, escape)) if counts else None)
-        if any(told):
-            yield t("of_vendor", label=escape(vendor.label), words=t.joined(told, "semicolon"))
+            parts.append(t(name, tally=number_format.tally(counts, escape)) if counts else None)
+        if any(parts):
+            yield t("of_vendor", label=escape(vendor.label), words=t.joined(parts, "semicolon"))
 
 
 def model_notes(model: ModelScore, report: Report, t: Texts, escape: Escape) -> list[str]:

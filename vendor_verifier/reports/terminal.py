@@ -172,10 +172,10 @@ def _more(name: str, found: Sequence[object], t: Texts) -> str:
 def _gates(verdict: ModelVerdict, t: Texts) -> str:
     """A line with the number of gates of each outcome, and those not passed."""
     tally = Counter(gate.outcome for gate in verdict.gates)
-    told = ", ".join(f"{tally[outcome]} {outcome}" for outcome in ("PASS", "FAIL", "UNDECIDED") if tally[outcome])
+    outcomes = ", ".join(f"{tally[outcome]} {outcome}" for outcome in ("PASS", "FAIL", "UNDECIDED") if tally[outcome])
     worst_first = sorted(verdict.gates, key=lambda gate: gate.outcome != "FAIL")
     bad = [f"{label(gate.label)}: {gate.threshold} {gate.outcome}" for gate in worst_first if gate.outcome != "PASS"]
     if not bad:
-        return t("gates_line", outcomes=told)
+        return t("gates_line", outcomes=outcomes)
     named = t.joined(bad[:_MAX_LISTED], "semicolon") + _more("more", bad, t)
-    return t("gates_line", outcomes=told + t("in_brackets", text=named))
+    return t("gates_line", outcomes=outcomes + t("in_brackets", text=named))

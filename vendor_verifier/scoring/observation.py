@@ -87,7 +87,7 @@ class Try(msgspec.Struct, frozen=True):
 
     ``useful``: it gave the final answer of a turn of a successful record; ``retried``: a later attempt of it did.
     ``is_billed``: it reached the model or may have; refusals (4xx, 5xx, no connection) cost nothing. ``resent``: its
-    first sending may have been billed, too: whoever closed the connection may have read it before.
+    first sending may have been billed, too: the side that closed the connection may have read it before.
     """
 
     usage: Usage = Usage()

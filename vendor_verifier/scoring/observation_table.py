@@ -59,8 +59,8 @@ class TryTable:
         """Append a record's attempts."""
         for each in tries:
             use = each.usage
-            told = (each.begin_s, each.seconds, use.input, use.output, use.cached, use.reasoning, use.cost_usd)
-            self._numbers.extend([_NAN if value is None else value for value in told])
+            numbers = (each.begin_s, each.seconds, use.input, use.output, use.cached, use.reasoning, use.cost_usd)
+            self._numbers.extend([_NAN if value is None else value for value in numbers])
             flags = each.useful | each.retried << 1 | each.is_billed << 2 | each.resent << 3 | each.answered << 4
             self._flags.append(flags)
             self.rows.append(row)
@@ -68,11 +68,11 @@ class TryTable:
     def at(self, place: int) -> Try:
         """The attempt at an index."""
         flags, begin = self._flags[place], place * self._WIDTH
-        told = [None if number != number else number for number in self._numbers[begin : begin + self._WIDTH]]
-        took, gave, cached, thought = (None if number is None else int(number) for number in told[2:6])
+        numbers = [None if number != number else number for number in self._numbers[begin : begin + self._WIDTH]]
+        took, gave, cached, thought = (None if number is None else int(number) for number in numbers[2:6])
         useful, retried, is_billed, resent, answered = (bool(flags >> bit & 1) for bit in range(5))
-        usage = Usage(took, gave, cached, thought, told[6])
-        return Try(usage, useful, retried, is_billed, resent, answered, told[0], told[1])
+        usage = Usage(took, gave, cached, thought, numbers[6])
+        return Try(usage, useful, retried, is_billed, resent, answered, numbers[0], numbers[1])
 
     def __iter__(self) -> Iterator[Try]:
         return map(self.at, range(len(self)))

@@ -112,7 +112,7 @@ _MAX_PENDING = 300
 _MAX_GROUPS = 40
 _GOOD_ARGUMENTS = frozenset({"valid", "empty_arguments", "schema_unusable", "valid_in_dialect", "not_judged"})
 _Question = tuple[str, int]
-_Said = tuple[Decision, str]
+_BaselineAnswer = tuple[Decision, str]
 
 
 @dataclass(slots=True)
@@ -186,7 +186,7 @@ class Gathering:
     entries: Mapping[tuple[str, str], _Entry]
     baselines: Mapping[str, str]
     suites: frozenset[str]
-    said: dict[str, dict[_Question, _Said]] = field(default_factory=dict)
+    baseline_answers: dict[str, dict[_Question, _BaselineAnswer]] = field(default_factory=dict)
     start: float | None = None
 
     def take(self, record: Record, sample: Sample, score: Score, row: Observation) -> None:
@@ -241,13 +241,13 @@ class Gathering:
         if decision == "undecided" or record.model not in self.baselines:
             return
         question = (record.sample, record.repetition)
-        said = self.said.setdefault(record.model, {})
+        answers = self.baseline_answers.setdefault(record.model, {})
         if self.baselines[record.model] == record.label:
-            said[question] = (decision, reply(record)[:160])
+            answers[question] = (decision, reply(record)[:160])
             return
         found = example("called" if decision == "called" else "not_called", decision, record, sample)
-        if question in said:
-            _note_disagreement(entry, digest, found, decision, said[question])
+        if question in answers:
+            _note_disagreement(entry, digest, found, decision, answers[question])
         else:
             entry.pending.add(digest, (question, decision, found))
 
@@ -265,10 +265,10 @@ class Gathering:
     def _settle(self) -> None:
         """Compare the decisions that were read before the baseline's."""
         for (model, _), entry in self.entries.items():
-            said = self.said.get(model, {})
+            answers = self.baseline_answers.get(model, {})
             for digest, (question, decision, found) in entry.pending.kept.items():
-                if question in said:
-                    _note_disagreement(entry, digest, found, decision, said[question])
+                if question in answers:
+                    _note_disagreement(entry, digest, found, decision, answers[question])
 
 
 def gather_details(entries: Sequence[EntryInfo], suites: Collection[str]) -> Gathering:
@@ -283,8 +283,8 @@ def gather_details(entries: Sequence[EntryInfo], suites: Collection[str]) -> Gat
     return Gathering({(entry.model, entry.label): _Entry() for entry in entries}, baselines, frozenset(suites))
 
 
-def _note_disagreement(entry: _Entry, digest: int, found: Example, decision: Decision, said: _Said) -> None:
-    theirs, excerpt = said
+def _note_disagreement(entry: _Entry, digest: int, found: Example, decision: Decision, answer: _BaselineAnswer) -> None:
+    theirs, excerpt = answer
     if decision != theirs:
         entry.note(digest, replace(found, expected=excerpt))
 

@@ -46,8 +46,8 @@ def _words(suite: CallSuite, answers: Sequence[Traits], who: str) -> str | None:
     wanting = [row for row in answers if row.decision == "not_called" and any(value == 0 for _, value in row.scores)]
     if not wanting or any(row.decision == "called" for row in answers):
         return None
-    told = {"who": who, "suite": suite.name, "answers": len(answers)}
+    words = {"who": who, "suite": suite.name, "answers": len(answers)}
     for anomaly, other in _ELSEWHERE.items():
         if holding := sum(anomaly in row.anomalies for row in wanting):
-            return english(f"warn_calls_{other}", **told, holding=holding)
-    return english("warn_calls_none", **told) if len(wanting) >= _TELLING else None
+            return english(f"warn_calls_{other}", **words, holding=holding)
+    return english("warn_calls_none", **words) if len(wanting) >= _TELLING else None

@@ -204,9 +204,9 @@ def _misrouted(board: _Board) -> list[str]:
         others = table.set_misrouted_aside(entry.provider) if entry.provider else None
         if others is None:
             continue
-        told = {"who": f"{entry.model}: {entry.label}", "provider": entry.provider, "others": others}
+        words = {"who": f"{entry.model}: {entry.label}", "provider": entry.provider, "others": others}
         rows = len(table.misrouted)
-        found.append(english("warn_misrouted", **told, rows=rows) if rows else english("warn_spelling", **told))
+        found.append(english("warn_misrouted", **words, rows=rows) if rows else english("warn_spelling", **words))
     return found
 
 
@@ -308,11 +308,11 @@ def _dataset(samples: Iterable[Sample], known: Sequence[str] | None) -> tuple[st
     """The given defects of the samples, each once, or those of their tool declarations where none are given."""
     if known is not None:
         return tuple(dict.fromkeys(known))
-    checkers, dialects, told = KeptCheckers(), DialectCount(), list[str]()
+    checkers, dialects, defects = KeptCheckers(), DialectCount(), list[str]()
     for sample in samples:
-        told += (f"{_where(sample)}: {defect}" for defect in checkers(sample).defects)
+        defects += (f"{_where(sample)}: {defect}" for defect in checkers(sample).defects)
         dialects.add(checkers(sample))
-    return (*told, *dialects.notice())
+    return (*defects, *dialects.notice())
 
 
 def _where(sample: Sample) -> str:

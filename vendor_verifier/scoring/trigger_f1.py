@@ -37,7 +37,7 @@ _CELLS: Mapping[tuple[Decision, Decision], Cell] = {
 
 
 def f1(tp: int, fp: int, fn: int) -> float | None:
-    """The harmonic mean of precision and recall; ``None`` when nobody called and nobody failed."""
+    """The harmonic mean of precision and recall; ``None`` when neither side called and none failed."""
     return _ratio(2 * tp, 2 * tp + fp + fn)
 
 

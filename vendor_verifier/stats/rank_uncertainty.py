@@ -262,7 +262,7 @@ Figures = Mapping[str, Mapping[str, float | None]]
 
 
 def leaders(figures: Figures, k: int = K) -> tuple[str, ...]:
-    """The vendors with the highest IRF, in the order given; nobody when nothing was measured."""
+    """The vendors with the highest IRF, in the order given; empty when nothing was measured."""
     scores = irf(figures, k)
     best = max(scores.values(), default=0.0)
     return tuple(label for label, score in scores.items() if best > 0 and score >= best - 1e-12)

@@ -1,6 +1,6 @@
 """Trials: one entry's outcomes by (sample, repetition), every metric a ratio of sums, as input of the statistics.
 
-F1 needs the baseline's decisions too and therefore stands apart, as decisions per repetition.
+F1 needs the baseline's decisions too and is therefore kept separately, as decisions per repetition.
 """
 
 from __future__ import annotations

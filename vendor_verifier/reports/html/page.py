@@ -112,13 +112,13 @@ def _content(report: Report, t: Texts, most: int) -> dict[str, Any]:
 
 
 def _meta(report: Report, t: Texts) -> list[str]:
-    told = [asked(report, t)]
+    lines = [asked(report, t)]
     if report.details is not None and report.details.started_at is not None:
-        told.append(t("started", when=_minute(report.details.started_at)))
+        lines.append(t("started", when=_minute(report.details.started_at)))
     tool = report.manifest.get("tool")
     if isinstance(tool, dict) and tool.get("name") and tool.get("version"):
-        told.append(t("made_by", tool=page_label(str(tool["name"])), version=page_label(str(tool["version"]))))
-    return told
+        lines.append(t("made_by", tool=page_label(str(tool["name"])), version=page_label(str(tool["version"]))))
+    return lines
 
 
 def _minute(moment: str) -> str:
@@ -210,12 +210,12 @@ def _verdict(model: ModelScore, verdict: ModelVerdict | None, t: Texts) -> str:
 
 
 def _figures(leader: VendorScore, t: Texts) -> str:
-    told = []
+    figures = []
     if (success := number_format.finite(leader.metrics.get("success_rate"))) is not None:
-        told.append(t("leads_success", value=f"{success * 100:.4g}\u00a0%"))
+        figures.append(t("leads_success", value=f"{success * 100:.4g}\u00a0%"))
     if (first := number_format.finite(leader.metrics.get("avg_ttft_ms"))) is not None:
-        told.append(t("leads_ttft", value=number_format.quantity(first)))
-    return t("leads_figures", figures=t.joined(told)) if told else ""
+        figures.append(t("leads_ttft", value=number_format.quantity(first)))
+    return t("leads_figures", figures=t.joined(figures)) if figures else ""
 
 
 def _tie(leaders: Sequence[VendorScore], verdict: ModelVerdict | None, t: Texts) -> str:

@@ -78,12 +78,12 @@ def _subtitle(vendor: VendorScore, t: Texts) -> str:
 
 
 def _headline(vendor: VendorScore, model: ModelScore, t: Texts) -> str:
-    told = [
+    lines = [
         f"IRF {number_format.irf(vendor, model)}",
         f"{t('success_rate')} {number_format.metric(vendor, 'success_rate')}",
     ]
     failed = vendor.recorded - vendor.succeeded
-    return " · ".join([*told, *([f"{failed} {t('failed')}"] if failed else [])])
+    return " · ".join([*lines, *([f"{failed} {t('failed')}"] if failed else [])])
 
 
 def _examples_note(details: VendorDetails | None, shown: int, t: Texts) -> str | None:
@@ -98,7 +98,7 @@ def _facts(vendor: VendorScore, load: str | None, t: Texts) -> list[tuple[str, s
     """(title, text) of the vendor's lines; those without a value are left out."""
     done = t("of", part=vendor.succeeded, whole=vendor.planned)
     first = sentences.first_attempt_success_rate(vendor)
-    told: list[tuple[str, str | None]] = [
+    lines: list[tuple[str, str | None]] = [
         (t("succeeded"), f"{done}{t('comma')}{t('first_try')} {number_format.rate(first)}"),
         (t("attempts"), str(vendor.attempts + vendor.resent)),
         (t("resent"), str(vendor.resent) if vendor.resent else None),
@@ -114,7 +114,7 @@ def _facts(vendor: VendorScore, load: str | None, t: Texts) -> list[tuple[str, s
         (t("anomalies"), _tally(vendor.anomalies)),
         (t("served"), _tally(vendor.served_models)),
     ]
-    return [(title, value) for title, value in told if value]
+    return [(title, value) for title, value in lines if value]
 
 
 def _valid_calls(vendor: VendorScore, t: Texts) -> str | None:
