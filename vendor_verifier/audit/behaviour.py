@@ -26,7 +26,7 @@ from vendor_verifier.words import english
 LEAST_ROWS = 5
 LEAST_SHARE = 0.01
 LEAST_LOSS = 0.005
-# A vendor is called slow from this many times the baseline's figure on; below, the ranking says enough.
+# A vendor is reported as slow from this many times the baseline's figure on; below, the ranking suffices.
 LEAST_SLOWDOWN = 1.5
 _MOST_STALLED = 0.05
 _MOST_LOST = 0.05

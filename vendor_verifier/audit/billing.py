@@ -61,7 +61,7 @@ def prompt_pairs(baseline: Trials, vendor: Trials) -> list[PromptPair]:
 
 
 def prompt_token_findings(label: str, pairs: Sequence[PromptPair]) -> tuple[Finding, ...]:
-    """Constant, slope and truncation of the prompt-token delta; nothing below ``LEAST_PROMPTS`` prompts.
+    """Constant, slope and truncation of the prompt-token delta; empty below ``LEAST_PROMPTS`` prompts.
 
     Robust line delta = a + b·baseline: b the median of all pairwise slopes with its 95 % interval, a the median of the
     rest (Theil 1950; Sen, JASA 1968), so that up to 29 % odd prompts do not bend it. Cut prompts are set aside first.
@@ -301,7 +301,7 @@ def bill_findings(
     """
     shares: dict[str, float] | None = None
     for label, table in tables.items():
-        # The rows that have an answer, with what it reports.
+        # The rows that have an answer, with its usage.
         answers = [(row.sample, row.traits, row.tries[-1].usage) for row in table.every() if row.traits.is_answered]
         cached = [
             (sample, usage.input, usage.cached)

@@ -180,7 +180,7 @@ def _tokens(row: Observation) -> int:
 
 
 def _limit(row: Observation, stated: float | None) -> float | None:
-    """The most output tokens that were asked for, if any."""
+    """The limit of output tokens that was requested, if any."""
     limit = row.traits.max_tokens if stated is None else stated
     return None if limit == math.inf else limit
 

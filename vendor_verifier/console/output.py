@@ -64,7 +64,7 @@ def print_report(report: Report, language: Language = "en", *, as_json: bool, sh
 
 
 def say_where(run: Path) -> None:
-    """The last line of a run: where its evidence lies, and the file to hand on."""
+    """Print the last line of a run: its folder, and the file to hand on."""
     say(f"records and scores: {run}/; to open in a browser or mail: {run / 'report.html'}")
 
 

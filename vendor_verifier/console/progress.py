@@ -1,4 +1,4 @@
-"""Live progress on stderr: counts by vendor, their lines of text, and when to show them; nothing when quiet.
+"""Live progress on stderr: counts by vendor, their lines of text, and the times of showing them.
 
 Drawing has a thread of its own and takes about a millisecond a second; the thread that sends and times only counts.
 
@@ -211,7 +211,7 @@ def _usd(amount: float) -> str:
 
 
 def _time(seconds: float) -> str:
-    """Hours, minutes and seconds, no more than two of them."""
+    """A duration in words: hours, minutes and seconds, at most two of them."""
     whole_s = round(seconds)
     if whole_s >= 3600:
         return f"{whole_s // 3600} h {whole_s % 3600 // 60:02} min"

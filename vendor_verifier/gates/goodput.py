@@ -28,7 +28,7 @@ from vendor_verifier.values.score import Goodput, Report, VendorScore
 
 
 def goodput(table: ObservationTable, slos: Sequence[Threshold], *, asked: int, seconds: float | None) -> Goodput:
-    """One entry's requests held to ``slos``; ``asked`` is what its success rate divides by.
+    """One entry's goodput under ``slos``; ``asked`` is the denominator of its success rate.
 
     ``seconds`` None gives no rate, as for a run that was resumed after a pause.
     """

@@ -20,7 +20,7 @@ _MOST_SAMPLES = 1_000_000
 def judge_gate(
     label: str, threshold: Threshold, estimates: Mapping[str, Estimate], gaps: Mapping[str, Estimate]
 ) -> GateVerdict:
-    """Hold one vendor against one threshold.
+    """The verdict on one vendor by one threshold.
 
     ``estimates``: subject (``f1``, ``avg_ttft_ms.p95``) → the vendor's figure; ``gaps``: metric → the vendor's figure
     minus the baseline's own, for thresholds relative to the ceiling. Rates should come with exact intervals.
@@ -36,7 +36,7 @@ def judge_gate(
 def judge_gates(
     label: str, thresholds: Sequence[Threshold], estimates: Mapping[str, Estimate], gaps: Mapping[str, Estimate]
 ) -> tuple[GateVerdict, ...]:
-    """All thresholds, in order."""
+    """The verdicts on one vendor by all thresholds, in their order."""
     return tuple(judge_gate(label, threshold, estimates, gaps) for threshold in thresholds)
 
 
@@ -65,7 +65,7 @@ def _why_not(threshold: Threshold) -> str:
 
 
 def _reason(threshold: Threshold, found: Estimate, outcome: GateOutcome) -> str:
-    """The interval in words."""
+    """The reason of an outcome in words: the interval, and the samples needed where it is undecided."""
     what = english("gate_over_ceiling", subject=threshold.subject) if threshold.ceiling else threshold.subject
     if found.value is None:
         return english("gate_not_measured", what=what, why=_why_not(threshold))

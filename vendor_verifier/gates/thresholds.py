@@ -93,7 +93,7 @@ def meets(threshold: Threshold, value: float | None) -> bool | None:
 
 
 def parse_slo(text: str) -> Threshold:
-    """Read a threshold that every single request is held to by itself.
+    """Read an SLO, a threshold for every single request.
 
     Raises:
         ThresholdError: it does not follow the grammar, or is about more than one request.

@@ -1,4 +1,4 @@
-"""One successful attempt as formulas read it: believed usage, moments of tokens, and what of it can be timed at all.
+"""One successful attempt as formulas read it: plausible usage, moments of tokens, and the part that can be timed.
 
 A zero where something was certainly sent or received reads as "not reported": hosts without token counting send zeros,
 and taken at their word they would win every comparison of cost.
@@ -69,7 +69,7 @@ def has_content(response: Response) -> bool:
 
 
 def decoding(timing: Timing, response: Response, usage: Usage) -> Ratio | None:
-    """Tokens that came after the first moment and the seconds they took, or ``None`` when there is nothing to divide.
+    """Tokens that came after the first moment and the seconds they took, or ``None`` where they cannot be measured.
 
     tokens = streamed output × (1 − share of the characters that came with the first moment); seconds = last − first
     token moment. ``None``: usage missing, one moment only, a window under ``MIN_WINDOW_NS``, or a speed above

@@ -106,7 +106,7 @@ class Metric:
 
 
 def final_answers(record: Record) -> tuple[Attempt, ...]:
-    """The successful attempt of each turn; nothing unless every turn ended in one."""
+    """The successful attempt of each turn; empty unless every turn ended in one."""
     return tuple(turn.attempts[-1] for turn in record.turns) if record.succeeded else ()
 
 

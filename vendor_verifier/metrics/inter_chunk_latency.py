@@ -39,7 +39,7 @@ _BINS = 2 + math.ceil(math.log(1.2e12) / math.log(RATIO))
 
 
 def gaps_ns(record: Record) -> Sequence[int]:
-    """All gaps of a record's streamed answers; nothing unless every turn succeeded."""
+    """All gaps of a record's streamed answers; empty unless every turn succeeded."""
     found = [
         attempt.timing.gaps_ns
         for attempt in final_answers(record)
@@ -102,7 +102,7 @@ class Gaps:
         self.sum_ns += int(found.sum())
         self.least_ns = min(self.least_ns, int(found.min()))
         self.most_ns = max(self.most_ns, int(found.max()))
-        # The logarithm of 1 ns is 0 and belongs to bin 1; what is less than that is clipped into bin 0.
+        # The logarithm of 1 ns is 0 and belongs to bin 1; smaller gaps are clipped into bin 0.
         places = np.log(np.maximum(found, 0.5)) * (1 / math.log(RATIO)) + 1
         counts = np.bincount(np.clip(places, 0, _BINS - 1).astype(np.int64), minlength=_BINS)
         self.bins = counts if self.bins is None else self.bins + counts

@@ -52,7 +52,7 @@ def e2e_from_schedule_ms(record: Record) -> float | None:
 
 
 def schedule_lag_ms(record: Record) -> float | None:
-    """Milliseconds, whatever became of the attempt; ``None`` where nothing was sent or due."""
+    """Milliseconds, whatever the outcome of the attempt; ``None`` where it was not sent or not due at a moment."""
     if record.offered_s is None or not record.turns or not record.turns[0].attempts:
         return None
     first = record.turns[0].attempts[0].timing

@@ -11,7 +11,7 @@ import math
 
 from vendor_verifier.values.record import Attempt
 
-# The anomaly of an answer that met a long stall: all that records from before lateness was stored hold of it.
+# The anomaly of an answer that met a long stall: the only trace of lateness in records from before it was stored.
 LOOP_LAG = "loop_lag"
 LEAST_NS = 5_000_000
 SHARE = 0.05

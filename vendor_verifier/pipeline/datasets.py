@@ -84,7 +84,7 @@ def convert_file(
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A sample file as read: its name (no path), digest, samples, and what is wrong with it.
+    """A sample file as read: its name (no path), digest, samples, and defects.
 
     ``classes`` are the samples' classes by whether a call is expected
     (:func:`vendor_verifier.loaders.selection.expects_call`). ``job`` is the name in a job file; ``not_run`` are, by its

@@ -134,9 +134,9 @@ def judge_panel(
     thresholds: Sequence[Threshold],
     requests: Mapping[str, Mapping[str, Sequence[float]]],
 ) -> tuple[GateVerdict, ...]:
-    """Every vendor of one model against every threshold; ``requests``: label → metric → values of single requests.
+    """The verdicts on every vendor of one model; ``requests``: label → metric → values of single requests.
 
-    The baseline is not held to an F1 that it has only with itself.
+    The baseline is not judged by F1, which it has only with itself.
     """
     exact = estimates_of(panel, resampled, exact=True)
     verdicts: list[GateVerdict] = []
@@ -149,7 +149,7 @@ def judge_panel(
 
 
 def own_metrics(trials: Sequence[Trials], thresholds: Sequence[Threshold]) -> list[str]:
-    """Metrics of the thresholds that the trials hold beside those that rank."""
+    """Metrics of the thresholds that the trials have and that do not rank."""
     held = {metric for each in trials for metric in each.ratios}
     return [one.metric for one in thresholds if one.metric in held]
 

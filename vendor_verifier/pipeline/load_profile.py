@@ -27,7 +27,7 @@ MOST_COUNTED = 100_000
 def read_load(
     asked: LoadRequest, *, repeat: int = 1, incremental: bool = False, executor: ExecutorChoice | None = None
 ) -> LoadShape:
-    """The shape that was asked for, with the schedule's file read.
+    """The requested load shape, with the schedule's file read.
 
     Raises:
         ProblemsError: flags that contradict each other or the rest of the run, all at once.

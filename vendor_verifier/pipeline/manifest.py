@@ -1,4 +1,4 @@
-"""Makes the manifest of a run from its plan and its end, and redacts what a run stores; neither holds a secret."""
+"""Makes the manifest of a run from its plan and its end, and the function that redacts stored records."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def task_entry(task: Task, dataset: Dataset) -> dict[str, Any]:
 
 
 def refuse_other_plan(folder: RunFolder, stored: Manifest, plan: Plan) -> None:
-    """Raise RunFolderError naming what differs between a stored run and the plan that would continue it."""
+    """Raise RunFolderError naming the differences between a stored run and the plan that would resume it."""
     if stored.is_by_doing:
         raise RunFolderError(
             f"{folder.path} lasted a stated time or followed a schedule: it is one stretch of time and cannot be gone "

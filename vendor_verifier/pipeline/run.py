@@ -228,7 +228,7 @@ def _unused_folder() -> Path:
 
 
 def latest_run(runs: Path) -> Path:
-    """The run folder begun last.
+    """The run folder that was started last.
 
     Raises:
         RunFolderError: there is none.

@@ -138,7 +138,7 @@ def _with_rates(report: Report, manifest: Manifest, tables: Tables, slos: Sequen
 
 
 def _places(manifest: Manifest) -> dict[tuple[str, str], int | None]:
-    """Requests in flight that were asked for, by (model, label); None where the load was a rate, or it is unknown."""
+    """The requested concurrency by (model, label); None where the load was a rate, or it is unknown."""
     settings = manifest.settings
     is_open = settings.load is not None and bool(settings.load.request_rate or settings.load.schedule)
     return {

@@ -90,7 +90,7 @@ def hooks_of(kind: SuiteKind) -> SuiteHooks:
 def ready_suite(
     name: str, options: Mapping[str, Any], samples: Sequence[Sample], folder: RunFolder | None = None
 ) -> Suite:
-    """The suite with its options and what its samples need, if it is found; of a stored run if ``folder`` is given.
+    """The suite with its options and the resources its samples need; of a stored run if ``folder`` is given.
 
     Raises:
         ProblemsError: no such suite, or invalid options.

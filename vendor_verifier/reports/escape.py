@@ -27,7 +27,7 @@ _FORMULA_STARTS = "=+-@\uff1d\uff0b\uff0d\uff20"
 
 
 def visible(text: str, limit: int = MAX_TEXT) -> str:
-    """One line in which nothing is hidden: white space runs become one space, invisible characters their escapes.
+    """The text in one visible line: white space runs become one space, invisible characters their escapes.
 
     The result encodes to UTF-8, has no line end, no control, bidi or zero-width character, no space at either end and
     at most ``limit`` characters (a cut is shown by ``…``).

@@ -32,7 +32,7 @@ class _Family:
 
 
 def _unit(family: str) -> str:
-    """The unit that a family's name ends in, if the format knows it."""
+    """The unit that a family's name ends in: ratio, tokens or seconds, else ""."""
     unit = family.rpartition("_")[2]
     return unit if unit in ("ratio", "tokens", "seconds") else ""
 

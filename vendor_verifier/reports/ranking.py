@@ -157,7 +157,7 @@ def metric_cell(vendor: VendorScore, name: str, verdict: ModelVerdict | None) ->
 
 
 def estimate_of(verdict: ModelVerdict | None, name: str, metric: str) -> Estimate | None:
-    """The interval of one vendor's metric, from wherever the verdict holds one."""
+    """The estimate of one vendor's metric from the verdict's intervals, else from its ranking; None without one."""
     if verdict is None:
         return None
     found = verdict.intervals.get(name, {}).get(metric)

@@ -14,7 +14,7 @@ _BY_CATEGORY = ("bfcl",)
 
 
 def place(vendor: VendorScore, model: ModelScore) -> int | None:
-    """1 = best IRF of its model; equal IRFs share the better place; None for a vendor that was ranked on nothing.
+    """1 = best IRF of its model; equal IRFs share the better place; None for a vendor that is not ranked.
 
     Where no vendor answered none has a place, because failing like all others is no rank.
     """
@@ -71,7 +71,7 @@ def _leader(model: ModelScore, t: Texts, escape: Escape) -> str:
 
 
 def cautions(report: Report, t: Texts) -> list[str]:
-    """The report's warnings, led by the one it must not be read without."""
+    """The report's warnings, led by a notice where the run is incomplete."""
     warnings = [t.said(warning) for warning in report.warnings]
     if report.complete:
         return warnings
@@ -178,7 +178,7 @@ def category_lines(model: ModelScore, escape: Escape) -> list[str]:
 
 
 def served_line(vendor: VendorScore, t: Texts, escape: Escape) -> str | None:
-    """The models that say they answered, when one of them goes by another name than the one asked for.
+    """The served models in one line, when one has another name than the requested model; else None.
 
     Names are compared without a leading ``org/``, and one may continue the other (dated releases). It is an
     observation, not a verdict.

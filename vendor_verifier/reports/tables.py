@@ -122,7 +122,7 @@ def table(
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A titled part of a report: a note, sentences, tables, and ``folded`` ones that are shown when asked for.
+    """A titled part of a report: a note, sentences, tables, and ``folded`` tables that are shown on demand.
 
     ``picture`` is drawn by :mod:`vendor_verifier.reports.html.charts`.
     """
@@ -213,7 +213,7 @@ def field_columns(
 
 
 def markdown_lines(shown: Table) -> list[str]:
-    """A GitHub table; nothing without a row."""
+    """A GitHub table; empty without a row."""
     if not shown.items:
         return []
     shown = shown.of("markdown")

@@ -33,7 +33,7 @@ _WORTH_A_LINE = 0.9
 
 
 def render(report: Report, language: Language = "en") -> RenderableType:
-    """Everything as one renderable: summary, warnings, then per model a table and its notes."""
+    """The report as one renderable: summary, warnings, then per model a table and its notes."""
     from rich.console import Group
     from rich.padding import Padding
     from rich.text import Text
@@ -92,7 +92,7 @@ def _title(model: ModelScore, t: Texts) -> str:
 
 
 def _drawn(shown: Table) -> rich.table.Table:
-    """The rich table of a table, whose first column, the places, stands before the names."""
+    """The rich form of a table; its first column, the places, comes before the names."""
     import rich.table
     from rich.box import SIMPLE_HEAD
     from rich.cells import cell_len

@@ -131,7 +131,7 @@ def speed(model: ModelScore, t: Texts) -> Table:
 
 
 def distributions(model: ModelScore, t: Texts) -> Table:
-    """Percentiles of everything that was measured per request, metric by metric.
+    """The table of percentiles of all metrics of single requests.
 
     A metric that no vendor measured is left out, such as the TLS handshake of plain HTTP.
     """

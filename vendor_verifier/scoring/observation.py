@@ -68,7 +68,7 @@ class Traits(msgspec.Struct, frozen=True):
 
     @property
     def charged(self) -> bool:
-        """Whether the outcome says anything about the vendor."""
+        """Whether the outcome is charged to the vendor."""
         return self.failure not in NOT_CHARGED
 
     @property

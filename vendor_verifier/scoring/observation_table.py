@@ -243,7 +243,7 @@ class ObservationTable:
         return [traits for traits in self.traits() if traits.suite == suite]
 
     def run(self, suite: str, repetition: int, missing: Iterable[str] = ()) -> dict[str, Decision]:
-        """Decisions of one repetition of a suite by sample id, without what is not charged.
+        """Decisions of one repetition of a suite by sample id, without rows not charged to the vendor.
 
         Samples in ``missing`` that have no record count as undecided: in a complete run a lost row is a failure.
         """
@@ -341,7 +341,7 @@ MOST = 8
 
 
 def compared(repeat: int, begun: int | None, samples: int) -> Sequence[int]:
-    """Numbers of the repetitions, from 0; ``samples`` is how many one of them holds, ``begun`` as in ``EntryInfo``."""
+    """Numbers of the repetitions, from 0; ``samples`` is the size of one, ``begun`` as in ``EntryInfo``."""
     if begun is None:
         return range(repeat)
     whole = min(repeat, begun // samples if samples else 0)

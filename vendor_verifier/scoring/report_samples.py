@@ -181,7 +181,7 @@ class _Entry:
 
 @dataclass(slots=True)
 class Gathering:
-    """One pass: the entries and what is needed to judge their records."""
+    """The samples of all entries, gathered in one pass over the records."""
 
     entries: Mapping[tuple[str, str], _Entry]
     baselines: Mapping[str, str]
@@ -252,7 +252,7 @@ class Gathering:
             entry.pending.add(digest, (question, decision, found))
 
     def finished(self) -> ReportDetails:
-        """The details of everything taken so far."""
+        """The details of all records taken so far."""
         self._settle()
         models: dict[str, dict[str, VendorDetails]] = {}
         for (model, label), kept in self.entries.items():

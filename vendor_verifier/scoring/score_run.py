@@ -274,7 +274,7 @@ def _vendor(board: _Board, entry: EntryInfo, baseline: EntryInfo | None) -> Vend
 
 
 def _suites(board: _Board, entry: EntryInfo) -> dict[str, SuiteScore]:
-    """Results of the evaluations that score by a mean; nothing for an entry without any record."""
+    """Scores of the evaluations that score by a mean; empty for an entry without any record."""
     table, checks = board.rows(entry), board.apart(entry)
     scores, repeat = {}, board.repeat_of(entry)
     for task in board.tasks.values():

@@ -63,7 +63,7 @@ def trigger_counts(
 
 
 def self_counts(samples: Iterable[str], baseline: Sequence[Run], undecided: Undecided = "missed") -> TriggerCounts:
-    """The baseline's runs against one another, every ordered pair of different ones: what noise alone gives."""
+    """The baseline's runs against one another, every ordered pair of different ones, which shows noise alone."""
     pairs = [(one, other) for i, one in enumerate(baseline) for j, other in enumerate(baseline) if i != j]
     return replace(_counts(samples, pairs, undecided), measured_on_itself=True)
 

@@ -95,7 +95,7 @@ def f1_interval(tp: float, fp: float, fn: float, level: float = LEVEL) -> Estima
 
 
 def percentile_interval(values: Sequence[float], percent: float, level: float = LEVEL) -> Estimate:
-    """The percentile (0–100) and the order statistics around it; nothing is assumed about the distribution.
+    """The percentile (0–100) and the order statistics around it, for any distribution.
 
     The number of values below the true percentile is binomial(n, q): low = x₍l₎ with l = its α/2 quantile, high = x₍u₎
     with u = its 1−α/2 quantile + 1 (David & Nagaraja, Order Statistics, 2003, §7.1). A rank outside 1…n leaves that

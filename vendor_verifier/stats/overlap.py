@@ -95,7 +95,7 @@ def overlaps_of(trials: Sequence[Trials], panel: Panel) -> Overlaps:
 
 
 def common_times(one: Trials, other: Trials, panel: Panel, metric: str) -> Panel:
-    """One of ``TIMES`` of two vendors over what was sent while both were being asked, by the samples that are left."""
+    """A panel of one of ``TIMES`` of two vendors over the rows that were sent while both were being asked."""
     import numpy as np
 
     window = (-np.inf, np.inf)

@@ -89,7 +89,7 @@ def _places(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 # For a difference whose resamples do not vary at all, as when one vendor bills exactly 7 tokens more.
 _EXACT = 1e-9
-# Below this a difference without any variation could be chance (a sign test gives 2 · 2⁻¹²), so nothing is compared.
+# Below this a difference without any variation could be chance (a sign test gives 2 · 2⁻¹²), so no pair is compared.
 LEAST_BLOCKS = 12
 # A pair that could not be computed in more of the resamples is not compared.
 _MAX_UNMEASURED = 0.05
@@ -107,7 +107,7 @@ class _Pair:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Pairs of which not every row was sent while both vendors were asked.
+    """The pairs with rows that were not sent while both vendors were asked.
 
     ``resampled`` is of the rows left, by the same draws; ``ids`` are the samples' blocks.
     """
@@ -135,7 +135,7 @@ class Simultaneous:
 
 
 def simultaneous_differences(resampled: Resampled, level: float = 0.95, cut: Cut | None = None) -> Simultaneous:
-    """Intervals for all pairs that hold together with confidence ``level``.
+    """Simultaneous intervals for all pairs with confidence ``level``.
 
     d ± q·SE(d), SE from the resamples, q the ``level`` quantile of max |d* − d| ÷ SE(d) over all pairs of a metric
     (``per_metric``) or of all metrics (``joint``), widened as Student's t widens a normal where blocks are few: the

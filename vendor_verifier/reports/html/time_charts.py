@@ -91,7 +91,7 @@ class Track:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """One stretch of the run: the median of what was measured in it, and how many requests failed."""
+    """One stretch of the run: the median of its measurements, and the number of failed requests."""
 
     begin_s: float
     end_s: float

@@ -55,7 +55,7 @@ def vendor_view(
     t: Texts,
     most: int,
 ) -> VendorView:
-    """Everything about one vendor, with at most ``most`` examples; ``load`` is its offered load in words."""
+    """The page's part on one vendor, with at most ``most`` examples; ``load`` is its offered load in words."""
     found = () if details is None else details.examples
     shown = tuple(_example(one, t) for one in found[:most])
     return VendorView(
