@@ -1,7 +1,7 @@
 """Verify that the vendors of an LLM really serve the model they sell.
 
-``verify``, ``score_run``, ``compare_runs`` and ``irf`` are the program for programs; docs/api.md tells them. They are
-imported when they are first asked for, so that importing the package costs nothing; ``__init__.pyi`` has their types.
+``verify``, ``score_run``, ``compare_runs`` and ``irf`` are the Python interface, described in docs/api.md. They are
+imported when they are first used, so that importing the package costs nothing; ``__init__.pyi`` has their types.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 
-# What the line calls back, which stands above it.
+# The core calls these features through seams, because it must not import what is above it.
 register("rehearsal", "vendor_verifier.features.simulate.rehearse:rehearsed_key")
 register("file of the history", "vendor_verifier.features.history.database:history_file")
 register("remembering a run", "vendor_verifier.features.history.database:remember")

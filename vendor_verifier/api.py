@@ -1,4 +1,4 @@
-"""The main job, scoring and comparing as three functions for programs; it prints nothing and exits nowhere."""
+"""The main job, scoring and comparing as three functions for Python callers; they print nothing and do not exit."""
 
 from __future__ import annotations
 

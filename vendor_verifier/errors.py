@@ -3,14 +3,14 @@
 ::
 
     VerifierError
-    ├── UsageError          what was asked cannot be done            exit 2
+    ├── UsageError          the request cannot be carried out        exit 2
     │   ├── ConfigError     config.yaml or .env                      exit 2
     │   └── DataError       a sample or a result file                exit 2
     ├── RunFolderError      the run folder cannot be read or locked  exit 2
     ├── StorageError        the disk refused a write                 exit 4
     └── ClusterError        the cluster went away or lost its workers   exit 4
 
-A vendor that fails is a :class:`vendor_verifier.values.record.Failure`, a value on the line.
+A vendor that fails is a :class:`vendor_verifier.values.record.Failure`, a value in the record.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class ProblemsError(UsageError):
 
 
 class ConfigError(ProblemsError):
-    """config.yaml or .env does not say a runnable plan."""
+    """config.yaml or .env does not describe a runnable plan."""
 
 
 class DataError(ProblemsError):
@@ -79,7 +79,7 @@ class StorageError(VerifierError):
 class ClusterError(VerifierError):
     """The cluster a run was sent over cannot go on; every record that came back is kept and the run can be resumed.
 
-    ``executor`` is what the manifest says of this sitting: workers, versions, regions, losses.
+    ``executor`` is the manifest's entry on this session: workers, versions, regions, losses.
     """
 
     executor: Mapping[str, Any] = MappingProxyType({})

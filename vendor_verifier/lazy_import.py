@@ -1,4 +1,4 @@
-"""Finds what is named by its module when it is asked for, so that a run loads what it uses and nothing else."""
+"""Lazy imports: finds an object by its reference at first use, so that a run loads only the modules it uses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _SEAMS: dict[str, str] = {}
 
 
 def late(reference: str) -> Any:
-    """What ``package.module:name`` names.
+    """The object that ``package.module:name`` refers to.
 
     Raises:
         ImportError: there is no such module.
@@ -20,15 +20,15 @@ def late(reference: str) -> Any:
 
 
 def register(seam: str, reference: str) -> None:
-    """Put what ``reference`` names where the line asks for it by the name of the seam."""
+    """Register ``reference`` under the name of the seam through which the core calls it."""
     _SEAMS[seam] = reference
 
 
 def registered(seam: str) -> Any:
-    """What was registered there.
+    """The object registered under the name of a seam.
 
     Raises:
-        LookupError: nothing was.
+        LookupError: nothing is registered there.
     """
     if seam not in _SEAMS:
         raise LookupError(f"nothing is registered as {seam}")

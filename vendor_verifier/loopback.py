@@ -1,4 +1,4 @@
-"""Tells this machine's own addresses from all others; it resolves no name."""
+"""Recognises this machine's own addresses, without resolving any name."""
 
 from __future__ import annotations
 

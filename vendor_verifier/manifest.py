@@ -1,8 +1,8 @@
-"""The manifest of a run: what was asked of whom, with which settings and versions, and how it ended; no secret.
+"""The manifest of a run: its entries, tasks, settings, versions and end, without any secret.
 
-It is read, checked and written here and nowhere else. Only what is read is described: keys that are not known are let
-through and written again, because a later version may know more. What an earlier version or an importer leaves out has
-a default, and what no run can do without is refused with its place.
+It is read, checked and written here and nowhere else. Only keys that are read are described: unknown ones are kept and
+written again, because a later version may know more. A key that an earlier version or an importer leaves out has a
+default; a missing key that no run can do without is refused with its place.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _Strings = list[str]
 
 
 class UnreadableManifest(ValueError):
-    """A text is no manifest; the message says why, and where."""
+    """A text is no manifest; the message states the reason and the place."""
 
 
 class StoredEntry(msgspec.Struct):
-    """One vendor as it was asked. ``repeat`` and ``begun``: see :class:`vendor_verifier.values.score.EntryInfo`."""
+    """One vendor's entry in the run. ``repeat`` and ``begun``: see :class:`vendor_verifier.values.score.EntryInfo`."""
 
     model: str
     label: str
@@ -55,7 +55,7 @@ class StoredEntry(msgspec.Struct):
 
 
 class StoredTask(msgspec.Struct):
-    """One evaluation as it was asked; ``not_run`` are categories by task of a job, with the reason."""
+    """One evaluation of the run; ``not_run`` are categories by task of a job, with the reason."""
 
     suite: str
     options: dict[str, Any]
@@ -68,7 +68,7 @@ class StoredTask(msgspec.Struct):
 
 
 class StoredLoad(msgspec.Struct):
-    """The shape of the load, of a schedule only how many requests and how long."""
+    """The load shape; of a schedule only the number of requests and the length."""
 
     request_rate: _Number | None = None
     arrival: str | None = None
@@ -80,7 +80,7 @@ class StoredLoad(msgspec.Struct):
 
 
 class StoredSettings(msgspec.Struct):
-    """How it was asked."""
+    """The settings of sending: repetitions, seed, concurrency and load."""
 
     repeat: Annotated[int, Meta(ge=1, le=2**31)]
     seed: int | None = None
@@ -90,10 +90,13 @@ class StoredSettings(msgspec.Struct):
 
 
 class ScoreRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How records are to be judged. ``rank_metrics`` join the six of IRF (a suite's name, for its main score).
-    ``gates`` are thresholds or names of presets, ``model_gates`` by model all of a model that has some of its own;
-    ``baseline_f1`` is the baseline's in the ranking: 1.0 as published, or its own against its other runs. ``slos`` are
-    thresholds that every single request is held to."""
+    """The settings of scoring.
+
+    ``rank_metrics`` join the six of IRF (a suite's name stands for its main score). ``gates`` are thresholds or names
+    of presets; ``model_gates`` replace them for models that have gates of their own. ``baseline_f1`` is the baseline's
+    F1 in the ranking: 1.0 as published, or its own against its other runs. ``slos`` are thresholds for every single
+    request.
+    """
 
     undecided: Undecided = "missed"
     schema_policy: SchemaPolicy = "lenient"
@@ -104,12 +107,12 @@ class ScoreRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     slos: tuple[str, ...] = ()
 
     def gates_of(self, model: str) -> tuple[str, ...]:
-        """What the vendors of ``model`` are held to."""
+        """The gates of the vendors of ``model``."""
         return self.model_gates.get(model, self.gates)
 
 
 class Offered(msgspec.Struct):
-    """How the load of one entry was kept."""
+    """One entry's offered load: requests started, in flight, delayed and warmed up, and our own lag."""
 
     begun: _Count
     most_under_way: _Count
@@ -122,21 +125,21 @@ class Offered(msgspec.Struct):
 
 
 class Loss(msgspec.Struct):
-    """A worker that did not live to the end."""
+    """A worker that was lost before the end."""
 
     session: str
     reason: str
 
 
 class StoredExecutor(msgspec.Struct):
-    """From where one session was sent; ``beside``: the runs that asked the same accounts meanwhile, with labels."""
+    """The executor of one session; ``beside``: concurrent runs that asked the same accounts, with labels."""
 
     lost_sessions: list[Loss] = []
     beside: dict[str, _Strings] | None = None
 
 
 class StoredLoop(msgspec.Struct):
-    """How late the event loop was."""
+    """The event loop's lag and its share of a core."""
 
     p50_ms: _Number | None = None
     p99_ms: _Number | None = None
@@ -144,7 +147,7 @@ class StoredLoop(msgspec.Struct):
 
 
 class Lowered(msgspec.Struct):
-    """Requests at a time that a vendor's rate limit took away."""
+    """The concurrency of an account that was lowered because of the vendor's rate limit."""
 
     given: _Count
     lowest: _Count
@@ -159,7 +162,7 @@ class Tool(msgspec.Struct):
 
 
 class Manifest(msgspec.Struct, kw_only=True):
-    """A manifest as it is worked with, and ``raw`` as it is stored."""
+    """A manifest as typed values, with ``raw`` as it is stored."""
 
     run: str
     entries: list[StoredEntry]
@@ -184,8 +187,8 @@ class Manifest(msgspec.Struct, kw_only=True):
     raw: dict[str, Any] = msgspec.field(name="as stored", default_factory=dict)
 
     def changed(self, **keys: Any) -> Manifest:
-        """The same with other values of some keys, as they are stored."""
-        # A sentence of the catalogue is a text that knows more than is stored.
+        """The manifest with other values of some stored keys."""
+        # A sentence of the catalogue is a str with attributes that are not stored: it is stored as plain text.
         return manifest_of({**self.raw, **msgspec.to_builtins(keys, enc_hook=str)})
 
     @property
@@ -195,13 +198,13 @@ class Manifest(msgspec.Struct, kw_only=True):
 
     @property
     def is_by_doing(self) -> bool:
-        """Whether nobody planned how much is asked: the run lasted a stated time, or followed a schedule."""
+        """Whether the number of requests was not planned: the run lasted a stated time, or followed a schedule."""
         load = self.settings.load
         return load is not None and (load.duration_s is not None or bool(load.schedule))
 
     @property
     def infos(self) -> tuple[EntryInfo, ...]:
-        """The lines of the ranking."""
+        """The entries as scoring takes them."""
         return tuple(
             EntryInfo(**{name: getattr(entry, name) for name in EntryInfo.__dataclass_fields__})
             for entry in self.entries
@@ -212,7 +215,7 @@ def manifest_of(raw: Mapping[str, Any]) -> Manifest:
     """The manifest with these keys.
 
     Raises:
-        UnreadableManifest: a key is missing, or holds something else than it should; with the place.
+        UnreadableManifest: a key is missing or has a wrong value; with the place.
     """
     try:
         manifest = msgspec.convert(raw, Manifest)
@@ -227,10 +230,10 @@ def manifest_of(raw: Mapping[str, Any]) -> Manifest:
 
 
 def read_manifest(text: str) -> Manifest:
-    """The manifest of a file's text.
+    """The manifest in a file's text.
 
     Raises:
-        UnreadableManifest: it is none.
+        UnreadableManifest: the text is no manifest.
     """
     try:
         raw = parse_json(text)
@@ -238,21 +241,21 @@ def read_manifest(text: str) -> Manifest:
         raise UnreadableManifest(f"cannot be read: {error}") from None
     if not isinstance(raw, dict):
         raise UnreadableManifest("is not a JSON object")
-    # Half a character has no UTF-8 form, and what is read here is written elsewhere.
+    # A lone surrogate has no UTF-8 form, and values read here are written elsewhere.
     return manifest_of(well_formed_value(raw) if "\\ud" in text.lower() else raw)
 
 
 def written_manifest(manifest: Manifest) -> str:
-    """The text of its file.
+    """The manifest as the text of its file.
 
     Raises:
-        ValueError: a number is no JSON.
+        ValueError: a number has no JSON form.
     """
     return json.dumps(manifest.raw, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def well_formed_value(value: Any) -> Any:
-    """The same JSON value with every half of a character replaced."""
+    """The JSON value with every lone surrogate replaced."""
     if isinstance(value, str):
         return well_formed(value)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Takes secrets out of anything that leaves the process; it knows the secrets, and nobody can print it."""
+"""Removes secrets, and on request the texts of samples and answers, from everything that leaves the process."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import CallVerdict, Score
 
-# What a machine calls something: nobody's sentence fits in, and reports group by it.
+# Identifiers made by machines: too short for a sentence, and needed by reports for grouping.
 _MACHINE_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/@+-]{0,79}")
 _INLINE_REASONING = "<think>"
 _KEPT_TAGS = ("category", "difficulty", "bfcl_tasks")
-# Details in which a suite writes words of its own, never the sample's or the vendor's.
+# Details that hold a suite's own words, never the sample's or the vendor's.
 _KEPT_DETAILS = frozenset({"category", "outcome", "error_type", "check", "status", "resolved"})
 
 
@@ -37,7 +37,7 @@ def digest_text(text: str) -> str:
 
 
 def redacted_record(record: Record, score: Score) -> Record:
-    """The record without its texts, and with its score, which can no longer be found out from it."""
+    """The record without its texts, but with its score, which can no longer be computed from it."""
     turns = tuple(
         TurnRecord(tuple(map(_attempt, turn.attempts)), tuple(map(_note, turn.rewritten))) for turn in record.turns
     )
@@ -45,7 +45,7 @@ def redacted_record(record: Record, score: Score) -> Record:
 
 
 def redacted_score(score: Score) -> Score:
-    """Verdicts and numbers as they are, words about them as digests."""
+    """The score with its verdicts and numbers, and with digests in place of words."""
     return replace(
         score,
         calls=tuple(CallVerdict(digest_text(call.tool), call.verdict) for call in score.calls),
@@ -54,7 +54,7 @@ def redacted_score(score: Score) -> Score:
 
 
 def redacted_sample(sample: Sample) -> Sample:
-    """Who spoke in which order, which tools there were and what is expected, as digests."""
+    """The sample with its roles, tools and kept tags, texts as digests and without the expected answer."""
     names = [tool.get("function", {}).get("name") for tool in sample.turn.tools if isinstance(tool, Mapping)]
     turn = Turn(
         messages=tuple({"role": _role(message), "content": _digest(message)} for message in sample.turn.messages),
@@ -65,7 +65,7 @@ def redacted_sample(sample: Sample) -> Sample:
 
 
 def redacted_words(words: str) -> str:
-    """A sentence that may quote a sample or an answer."""
+    """A sentence with its quotations of a sample or an answer as digests."""
     return f"(left out) {_digest(words)}"
 
 
@@ -112,7 +112,7 @@ def _name(text: str | None) -> str | None:
 
 
 def _note(text: str) -> str:
-    """What a wire put in other words: the kind of change stays, what it was about may be the sample's."""
+    """A wire's note of a change with its kind kept and the rest, which may quote the sample, as a digest."""
     kind, colon, _ = text.partition(":")
     return f"{kind}:{_digest(text)}" if colon and _MACHINE_WORD.fullmatch(kind) else _digest(text)
 
@@ -129,7 +129,7 @@ def _says_nothing(key: str, value: object) -> bool:
 
 
 def _detail(value: object) -> object:
-    """A list stays one of as many digests: readers tell a list of sentences from a single one."""
+    """A detail as a digest, a list as a list of as many, because readers treat lists differently."""
     return [_digest(item) for item in value] if isinstance(value, (list, tuple)) else _digest(value)
 
 
@@ -142,11 +142,11 @@ def _digest(value: object) -> str:
 MASK = "[secret]"
 _MIN_LENGTH = 6
 _TAIL = 8
-# So many first characters give a secret away that was cut off behind them: messages are capped, excerpts cut.
+# The number of first characters that reveal a secret cut off behind them, as in capped messages.
 _HEAD = 12
-# Of JSON, such as \u000a.
+# A JSON escape such as \u000a.
 _ESCAPE = 6
-# What is sought in a text, and what it is the beginning or the end of.
+# (text to search for, the whole text of which it is the beginning or the end).
 _Piece: TypeAlias = tuple[AnyStr, AnyStr]
 
 
@@ -168,7 +168,7 @@ class Scrubber:
         self.add(*secrets)
 
     def add(self, *secrets: str) -> None:
-        """Learn further secrets, such as a key fetched while the run goes on."""
+        """Add further secrets, such as a key fetched during the run."""
         long_enough = [secret for secret in secrets if len(secret) >= _MIN_LENGTH]
         found = {(_folded(a), _folded(b)) for secret in long_enough for a, b in _pieces(secret)}
         self._texts = tuple(sorted(found.union(self._texts)))
@@ -185,8 +185,8 @@ class Scrubber:
 
 
 def _pieces(secret: str) -> Iterator[_Piece[str]]:
-    """What is sought of a secret, and what it is a piece of."""
-    # What JSON escapes cannot be sought in pieces of JSON; no key has it.
+    """The texts to search for to find a secret, each with the whole that it is a piece of."""
+    # Characters that JSON escapes cannot be searched for in pieces of JSON; no key has them.
     is_long = len(secret) >= 2 * _TAIL and '"' not in secret and "\\" not in secret
     for whole in _disguises(secret):
         yield whole[:_HEAD] if is_long else whole, whole
@@ -198,7 +198,7 @@ def _pieces(secret: str) -> Iterator[_Piece[str]]:
 
 def _disguises(secret: str) -> Iterator[str]:
     yield from _spellings(secret)
-    # Where the case is gone, these are other characters altogether.
+    # In base64 a change of case gives other characters altogether.
     for cased in dict.fromkeys((secret, secret.upper(), secret.lower())):
         yield cased.encode().hex()
         yield from _base64_disguises(cased.encode())
@@ -213,7 +213,7 @@ def _spellings(word: str) -> Iterator[str]:
             yield escaped
             yield json.dumps(escaped, ensure_ascii=ascii_only)[1:-1]
     for form in ("\\u{:04x}", "\\u{:04X}", "&#{};", "&#x{:x};", "&#x{:X};"):
-        # What one program escapes another does not: none of the plain ones of keys, or the rarest only.
+        # Programs differ in the characters that they escape: none of those common in keys, or only the rarest.
         for plain in ("-_.~", "-_.~/=:", "-_.~/"):
             yield "".join(one if one.isalnum() or one in plain else form.format(ord(one)) for one in word)
     yield html.escape(word)
@@ -229,7 +229,7 @@ def _lower_hex(quoted: str) -> str:
 
 
 def _base64_disguises(secret: bytes) -> Iterator[str]:
-    """What base64 makes of the secret after 0, 1 or 2 other bytes, without the characters shared with neighbours."""
+    """The secret in base64 after 0, 1 or 2 other bytes, without the characters shared with neighbours."""
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
         yield encode(secret).decode().rstrip("=")
         for before in range(3):
@@ -240,7 +240,7 @@ def _base64_disguises(secret: bytes) -> Iterator[str]:
 def _masked(content: AnyStr, pieces: Sequence[_Piece[AnyStr]], mask: AnyStr) -> AnyStr:
     """``content`` with every stretch that any secret covers replaced once, also where secrets overlap.
 
-    ``pieces`` are folded, and sought in the content folded likewise.
+    ``pieces`` are folded, and searched for in the content folded likewise.
     """
     folded = _folded(content)
     spans = sorted(span for sought, whole in pieces if sought in folded for span in _spans(folded, sought, whole))
@@ -265,7 +265,7 @@ def _folded(content: AnyStr) -> AnyStr:
 
 
 def _spans(content: AnyStr, sought: AnyStr, whole: AnyStr) -> Iterator[tuple[int, int]]:
-    """Where ``sought``, the beginning or the end of ``whole``, stands, with as much more of it as stands there.
+    """The spans of ``sought``, the beginning or the end of ``whole``, each extended as far as ``whole`` matches.
 
     The content may be JSON: no escape in it is cut in two.
     """
@@ -293,6 +293,6 @@ def _escape(content: AnyStr, place: int) -> tuple[int, int]:
 
 
 def _common(one: AnyStr, other: AnyStr) -> int:
-    """How many first characters are the same."""
+    """The length of the common beginning of two texts."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))

@@ -1,4 +1,4 @@
-"""Finds vendor plugins: shipped, installed (entry points) and in folders the user names; it never looks elsewhere.
+"""Finds vendor plugins: shipped, installed (entry points) and in folders that the user names.
 
 A plugin that cannot be imported is listed with its error and the others go on. A folder named by the user wins over
 an installed package, which wins over what is shipped.

@@ -1,7 +1,7 @@
-"""Samples in a file, made one by one when they are asked for; in memory are their ids and where each line begins.
+"""Samples kept in a file and decoded one by one; in memory are only their ids and the offsets of their lines.
 
-A shelf is filled through a file without a name, which is gone when the program is, or laid over a stored one. Only
-what was read lately is kept as objects, because several vendors ask the same sample at about the same time.
+A shelf is filled through an unnamed temporary file, or opened over a stored one. Only recently read samples are kept
+as objects, because several vendors are asked the same sample at about the same time.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from vendor_verifier.values.sample import ChosenSamples, Sample, Samples
 _MOST_RECENT_BYTES = 4 * 2**20
 _LEAST_BYTES = 2**13
 _PIECE_BYTES = 2**18
-# A call of the system costs as much as making a sample: blocks of the file are kept, small files whole.
+# A system call costs as much as decoding a sample, so blocks of the file are cached, small files whole.
 _BLOCK_BYTES = 2**14
 _MOST_BLOCKS_BYTES = 16 * 2**20
 
 
 class Shelf(Samples):
-    """A sequence that grows by ``append``. Not for several threads at once."""
+    """A sequence of samples in a file that grows by ``append``; it is not thread-safe."""
 
     def __init__(self, stored: Path | None = None) -> None:
-        """Empty, or with the samples that are ``stored``, which are looked through for their ids.
+        """Make an empty shelf, or one over the ``stored`` file, whose ids are read.
 
         Raises:
             RunFolderError: the stored file cannot be read, or a line of it is no sample.
@@ -64,7 +64,7 @@ class Shelf(Samples):
         return self._ids
 
     def append(self, sample: Sample) -> None:
-        """Put a sample at the end.
+        """Append a sample.
 
         Raises:
             StorageError: the disk refused.
@@ -97,12 +97,12 @@ class Shelf(Samples):
         return self._line(begin, self._starts[place + 1] - begin)
 
     def pieces(self) -> Iterator[bytes]:
-        """All lines as they lie there, many at a time."""
+        """The bytes of all lines, in large pieces."""
         for begin in range(0, self._starts[-1], _PIECE_BYTES):
             yield self._read(begin, min(_PIECE_BYTES, self._starts[-1] - begin))
 
     def _line(self, begin: int, size: int) -> bytes:
-        """So many bytes of the file, by way of blocks that are kept: what is asked next lies anywhere."""
+        """``size`` bytes of the file from ``begin``, by way of cached blocks, because reads come in any order."""
         first, last = begin // _BLOCK_BYTES, (begin + size - 1) // _BLOCK_BYTES
         block = self._block(first)
         if first < last:
@@ -145,7 +145,7 @@ class Shelf(Samples):
 
 
 def lines_of(samples: Iterable[Sample]) -> Iterator[bytes]:
-    """The content of a file with these samples, piece by piece; what lies on a shelf is not made for it."""
+    """The content of a file with these samples, piece by piece; samples on a shelf are copied undecoded."""
     if isinstance(samples, Shelf):
         return samples.pieces()
     if isinstance(samples, ChosenSamples) and isinstance(samples.whole, Shelf):

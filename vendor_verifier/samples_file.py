@@ -137,7 +137,7 @@ def id_in(line: bytes) -> str:
     try:
         return _decode_named(line).id
     except msgspec.DecodeError:
-        # The fast reader knows no lone surrogates; whatever else is wrong is refused here too.
+        # The fast reader refuses lone surrogates; any other error is raised here again.
         return msgspec.convert(_slowly(line), _Named).id
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
@@ -151,13 +151,13 @@ def _slowly(line: bytes) -> Any:
 
 
 class SampleReader:
-    """Reads lines. Equal tools are the same object in all samples, as far as they are remembered: change none."""
+    """Reads samples from lines; equal tools are one shared object, which must not be changed."""
 
     def __init__(self) -> None:
         self._tools: BoundedCache[bytes, Tools] = BoundedCache(MOST_TOOLS_BYTES)
 
     def read(self, line: bytes, sample_id: str) -> Sample:
-        """The sample of a line whose id is known: whoever remembers samples by it holds one text.
+        """The sample of a line whose id is known; it shares the caller's text of the id.
 
         Raises:
             ValueError: the line is no sample.

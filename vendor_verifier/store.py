@@ -1,9 +1,9 @@
-"""What a run leaves on disk, and the only place that turns records into JSON and back.
+"""The run folder on disk, and the one conversion of records into JSON and back.
 
 ::
 
     runs/<timestamp>/
-    ├── manifest.json    what was asked of whom, with which settings and versions; no secret
+    ├── manifest.json    entries, tasks, settings and versions; no secret
     ├── samples/         one <suite>.jsonl each: the samples as sent, so that the run can be scored anywhere
     ├── records.jsonl    one line per finished sample, append-only: the hand-over between run and score
     ├── scores.json      written by score
@@ -36,7 +36,7 @@ from vendor_verifier.values.sample import Sample, Samples
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
-# Never through a link: it would say where records land, and they hold what vendors and users wrote.
+# Never through a link, which would redirect records to another place; they hold texts of vendors and users.
 NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _SAMPLES = "samples"
 
@@ -52,7 +52,7 @@ _decode_version = msgspec.json.Decoder(_Version).decode
 
 
 class UnreadableLine(ValueError):
-    """A stored line is not a record; the message says why."""
+    """A stored line is not a record; the message states the reason."""
 
 
 def encode_record(record: Record) -> bytes:
@@ -164,7 +164,7 @@ class RunFolder:
         return _read_records(self.records_file, on_bad_line)
 
     def read_duplicates(self, on_bad_line: Callable[[int, str], None]) -> Iterator[Record]:
-        """The same of the records that came a second time."""
+        """Every readable record that came a second time; unreadable lines are reported likewise."""
         return _read_records(self.duplicates_file, on_bad_line)
 
     def write(self, name: str, content: str | bytes) -> Path:

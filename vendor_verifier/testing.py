@@ -1,6 +1,6 @@
-"""For other people's pytest suites: one assertion about tool calls, with a message that shows what differs.
+"""An assertion about tool calls for other people's pytest suites, with a message that shows the differences.
 
-It runs no model and needs no configuration: hand it what an SDK returned, or calls, or names, or an answer's text.
+It runs no model and needs no configuration: it takes an SDK's response, calls, names, or an answer's text.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def assert_tool_calls(
 
 
 def _read(actual: object) -> tuple[tuple[Call, ...], list[str]]:
-    """The calls in what was handed over, and what of it cannot be read."""
+    """The calls in ``actual``, and the parts of it that cannot be read."""
     if isinstance(actual, str):
         found = extract_calls(actual)
         calls, problem = found.calls, found.problem

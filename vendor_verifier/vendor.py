@@ -1,4 +1,4 @@
-"""What a vendor plugin is: how to ask and how to read. It does no I/O, so every vendor is timed by the same code."""
+"""The base class of vendor plugins, which do no I/O, so that every vendor is timed by the same code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a vendor does otherwise than the baseline, each defect under its own name; findings, never accusations.
+"""Findings on a vendor's behaviour that differs from the baseline's, each defect under its own name.
 
 Two kinds. A share (answers cut, refused at first, buffered, calls written as text) is reported when its interval lies
 above 1 % and above the baseline's own interval; requests that a closed connection lost are counted, more than 5 % of
@@ -26,13 +26,13 @@ from vendor_verifier.words import english
 LEAST_ROWS = 5
 LEAST_SHARE = 0.01
 LEAST_LOSS = 0.005
-# A vendor is called slow from this many times the baseline's figure on; below, the ranking says enough.
+# A vendor is reported as slow from this many times the baseline's figure on; below, the ranking suffices.
 LEAST_SLOWDOWN = 1.5
 _MOST_STALLED = 0.05
 _MOST_LOST = 0.05
 _CLOCK_TROUBLE = frozenset({LOOP_LAG, "clock_jump"})
 _CUT = frozenset({"truncated"})
-# Statuses that say "later".
+# Statuses by which a vendor asks to try again later.
 _REFUSED = kinds_where(lambda kind: bool(kind.statuses) and kind.retried == "always")
 _DENIED = kinds_where(lambda kind: kind.charge == "account")
 _INVALID = ("invalid_json", "unknown_tool", "schema_mismatch")
@@ -42,7 +42,7 @@ _Row = tuple[str, Traits]
 
 @dataclass(frozen=True, slots=True)
 class _Share:
-    """A defect that a row shows or not; ``of`` says which rows are asked."""
+    """A defect that a row shows or not; ``of`` selects the rows that count in the denominator."""
 
     name: str
     shows: Callable[[Traits], bool]
@@ -55,7 +55,7 @@ _SHARES: tuple[_Share, ...] = (
     _Share(
         "stream_buffered",
         lambda f: "buffered" in f.anomalies,
-        # What we read late came in one moment to us only.
+        # Where we read late, pieces that came one by one are read at one moment.
         lambda f: f.succeeded and ICL not in f.spoilt,
     ),
     _Share("calls_in_text", lambda f: "markup_in_text" in f.anomalies, lambda f: f.succeeded),
@@ -63,7 +63,7 @@ _SHARES: tuple[_Share, ...] = (
 
 
 def behaviour_findings(label: str, own: ObservationTable, baseline: ObservationTable | None) -> tuple[Finding, ...]:
-    """What the vendor's own rows show; ``baseline``: the baseline's, ``None`` for itself or where there is none."""
+    """Findings from the vendor's own rows; ``baseline``: its rows, ``None`` for itself or where there is none."""
     rows = [(sample, traits) for (_, sample, _), traits in own.entries()]
     silent = _nothing_answered(label, rows)
     if silent is not None:
@@ -82,10 +82,10 @@ def difference_findings(
     gap: Gap | None = None,
     comparisons: int = 1,
 ) -> Iterator[Finding]:
-    """What the statistics prove of one vendor against the baseline (its label and rows).
+    """Findings on proven differences of one vendor from the baseline, given as its label and rows.
 
-    The differences of ``ranking`` hold together already. ``comparisons``: how many vendors are held against the
-    ceiling, by which the level of ``gap`` is divided (Bonferroni). Nothing is said of speed where our own clock was not
+    The differences of ``ranking`` hold simultaneously already. ``comparisons``: the number of vendors compared with
+    the ceiling, by which the level of ``gap`` is divided (Bonferroni). Speed is left out where our own clock was not
     to be trusted in more than 5 % of the answers of either.
     """
     name, reference = baseline
@@ -140,8 +140,8 @@ def _share(label: str, share: _Share, rows: Sequence[_Row], baseline: Sequence[T
     against = "" if reference.value is None else english("finding_against", percent=f"{100 * reference.value:.3g}")
     value = found.value or 0.0
     evidence: dict[str, float | int | str] = {"share": value, "low": found.low, "high": found.high}
-    said: dict[str, Any] = {"showing": len(showing), "all": len(asked), "percent": f"{100 * value:.3g}"}
-    return finding(share.name, label, evidence, tuple(dict.fromkeys(showing))[:3], against=against, **said)
+    words: dict[str, Any] = {"showing": len(showing), "all": len(asked), "percent": f"{100 * value:.3g}"}
+    return finding(share.name, label, evidence, tuple(dict.fromkeys(showing))[:3], against=against, **words)
 
 
 def _requests_lost(label: str, rows: Sequence[_Row]) -> Finding | None:
@@ -198,7 +198,7 @@ def _slow(
     differences: Mapping[str, Difference],
     estimates: Mapping[str, Mapping[str, Estimate]],
 ) -> Iterator[Finding]:
-    """First token and decoding, each where it is proven and at least ``LEAST_SLOWDOWN`` times as slow."""
+    """Findings on first token and decoding, each where proven and at least ``LEAST_SLOWDOWN`` times as slow."""
     for metric, name in _SPEEDS.items():
         found = differences.get(metric)
         own, reference = (estimates.get(each, {}).get(metric, Estimate(None)).value for each in (label, baseline))
@@ -222,7 +222,7 @@ def conduct(
     ranking: RankingJudgement | None,
     gaps: Sequence[Gap],
 ) -> Iterator[Finding]:
-    """What vendors do otherwise than the baseline, by label."""
+    """The behaviour and difference findings of all vendors, given their tables by label."""
     reference = tables.get(baseline or "")
     by_label = {gap.label: gap for gap in gaps}
     for label, own in tables.items():

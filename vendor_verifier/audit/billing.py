@@ -1,10 +1,10 @@
 """Findings on bills: tokens against the baseline's and a recount, cache claims against common beginnings of prompts.
 
-The same prompt has as many tokens everywhere if template and tokenizer are the same. What differs says how:
-a constant (a template or hidden prompt), a slope (inflation), less on long prompts only (truncation).
+The same prompt has as many tokens everywhere if template and tokenizer are the same. The shape of a difference names
+its cause: a constant (a template or hidden prompt), a slope (inflation), less on long prompts only (truncation).
 
 A cache holds beginnings of earlier prompts. A prompt that was sent once can share at most as many tokens with another
-as its text begins like that one's. What a vendor calls cached beyond that comes from before the run, or from nowhere.
+as its text begins like that one's. Tokens reported as cached beyond that were cached before the run, or never.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from vendor_verifier.values.sample import Sample, listed
 from vendor_verifier.words import english
 
 LEAST_PROMPTS = 10
-# A slope is reported when it makes the longer prompts this many tokens dearer than the shorter ones, and by 1 %.
+# A slope is reported when it adds this many tokens to the longer prompts over the shorter ones, and 1 %.
 _LEAST_RISE, _LEAST_SLOPE = 10.0, 0.01
 # Tokens a prompt may lack before it counts as cut: tokenizers differ by a few.
 _CUT_TOKENS, _CUT_SHARE = 8, 0.02
@@ -61,7 +61,7 @@ def prompt_pairs(baseline: Trials, vendor: Trials) -> list[PromptPair]:
 
 
 def prompt_token_findings(label: str, pairs: Sequence[PromptPair]) -> tuple[Finding, ...]:
-    """Constant, slope and truncation of the prompt-token delta; nothing below ``LEAST_PROMPTS`` prompts.
+    """Constant, slope and truncation of the prompt-token delta; empty below ``LEAST_PROMPTS`` prompts.
 
     Robust line delta = a + b·baseline: b the median of all pairwise slopes with its 95 % interval, a the median of the
     rest (Theil 1950; Sen, JASA 1968), so that up to 29 % odd prompts do not bend it. Cut prompts are set aside first.
@@ -133,7 +133,7 @@ def cache_finding(label: str, rows: Iterable[tuple[str, int, int]]) -> Finding |
 def cost_finding(label: str, money: Money) -> Finding | None:
     """The vendor's own cost ÷ ours at the known price, over attempts with both, if it is off by more than 5 %.
 
-    Where it fits a price without any discount for cached tokens, that is said instead.
+    Where it fits a price without any discount for cached tokens, the finding states that instead.
     """
     ratio, full = money.reported_ratio, money.undiscounted_ratio
     if ratio is None or money.reported_usd is None or abs(ratio - 1) <= RECOUNT_TOLERANCE:
@@ -276,7 +276,7 @@ def _most(prompt: int, share: float) -> float:
 
 
 def _common(one: str, other: str) -> int:
-    """How many characters both begin with."""
+    """The length of the common beginning of two texts."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -295,13 +295,13 @@ def bill_findings(
     samples: Sequence[Sample],
     recounted: Mapping[str, Mapping[str, tuple[int, int]]],
 ) -> Iterator[Finding]:
-    """What each vendor's own bill says, without comparing it with another's.
+    """Findings on each vendor's own bill, not compared with another's.
 
     ``samples`` are all that were asked; ``recounted``: label → sample → (reported, counted) output tokens.
     """
     shares: dict[str, float] | None = None
     for label, table in tables.items():
-        # The rows that have an answer, with what it reports.
+        # The rows that have an answer, with its usage.
         answers = [(row.sample, row.traits, row.tries[-1].usage) for row in table.every() if row.traits.is_answered]
         cached = [
             (sample, usage.input, usage.cached)
@@ -309,7 +309,7 @@ def bill_findings(
             if usage.cached is not None and usage.input is not None
         ]
         once = sent_once(cached, table)
-        # Prompts are long: they are held against each other only where somebody claims a cache.
+        # Prompts are long, so they are compared with each other only where a vendor reports cached tokens.
         if once and shares is None:
             shares = shared_beginnings(samples)
         reasoning = (
@@ -341,7 +341,7 @@ def sent_once(claims: Sequence[_Claim], table: ObservationTable) -> list[_Claim]
 
 
 def prompt_findings(trials: Sequence[Trials], baseline: str | None) -> Iterator[Finding]:
-    """Prompt tokens against the baseline's, and between vendors."""
+    """Findings on prompt tokens, against the baseline's and between vendors."""
     by_label = {each.label: each for each in trials}
     reference = by_label.get(baseline or "")
     if reference is not None:

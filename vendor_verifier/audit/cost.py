@@ -1,11 +1,11 @@
-"""What answers cost, per request and per valid call, and when failures eat a cheaper price; prices are given.
+"""Cost of answers, per request and per valid call, and the failure rate at which a cheaper price stops paying off.
 
 cost of an attempt = ((input − cached)·p_input + cached·p_cached + (output − reasoning)·p_output
                       + reasoning·p_reasoning) ÷ 10⁶ + p_request, times the currency's rate in US dollars.
 Output includes reasoning and input includes cached tokens, whatever the wire's own convention.
 
-price of an answer a = Σ cost of the attempts that a success ends in ÷ answered requests: what the price list promises.
-price of a valid call c = Σ cost of all attempts ÷ valid calls: what is paid in the end.
+price of an answer a = Σ cost of the attempts that a success ends in ÷ answered requests: the price by the list.
+price of a valid call c = Σ cost of all attempts ÷ valid calls: the price really paid.
 With a₁ < a₂ the advantage on paper is 1 − a₁ ÷ a₂ and the real one 1 − c₁ ÷ c₂. c₁ grows as 1 ÷ (valid calls), so the
 cheaper vendor may lose the share 1 − c₁ ÷ c₂ of its valid calls before both cost the same. Its interval comes from the
 resamples of both (:mod:`vendor_verifier.stats.bootstrap`).
@@ -32,7 +32,7 @@ _PER_CALL = "cost_per_valid_call_usd"
 
 
 def break_evens(money: Mapping[str, Money], prices: Mapping[str, Price], resampled: Resampled) -> tuple[BreakEven, ...]:
-    """Every two vendors with known prices, in the order of ``money``; pairs within 1 % of each other are left out.
+    """The break-even of every two vendors with known prices, in the order of ``money``; none within 1 % of each other.
 
     ``resampled`` without the cost metric gives no interval.
     """
@@ -120,9 +120,9 @@ def money(
     for unit, attempt in attempts:
         count += 1
         ours = cost_usd(attempt.usage, price)
-        said = attempt.usage.cost_usd
-        if said is not None:
-            reported.append(said)
+        stated = attempt.usage.cost_usd
+        if stated is not None:
+            reported.append(stated)
         if ours is None:
             unpriced += 1
             continue
@@ -133,8 +133,8 @@ def money(
             wasted.append(ours)
         if attempt.retried:
             retried.append(ours)
-        if said is not None:
-            comparable.append((said, ours))
+        if stated is not None:
+            comparable.append((stated, ours))
             undiscounted.append(cost_usd(structs.replace(attempt.usage, cached=None), price) or 0.0)
     whole = math.fsum(total)
     said_too, ours_too = (math.fsum(each) for each in zip(*comparable, strict=True)) if comparable else (0.0, 0.0)

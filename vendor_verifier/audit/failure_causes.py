@@ -1,11 +1,11 @@
-"""Whose fault a failed sample is: exactly one of six causes each; raw rates stay beside the attributable ones.
+"""Assigns every failed sample exactly one of six causes; raw rates stay beside the attributable ones.
 
 A sample failed when the request did, or when a call in its answer is invalid. The first rule that fits decides:
 
 1. dataset: a request with a broken tool schema was refused, or nothing but the schema's own defect made a call invalid;
 2. harness: our own side: not sent, not translatable, no right or credit to ask;
 3. network: no byte reached the vendor: name look-up, connecting, or a reset before anything was sent; a refused or
-   failed TLS connection only when another vendor had network trouble on the same sample, else it is the vendor's door;
+   failed TLS connection only when another vendor had network trouble on the same sample, else it is the vendor's;
 4. rate_limit: 429, a matter of the plan bought and of our pace (503 and 529 are the vendor's);
 5. baseline_too: the baseline failed on every run of the same sample in the same way, for no other cause;
 6. vendor: the rest.
@@ -30,7 +30,7 @@ _INVALID: frozenset[CallClass] = frozenset({"invalid_json", "unknown_tool", "sch
 
 
 def outcomes_of(table: ObservationTable, suite: str = "trigger") -> dict[Unit, Traits]:
-    """How the units of one suite ended."""
+    """The outcomes of one suite by unit, (sample, repetition)."""
     return {(sample, number): traits for (name, sample, number), traits in table.entries() if name == suite}
 
 
@@ -46,8 +46,8 @@ def blame(
 ) -> BlameCounts:
     """Charge every failed unit of one vendor to one cause.
 
-    ``baseline``: the baseline's outcomes (``None`` for the baseline itself); ``others``: the other vendors', which tell
-    trouble of our own network from a vendor's closed door.
+    ``baseline``: the baseline's outcomes (``None`` for the baseline itself); ``others``: the other vendors', which
+    distinguish trouble of our own network from a vendor that refuses connections.
     """
     troubled = {
         sample
@@ -103,7 +103,7 @@ def _baseline_failures(baseline: Mapping[Unit, Traits], troubled: Collection[str
 
 
 def _way(outcome: Traits) -> str:
-    """The kind of failure, or that the calls were invalid."""
+    """A word for the way an outcome failed: the kind of failure, or invalid calls."""
     return outcome.failure or "invalid calls"
 
 

@@ -1,4 +1,4 @@
-"""How a finding is made: its name, the numbers it rests on, and the sentence that the catalogue has for both."""
+"""Makes a finding from its name, the numbers it rests on, and its sentence in the catalogue of words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from vendor_verifier.words import english
 
 
 def finding(
-    name: str, label: str, evidence: Mapping[str, float | int | str], samples: tuple[str, ...] = (), **said: object
+    name: str, label: str, evidence: Mapping[str, float | int | str], samples: tuple[str, ...] = (), **words: object
 ) -> Finding:
-    """A finding whose sentence is filled in with its evidence and what is ``said`` besides."""
-    return Finding(name, label, english(f"finding_{name}", **{**evidence, **said}), evidence, samples)
+    """A finding whose sentence is filled in with its evidence and with ``words``."""
+    return Finding(name, label, english(f"finding_{name}", **{**evidence, **words}), evidence, samples)

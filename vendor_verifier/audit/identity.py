@@ -1,4 +1,4 @@
-"""Who answered: served names, fingerprints, ids, limits, identical bytes, in one run and since another; never proof."""
+"""Identity findings: served names, fingerprints, ids, limits and identical bytes, in a run and since an earlier one."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ Rows = Sequence[Observation]
 
 
 def identity_findings(label: str, rows: Rows, asked_model: str, limit: float | None = None) -> tuple[Finding, ...]:
-    """Everything one vendor's own rows say; ``limit`` is the ``max_tokens`` that its entry states.
+    """Identity findings from one vendor's own rows; ``limit`` is the ``max_tokens`` that its entry states.
 
-    A stated limit of none is infinite; without any it is that of each sample.
+    A limit stated as none is infinite; ``None`` means that each sample's own limit applies.
     """
     found = (
         _other_model(label, rows, asked_model),
@@ -77,10 +77,10 @@ def same_model(asked: str, served: str) -> bool:
 
 
 def id_families(ids: Sequence[str]) -> Counter[str]:
-    """How many ids have which shape: a leading word and what follows (``chatcmpl-`` + hex …); digits are hex.
+    """The number of ids of each shape: a leading word and the kind of the rest (``chatcmpl-`` + hex …); digits are hex.
 
-    Only what is seen often is a word or a shape: random letters make up some of either, as where base64url begins with
-    letters and a dash. What is left over is in no family.
+    Only frequent words and shapes count, because random letters can look like either, as where base64url begins with
+    letters and a dash. The remaining ids are in no family.
     """
     words = _words([each for each in ids if not _UUID.fullmatch(each)], len(ids))
     tally = Counter(_family(each, words) for each in ids)
@@ -88,7 +88,7 @@ def id_families(ids: Sequence[str]) -> Counter[str]:
 
 
 def _words(ids: Sequence[str], of: int) -> frozenset[str]:
-    """Leading words; not where others begin with the same letters and no dash, as ids that begin with a time do."""
+    """Leading words of ids, except those that other ids begin with without a dash, as ids that begin with a time do."""
     found = Counter(match.group(1) for each in ids if (match := _PREFIX.match(each)))
     often = [word for word, count in found.items() if _is_often(count, of)]
     return frozenset(word for word in often if 2 * found[word] > sum(each.startswith(word) for each in ids))
@@ -114,12 +114,12 @@ def _is_often(count: int, of: int) -> bool:
 
 
 def _other_model(label: str, rows: Rows, asked: str) -> Finding | None:
-    told = [row for row in rows if row.traits.served_model]
-    other = [row for row in told if not same_model(asked, row.traits.served_model or "")]
+    named = [row for row in rows if row.traits.served_model]
+    other = [row for row in named if not same_model(asked, row.traits.served_model or "")]
     if not other:
         return None
     served = Counter(row.traits.served_model or "" for row in other).most_common(1)[0][0]
-    evidence: dict[str, float | int | str] = {"asked": asked, "served": served, "answers": len(other), "of": len(told)}
+    evidence: dict[str, float | int | str] = {"asked": asked, "served": served, "answers": len(other), "of": len(named)}
     return finding("another_model_served", label, evidence, _samples(other))
 
 
@@ -180,7 +180,7 @@ def _tokens(row: Observation) -> int:
 
 
 def _limit(row: Observation, stated: float | None) -> float | None:
-    """The most output tokens that were asked for, if any."""
+    """The limit of output tokens that was requested, if any."""
     limit = row.traits.max_tokens if stated is None else stated
     return None if limit == math.inf else limit
 
@@ -200,7 +200,7 @@ def served_names(names: Iterable[tuple[str | None, str | None]]) -> ServedNames:
 
 
 def changes_since(label: str, before: ServedNames, after: ServedNames) -> tuple[Finding, ...]:
-    """What an earlier run of the same entry was told and a later one is not, or the reverse."""
+    """Findings on served models and fingerprints that changed between two runs of the same entry."""
     findings = []
     for old, new, name in (
         (before.models, after.models, "served_model_changed_since"),
@@ -212,7 +212,7 @@ def changes_since(label: str, before: ServedNames, after: ServedNames) -> tuple[
 
 
 def changes_since_last(runs: Sequence[HistoryRun]) -> Iterator[tuple[str, Finding]]:
-    """(model, finding) of the newest of ``runs``, oldest first: each entry against its last run that told names."""
+    """(model, finding) of the newest of ``runs``, oldest first: each entry against its last run that has names."""
     if not runs:
         return
     for entry in runs[-1].entries:
@@ -230,13 +230,13 @@ def changes_since_last(runs: Sequence[HistoryRun]) -> Iterator[tuple[str, Findin
 def who_answered(
     rows: Mapping[str, Rows], asked: Mapping[str, str], limits: Mapping[str, float | None]
 ) -> Iterator[Finding]:
-    """Names, ids and bytes of the answers, by label; ``asked`` models and ``limits`` of tokens by label as well."""
+    """All identity findings, given rows, ``asked`` models and token ``limits`` by label."""
     repeating = False
     for label, each in rows.items():
         own = identity_findings(label, each, asked[label], limits[label])
         repeating = repeating or any(found.name == "answers_repeated" for found in own)
         yield from own
     for shared in pass_through_findings(rows):
-        # Where a vendor answers itself byte for byte, equal bytes elsewhere say nothing about a common source.
+        # Where a vendor repeats its own answers byte for byte, equal bytes of another do not point to a common source.
         if shared.name != "identical_answers" or not repeating:
             yield shared

@@ -1,1 +1,1 @@
-"""What every command shares on the terminal: options, progress, output, streams."""
+"""The parts that commands share on the terminal: options, progress, output, streams."""

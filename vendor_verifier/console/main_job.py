@@ -1,4 +1,4 @@
-"""Runs the main job for the command line: plan, send, score, print, and an exit code that says how it went."""
+"""Runs the main job for the command line: plan, send, score, print, and an exit code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from vendor_verifier.console.progress import progress
 from vendor_verifier.lazy_import import registered
 from vendor_verifier.pipeline.execute import check_executor
 from vendor_verifier.pipeline.load_profile import foreseen
-from vendor_verifier.pipeline.manifest import told_load
+from vendor_verifier.pipeline.manifest import stored_load
 from vendor_verifier.pipeline.plan import Prepared, prepare
 from vendor_verifier.pipeline.run import RunOutcome, run, unfinished_vendors
 from vendor_verifier.reports.escape import plain
@@ -30,13 +30,16 @@ from vendor_verifier.words import Texts
 
 
 def run_main_job(options: RunOptions, *, meant_to_fail: Collection[str] = ()) -> int:
-    """Do what the flags say; vendors ``meant_to_fail`` (``model: label``) may be incomplete without failing the run."""
+    """Run the main job by its flags and return the exit code.
+
+    Vendors in ``meant_to_fail`` (``model: label``) may be incomplete without failing the run.
+    """
     request = options.request()
     history = registered("file of the history")(options.history, none=options.no_history)
     prepared = prepare(request, read_environment(), require_keys=not options.dry_run)
-    # Before anything is spent, with --quiet too: they are no progress. The printed result does not say them again.
-    said = prepared.plan.warnings
-    for warning in said:
+    # Shown before anything is spent, with --quiet too, being no progress; the printed result does not repeat them.
+    shown = prepared.plan.warnings
+    for warning in shown:
         say(f"warning: {plain(warning)}")
     if options.dry_run:
         check_executor(request.executor, prepared.plan)
@@ -47,7 +50,7 @@ def run_main_job(options: RunOptions, *, meant_to_fail: Collection[str] = ()) ->
     unkept = registered("remembering a run")(outcome.folder, outcome.report, history)
     if unkept is not None:
         say(f"warning: {plain(unkept)}")
-    print_report(outcome.report, options.lang, as_json=options.json, said=said)
+    print_report(outcome.report, options.lang, as_json=options.json, shown=shown)
     if not options.quiet:
         say_where(outcome.folder.path)
     return _exit_code(outcome, meant_to_fail, can_go_on=not prepared.plan.load.plans_by_doing)
@@ -73,8 +76,8 @@ def _print_plan(prepared: Prepared) -> None:
         times = "" if plan.load.plans_by_doing else f", asked {plan.repeat_of(entry)} time(s)"
         words += [f"baseline{times}"] if entry.is_baseline else []
         lines.append("  " + plain("; ".join(words)))
-    told = told_load(plan.load)
-    lines += [plain(load_words(told, Texts("en")))] if told is not None else []
+    shape = stored_load(plan.load)
+    lines += [plain(load_words(shape, Texts("en")))] if shape is not None else []
     numbers = [foreseen(plan.load, plan.records_of(entry), plan.seed) for entry in plan.entries]
     aside = (plan.load.warmup + plan.load.cooldown) * len(plan.entries)
     whole = (

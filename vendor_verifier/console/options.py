@@ -1,4 +1,4 @@
-"""The flags of the main job, in the field's spelling; what they mean together is the pipeline's business."""
+"""The flags of the main job, in the field's spelling; the pipeline interprets them."""
 
 # No `from __future__ import annotations` here: cyclopts would evaluate the text of all these flags at every start.
 
@@ -210,7 +210,7 @@ class RunOptions:
         )
 
     def _asks_bfcl(self) -> bool:
-        """A flag that only this evaluation understands was given."""
+        """Whether a flag was given that only this evaluation understands."""
         return bool(self.bfcl_data or self.bfcl_category or self.bfcl_version or self.limit_per_category)
 
     def _shared_options(self) -> Mapping[str, Any]:
@@ -245,7 +245,7 @@ class RunOptions:
 
 
 def _of_the_same_name(kind: type[Any], options: RunOptions, **others: Any) -> dict[str, Any]:
-    """The fields of a dataclass that go by the name of their flag, and ``others``, which do not or mean more."""
+    """The arguments of a dataclass: fields named like their flag, and ``others``, whose name or meaning differs."""
     names = [item.name for item in fields(kind) if hasattr(options, item.name)]
     return {name: getattr(options, name) for name in names} | others
 

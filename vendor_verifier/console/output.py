@@ -1,4 +1,4 @@
-"""Where output goes: results on stdout, everything else on stderr; colours and width are rich's business."""
+"""Writes output: results to stdout, everything else to stderr; colours and width are left to rich."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ def say(message: str) -> None:
 
 
 def stdout_console() -> Console:
-    """rich's console for results; it honours NO_COLOR and plain pipes by itself."""
+    """A rich console for results, which honours NO_COLOR and plain pipes by itself."""
     from rich.console import Console
 
     return Console(highlight=False)
 
 
-def print_report(report: Report, language: Language = "en", *, as_json: bool, said: Collection[str] = ()) -> None:
-    """The result of a run: tables on a terminal, plain lines elsewhere, or scores.json.
+def print_report(report: Report, language: Language = "en", *, as_json: bool, shown: Collection[str] = ()) -> None:
+    """Print the result of a run: tables on a terminal, plain lines elsewhere, or scores.json.
 
-    Warnings that were ``said`` on this screen before are not repeated; the document holds all of them.
+    Warnings ``shown`` on this screen before are not repeated; the document holds all of them.
     """
     if as_json:
         from vendor_verifier.reports import scores_json
@@ -56,7 +56,7 @@ def print_report(report: Report, language: Language = "en", *, as_json: bool, sa
         return
     from vendor_verifier.reports import terminal
 
-    report = replace(report, warnings=tuple(words for words in report.warnings if words not in said))
+    report = replace(report, warnings=tuple(words for words in report.warnings if words not in shown))
     if sys.stdout.isatty():
         stdout_console().print(terminal.render(report, language))
     else:
@@ -64,12 +64,12 @@ def print_report(report: Report, language: Language = "en", *, as_json: bool, sa
 
 
 def say_where(run: Path) -> None:
-    """The last line of a run: where its evidence lies, and the file to hand on."""
+    """Print the last line of a run: its folder, and the file to hand on."""
     say(f"records and scores: {run}/; to open in a browser or mail: {run / 'report.html'}")
 
 
 def gates_exit_code(report: Report, language: Language = "en") -> int:
-    """1 when a gate failed, each of them named on stderr; what is undecided is in the report and fails nothing."""
+    """1 when a gate failed, each of which is named on stderr, else 0; an undecided gate does not fail."""
     t = Texts(language)
     failed = [
         t("gate_failed", vendor=f"{model}: {gate.label}", gate=str(gate.threshold), reason=gate.reason)

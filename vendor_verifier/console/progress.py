@@ -1,9 +1,9 @@
-"""Live progress on stderr: counts by vendor, their lines of text, and when to show them; nothing when quiet.
+"""Live progress on stderr: counts by vendor, their lines of text, and the times of showing them.
 
 Drawing has a thread of its own and takes about a millisecond a second; the thread that sends and times only counts.
 
-The tally is told of records by the thread that sends and asked for rows by the one that draws. What both touch are
-numbers and bounded deques, which CPython copies in one step.
+The sending thread adds records to the tally and the drawing thread reads its rows. They share only numbers and bounded
+deques, which CPython copies in one step.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from rich.live import Live
 
 
-# Speeds are of the latest answers: what they are now, at a cost that does not grow with the run.
+# Speeds are taken over the latest answers, so that they are current and their cost does not grow with the run.
 _LATEST = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """One vendor, or all. ``rate`` is records a second and ``ttft_p50_ms`` ms, both over the latest 200 records;
-    ``left_s`` seconds at that rate. ``None`` is what is not known: yet, or ever."""
+    ``left_s`` seconds at that rate. ``None`` is not known, yet or at all."""
 
     name: str
     done: int
@@ -62,7 +62,7 @@ class _Vendor:
     ended_s: deque[float] = field(default_factory=lambda: deque(maxlen=_LATEST))
     ttfts_ms: deque[float] = field(default_factory=lambda: deque(maxlen=_LATEST))
 
-    def heard(self, record: Record, now_s: float) -> None:
+    def add(self, record: Record, now_s: float) -> None:
         self.done += 1
         self.failed += not is_answered(record)
         self.ended_s.append(now_s)
@@ -98,7 +98,7 @@ class _Vendor:
 
 
 class Tally:
-    """All vendors of one sitting, begun at ``now_s``; every ``now_s`` is seconds on one monotonic clock."""
+    """All vendors of one session, started at ``now_s``; every ``now_s`` is seconds on one monotonic clock."""
 
     def __init__(self, outlook: Outlook, now_s: float) -> None:
         self._began_s = now_s
@@ -110,13 +110,13 @@ class Tally:
             for name, due in outlook.due.items()
         }
 
-    def heard(self, record: Record, now_s: float) -> None:
-        """One more record, ended at ``now_s``."""
-        self._vendors[record.model, record.label].heard(record, now_s)
+    def add(self, record: Record, now_s: float) -> None:
+        """Count one more record, which ended at ``now_s``."""
+        self._vendors[record.model, record.label].add(record, now_s)
 
     @property
     def is_complete(self) -> bool:
-        """Nothing is left to wait for."""
+        """Whether every record that is due has come."""
         return all(one.due is not None and one.done >= one.due for one in self._vendors.values())
 
     def rows(self, now_s: float) -> list[Row]:
@@ -176,7 +176,7 @@ def status_line(rows: Sequence[Row]) -> str:
 
 
 def failure_line(record: Record) -> str:
-    """A sample that failed, and why."""
+    """A line with a failed sample and its reason."""
     final = record.final
     failure = final.failure if final else None
     words = f"{failure.kind} ({failure.phase}): {failure.message[:200]}" if failure else "no answer"
@@ -211,7 +211,7 @@ def _usd(amount: float) -> str:
 
 
 def _time(seconds: float) -> str:
-    """Hours, minutes and seconds, no more than two of them."""
+    """A duration in words: hours, minutes and seconds, at most two of them."""
     whole_s = round(seconds)
     if whole_s >= 3600:
         return f"{whole_s // 3600} h {whole_s % 3600 // 60:02} min"
@@ -223,7 +223,7 @@ _TABLE_EVERY_S = 1.0
 
 
 class Watcher(Protocol):
-    """Told what is to be done, then of every record."""
+    """An observer that is called with the work due and then with every record."""
 
     def started(self, outlook: Outlook) -> None: ...
 
@@ -239,7 +239,7 @@ def progress(*, quiet: bool, verbose: bool, every_s: float | None = None) -> Ite
         from rich.console import Console
         from rich.live import Live
 
-        # Its own thread would draw four times a second.
+        # No auto-refresh, whose thread would draw four times a second.
         with Live(console=Console(stderr=True, highlight=False), auto_refresh=False, transient=True) as live:
             table = _Table(live)
             with _now_and_then(table.draw, every_s or _TABLE_EVERY_S):
@@ -252,7 +252,7 @@ def progress(*, quiet: bool, verbose: bool, every_s: float | None = None) -> Ite
 
 @contextmanager
 def _now_and_then(draw: Callable[[], None], every_s: float) -> Iterator[None]:
-    """``draw`` in a thread of its own, every so often until the end."""
+    """Call ``draw`` every ``every_s`` seconds in a thread of its own while the block runs."""
     over = threading.Event()
 
     def again() -> None:
@@ -284,7 +284,7 @@ class _Table:
 
     def finished(self, record: Record) -> None:
         assert self._tally is not None
-        self._tally.heard(record, time.monotonic())
+        self._tally.add(record, time.monotonic())
 
     def draw(self) -> None:
         from rich.text import Text
@@ -304,18 +304,18 @@ class _Lines:
         all_of_it = whole(self._tally.rows(time.monotonic()))
         before = sum(outlook.done.values())
         due = None if all_of_it.due is None else all_of_it.due - before
-        told = "asking until the time is over" if due is None else f"{due} samples to ask"
-        say(told + (f", {before} already answered" if before else ""))
+        work = "asking until the time is over" if due is None else f"{due} samples to ask"
+        say(work + (f", {before} already answered" if before else ""))
 
     def finished(self, record: Record) -> None:
         assert self._tally is not None
-        self._tally.heard(record, time.monotonic())
+        self._tally.add(record, time.monotonic())
         if self._verbose and not is_answered(record):
             say(failure_line(record))
         if self._tally.is_complete:
             say(status_line(self._tally.rows(time.monotonic())))
 
     def draw(self) -> None:
-        # The last line is said by whoever hears of the last record; there is no news after it.
+        # The call for the last record prints the last line; nothing follows it.
         if self._tally is not None and not self._tally.is_complete:
             say(status_line(self._tally.rows(time.monotonic())))

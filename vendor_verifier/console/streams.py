@@ -1,7 +1,7 @@
 """Standard streams that never raise: a reader that went away, a full disk behind ``>``, streams that were closed.
 
-Whoever pipes into ``head`` wants the command's work and exit code all the same, and no traceback. What cannot be
-written is dropped from then on; whether something was lost, and why, is told at the end.
+A command that is piped into ``head`` must still do its work and return its exit code, without a traceback. Output that
+cannot be written is dropped from then on; the loss and its reason are reported at the end.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TextIO
 
 
 class _Outlet(io.FileIO):
-    """A descriptor that swallows everything once it refused something."""
+    """A file that drops everything written after the first failed write."""
 
     trouble: OSError | None = None
 
@@ -38,9 +38,9 @@ class Streams:
     err: _Outlet
 
     def lost(self) -> str | None:
-        """Why results could not be written, after all that was waiting is; None where nobody missed any."""
+        """Flush both streams and return why results were lost; None where none were, or their reader went away."""
         for stream in (sys.stdout, sys.stderr):
-            with suppress(ValueError):  # closed by whoever had it
+            with suppress(ValueError):  # closed by its owner
                 stream.flush()
         trouble = self.out.trouble
         if trouble is None or isinstance(trouble, BrokenPipeError):
@@ -49,13 +49,13 @@ class Streams:
 
 
 def never_raising() -> Streams:
-    """Put such streams in place of this process's. What was closed is as if it led to nowhere."""
+    """Replace this process's standard streams by such ones; a closed stream is opened onto the null device."""
     # Else the next file that is opened gets the number of a standard stream, and what is printed lands in it.
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(descriptor)
     out, err = _Outlet(1, "w", closefd=False), _Outlet(2, "w", closefd=False)
-    # Whoever calls from Python and put streams of its own there keeps them.
+    # A Python caller that replaced the streams keeps its own.
     if sys.stdout is sys.__stdout__:
         sys.stdout = _text(out, sys.stdout, "strict")
     if sys.stderr is sys.__stderr__:

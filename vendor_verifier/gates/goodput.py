@@ -1,11 +1,11 @@
-"""Goodput: how many requests kept every SLO, and how many of those a second; it draws no conclusion.
+"""Goodput: the requests that kept every SLO, as a share and per second.
 
 A request is one record, all its turns and tries. It is
 
 - **good** when it succeeded and its own figure keeps every SLO,
 - **missed** when it succeeded and some figure breaks one, or when it failed: an answer that never came keeps nothing,
 - **unmeasured** when it succeeded, broke none, and some figure could not be measured (an answer that came whole has no
-  TTFT). It is not good either, because nobody knows, but it is counted apart;
+  TTFT). It is not good either, but it is counted separately;
 - **stalled** when it succeeded, broke none, and only our own lateness kept a figure from being measured: it is left out
   and counted. Where these are more than a fifth of the successes there is neither share nor rate.
 
@@ -28,9 +28,9 @@ from vendor_verifier.values.score import Goodput, Report, VendorScore
 
 
 def goodput(table: ObservationTable, slos: Sequence[Threshold], *, asked: int, seconds: float | None) -> Goodput:
-    """One entry's requests held to ``slos``; ``asked`` is what its success rate divides by.
+    """One entry's goodput under ``slos``; ``asked`` is the denominator of its success rate.
 
-    ``seconds`` None leaves the rate open, as where a run was gone on with after a pause.
+    ``seconds`` None gives no rate, as for a run that was resumed after a pause.
     """
     kept = dict.fromkeys(map(str, slos), 0)
     good = unmeasured = failed = stalled = succeeded = 0

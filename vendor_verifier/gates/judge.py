@@ -1,7 +1,7 @@
 """PASS, FAIL or UNDECIDED of a threshold, by interval; the point estimate alone never decides.
 
 PASS: every value in the interval meets the threshold. FAIL: none does. UNDECIDED: some do, or nothing was measured:
-more samples are needed, and how many is said by :mod:`vendor_verifier.stats.sample_size`.
+more samples are needed, and :func:`samples_to_decide` estimates how many.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MOST_SAMPLES = 1_000_000
 def judge_gate(
     label: str, threshold: Threshold, estimates: Mapping[str, Estimate], gaps: Mapping[str, Estimate]
 ) -> GateVerdict:
-    """Hold one vendor against one threshold.
+    """The verdict on one vendor by one threshold.
 
     ``estimates``: subject (``f1``, ``avg_ttft_ms.p95``) → the vendor's figure; ``gaps``: metric → the vendor's figure
     minus the baseline's own, for thresholds relative to the ceiling. Rates should come with exact intervals.
@@ -36,7 +36,7 @@ def judge_gate(
 def judge_gates(
     label: str, thresholds: Sequence[Threshold], estimates: Mapping[str, Estimate], gaps: Mapping[str, Estimate]
 ) -> tuple[GateVerdict, ...]:
-    """All thresholds, in order."""
+    """The verdicts on one vendor by all thresholds, in their order."""
     return tuple(judge_gate(label, threshold, estimates, gaps) for threshold in thresholds)
 
 
@@ -47,7 +47,7 @@ def overall(verdicts: Sequence[GateVerdict]) -> GateOutcome:
 
 
 def decide(threshold: Threshold, estimate: Estimate) -> GateOutcome:
-    """An open side of the interval reaches to infinity; the threshold itself counts as met."""
+    """The outcome for one interval, whose open sides reach to infinity; a value on the threshold meets it."""
     if estimate.value is None:
         return "UNDECIDED"
     low = -math.inf if estimate.low is None else estimate.low
@@ -58,36 +58,36 @@ def decide(threshold: Threshold, estimate: Estimate) -> GateOutcome:
 
 
 def _why_not(threshold: Threshold) -> str:
-    """What is missing, as far as the threshold alone tells."""
+    """The reason for a missing figure, as far as the threshold alone shows it; "" where it does not."""
     if threshold.ceiling:
         return english("gate_not_overlapping" if threshold.metric in TIMES else "gate_no_ceiling")
     return english("gate_no_price") if threshold.metric in COST_METRICS else ""
 
 
 def _reason(threshold: Threshold, found: Estimate, outcome: GateOutcome) -> str:
-    """The interval in words."""
+    """The reason of an outcome in words: the interval, and the samples needed where it is undecided."""
     what = english("gate_over_ceiling", subject=threshold.subject) if threshold.ceiling else threshold.subject
     if found.value is None:
         return english("gate_not_measured", what=what, why=_why_not(threshold))
     low = "−∞" if found.low is None else f"{found.low:.6g}"
     high = "∞" if found.high is None else f"{found.high:.6g}"
     figures = {"value": f"{found.value:.6g}", "level": f"{found.level:.0%}", "low": low, "high": high, "size": found.n}
-    said = english("gate_interval", what=what, **figures)
+    interval = english("gate_interval", what=what, **figures)
     if outcome != "UNDECIDED":
-        return said
+        return interval
     if not threshold.ceiling and found.value == threshold.number == 1.0:
-        return english("gate_never_sure", said=said)
+        return english("gate_never_sure", said=interval)
     enough = samples_to_decide(threshold, found)
     more = english("gate_more") if enough is None else english("gate_enough", enough=enough)
-    return english("gate_inside", said=said, more=more)
+    return english("gate_inside", said=interval, more=more)
 
 
 def samples_to_decide(threshold: Threshold, found: Estimate) -> int | None:
     """About how many samples would take the threshold out of the interval if the figure stayed as it is.
 
     An interval shrinks as 1 ÷ √n, at the edge of a rate (no failure, or nothing but) as 1 ÷ n; a twentieth is added for
-    the approximation. ``None`` where that says nothing: the figure lies on the threshold, the deciding end is open, or
-    a million would not do.
+    the approximation. ``None`` where there is no such number: the figure lies on the threshold, the deciding end is
+    open, or a million would not do.
     """
     if found.value is None or found.value == threshold.number:
         return None

@@ -1,4 +1,4 @@
-"""The one grammar of thresholds, for gates and SLOs alike; it holds no number against them.
+"""The one grammar of thresholds, for gates and SLOs alike.
 
     <metric>[.p50|p90|p95|p99] <=|>= <number>          schema_accuracy >= 0.98        avg_ttft_ms.p95 <= 2000
     <metric> <=|>= ceiling [+|- <number>]              f1 >= ceiling - 0.03
@@ -19,7 +19,7 @@ from vendor_verifier.errors import UsageError
 from vendor_verifier.metrics import RANKED, RECORD_METRICS
 from vendor_verifier.values.judgement import Comparison, Percentile, Threshold
 
-# What of a single request a figure is made of.
+# Figure → the metric of a single request that it is computed from.
 _OF_ONE = [metric.name for metric in RECORD_METRICS if metric.name != "success"]
 REQUEST_METRICS: Mapping[str, str] = {
     **{name: metric.name for name, metric in RANKED.items() if metric.name in _OF_ONE and metric.name != name},
@@ -93,7 +93,7 @@ def meets(threshold: Threshold, value: float | None) -> bool | None:
 
 
 def parse_slo(text: str) -> Threshold:
-    """Read a threshold that every single request is held to by itself.
+    """Read an SLO, a threshold for every single request.
 
     Raises:
         ThresholdError: it does not follow the grammar, or is about more than one request.

@@ -1,4 +1,4 @@
-"""What is measured: one list of definitions, from which measuring, ranking, reports and gates take what they know."""
+"""Metrics: the one list of definitions that measuring, ranking, reports and gates are derived from."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ DIRECTIONS: Mapping[str, Direction] = {
     **{metric.name: metric.direction for metric in METRICS},
     **{name: metric.direction for name, metric in RANKED.items()},
 }
-# Of what is no metric of ours (costs, a plugin's own figures): names that end in a unit are quantities.
+# For figures that are not in our list (costs, a plugin's own): a name that ends in a unit is a quantity.
 _UNITS = ("tps", "_tokens", "_ms", "_s", "_usd")
 _UNIT_OF = {**{metric.name: metric.unit for metric in METRICS}, **{name: each.unit for name, each in RANKED.items()}}
 
 
 def is_share(name: str) -> bool:
-    """Whether a figure is a share of 1, and no quantity with a unit; ``ttft_ms.p95`` is of ``ttft_ms``."""
+    """Whether a figure is a share of 1 and not a quantity with a unit; ``ttft_ms.p95`` is judged as ``ttft_ms``."""
     name = name.partition(".")[0]
     return _UNIT_OF[name] == "share" if name in _UNIT_OF else not name.endswith(_UNITS)
 
 
 def is_higher_better(name: str) -> bool:
-    """Which end of a figure is better; what is no metric of ours, such as a suite's score, is better when higher."""
+    """Whether a higher value is better, which is assumed of figures that are not in our list, such as suite scores."""
     return DIRECTIONS.get(name, "higher") == "higher"

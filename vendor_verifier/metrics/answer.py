@@ -1,4 +1,4 @@
-"""One successful attempt as formulas read it: believed usage, moments of tokens, and what of it can be timed at all.
+"""One successful attempt as formulas read it: plausible usage, moments of tokens, and the part that can be timed.
 
 A zero where something was certainly sent or received reads as "not reported": hosts without token counting send zeros,
 and taken at their word they would win every comparison of cost.
@@ -13,11 +13,11 @@ from vendor_verifier.values.record import Attempt, Response, Timing
 Ratio = tuple[float, float]
 """Numerator and denominator."""
 
-# Below this window the clock sees the network's packets, not a model's tokens.
+# A shorter window times the network's packets, not the model's tokens.
 MIN_WINDOW_NS = 10_000_000
 # No served model is known to decode one request faster; above it the reply was ready before it was sent.
 MAX_DECODE_TPS = 5_000.0
-# A reply of fewer tokens may honestly come in one piece.
+# A shorter reply may come in one piece without having been buffered.
 BUFFERED_MIN_TOKENS = 16
 _CHARACTERS_PER_TOKEN = 4
 _INLINE_REASONING = ("<think", "<|channel|>analysis")
@@ -48,9 +48,9 @@ def reported_usage(attempt: Attempt) -> Usage:
     if response is None or response.usage is None:
         return _NOTHING_REPORTED
     usage = response.usage
-    if usage.input != 0 and (usage.output != 0 or not said_something(response)):
+    if usage.input != 0 and (usage.output != 0 or not has_content(response)):
         return usage
-    output = None if usage.output == 0 and said_something(response) else usage.output
+    output = None if usage.output == 0 and has_content(response) else usage.output
     return Usage(usage.input or None, output, usage.cached, usage.reasoning, usage.cost_usd)
 
 
@@ -63,13 +63,13 @@ def zero_usage(attempt: Attempt) -> bool:
     return (believed.input, believed.output) != (usage.input, usage.output)
 
 
-def said_something(response: Response) -> bool:
+def has_content(response: Response) -> bool:
     """Whether the answer holds anything that costs output tokens."""
     return bool(response.text or response.reasoning or response.tool_calls)
 
 
 def decoding(timing: Timing, response: Response, usage: Usage) -> Ratio | None:
-    """Tokens that came after the first moment and the seconds they took, or ``None`` when there is nothing to divide.
+    """Tokens that came after the first moment and the seconds they took, or ``None`` where they cannot be measured.
 
     tokens = streamed output × (1 − share of the characters that came with the first moment); seconds = last − first
     token moment. ``None``: usage missing, one moment only, a window under ``MIN_WINDOW_NS``, or a speed above
@@ -92,7 +92,7 @@ def streamed_output_tokens(response: Response, usage: Usage) -> int | None:
     """Output tokens that could be seen arriving.
 
     Reasoning that was billed but not shown was decoded before the first visible token, so it is taken off; otherwise a
-    model that thinks in secret would seem to write at the speed of its thoughts.
+    model with hidden reasoning would seem to decode its visible text that much faster.
     """
     if usage.output is None or not usage.reasoning:
         return usage.output
@@ -101,7 +101,7 @@ def streamed_output_tokens(response: Response, usage: Usage) -> int | None:
 
 
 def buffered(attempt: Attempt) -> bool:
-    """A streamed reply of ``BUFFERED_MIN_TOKENS`` or more that was plainly ready before it was sent.
+    """Whether a streamed reply of ``BUFFERED_MIN_TOKENS`` or more was plainly ready before it was sent.
 
     Either all of it came in one moment, or the rest followed faster than ``MAX_DECODE_TPS``. Nothing is concluded where
     we were late ourselves: what came in meanwhile is read in one moment, however evenly it was sent. This only ever

@@ -1,4 +1,4 @@
-"""What a metric is: one definition that the measuring of records and every report are derived from; it defines none.
+"""The types of a metric's definition, from which the measuring of records and every report are derived.
 
 Every metric is taken over successes only: a record of which any turn failed measures nothing but ``success``, and how
 late we were ourselves (``schedule_lag_ms``).
@@ -39,14 +39,14 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """A number per record, and what becomes of it over records.
+    """The definition of a number per record and of its summary over records.
 
     ``words`` is its row in docs/metrics.md. One of these says how it is measured: ``formula`` of one turn's answer, the
     turns' mean or total (a partial sum would flatter, so that every turn must measure); ``ratio``, numerator and
-    denominator of one turn, ``scale`` times the ratio of their sums over turns; ``record`` where no turn alone tells.
-    Without any it is none of single records. Over records it is their mean, or the ratio of sums where it is
-    ``pooled``. ``time_part`` says which part of a ratio is the time, in seconds, that was read for it; a formula in ms
-    is such a time itself, unless ``is_ours``. ``is_scheduled``: only an open loop has it.
+    denominator of one turn, ``scale`` times the ratio of their sums over turns; ``record`` where no single turn
+    suffices. Without any of them it is not measured on single records. Over records it is their mean, or the ratio of
+    sums where it is ``pooled``. ``time_part`` says which part of a ratio is the time, in seconds, that was read for it;
+    a formula in ms is such a time itself, unless ``is_ours``. ``is_scheduled``: only an open loop has it.
     ``has_spread``: its percentiles stand in the tables of times and speeds.
     """
 
@@ -69,7 +69,7 @@ class Metric:
 
     @property
     def is_measured(self) -> bool:
-        """Whether single records have it."""
+        """Whether it is measured on single records."""
         return self.formula is not None or self.ratio is not None or self.record is not None
 
     @property
@@ -86,7 +86,7 @@ class Metric:
         return self.record(record) if self.record is not None else self.over_turns(read_answers(record))[0]
 
     def over_turns(self, answers: Sequence[Answer]) -> tuple[float | None, Ratio | None]:
-        """The number of the answers to all turns, and the sums that it is a ratio of."""
+        """The number over the answers to all turns, and the sums that it is a ratio of."""
         if self.ratio is not None:
             parts = [part for part in map(self.ratio, answers) if part is not None]
             # Nearly every record has one turn, whose numbers stay as they are.
@@ -99,17 +99,17 @@ class Metric:
         return (sum(known) if self.turns == "total" else sum(known) / len(known)), None
 
     def time_ns(self, value: float, sums: Ratio | None) -> float | None:
-        """The time that was read for a value; ``None`` for what is no reading of a vendor's time."""
+        """The time in ns that a value rests on; ``None`` where it rests on no time of the vendor's."""
         if sums is not None:
             return sums[self.time_part] * 1e9
         return value * 1e6 if self.unit == "ms" and not self.is_ours else None
 
 
 def final_answers(record: Record) -> tuple[Attempt, ...]:
-    """The successful attempt of each turn; nothing unless every turn ended in one."""
+    """The successful attempt of each turn; empty unless every turn ended in one."""
     return tuple(turn.attempts[-1] for turn in record.turns) if record.succeeded else ()
 
 
 def read_answers(record: Record) -> list[Answer]:
-    """The same as formulas read them."""
+    """The final answers of a record's turns in the form that formulas take."""
     return list(map(Answer, final_answers(record)))

@@ -1,10 +1,10 @@
-"""icl_ms = gap between one piece of an answer and the next ÷ 10⁶, pooled gap by gap; it never averages a request first.
+"""icl_ms = gap between one piece of an answer and the next ÷ 10⁶, pooled gap by gap and not averaged per request.
 
 Inter-chunk latency, what a client truly sees. Two pieces that arrive at one moment are 0 apart, and that is counted: a
 mean per request is the same whether tokens come evenly or in lumps, the percentiles of the gaps are not.
 
 Up to ``MOST_EXACT`` gaps are kept and their percentiles are exact; beyond, gaps are counted in bins ``RATIO`` apart, so
-that a percentile is told to within 1 % and memory stays the same whatever the length of the run. n, mean, min and max
+that a percentile is known to within 1 % and memory stays the same whatever the length of the run. n, mean, min and max
 are exact in either case.
 """
 
@@ -34,12 +34,12 @@ ICL_MS = Metric(
 ICL = ICL_MS.name
 MOST_EXACT = 65_536
 RATIO = 1.02
-# Up to 20 minutes, more than any attempt takes; bin 0 holds the gaps of nothing.
+# Up to 20 minutes, more than any attempt takes; bin 0 holds the gaps of 0 ns.
 _BINS = 2 + math.ceil(math.log(1.2e12) / math.log(RATIO))
 
 
 def gaps_ns(record: Record) -> Sequence[int]:
-    """All gaps of a record's streamed answers; nothing unless every turn succeeded."""
+    """All gaps of a record's streamed answers; empty unless every turn succeeded."""
     found = [
         attempt.timing.gaps_ns
         for attempt in final_answers(record)
@@ -49,7 +49,7 @@ def gaps_ns(record: Record) -> Sequence[int]:
 
 
 def merged(parts: Iterable[Gaps]) -> Gaps:
-    """All gaps of ``parts``, which stay as they are."""
+    """All gaps of ``parts``, which are not changed."""
     whole = Gaps()
     for part in parts:
         whole.join(part)
@@ -58,7 +58,7 @@ def merged(parts: Iterable[Gaps]) -> Gaps:
 
 @dataclass(slots=True)
 class Gaps:
-    """The gaps of one vendor: all of them while they are few, then bins and what ``waiting`` brings next."""
+    """The gaps of one vendor: all of them while they are few, then counts in bins and a buffer, ``waiting``."""
 
     waiting: array[int] = field(default_factory=lambda: array("q"))
     bins: NDArray[np.int64] | None = None
@@ -67,13 +67,13 @@ class Gaps:
     most_ns: int = 0
 
     def add(self, gaps: Sequence[int]) -> None:
-        """Take the gaps of one record, ns."""
+        """Add the gaps of one record, in ns."""
         self.waiting.extend(gaps)
         if len(self.waiting) > MOST_EXACT:
             self._count()
 
     def join(self, other: Gaps) -> None:
-        """Take all of another's."""
+        """Add all gaps of ``other``."""
         if other.bins is not None:
             self._count()
             self.bins = other.bins if self.bins is None else self.bins + other.bins
@@ -83,7 +83,7 @@ class Gaps:
         self.add(other.waiting)
 
     def distribution(self) -> Distribution:
-        """In ms."""
+        """The distribution of the gaps, in ms."""
         if self.bins is None:
             return distribution([gap / 1e6 for gap in self.waiting])
         self._count()
@@ -93,7 +93,7 @@ class Gaps:
         return Distribution(n, self.sum_ns / n / 1e6, p50, p90, p95, p99, self.least_ns / 1e6, self.most_ns / 1e6)
 
     def _count(self) -> None:
-        """Move what waits into the bins."""
+        """Move the buffered gaps into the bins."""
         import numpy as np
 
         if not self.waiting:
@@ -102,14 +102,14 @@ class Gaps:
         self.sum_ns += int(found.sum())
         self.least_ns = min(self.least_ns, int(found.min()))
         self.most_ns = max(self.most_ns, int(found.max()))
-        # The logarithm of 1 ns is 0 and belongs to bin 1; what is less than that is clipped into bin 0.
+        # The logarithm of 1 ns is 0 and belongs to bin 1; smaller gaps are clipped into bin 0.
         places = np.log(np.maximum(found, 0.5)) * (1 / math.log(RATIO)) + 1
         counts = np.bincount(np.clip(places, 0, _BINS - 1).astype(np.int64), minlength=_BINS)
         self.bins = counts if self.bins is None else self.bins + counts
         self.waiting = array("q")
 
     def _percentile_ns(self, upto: NDArray[np.int64], share: float) -> float:
-        """Linear between closest ranks; ``upto`` counts what lies in a bin and below."""
+        """The percentile, linear between closest ranks; ``upto`` counts the gaps in a bin and below."""
         position = (int(upto[-1]) - 1) * share
         low = math.floor(position)
         below = self._ranked_ns(int(upto.searchsorted(low, side="right")))

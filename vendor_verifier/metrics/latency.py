@@ -6,17 +6,17 @@
     e2e_ms      = (end of the answer − request sent) ÷ 10⁶
 
 All are the successful attempt's own clock: retries and waits are outside. An answer that came whole has no first token,
-and an opening role is none. Connecting lies before the request was sent, so it is in no latency: who opens a connection
-waits ``connect_ms`` + ``ttft_cold_ms``. ``ttft_cold_ms`` and ``ttft_warm_ms`` are ``ttft_ms`` over the answers whose
-connection was new or had been used before, as the transport recorded it. A transport that cannot tell the parts of
-connecting apart gives the whole alone.
+and an opening role is none. Connecting lies before the request was sent, so it is in no latency: a caller that opens a
+connection waits ``connect_ms`` + ``ttft_cold_ms``. ``ttft_cold_ms`` and ``ttft_warm_ms`` are ``ttft_ms`` over the
+answers whose connection was new or had been used before, as the transport recorded it. A transport that cannot tell the
+parts of connecting apart gives the whole alone.
 
     ttft_from_schedule_ms = (first token of the first turn − due) ÷ 10⁶
     e2e_from_schedule_ms  = (end of the last turn − due) ÷ 10⁶
     schedule_lag_ms       = (first attempt sent − due − time to connect) ÷ 10⁶
 
-These need the schedule of an open loop. The first two are what somebody waited who came at that moment: our own queue,
-failed attempts and pauses between them are inside. The third is our part of it.
+These need the schedule of an open loop. The first two are the waiting time of a user who came at that moment: our own
+queue, failed attempts and pauses between them are inside. The third is our part of it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def e2e_from_schedule_ms(record: Record) -> float | None:
 
 
 def schedule_lag_ms(record: Record) -> float | None:
-    """Milliseconds, whatever became of the attempt; ``None`` where nothing was sent or due."""
+    """Milliseconds, whatever the outcome of the attempt; ``None`` where it was not sent or not due at a moment."""
     if record.offered_s is None or not record.turns or not record.turns[0].attempts:
         return None
     first = record.turns[0].attempts[0].timing

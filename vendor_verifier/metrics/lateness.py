@@ -1,4 +1,4 @@
-"""How late we were ourselves while an answer came in, and which of its times that spoils; it measures no vendor.
+"""Our own lateness in reading an answer, and the rule by which it spoils a measured time.
 
 A time is spoilt when our lateness exceeds the larger of ``LEAST_NS`` and ``SHARE`` of it: a reading of 30 s from a
 process that stood still for 30 s says nothing, one that may be 4 ms late says enough. A speed is spoilt when the time
@@ -11,16 +11,16 @@ import math
 
 from vendor_verifier.values.record import Attempt
 
-# The anomaly of an answer that met a long stall. Records from before lateness was kept tell of no other.
+# The anomaly of an answer that met a long stall: the only trace of lateness in records from before it was stored.
 LOOP_LAG = "loop_lag"
 LEAST_NS = 5_000_000
 SHARE = 0.05
-# Long answers meet our stalls first, so that what is left of more than this share of the rows would flatter.
+# Long answers meet our stalls most, so that with more than this share spoilt the rows left would flatter a vendor.
 MOST_SPOILT = 0.2
 
 
 def lateness_ns(attempt: Attempt) -> float:
-    """Our lateness; 0 where nobody watched, and without end where an old record only says that there was a stall."""
+    """Our lateness in ns: 0 where it was not watched, infinite where an old record only states that we stalled."""
     timing, response = attempt.timing, attempt.response
     if timing is not None and timing.our_lateness_ns is not None:
         return timing.our_lateness_ns
@@ -28,7 +28,7 @@ def lateness_ns(attempt: Attempt) -> float:
 
 
 def is_spoilt(late_ns: float, time_ns: float) -> bool:
-    """Whether a time read so late says nothing."""
+    """Whether a time read this late is unusable."""
     return late_ns > max(LEAST_NS, SHARE * time_ns)
 
 

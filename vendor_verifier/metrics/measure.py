@@ -1,4 +1,4 @@
-"""All that is measured of one record, in one look at it; what each number means stands with its metric.
+"""Measures every metric of one record in one pass.
 
 Here, and nowhere else, times that our own lateness spoilt are taken out (:mod:`vendor_verifier.metrics.lateness`).
 """
@@ -30,7 +30,7 @@ class Measured:
 
 
 def measured(record: Record) -> Measured:
-    """What every metric measures of ``record``, without the times that our own lateness spoilt."""
+    """All metrics' values of ``record``, without the times that our own lateness spoilt."""
     late_ns = max(map(lateness_ns, final_answers(record)), default=0)
     answers = read_answers(record)
     values: list[float | None] = []
@@ -52,7 +52,7 @@ def measured(record: Record) -> Measured:
 
 
 def _spoil(record: Record, values: list[float | None], sums: list[Ratio | None], late_ns: float) -> tuple[str, ...]:
-    """Take out what was read too late, and name it; several turns are one row: the latest of them decides."""
+    """Remove spoilt values in place and return their names; of several turns the latest-read one decides for all."""
     spoilt = []
     for place, (metric, value) in enumerate(zip(RECORD_METRICS, values, strict=True)):
         time_ns = None if value is None else metric.time_ns(value, sums[place])

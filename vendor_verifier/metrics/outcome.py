@@ -43,11 +43,11 @@ def call_validity(classes: Sequence[CallClass], policy: SchemaPolicy) -> tuple[i
 
 
 def schema_counts(responses: Iterable[Sequence[CallClass]], policy: SchemaPolicy) -> SchemaCounts:
-    """Counts over responses, each given as the classes of its calls; responses without calls change nothing."""
+    """Counts over responses, each given as the classes of its calls; responses without calls do not count."""
     classes: Counter[CallClass] = Counter()
     with_calls = 0
     verdicts: dict[SchemaPolicy, Counter[bool]] = {"lenient": Counter(), "strict": Counter()}
-    # Nearly all responses are alike: each kind of them is looked at once.
+    # Nearly all responses are alike, so each distinct one is judged once.
     for calls, times in Counter(map(tuple, responses)).items():
         for verdict in calls:
             classes[verdict] += times

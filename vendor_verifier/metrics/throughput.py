@@ -1,4 +1,4 @@
-"""How fast an answer was decoded, and what a waiting user gets of it.
+"""Throughput metrics: the decoding speed of an answer, and the speed that a waiting user sees.
 
     tps      = (output tokens − those of the first moment, by their share of the text) ÷ (last − first token moment)
     tpot_ms  = (last token − first token) ÷ (output tokens − 1) ÷ 10⁶, as vLLM and genai-bench define it
@@ -17,7 +17,7 @@ from vendor_verifier.metrics.base import Figure, Metric
 
 
 def _steps(answer: Answer) -> Ratio | None:
-    """Seconds of decoding and the tokens after the first."""
+    """(seconds of decoding, tokens after the first)."""
     if answer.decoded is None or answer.attempt.response is None:
         return None
     output = streamed_output_tokens(answer.attempt.response, answer.usage)
@@ -25,7 +25,7 @@ def _steps(answer: Answer) -> Ratio | None:
 
 
 def _delivery(answer: Answer) -> Ratio | None:
-    """Output tokens and the seconds from sending to the last token."""
+    """(output tokens, seconds from sending to the last token)."""
     timing, output = answer.timing, answer.usage.output
     return (output, timing.last_token_ns / 1e9) if output and timing is not None and timing.last_token_ns else None
 

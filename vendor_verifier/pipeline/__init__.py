@@ -1,1 +1,1 @@
-"""A run from what was asked for to its files: plan, send, score, judge, manifest."""
+"""A run from the user's request to its files: plan, send, score, judge, manifest."""

@@ -1,7 +1,7 @@
 """The recount of stored answers by a tokenizer, and the names that a stored run's answers bear.
 
 The counts of a recount are kept beside the records, so that scoring needs neither the tokenizer nor its library, here
-or elsewhere. Only plain texts are counted: how a template writes tool calls down is not known here.
+or elsewhere. Only plain texts are counted: the template's form of tool calls is not known here.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def recount(folder: RunFolder, tokenizers: Mapping[str, str], *, redacted: bool 
 
 
 def read_recount(folder: RunFolder) -> dict[str, Recounted]:
-    """What was counted, by model; empty where nothing was to be.
+    """The stored recount by model; empty where none was made.
 
     Raises:
         RunFolderError: the file is damaged.
@@ -67,7 +67,7 @@ def read_recount(folder: RunFolder) -> dict[str, Recounted]:
 
 
 def recount_troubles(found: Mapping[str, Recounted]) -> list[str]:
-    """Why output tokens were not counted, a sentence a model."""
+    """A sentence for each model whose output tokens could not be counted, with the reason."""
     return [
         english("warn_recount", model=model, tokenizer=each.tokenizer, trouble=each.trouble)
         for model, each in found.items()
@@ -106,13 +106,13 @@ def _texts(folder: RunFolder, model: str) -> dict[str, dict[str, tuple[int, str]
     """Label → sample → (reported tokens, text), of whole plain answers; the first of several counts."""
     found: dict[str, dict[str, tuple[int, str]]] = {}
     for record in folder.read_records(lambda _number, _reason: None):
-        told = _told(record) if record.model == model else None
-        if told is not None:
-            found.setdefault(record.label, {}).setdefault(record.sample, told)
+        counted = _countable(record) if record.model == model else None
+        if counted is not None:
+            found.setdefault(record.label, {}).setdefault(record.sample, counted)
     return found
 
 
-def _told(record: Record) -> tuple[int, str] | None:
+def _countable(record: Record) -> tuple[int, str] | None:
     """Tokens and text of an answer without calls that ended by itself; hidden reasoning is taken off its tokens."""
     final = record.final
     if not record.succeeded or final is None or final.response is None:
@@ -130,15 +130,15 @@ def _counted(texts: Mapping[str, Mapping[str, tuple[int, str]]], count: Count) -
         label: {
             sample: (reported, counted)
             for (sample, (reported, _)), counted in zip(
-                told.items(), count([text for _, text in told.values()]), strict=True
+                answers.items(), count([text for _, text in answers.values()]), strict=True
             )
         }
-        for label, told in texts.items()
+        for label, answers in texts.items()
     }
 
 
 def names_in(folder: RunFolder) -> dict[tuple[str, str], ServedNames]:
-    """Which models and fingerprints the answers of a stored run bear, by entry.
+    """The served models and fingerprints in the answers of a stored run, by entry.
 
     Raises:
         RunFolderError: not a readable run folder.

@@ -1,4 +1,4 @@
-"""The samples of an evaluation: where they come from, how they are read or converted, and which take part."""
+"""Reads, converts and selects the samples of an evaluation."""
 
 from __future__ import annotations
 
@@ -31,8 +31,7 @@ from vendor_verifier.words import english
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """What became of a file. ``format`` is what it was read as; ``skipped`` and ``defects`` are as the loader found
-    them."""
+    """The result of a conversion: the ``format`` read, ``skipped`` rows and ``defects`` as the loader found them."""
 
     format: str
     rows: int
@@ -51,7 +50,7 @@ def load_dataset(
     """
     if format is not None:
         loader_named(format)
-    # An array may well stand on one line; the reader of JSON lines has its own, smaller limit.
+    # An array may be a single line; the reader of JSON lines has its own, smaller limit.
     lines = open_lines(path, max_line=MAX_ARRAY_BYTES)
     return read_dataset_file(lines, dataset=path.name, file=path, format=format, skip_bad=skip_bad, keep=keep)
 
@@ -85,13 +84,12 @@ def convert_file(
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A sample file as read: its name (no path), digest, samples, and what is wrong with it.
+    """A sample file as read: its name (no path), digest, samples, and defects.
 
-    ``classes`` tells whether calls are expected of its samples
-    (:func:`vendor_verifier.loaders.selection.expects_call`).
-    ``job`` is what a job file calls itself, ``not_run`` are, by task of it, categories that were asked for and cannot
-    run, each with the reason; ``warnings`` say it. ``notices`` are those of the ``defects`` that hold of the
-    whole file.
+    ``classes`` are the samples' classes by whether a call is expected
+    (:func:`vendor_verifier.loaders.selection.expects_call`). ``job`` is the name in a job file; ``not_run`` are, by its
+    tasks, requested categories that cannot run, each with the reason, of which ``warnings`` inform. ``notices`` are
+    those of the ``defects`` that apply to the whole file.
     """
 
     name: str
@@ -135,17 +133,17 @@ def suite_dataset(kind: SuiteKind, options: TaskOptions, *, skip_bad: bool) -> D
 
 
 def _built_in(suite: str, samples: tuple[Sample, ...], options: TaskOptions) -> Dataset:
-    """Samples that no file replaces."""
+    """The data set of samples that are built in and have no file."""
     if options.test_file_path is not None:
         words = f"read {options.test_file_path!r}; the questions of {suite} are built in and take no file"
         raise ProblemsError([Problem(words, key=f"suites.{suite}.test_file_path")])
-    said = [[sample.id, list(sample.turn.messages), dict(sample.turn.parameters)] for sample in samples]
-    digest = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+    contents = [[sample.id, list(sample.turn.messages), dict(sample.turn.parameters)] for sample in samples]
+    digest = hashlib.sha256(json.dumps(contents, sort_keys=True).encode()).hexdigest()
     return Dataset(f"{suite} (built in)", digest, samples, (), ())
 
 
 def sample_defects(samples: Iterable[Sample]) -> list[str]:
-    """What is wrong with the samples themselves, each with the line it stands on."""
+    """Defects of the samples themselves, each with its line in the file."""
     checkers, dialects, defects = KeptCheckers(), DialectCount(), list[str]()
     for sample in samples:
         defects += _defects(sample, checkers)
@@ -169,7 +167,7 @@ _MOST_LISTED = 20
 
 
 def chosen_samples(dataset: Dataset, own: TaskOptions, asked: Selection) -> Sequence[Sample]:
-    """The samples that the suite's own options and then the run's let through.
+    """The samples that match the suite's own options and then the run's.
 
     Raises:
         DataError: none is left.
@@ -184,10 +182,10 @@ def chosen_samples(dataset: Dataset, own: TaskOptions, asked: Selection) -> Sequ
 
 
 def check_choices(datasets: Mapping[str, Dataset], own: Mapping[str, TaskOptions], asked: Selection) -> None:
-    """Refuse what would choose nothing or something else than was meant, and say what there is to choose from.
+    """Refuse selections that match no sample or contradict themselves, naming the possible choices.
 
     Raises:
-        ProblemsError: words that fit no sample, a share or a head of no limit.
+        ProblemsError: words that match no sample, or a share or a head without a limit.
     """
     every = [dataset.samples for dataset in datasets.values()]
     flags = {name: "--" + option.replace("_", "-") for name, option in _FILTERS.items()}
@@ -208,7 +206,7 @@ def check_choices(datasets: Mapping[str, Dataset], own: Mapping[str, TaskOptions
 def missing_classes(tasks: Sequence[Task], datasets: Mapping[str, Dataset]) -> Iterator[str]:
     """A warning for each evaluation whose chosen samples all should, or all should not, be answered with a call.
 
-    Of data sets that hold but one class only the evaluation that compares when calls are made is warned of.
+    A data set that has only one class is warned of only in the evaluation that compares triggering.
     """
     for task in tasks:
         whole = datasets[task.suite]
@@ -223,7 +221,7 @@ def missing_classes(tasks: Sequence[Task], datasets: Mapping[str, Dataset]) -> I
 
 
 def _own_selection(options: TaskOptions, asked: Selection) -> Selection:
-    """The choice that a suite's own options make; the run's wish for the head holds for its limit, too."""
+    """The choice that a suite's own options make; the run's ``head`` applies to its limit, too."""
     return Selection(
         ids=options.sample_ids,
         difficulty=options.filter_difficulty,

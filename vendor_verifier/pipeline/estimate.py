@@ -1,7 +1,7 @@
-"""Foresees what a prepared run would take: requests, tokens, money, time, and what it could show. It sends nothing.
+"""Forecasts a prepared run: requests, tokens, cost, time, and the drop of F1 it could show. It sends nothing.
 
 Conversations are counted by playing them against a partner who always ends its turn with a short text, so a model that
-calls tools asks more often than foretold.
+calls tools makes more requests than forecast.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ _FREE = Price(0.0, 0.0, source="simulated")
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """One request to come: the size of its words in bytes, and the turn it is made of."""
+    """One future request: the size of its text in bytes, and its turn."""
 
     size: int
     turn: Turn
 
 
 def forecast(prepared: Prepared, assumptions: Assumptions, now: datetime) -> Forecast:
-    """What the plan takes, vendor by vendor, at prices of ``now``.
+    """The forecast of the plan, vendor by vendor, at prices of ``now``.
 
     Raises:
-        UsageError: a price of the config cannot be meant.
+        UsageError: a price of the config is invalid.
     """
     plan = prepared.plan
     questions = list(_questions(prepared))
@@ -130,12 +130,12 @@ def _entry(
 
 
 def samples_of(plan: Plan) -> int:
-    """How many samples there are, those of every evaluation counted."""
+    """The number of samples in all evaluations together."""
     return sum(len(task.samples) for task in plan.tasks)
 
 
 def _rounds(plan: Plan, entry: Entry, assumptions: Assumptions) -> float:
-    """How often everything is asked of this entry, what is thrown away included; a fraction where time decides."""
+    """The number of rounds over all samples for this entry, with discarded requests; a fraction where time decides."""
     samples = samples_of(plan)
     if not plan.load.is_shaped or not samples:
         return plan.repeat_of(entry)
@@ -147,7 +147,7 @@ def _rounds(plan: Plan, entry: Entry, assumptions: Assumptions) -> float:
 
 
 def _offered_s(plan: Plan, requests: int, concurrency: int, assumptions: Assumptions) -> float:
-    """What the shape of the load makes it take: the time stated, or that of the last request, and its answer."""
+    """Seconds that the load shape takes: the stated time, or the time of the last request, and its answer."""
     load = plan.load
     if load.duration_s is not None:
         return load.duration_s + assumptions.answer_s
@@ -174,7 +174,7 @@ def _tokens(size: int, assumptions: Assumptions) -> int:
 
 
 def _cost(price: Price | None, requests: int, inputs: int, outputs: int | None) -> float | None:
-    """The tokens at the list price, nothing cached, and the fee of every request."""
+    """US dollars for tokens at the list price, none cached, and the fee of every request; None if unknown."""
     if price is None or outputs is None:
         return None
     tokens = cost_usd(Usage(input=inputs, output=outputs), replace(price, request=0.0))
@@ -182,12 +182,12 @@ def _cost(price: Price | None, requests: int, inputs: int, outputs: int | None) 
 
 
 def _paced_s(amount: int, per_minute: float | None) -> float:
-    """What a budget a minute makes it take."""
+    """Seconds that ``amount`` takes under a budget per minute; 0 without one."""
     return 60 * amount / per_minute if per_minute else 0.0
 
 
 def _duration_s(plan: Plan, entries: Sequence[EntryForecast]) -> float:
-    """Vendors work side by side, entries of one account one after the other, as many vendors at once as allowed."""
+    """Seconds of the whole run: accounts run in parallel as far as allowed, entries of one account in sequence."""
     accounts: dict[str, float] = {}
     for entry, foreseen in zip(plan.entries, entries, strict=True):
         accounts[entry.account] = accounts.get(entry.account, 0.0) + foreseen.duration_s

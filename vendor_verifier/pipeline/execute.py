@@ -1,4 +1,4 @@
-"""Sends the work of a sitting through the chosen executor and keeps what comes back; it judges nothing."""
+"""Sends the work of a session through the chosen executor and stores the records."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from vendor_verifier.values.record import Record
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """How sending ended, and from where it was done, for the manifest."""
+    """The end of sending and its executor, for the manifest."""
 
     end: RunEnd
     executor: Mapping[str, Any]
 
 
 def check_executor(choice: ExecutorChoice, plan: Plan) -> None:
-    """Refuse, before a run folder is made, what the choice rules out.
+    """Refuse a plan that the chosen executor cannot run, before a run folder is made.
 
     Raises:
         UsageError: contradictory flags, a cluster without encryption, or simulated vendors that workers cannot reach.
@@ -54,7 +54,7 @@ def check_executor(choice: ExecutorChoice, plan: Plan) -> None:
 
 
 def job_of(run: str, plan: Plan, request: RunRequest, prepared: Prepared) -> Job:
-    """What workers have to know."""
+    """The job that is handed to workers."""
     return Job(
         run=run,
         execution=f"{run}-{secrets.token_hex(4)}",
@@ -79,14 +79,14 @@ def send(
     costs: Mapping[tuple[str, str], CostOf],
     in_flight: Counter[tuple[str, str]] | None = None,
 ) -> Sent:
-    """Send what is left of ``queue``.
+    """Send the open items of ``queue``.
 
-    ``in_flight`` is kept true by (model, label), where leave is given in this process.
+    ``in_flight`` is kept current by (model, label), where this process grants the permits.
 
     Raises:
-        UsageError: what was chosen cannot be used.
+        UsageError: the chosen executor cannot be used.
         StorageError: a record could not be kept.
-        ClusterError: the cluster went away; ``executor`` of it says from where it was sent until then.
+        ClusterError: the cluster went away; its ``executor`` describes the session until then.
     """
     executor = choose_executor(choice, CLUSTER_SIDE, plan)
     work = Work(plan, queue, job, emit, emit_duplicate, scrubber, costs, has_uvloop(), in_flight)
@@ -110,7 +110,7 @@ def send(
 
 @contextmanager
 def _only_error() -> Iterator[None]:
-    """Task groups wrap what went wrong; the user is told the first thing that did."""
+    """Raise the first error of a task group instead of the group, for the user's message."""
     try:
         yield
     except BaseExceptionGroup as group:
@@ -126,7 +126,7 @@ def _raise_first(group: BaseExceptionGroup[BaseException]) -> NoReturn:
 
 
 def duplicates_of(folder: RunFolder, scrubber: Scrubber) -> Callable[[Record], None]:
-    """Keeps records that came a second time: they were paid for, but are no results."""
+    """A function that stores records that came a second time: they were paid for, but are no results."""
 
     def keep(record: Record) -> None:
         _append(folder.duplicates_file, scrubber.bytes(encode_record(record)))
@@ -143,5 +143,5 @@ def _append(path: Path, line: bytes) -> None:
 
 
 def has_uvloop() -> bool:
-    """The extra ``fast`` is used where it is installed."""
+    """Whether uvloop, the extra ``fast``, is installed."""
     return find_spec("uvloop") is not None

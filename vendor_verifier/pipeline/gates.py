@@ -1,4 +1,4 @@
-"""Reads thresholds and holds one model's vendors against them, by intervals; it reads no records."""
+"""Reads thresholds and judges one model's vendors by them, by intervals."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from vendor_verifier.values.judgement import Estimate, GateVerdict, Threshold
 def read_gates(texts: Sequence[str], suites: Collection[str]) -> tuple[Threshold, ...]:
     """The thresholds in ``texts``, or of the presets named there; ``suites`` are evaluations whose scores may be named.
 
-    Where two bound the same figure on the same side, the later one stands: a model's own replaces that of all models.
+    Where two bound the same figure on the same side, the later one applies: a model's own replaces that of all models.
 
     Raises:
         ProblemsError: all that do not follow the grammar, at once.
@@ -34,7 +34,7 @@ def read_gates(texts: Sequence[str], suites: Collection[str]) -> tuple[Threshold
 
 
 def with_stated_gates(request: ScoreRequest, stated: Sequence[StatedGate]) -> ScoreRequest:
-    """``request``, whose gates were typed, with those of the config before them; a model's own stand between both."""
+    """``request`` with the config's gates before the typed ones; a model's own come between both."""
     everybody = [gate.text for gate in stated if gate.model is None]
     own = {
         model: (*everybody, *(gate.text for gate in stated if gate.model == model), *request.gates)
@@ -59,7 +59,7 @@ def check_conditions(
     gates: Sequence[StatedGate] = (),
     slos: Sequence[StatedGate] = (),
 ) -> None:
-    """Gates and SLOs of the config and of the command line, before anything is sent.
+    """Check gates and SLOs of the config and of the command line, before anything is sent.
 
     Raises:
         ProblemsError: all of both kinds that do not follow the grammar, each with its place.
@@ -70,7 +70,7 @@ def check_conditions(
 
 
 def check_rank_metrics(metrics: Sequence[str], suites: Collection[str]) -> None:
-    """A score can only join the ranking if its evaluation takes part and has one.
+    """Check that every rank metric that is a suite's score belongs to a suite that takes part and has one.
 
     Raises:
         ProblemsError: with those that can.
@@ -83,7 +83,7 @@ def check_rank_metrics(metrics: Sequence[str], suites: Collection[str]) -> None:
 
 
 def read_slos(texts: Sequence[str]) -> tuple[Threshold, ...]:
-    """What every single request is held to, each once.
+    """The SLOs in ``texts``, each once.
 
     Raises:
         ProblemsError: all that do not follow the grammar or are not about one request, at once.
@@ -109,7 +109,7 @@ def _read_slos(places: Sequence[_Place]) -> _Read:
 
 
 def _read(places: Sequence[_Place], read: Callable[[str], Sequence[Threshold]]) -> _Read:
-    """(what could be read, what could not)."""
+    """(thresholds that could be read, problems of the others)."""
     found: list[Threshold] = []
     problems: list[Problem] = []
     for text, place in places:
@@ -134,9 +134,9 @@ def judge_panel(
     thresholds: Sequence[Threshold],
     requests: Mapping[str, Mapping[str, Sequence[float]]],
 ) -> tuple[GateVerdict, ...]:
-    """Every vendor of one model against every threshold; ``requests``: label → metric → values of single requests.
+    """The verdicts on every vendor of one model; ``requests``: label → metric → values of single requests.
 
-    The baseline is not held to an F1 that it has only with itself.
+    The baseline is not judged by F1, which it has only with itself.
     """
     exact = estimates_of(panel, resampled, exact=True)
     verdicts: list[GateVerdict] = []
@@ -149,7 +149,7 @@ def judge_panel(
 
 
 def own_metrics(trials: Sequence[Trials], thresholds: Sequence[Threshold]) -> list[str]:
-    """Metrics of the thresholds that the trials hold beside those that rank."""
+    """Metrics of the thresholds that the trials have and that do not rank."""
     held = {metric for each in trials for metric in each.ratios}
     return [one.metric for one in thresholds if one.metric in held]
 

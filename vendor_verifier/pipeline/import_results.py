@@ -58,18 +58,18 @@ def import_run(
     )
     folder.create()
     folder.write_samples(SUITE, imported.samples)
-    # Other people's files hold no key of ours: there is nothing to scrub.
+    # Other people's files hold no key of ours, so nothing needs scrubbing.
     with Journal(folder, Scrubber()) as journal:
         journal.append(imported.records)
-        told = {label: {"file": path.name, "sha256": file_digest(path)} for label, path in files.items()}
-        folder.write_manifest(imported_manifest(run, imported, _dataset(imported, test_file), told, judged))
+        sources = {label: {"file": path.name, "sha256": file_digest(path)} for label, path in files.items()}
+        folder.write_manifest(imported_manifest(run, imported, _dataset(imported, test_file), sources, judged))
     report = score_folder(folder)
     write_reports(folder, report, language=language)
     return report
 
 
 def _dataset(imported: Imported, test_file: Path | None) -> Dataset:
-    """What was asked: the test file where it is at hand, else the union of the results' questions."""
+    """The data set of imported results: the test file where it is given, else the union of their questions."""
     return Dataset(
         name=test_file.name if test_file else "union of the imported files",
         sha256=file_digest(test_file) if test_file else "",

@@ -1,7 +1,6 @@
-"""Everything the statistics say of a scored run, model by model; it reads no record and renders nothing.
+"""Judges a scored run by the statistics, model by model, from the tables of observations.
 
-What was counted while scoring comes in as tables of observations. numpy and scipy
-are loaded when the first model is judged, which no sending waits for.
+numpy and scipy are loaded when the first model is judged, so that sending does not wait for them.
 """
 
 from __future__ import annotations
@@ -62,10 +61,10 @@ def judge_report(
     samples: Mapping[str, Samples],
     recounts: Mapping[str, Recounted],
 ) -> dict[str, ModelVerdict]:
-    """The verdict on every model of ``report``; ``samples`` are by suite, without those that stand
-    apart, ``recounts`` by model.
+    """The verdict on every model of ``report``; ``samples`` are by suite, without suites outside
+    the ranking, ``recounts`` by model.
 
-    Neighbours in time may be alike, so that everything is resampled in the order in which samples were sent.
+    Neighbours in time may be correlated, so samples are resampled in blocks, in the order in which they were sent.
 
     The same records give the same numbers: the generator is seeded by the run's own seed.
     """
@@ -76,7 +75,7 @@ def judge_report(
     samples = in_sending_order(samples, tables.values())
     entries = {(entry["model"], entry["label"]): entry for entry in report.manifest["entries"]}
     stored = trials_in(report.manifest, tables, samples, complete=report.complete)
-    # Digests begin like nothing: without the texts nothing is said of common beginnings.
+    # Digests have no common beginnings, so a redacted run has no finding on them.
     asked = JoinedSamples([] if report.manifest.get("redacted") else list(samples.values()))
     seed = int(report.manifest.get("settings", {}).get("seed") or 0)
     verdicts = {}
@@ -96,7 +95,7 @@ def judge_report(
 
 
 def in_sending_order(samples: Mapping[str, Samples], tables: Iterable[ObservationTable]) -> dict[str, Samples]:
-    """The samples by suite, each in the order in which it was first sent to anybody; never sent ones go last."""
+    """The samples by suite, each in the order in which it was first sent to any vendor; unsent ones come last."""
     moments = {suite: dict.fromkeys(found.ids, math.inf) for suite, found in samples.items()}
     for table in tables:
         for row in table.every():
@@ -137,7 +136,7 @@ def _judge_model(model: _Model, report: Report, rng: np.random.Generator) -> Mod
 def _compare(
     model: _Model, trials: Sequence[Trials], money: Mapping[str, Money], report: Report, rng: np.random.Generator
 ) -> ModelVerdict:
-    """Everything that is resampled: intervals, ranks, ceiling, gates, break-evens."""
+    """The verdict from the resamples: intervals, ranks, ceiling, gates, break-evens."""
     score, by_label = model.stored.score, {each.label: each for each in trials}
     baseline = by_label.get(model.baseline or "")
     name = None if baseline is None else baseline.label
@@ -175,7 +174,7 @@ def _held(trials: Sequence[Trials], metric: str) -> bool:
 
 
 def _names(model: _Model) -> tuple[list[Finding], dict[str, ServedNames]]:
-    """What names, ids and bytes say, and which names there were by label; the rows are let go again."""
+    """The identity findings, and the served names by label; the rows are not kept."""
     rows = {label: [row for row in table.every() if row.traits.is_answered] for label, table in model.tables.items()}
     asked = {label: str(entry.get("model_id") or model.score.model) for label, entry in model.entries.items()}
     limits = {label: _limit(entry.get("parameters") or {}) for label, entry in model.entries.items()}
@@ -201,7 +200,7 @@ def _money(model: _Model) -> Iterator[tuple[str, Money]]:
 
 
 def _blame(model: _Model) -> dict[str, BlameCounts]:
-    """Of the evaluation that compares with the baseline, or of the first there is."""
+    """Failure causes by label, of the evaluation that compares with the baseline, else of the first one."""
     suite = TRIGGER if TRIGGER in model.stored.planned else next(iter(model.stored.planned))
     outcomes = {label: outcomes_of(table, suite) for label, table in model.tables.items() if len(table)}
     return {

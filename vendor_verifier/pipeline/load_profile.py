@@ -1,4 +1,4 @@
-"""From what the user asked for to the shape of a load; what contradicts itself is refused before anything is made."""
+"""Makes the load shape from the user's flags; contradictions are refused before anything is created."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from vendor_verifier.transport.connect import most_connections
 from vendor_verifier.values.plan import Entry, ExecutorChoice, LoadShape, Plan, Task
 from vendor_verifier.values.sample import listed
 
-# Requests in flight per account, where nobody says: of a closed loop, and the most of an open one.
+# Default requests in flight per account: of a closed loop, and the most of an open one.
 PLACES = 5
 MOST_PLACES = 10_000
-# Requests of a rate that are counted one by one to foresee how many there will be: a tenth of a second's work.
+# Requests of a rate that are counted one by one for a forecast: a tenth of a second's work.
 MOST_COUNTED = 100_000
 
 
 def read_load(
     asked: LoadRequest, *, repeat: int = 1, incremental: bool = False, executor: ExecutorChoice | None = None
 ) -> LoadShape:
-    """The shape that was asked for, with the schedule's file read.
+    """The requested load shape, with the schedule's file read.
 
     Raises:
         ProblemsError: flags that contradict each other or the rest of the run, all at once.
@@ -54,10 +54,10 @@ def read_load(
 
 
 def check_named_samples(load: LoadShape, tasks: Sequence[Task], file: Path | None) -> None:
-    """Every sample that the schedule names takes part in the run; of one that does not, the first line is told.
+    """Check that every sample that the schedule names takes part in the run.
 
     Raises:
-        DataError: some do not.
+        DataError: some do not; it names the first line of each.
     """
     known = {sample for task in tasks for sample in listed(task.samples).ids}
     unknown: dict[str, int | None] = {}
@@ -83,9 +83,9 @@ def places(load: LoadShape, stated: int | None, entries: Sequence[Entry]) -> int
 
 
 def foreseen(load: LoadShape, planned: int, seed: int = 0) -> int | None:
-    """How many counted requests an entry will get, of ``planned`` without a time; None where the vendor decides.
+    """The number of counted requests an entry will get, ``planned`` without a time limit; None if the vendor decides.
 
-    Beyond ``MOST_COUNTED`` they are not counted one by one: then random arrivals are as many as are expected.
+    Beyond ``MOST_COUNTED`` they are not counted one by one: the expected number of random arrivals is taken.
     """
     if not load.plans_by_doing:
         return planned
@@ -102,7 +102,7 @@ def foreseen(load: LoadShape, planned: int, seed: int = 0) -> int | None:
 
 
 def due_in(plan: Plan) -> int | None:
-    """How many records each entry gets under a load that plans by doing; None where the vendors' speed decides."""
+    """The number of records due per entry under a timed or scheduled load; None where the vendors' speed decides."""
     return foreseen(plan.load, 0, plan.seed) if plan.load.plans_by_doing else None
 
 

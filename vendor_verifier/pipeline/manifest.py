@@ -1,4 +1,4 @@
-"""Makes the manifest of a run from its plan and its end, and redacts what a run stores; neither holds a secret."""
+"""Makes the manifest of a run from its plan and its end, and the function that redacts stored records."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from vendor_verifier.loaders.results import SUITE, Imported
 from vendor_verifier.manifest import MANIFEST_SCHEMA, Manifest, ScoreRequest, manifest_of
 from vendor_verifier.pipeline.datasets import Dataset
 from vendor_verifier.pipeline.plan import Prepared
-from vendor_verifier.pipeline.prices import told_price
+from vendor_verifier.pipeline.prices import stored_price
 from vendor_verifier.redaction import redacted_record, redacted_words
 from vendor_verifier.reports.run_conditions import load_words
 from vendor_verifier.run.local_run import RunEnd
@@ -38,7 +38,7 @@ from vendor_verifier.words import Texts
 
 
 def redactor(parts: Iterable[Part]) -> Callable[[Record], Record]:
-    """What to pass every record of ``parts`` through before it is written."""
+    """A function that redacts a record of ``parts`` before it is written."""
     asked = {part.suite.name: (part.suite, part.samples) for part in parts}
 
     def redact(record: Record) -> Record:
@@ -56,7 +56,7 @@ def redactor(parts: Iterable[Part]) -> Callable[[Record], Record]:
 
 
 def keeps_texts(suite: str) -> bool:
-    """Whether this evaluation asks questions of our own, which are nobody's secret (the checks of features)."""
+    """Whether this evaluation asks our own questions, which are not secret (the checks of features)."""
     kind = suite_kind(suite)
     return kind is not None and kind.apart
 
@@ -85,10 +85,10 @@ def new_manifest(run: str, prepared: Prepared, score: ScoreRequest) -> Manifest:
             "finished_at": None,
             "status": "running",
             "entries": [
-                told | {"repeat": plan.repeat_of(entry)} | told_price(entry, now)
-                for told, entry in zip(describe(plan.entries), plan.entries, strict=True)
+                described | {"repeat": plan.repeat_of(entry)} | stored_price(entry, now)
+                for described, entry in zip(describe(plan.entries), plan.entries, strict=True)
             ],
-            "tasks": [_told_task(task, prepared) for task in plan.tasks],
+            "tasks": [_stored_task(task, prepared) for task in plan.tasks],
             "settings": _settings(plan),
             "score": to_builtins(score),
             "identity": identity(plan),
@@ -103,7 +103,7 @@ def new_manifest(run: str, prepared: Prepared, score: ScoreRequest) -> Manifest:
 def imported_manifest(
     run: str, imported: Imported, dataset: Dataset, files: Mapping[str, Mapping[str, str]], score: ScoreRequest
 ) -> Manifest:
-    """The manifest of other people's results; ``files`` are told by label."""
+    """The manifest of other people's results; ``files`` are name and digest by label."""
     now = now_text()
     return manifest_of(
         {
@@ -124,16 +124,16 @@ def imported_manifest(
     )
 
 
-def _told_task(task: Task, prepared: Prepared) -> dict[str, Any]:
-    told = task_entry(task, prepared.datasets[task.suite])
+def _stored_task(task: Task, prepared: Prepared) -> dict[str, Any]:
+    stored = task_entry(task, prepared.datasets[task.suite])
     if not prepared.plan.redact_content or keeps_texts(task.suite):
-        return told
-    # Sentences that quote samples.
-    return told | {key: [redacted_words(words) for words in told[key]] for key in ("skipped", "defects")}
+        return stored
+    # These sentences quote samples.
+    return stored | {key: [redacted_words(words) for words in stored[key]] for key in ("skipped", "defects")}
 
 
 def identity(plan: Plan) -> dict[str, Any]:
-    """What must be the same for records of two sittings to belong to one run; pace and patience may differ."""
+    """The settings that must be equal for two sessions to belong to one run; pace and timeouts may differ."""
     asked = "model label vendor model_id url wire provider parameters extra_body is_baseline".split()
     return {
         "entries": [{key: entry[key] for key in asked} for entry in describe(plan.entries)],
@@ -141,7 +141,7 @@ def identity(plan: Plan) -> dict[str, Any]:
         "suites": {task.suite: dict(task.options) for task in plan.tasks},
         "repeat": plan.repeat,
         **({"baseline_repeats": most} if (most := _most_repeats(plan)) > plan.repeat else {}),
-        # Only where it is so: what was stored without texts cannot be gone on with them, nor the other way round.
+        # Only where it is set: a run stored without texts cannot be resumed with them, nor the other way round.
         **({"redacted": True} if plan.redact_content else {}),
     }
 
@@ -155,7 +155,7 @@ def _digest(task: Task) -> str:
 
 
 def task_entry(task: Task, dataset: Dataset) -> dict[str, Any]:
-    """One evaluation as the manifest tells it."""
+    """One evaluation as the manifest stores it."""
     return {
         "suite": task.suite,
         "options": dict(task.options),
@@ -170,14 +170,14 @@ def task_entry(task: Task, dataset: Dataset) -> dict[str, Any]:
 
 
 def refuse_other_plan(folder: RunFolder, stored: Manifest, plan: Plan) -> None:
-    """Raise RunFolderError naming what differs between a stored run and the plan that would continue it."""
+    """Raise RunFolderError naming the differences between a stored run and the plan that would resume it."""
     if stored.is_by_doing:
         raise RunFolderError(
             f"{folder.path} lasted a stated time or followed a schedule: it is one stretch of time and cannot be gone "
             "on with; start a new run with another --output-dir"
         )
     sent_as, now_as = (
-        load_words(load or {}, Texts("en")) for load in (stored.raw["settings"].get("load"), told_load(plan.load))
+        load_words(load or {}, Texts("en")) for load in (stored.raw["settings"].get("load"), stored_load(plan.load))
     )
     if sent_as != now_as:
         raise RunFolderError(
@@ -197,7 +197,7 @@ def refuse_other_plan(folder: RunFolder, stored: Manifest, plan: Plan) -> None:
 
 
 def stored_manifest(folder: RunFolder) -> Manifest:
-    """The manifest of a run; what was begun of a run by doing that was killed is counted from its records.
+    """The manifest of a run; for a killed run under a timed load the requests started are counted from its records.
 
     Raises:
         RunFolderError: there is none, or it cannot be read.
@@ -220,7 +220,7 @@ def stored_manifest(folder: RunFolder) -> Manifest:
     return manifest.changed(entries=counted)
 
 
-def told_pace(report: Report) -> dict[str, Any]:
+def stored_pace(report: Report) -> dict[str, Any]:
     """Every vendor's requests in flight and answers a second, for the manifest."""
     return {
         "pace": {
@@ -233,12 +233,12 @@ def told_pace(report: Report) -> dict[str, Any]:
 
 
 def with_executor(manifest: Manifest, executor: Mapping[str, Any]) -> Manifest:
-    """The manifest with where this session was sent from; a run of several sessions lists them all."""
+    """The manifest with the executor of this session added to those of earlier ones."""
     return manifest.changed(executors=[*manifest.raw.get("executors", []), dict(executor)])
 
 
 def with_ending(manifest: Manifest, end: RunEnd, plan: Plan) -> Manifest:
-    """The manifest with how a session ended, and how much was begun where nobody planned how much."""
+    """The manifest with the end of a session and, under a timed load, the number of requests started."""
     reasons = (
         (entry, end.refused.get((entry.model, entry.label)) or end.stopped.get(entry.account)) for entry in plan.entries
     )
@@ -256,7 +256,7 @@ def with_ending(manifest: Manifest, end: RunEnd, plan: Plan) -> Manifest:
             if entry.account in end.eased
         },
         event_loop=None if end.loop is None else asdict(end.loop),
-        load={f"{model}: {label}": asdict(told) for (model, label), told in (end.load or {}).items()} or None,
+        load={f"{model}: {label}": asdict(kept) for (model, label), kept in (end.load or {}).items()} or None,
         finished_at=now_text(),
         entries=[_with_begun(raw, plan, end) for raw in manifest.raw["entries"]],
     )
@@ -270,20 +270,20 @@ def _with_begun(entry: Mapping[str, Any], plan: Plan, end: RunEnd) -> dict[str, 
     return {**entry, "repeat": repeat, "begun": begun}
 
 
-def told_load(load: LoadShape) -> dict[str, Any] | None:
-    """The shape as the manifest tells it; of a schedule how many requests and how long. None without a shape."""
+def stored_load(load: LoadShape) -> dict[str, Any] | None:
+    """The load shape as the manifest stores it, a schedule as count and length only; None without a shape."""
     if not load.is_shaped:
         return None
-    told = asdict(load)
+    stored = asdict(load)
     if load.schedule:
-        told["schedule"] = {"count": len(load.schedule), "last_s": load.schedule[-1].at_s}
+        stored["schedule"] = {"count": len(load.schedule), "last_s": load.schedule[-1].at_s}
     else:
-        del told["schedule"]
-    return told
+        del stored["schedule"]
+    return stored
 
 
 def now_text() -> str:
-    """UTC wall time, a label."""
+    """The UTC wall time as text, used as a label only."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
@@ -296,7 +296,7 @@ def _settings(plan: Plan) -> dict[str, Any]:
         "transport": plan.transport,
         "request_concurrency": plan.request_concurrency,
         "vendor_concurrency": plan.vendor_concurrency,
-        "load": told_load(plan.load),
+        "load": stored_load(plan.load),
         "limits": asdict(plan.limits),
         "retry": asdict(plan.retry),
         "max_requests": plan.max_requests,

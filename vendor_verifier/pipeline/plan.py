@@ -1,4 +1,4 @@
-"""From what the user asked for to a plan and the wires of its entries: it sends nothing."""
+"""Makes the plan and the wires of its entries from the user's request; it sends nothing."""
 
 from __future__ import annotations
 
@@ -69,14 +69,17 @@ def run_wires(entries: Sequence[Entry], tokenizer_model: str | None) -> Mapping[
 
 
 def wire_of(entry: Entry, vendor: Vendor, wires: Mapping[str, Wire]) -> Wire:
-    """A vendor's own wire carries its quirks; the plain one serves when the config chose another protocol."""
+    """The vendor's own wire with its quirks, or the plain one when the config chose another protocol."""
     return vendor.wire if vendor.wire.name == entry.wire and entry.wire != RAW else wires[entry.wire]
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Everything decided before the first request. ``datasets`` are by suite, whole; the plan holds what was chosen.
-    ``hooks`` are those of its evaluations; ``known_answers`` are what simulated vendors are told, if there are any."""
+    """Everything decided before the first request.
+
+    ``datasets`` are by suite and whole; the plan holds the chosen samples. ``hooks`` are those of its evaluations;
+    ``known_answers`` are handed to simulated vendors, if there are any.
+    """
 
     plan: Plan
     datasets: Mapping[str, Dataset]
@@ -88,12 +91,12 @@ class Prepared:
 
     @property
     def secrets(self) -> frozenset[str]:
-        """What must never be written anywhere."""
+        """The secrets that must never be written anywhere."""
         return self.configuration.secrets.union(*(each.secrets for each in self.hooks.values()))
 
 
 def prepare(request: RunRequest, environ: Mapping[str, str], *, require_keys: bool = True) -> Prepared:
-    """Read everything the run needs.
+    """Read and check everything the run needs.
 
     Raises:
         ConfigError: config.yaml or .env, all problems at once.
@@ -150,7 +153,7 @@ def prepare(request: RunRequest, environ: Mapping[str, str], *, require_keys: bo
 def _plan(
     request: RunRequest, entries: Sequence[Entry], tasks: Sequence[Task], load: LoadShape, warnings: tuple[str, ...]
 ) -> Plan:
-    """What was asked for, put to these entries and samples."""
+    """The plan of a request for these entries, tasks and load."""
     # Without a suite that compares with the baseline there is no noise to measure.
     is_noisy = any(map(compares, request.suites)) and not load.plans_by_doing
     return Plan(
@@ -174,10 +177,10 @@ def _plan(
 
 
 def _options(request: RunRequest, configuration: Configuration) -> StatedOptions:
-    """What the flags of a run say to its evaluations, laid over what the configuration says.
+    """The options of the run's evaluations: its flags, laid over the configuration's.
 
     Raises:
-        ProblemsError: all that cannot be meant or would be heard by none of them.
+        ProblemsError: all that are invalid or that none of them reads.
     """
     suites = tuple(dict.fromkeys(request.suites))
     for name in suites:
@@ -200,7 +203,7 @@ def _flags(request: RunRequest, suites: Collection[str]) -> Iterator[Flag]:
         yield Flag("--test-file-path", "test_file_path", str(request.test_file), (reader,))
     if request.dataset_format is not None:
         yield Flag("--dataset-format", "dataset_format", request.dataset_format)
-    # These have a use of their own, and replace what the config says to one evaluation.
+    # These flags also have a use of their own, and replace the config's option of one evaluation.
     if request.states_timeout:
         yield Flag("--timeout", "timeout_seconds", None)
     if request.selection.limit is not None:
@@ -216,7 +219,7 @@ def _reader(suites: Collection[str], words: Collection[str]) -> str:
     """The evaluation that a file of samples for the whole run is meant for.
 
     Raises:
-        ProblemsError: none reads one, or nobody can tell which of several.
+        ProblemsError: none reads one, or several do and the choice is ambiguous.
     """
     named = [name for name in suites if any(word.startswith(f"{name}.test_file_path=") for word in words)]
     able = [name for name in suites if not callable(known_suite(name).dataset)]
@@ -235,7 +238,7 @@ def _reader(suites: Collection[str], words: Collection[str]) -> str:
 def _read_datasets(
     request: RunRequest, stated: StatedOptions, hooks: Mapping[str, SuiteHooks]
 ) -> tuple[dict[str, Dataset], dict[str, tuple[TaskOptions, dict[str, Any]]]]:
-    """By evaluation its samples, and its options: those of every evaluation, and its own."""
+    """By evaluation its data set, and its options: the common ones and its own."""
     datasets: dict[str, Dataset] = {}
     options: dict[str, tuple[TaskOptions, dict[str, Any]]] = {}
     with stated.placing():

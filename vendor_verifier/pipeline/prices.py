@@ -3,8 +3,8 @@
 A price is only taken for the vendor itself, by address or exact name. A model's price elsewhere says nothing about a
 reseller, and a server on this machine is a vendor's only where it goes by the name of one that ships with us.
 
-The config's price stands first. The list's is looked up when the run begins and kept in its manifest, so that the same
-records cost the same whatever later lists say; only runs that kept none are reckoned at the list of today.
+The list's price is looked up when the run begins and stored in its manifest, so that the same records cost the same
+whatever later lists state; only runs that stored none are priced by today's list.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from vendor_verifier.values.score import VendorScore
 
 
 def price_of(entry: Entry, at: datetime) -> Price | None:
-    """The price of an entry's tokens at the moment ``at``, or ``None`` when nobody knows it.
+    """The price of an entry's tokens at the moment ``at``, or ``None`` when it is unknown.
 
     Raises:
         UsageError: the config's price is in another currency than USD and has no rate, or lacks input or output.
@@ -67,9 +67,9 @@ def listed_price(model_id: str, base_url: str, vendor: str, at: datetime) -> Pri
 
     Where a price depends on the length of the prompt the lowest tier is taken and ``source`` says so.
     """
-    if _is_nobodys(base_url, vendor):
+    if _has_no_list_price(base_url, vendor):
         return None
-    # Far too slow to load where it has nothing to say.
+    # Loaded only where it is needed, because it is slow to load.
     from genai_prices.data_snapshot import get_snapshot
     from genai_prices.types import TieredPrices
 
@@ -98,7 +98,7 @@ def listed_price(model_id: str, base_url: str, vendor: str, at: datetime) -> Pri
     return None
 
 
-def _is_nobodys(base_url: str, vendor: str) -> bool:
+def _has_no_list_price(base_url: str, vendor: str) -> bool:
     try:
         host = urlsplit(base_url).hostname or ""
     except ValueError:  # of a damaged manifest
@@ -111,8 +111,8 @@ STORED = "listed_price"
 _GOOD_CALLS = ("valid", "empty_arguments", "valid_in_dialect")
 
 
-def told_price(entry: Entry, at: datetime) -> dict[str, Any]:
-    """What a manifest keeps of the list's price of ``entry``: ``None`` when the config states one or nobody knows."""
+def stored_price(entry: Entry, at: datetime) -> dict[str, Any]:
+    """The manifest's key with the list price of ``entry``; ``None`` when the config states one or it is unknown."""
     if entry.price is not None or entry.is_simulated:
         return {STORED: None}
     found = listed_price(entry.endpoint.model_id, entry.endpoint.base_url, entry.vendor, at)
@@ -139,7 +139,7 @@ def _price(entry: Mapping[str, Any], where: str, at: datetime) -> Price | None:
         try:
             return price_from_config(entry["price"], where)
         except UsageError:
-            return None  # said before anything was sent
+            return None  # reported before anything was sent
     if STORED in entry:
         try:
             return msgspec.convert(entry[STORED], Price | None)
@@ -152,7 +152,7 @@ def _price(entry: Mapping[str, Any], where: str, at: datetime) -> Price | None:
 
 
 def with_costs(trials: Trials, table: ObservationTable, price: Price | None) -> Trials:
-    """The same with what its answers cost, if its price is known."""
+    """The trials with the cost of the answers, if the price is known."""
     if price is None:
         return trials
     valid: dict[Unit, int] = {}
@@ -164,7 +164,7 @@ def with_costs(trials: Trials, table: ObservationTable, price: Price | None) -> 
 
 
 def money_of(vendor: VendorScore, table: ObservationTable, price: Price | None) -> Money | None:
-    """What one vendor's answers cost, if its price is known and it gave any."""
+    """The cost of one vendor's answers; None if its price is unknown or it has no record."""
     if price is None or not vendor.recorded:
         return None
     schema = vendor.schema
@@ -173,10 +173,10 @@ def money_of(vendor: VendorScore, table: ObservationTable, price: Price | None) 
     return money(table.billed(), price, requests=vendor.recorded, valid_calls=valid, duplicates=twice)
 
 
-def _moment(told: object) -> datetime:
-    """When the run began, for prices that change; an unreadable time is the oldest there is."""
+def _moment(stored: object) -> datetime:
+    """The stored start of the run, for prices that change; the oldest time there is where it is unreadable."""
     try:
-        found = datetime.fromisoformat(str(told))
+        found = datetime.fromisoformat(str(stored))
     except ValueError:
         return datetime.min.replace(tzinfo=UTC)
     return found if found.tzinfo is not None else found.replace(tzinfo=UTC)

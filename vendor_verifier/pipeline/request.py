@@ -1,4 +1,4 @@
-"""What the user asked for, as values; nothing has been read or checked against a file yet."""
+"""The user's request as values, before anything is read or checked against a file."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ __all__ = ["LoadRequest", "RunRequest", "ScoreRequest", "Selection"]
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which samples of every suite take part; empty means all. Words of one filter are alternatives, ``tags`` all
-    have to fit. ``limit`` takes a choice that keeps classes and categories, ``head`` the first so many instead."""
+    """The filters that choose the samples of every suite; empty means all.
+
+    Words of one filter are alternatives, while all ``tags`` must match. ``limit`` takes a choice that keeps classes and
+    categories, with ``head`` the first ones instead.
+    """
 
     ids: tuple[str, ...] = ()
     difficulty: tuple[str, ...] = ()
@@ -43,10 +46,13 @@ class LoadRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest:
-    """One call of the main job. ``test_file`` None means the shipped samples, ``env_file`` None the ``.env`` beside the
+    """One call of the main job.
+
+    ``test_file`` None means the shipped samples, ``env_file`` None the ``.env`` beside the
     config, ``output_dir`` None a new folder under ``runs/`` (or, when resuming, the latest one),
     ``request_concurrency`` None 5 and in an open loop no cap. ``stated`` names those of ``timeout`` and ``retries``
-    that were asked for also where they are what they are anyway: a job file or an option does not change them."""
+    that the user stated, even at their default: a job file or an option does not change them.
+    """
 
     config_file: Path
     test_file: Path | None = None
@@ -86,10 +92,10 @@ class RunRequest:
 
     @property
     def states_timeout(self) -> bool:
-        """Whether somebody asked for this time limit of a whole attempt."""
+        """Whether the user stated the time limit of a whole attempt."""
         return "timeout" in self.stated or self.limits.total_s != Limits().total_s
 
     @property
     def states_retries(self) -> bool:
-        """Whether somebody asked for so many retries."""
+        """Whether the user stated the number of retries."""
         return "retries" in self.stated or self.retry.retries != RetryRules().retries

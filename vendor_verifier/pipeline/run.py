@@ -1,4 +1,4 @@
-"""The main job: plan → calibration → records → scores → files, with resume; it neither sends nor judges itself."""
+"""The main job: plan → calibration → records → scores → files, with resume."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from vendor_verifier.pipeline.manifest import (
     new_manifest,
     redactor,
     refuse_other_plan,
-    told_pace,
+    stored_pace,
     with_ending,
     with_executor,
 )
@@ -57,7 +57,7 @@ from vendor_verifier.values.score import Report, SuiteScore
 
 
 def calibrated(request: RunRequest, plan: Plan, due: int) -> Mapping[str, Any]:
-    """The manifest's ``calibration``: the harness floor with the streams one process of this sitting keeps in flight.
+    """The manifest's ``calibration``: the harness floor with the streams one process of this session keeps in flight.
 
     ``due`` records are still to be made; with none the manifest stays as it is.
     """
@@ -93,9 +93,12 @@ Name = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """By (model, label): records ``due`` now (``None``: the vendor's speed decides), ``done`` in earlier sittings, and
-    what an answer ``costs``, where a price is known. ``in_flight`` is kept true while requests are sent; ``None`` where
-    they are counted out of our sight."""
+    """The work of a session by (model, label).
+
+    Records ``due`` now (``None``: the vendor's speed decides), ``done`` in earlier sessions, and the function that
+    gives an answer's cost (``costs``), where a price is known. ``in_flight`` is kept current while requests are sent;
+    ``None`` where other processes count them.
+    """
 
     due: Mapping[Name, int | None]
     done: Mapping[Name, int]
@@ -104,7 +107,7 @@ class Outlook:
 
 
 def outlook_of(plan: Plan, queue: WorkQueue, in_flight: Mapping[Name, int] | None) -> Outlook:
-    """Of a plan with an ``queue`` of the same entries."""
+    """The outlook of a plan and the ``queue`` of its entries."""
     names = [(entry.model, entry.label) for entry in plan.entries]
     each = due_in(plan)
     by_doing = plan.load.plans_by_doing
@@ -123,7 +126,7 @@ OnStart = Callable[[Outlook], None]
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """A finished sitting: where it lies, what it is worth, and what ended it early, if anything: a signal, a limit."""
+    """A finished session: its run folder, its report, and the signal or limit that ended it early, if any."""
 
     folder: RunFolder
     report: Report
@@ -138,10 +141,10 @@ def run(
     on_start: OnStart = lambda _outlook: None,
     on_record: OnRecord = lambda _record: None,
 ) -> RunOutcome:
-    """Run, or with ``request.incremental`` go on with, a plan, and score it.
+    """Run a plan, or with ``request.incremental`` resume it, and score it.
 
-    ``on_start`` is told what is due and what was there already, ``on_record`` of every new record. Both are called by
-    the thread that sends: whoever takes long there spoils the times.
+    ``on_start`` is called with the work due and done, ``on_record`` with every new record. Both are called by the
+    thread that sends, so a slow callback spoils the times.
 
     Raises:
         UsageError: signals cannot be handled here.
@@ -178,14 +181,14 @@ def run(
         folder.write_manifest(manifest)
         recount(folder, prepared.configuration.tokenizers, redacted=prepared.plan.redact_content)
     report = score_folder(folder)
-    folder.write_manifest(manifest.changed(**told_pace(report)))
+    folder.write_manifest(manifest.changed(**stored_pace(report)))
     write_reports(folder, report, language=request.language)
     write_pages(folder, report)
     return RunOutcome(folder, report, end.signal_number, end.limit)
 
 
 def _counting(resent: Counter[str], on_record: OnRecord) -> OnRecord:
-    """``on_record``, with what had to be sent twice counted by entry."""
+    """``on_record`` that also counts in ``resent``, by entry, the requests sent twice."""
 
     def noted(record: Record) -> None:
         if record.resent:
@@ -196,7 +199,7 @@ def _counting(resent: Counter[str], on_record: OnRecord) -> OnRecord:
 
 
 def _open_folder(request: RunRequest, prepared: Prepared) -> tuple[RunFolder, Manifest]:
-    """A new folder with its manifest, or the one to go on with."""
+    """A new run folder with its manifest, or the one to resume."""
     score = with_stated_gates(request.score, prepared.configuration.gates)
     score = structs.replace(score, slos=(*(slo.text for slo in prepared.configuration.slos), *score.slos))
     if request.incremental:
@@ -225,7 +228,7 @@ def _unused_folder() -> Path:
 
 
 def latest_run(runs: Path) -> Path:
-    """The run folder begun last.
+    """The run folder that was started last.
 
     Raises:
         RunFolderError: there is none.
@@ -237,7 +240,7 @@ def latest_run(runs: Path) -> Path:
 
 
 def _cross_off(queue: WorkQueue, folder: RunFolder, journal: Journal) -> list[str]:
-    """Cross off what need not be asked again: what failed or is missing will be. What cannot be read, in words."""
+    """Remove answered samples from ``queue``, leaving failed and missing ones; returns unreadable lines in words."""
     warnings: list[str] = []
     if journal.repaired_line is not None:
         warnings.append(f"records.jsonl: line {journal.repaired_line} was torn and moved to records.jsonl.corrupt")
@@ -252,7 +255,7 @@ def _cross_off(queue: WorkQueue, folder: RunFolder, journal: Journal) -> list[st
 
 
 def is_answered(record: Record) -> bool:
-    """Whether nothing is left to ask: it succeeded, or is a check of features whose answer is a refusal."""
+    """Whether the record need not be asked again: it succeeded, or is a feature check answered by a refusal."""
     if record.succeeded:
         return True
     kind = suite_kind(record.suite)
@@ -317,7 +320,7 @@ def _send(
 
 @contextmanager
 def _keeping_facts(folder: RunFolder, manifest: Manifest) -> Iterator[None]:
-    """Workers, versions, regions and what was lost are facts of the run also where the cluster's end was its own."""
+    """Store the executor's workers, versions, regions and losses in the manifest also when the cluster fails."""
     try:
         yield
     except ClusterError as error:
@@ -326,7 +329,7 @@ def _keeping_facts(folder: RunFolder, manifest: Manifest) -> Iterator[None]:
 
 
 def _is_blind(score: SuiteScore) -> bool:
-    """Feature checks that showed nothing, and not for want of features."""
+    """Whether feature checks gave no verdict at all, although features were there to check."""
     return not score.judged and any(check.status == "not_measurable" for check in score.checks.values())
 
 

@@ -1,4 +1,4 @@
-"""What ends a run early or slows it down, and how a report tells of it; the counting itself is the limiter's."""
+"""Warnings of a run that ended early, was slowed down or was not timed truthfully, and the costs for its limits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from vendor_verifier.words import english
 
 
 def costs_of(plan: Plan) -> dict[tuple[str, str], CostOf]:
-    """What an answer of each entry costs, given its usage; nothing when the plan limits no cost.
+    """The cost function of each entry, from usage to US dollars; empty when the plan limits no cost.
 
     Raises:
         UsageError: a cost limit is set and the price of an entry is not known.
@@ -37,14 +37,14 @@ def costs_of(plan: Plan) -> dict[tuple[str, str], CostOf]:
 
 
 def known_costs(plan: Plan) -> dict[tuple[str, str], CostOf]:
-    """What an answer of each entry costs, given its usage, by (model, label): of those whose price is known."""
+    """By (model, label) the cost function from usage to US dollars, of entries whose price is known."""
     now = datetime.now(UTC)
     prices = {(entry.model, entry.label): price_of(entry, now) for entry in plan.entries}
     return {name: partial(cost_usd, price=price) for name, price in prices.items() if price is not None}
 
 
 def ending_warnings(manifest: Manifest) -> Iterator[str]:
-    """What a reader of the report has to know of how the run went."""
+    """The warnings about the course of a run, from its manifest."""
     if manifest.limit:
         yield english("warn_ended", limit=manifest.limit)
     for label, reason in manifest.stopped.items():
@@ -64,18 +64,18 @@ def ending_warnings(manifest: Manifest) -> Iterator[str]:
 
 
 def _load_warnings(load: Mapping[str, Offered]) -> Iterator[str]:
-    """Where the load was not the one that was asked for, and what was thrown away for nothing."""
-    for label, told in load.items():
-        if told.held_back:
-            yield english("warn_held_back", label=label, held=told.held_back, cap=told.cap)
-        elif (told.lag_p99_ms or 0.0) > STALL_NS / 1e6:
-            yield english("warn_began_late", label=label, ms=f"{told.lag_p99_ms:.0f}")
-        if told.warmup and told.warmup_failed == told.warmup:
-            yield english("warn_warmup", label=label, count=told.warmup)
+    """Warnings where the load differed from the one asked for, or the whole warm-up failed."""
+    for label, kept in load.items():
+        if kept.held_back:
+            yield english("warn_held_back", label=label, held=kept.held_back, cap=kept.cap)
+        elif (kept.lag_p99_ms or 0.0) > STALL_NS / 1e6:
+            yield english("warn_began_late", label=label, ms=f"{kept.lag_p99_ms:.0f}")
+        if kept.warmup and kept.warmup_failed == kept.warmup:
+            yield english("warn_warmup", label=label, count=kept.warmup)
 
 
 def _less_of(load: StoredLoad | None) -> str:
-    """What to do about a process that has too much to do; a load of a shape cannot be shared by several."""
+    """Advice for an overloaded process, by load shape, as a shaped load cannot be shared by several processes."""
     if load is None:
         return english("advice_workers")
     if load.schedule:
@@ -84,7 +84,7 @@ def _less_of(load: StoredLoad | None) -> str:
 
 
 def _loop_warnings(loop: StoredLoop, advice: str) -> Iterator[str]:
-    """Where the run was more than this process could time truthfully."""
+    """Warnings where the load was more than this process could time truthfully."""
     if loop.p99_ms is not None and loop.p99_ms > STALL_NS / 1e6:
         yield english("warn_loop", ms=f"{loop.p99_ms:.0f}", advice=advice)
     if loop.core_share is not None and loop.core_share > MAX_CORE_SHARE:

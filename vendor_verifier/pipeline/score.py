@@ -1,4 +1,4 @@
-"""Scores a stored run and writes what can be read of it; it never touches a network."""
+"""Scores a stored run and writes its reports, without any network."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from vendor_verifier.values.sample import Samples, listed, sample_in
 from vendor_verifier.values.score import PlayedTask, Report
 from vendor_verifier.words import Language, english
 
-# A run that was killed still says "running": whether it is complete is then seen from its records.
+# The manifest of a killed run still holds "running"; whether it is complete is then seen from its records.
 _COMPLETE = {"finished": True, "imported": True, "interrupted": False}
 
 
 def score_again(folder: RunFolder, **changes: Any) -> Report:
-    """Score a stored run with some of its policies changed, remember them in its manifest, and rewrite its files.
+    """Score a stored run with some of its policies changed, store them in its manifest, and rewrite its files.
 
     Raises:
         RunFolderError: not a readable run folder.
@@ -49,7 +49,7 @@ def score_again(folder: RunFolder, **changes: Any) -> Report:
         stated["model_gates"] = {}
     check_rank_metrics(stated.get("rank_metrics", ()), manifest.suites)
     chosen = structs.replace(manifest.score, **stated)
-    _thresholds(chosen, manifest)  # what cannot be read must not be remembered
+    _thresholds(chosen, manifest)  # unreadable thresholds must not be stored
     folder.write_manifest(manifest.changed(score=chosen))
     report = score_folder(folder)
     write_reports(folder, report)
@@ -58,7 +58,7 @@ def score_again(folder: RunFolder, **changes: Any) -> Report:
 
 
 def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
-    """Score the records of a run as its manifest says, held to ``gates`` instead of its own if there are any.
+    """Score the records of a run by its manifest, with ``gates`` instead of its own if any are given.
 
     Raises:
         RunFolderError: not a readable run folder.
@@ -80,7 +80,7 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
     warnings += [words for known in played for words in hooks[known.suite].unjudged(suites[known.suite], known.samples)]
     unreadable: list[str] = []
     infos, repeat = manifest.infos, manifest.settings.repeat
-    # Where judging runs functions nobody does it twice for an example.
+    # Where judging an answer runs code, no answer is judged a second time for an example.
     details = gather_details(
         infos, [known.suite for known in played if not known.apart and not hooks[known.suite].runs_code]
     )
@@ -94,7 +94,7 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
         undecided=chosen.undecided,
         schema_policy=chosen.schema_policy,
         run=manifest.run,
-        # Of a run that was killed while nobody planned how much, records cannot say what is missing.
+        # For a killed run under a timed load the records cannot show what is missing.
         complete=_COMPLETE.get(manifest.status, False if manifest.is_by_doing else None),
         warnings=warnings,
         rank_metrics=(*RANK_METRICS, *chosen.rank_metrics),
@@ -110,7 +110,7 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
     unread = unread_calls(tables.rows, suites.values())
     return replace(
         report,
-        # Records are read while scoring, so what cannot be read is only known now.
+        # Records are read while scoring, so unreadable lines are only known now.
         warnings=tuple(dict.fromkeys([*report.warnings, *unread, *twice, *unreadable])),
         details=details.finished(),
         verdicts=judge_report(report, tables.rows, samples, recounts),
@@ -127,18 +127,18 @@ def _read(folder: RunFolder, unreadable: list[str]) -> Iterator[Record]:
 
 
 def _with_rates(report: Report, manifest: Manifest, tables: Tables, slos: Sequence[Threshold]) -> Report:
-    """The report with what was in flight and, where there are SLOs, with goodput."""
-    # Between two sittings there is a pause of ours, which is nobody's rate.
-    is_one_sitting = len(manifest.executors or ()) < 2
+    """The report with every vendor's pace and, where there are SLOs, with goodput."""
+    # Between two sessions there is a pause of ours, which must not count in a vendor's rate.
+    is_one_session = len(manifest.executors or ()) < 2
     most = manifest.settings.vendor_concurrency
-    in_turns = (most is not None and most < len(manifest.entries)) or not is_one_sitting
+    in_turns = (most is not None and most < len(manifest.entries)) or not is_one_session
     both = {key: tables.of(key) for key in tables.rows}
     report = with_pace(report, both, _places(manifest), waited_for_turns=in_turns)
-    return with_goodput(report, tables.rows, slos, is_timed=is_one_sitting) if slos else report
+    return with_goodput(report, tables.rows, slos, is_timed=is_one_session) if slos else report
 
 
 def _places(manifest: Manifest) -> dict[tuple[str, str], int | None]:
-    """Requests in flight that were asked for, by (model, label); None where the load was a rate, or nobody knows."""
+    """The requested concurrency by (model, label); None where the load was a rate, or it is unknown."""
     settings = manifest.settings
     is_open = settings.load is not None and bool(settings.load.request_rate or settings.load.schedule)
     return {
@@ -147,19 +147,19 @@ def _places(manifest: Manifest) -> dict[tuple[str, str], int | None]:
 
 
 def _of_sending(manifest: Manifest) -> list[str]:
-    """What was doubtful before anything was scored."""
+    """The warnings from before scoring: of the plan and of sending."""
     return [*manifest.warnings, *ending_warnings(manifest)]
 
 
 def _thresholds(chosen: ScoreRequest, manifest: Manifest) -> tuple[Threshold, ...]:
-    """The SLOs; gates are read to see that they can be."""
+    """The SLOs; gates are read too, to refuse unreadable ones."""
     for texts in (chosen.gates, *chosen.model_gates.values()):
         read_gates(texts, manifest.suites)
     return read_slos(chosen.slos)
 
 
 def _duplicates(folder: RunFolder, tables: Tables, samples: Mapping[str, Samples], unreadable: list[str]) -> list[str]:
-    """Take the cost of records that came twice, and say that there were some; what cannot be read is named apart."""
+    """Add the cost of records that came twice and return a warning of them; unreadable lines go to ``unreadable``."""
 
     def bad_line(number: int, reason: str) -> None:
         line = f"{folder.duplicates_file.name}:{number}"
@@ -188,6 +188,6 @@ def write_pages(folder: RunFolder, report: Report) -> None:
 def write_reports(
     folder: RunFolder, report: Report, formats: Iterable[str] | None = None, language: Language = "en"
 ) -> list[Path]:
-    """Write the chosen formats (default: those of every run) into the run folder; the paths written."""
+    """Write the chosen formats (default: those of every run) into the run folder and return the paths."""
     chosen = set(formats) if formats is not None else {form.name for form in REPORTS if form.by_default}
     return [folder.write(form.file_name, form.text(report, language)) for form in REPORTS if form.name in chosen]

@@ -1,4 +1,4 @@
-"""The one place where a run meets the simulated vendors: which entries they are, what they know, and their process.
+"""Starts the simulated vendors of a run and hands them the answers that they know.
 
 They serve in a process of their own, so that serving does not disturb what is being timed.
 """
@@ -35,7 +35,7 @@ def with_simulated_vendors(entries: Sequence[Entry], seed: int, known: str = "{}
 @contextmanager
 def _started(_entries: Sequence[Entry], seed: int, known: str) -> Iterator[str]:
     """The address of vendors in a process of their own, which ends with the block."""
-    # Out of reach of the terminal's Ctrl-C, after which answers under way still come in; they end with their input.
+    # Not in the terminal's group, since answers under way must still come in after Ctrl-C; it ends with its input.
     with subprocess.Popen(  # noqa: S603
         _command(seed), stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
@@ -53,7 +53,7 @@ def _command(seed: int) -> list[str]:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """Ask it to go, and make it go where it does not."""
+    """Terminate the process, and kill it where it does not end."""
     process.terminate()
     try:
         process.wait(timeout=_PATIENCE_S)
@@ -75,9 +75,9 @@ def rehearsed(entries: Sequence[Entry], tasks: Sequence[Task], seed: int) -> tup
 
 
 def _tell(process: subprocess.Popen[str], known: str) -> None:
-    """Hand the answers over in one line; over a pipe, so that nobody's rows are left in a file."""
+    """Hand the answers over in one line; over a pipe, so that no user's rows are left in a file."""
     assert process.stdin is not None
-    # Where the other side is gone already, reading its address says so.
+    # Where the process has ended already, reading its address raises the error.
     with suppress(BrokenPipeError):
         process.stdin.write(known + "\n")
         process.stdin.flush()

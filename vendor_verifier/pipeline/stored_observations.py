@@ -1,4 +1,4 @@
-"""A stored run as the statistics take it in: one Trials per entry. It reads records and judges nothing."""
+"""Reads a stored run into the statistics' input: one Trials per entry."""
 
 from __future__ import annotations
 
@@ -22,8 +22,11 @@ from vendor_verifier.values.score import PlayedTask
 
 @dataclass(frozen=True, slots=True)
 class StoredTrials:
-    """``planned``: suite → sample ids. ``trials`` and ``baselines`` by model; ``requests``: (model, label) → metric →
-    what single requests measured. ``scores``: suites whose main score is a metric of the trials."""
+    """The trials of a run.
+
+    ``planned``: suite → sample ids. ``trials`` and ``baselines`` by model; ``requests``: (model, label) → metric →
+    values of single requests. ``scores``: suites whose main score is a metric of the trials.
+    """
 
     manifest: Mapping[str, Any]
     score: ScoreRequest
@@ -40,7 +43,7 @@ class StoredTrials:
 
 
 class _Requests(Mapping[str, Sequence[float]]):
-    """What single requests measured, by metric; gathered when it is asked for, which it rarely is."""
+    """The values of single requests by metric, gathered only when read, which is rare."""
 
     def __init__(self, table: ObservationTable) -> None:
         self._table = table
@@ -56,7 +59,7 @@ class _Requests(Mapping[str, Sequence[float]]):
 
 
 def read_trials(folder: RunFolder) -> StoredTrials:
-    """Score the records of a run one by one; samples of suites that stand apart (feature checks) are left out.
+    """Score the records of a run one by one; samples of suites outside the ranking (feature checks) are left out.
 
     Raises:
         RunFolderError: not a readable run folder.
@@ -69,7 +72,7 @@ def read_trials(folder: RunFolder) -> StoredTrials:
     suites = {task.suite: ready_suite(task.suite, task.options, samples[task.suite], folder) for task in stored}
     infos, tables = manifest.infos, Tables()
     played = {suite: PlayedTask(suite, found) for suite, found in samples.items()}
-    # What cannot be read was already told when the run was scored.
+    # Unreadable lines were already reported when the run was scored.
     records = folder.read_records(lambda _number, _reason: None)
     collect(tables, infos, played, records, suites, manifest.settings.repeat)
     for info in infos:
@@ -86,16 +89,16 @@ def trials_in(
     *,
     complete: bool,
 ) -> StoredTrials:
-    """The trials of a run whose records are counted already; ``samples`` by suite, without those that stand apart.
+    """The trials of a run whose records are counted already; ``samples`` by suite, without suites outside the ranking.
 
     Raises:
         RunFolderError: the manifest does not describe its entries.
     """
-    told = manifest_of(manifest)
-    infos, score, repeat = told.infos, told.score, told.settings.repeat
+    stored = manifest_of(manifest)
+    infos, score, repeat = stored.infos, stored.score, stored.settings.repeat
     planned = {suite: tuple(found.ids) for suite, found in samples.items()}
     main = {suite: name for suite in planned if (name := known_suite(suite).ranks_by)}
-    each = sum(task.count for task in told.tasks)
+    each = sum(task.count for task in stored.tasks)
     trials: dict[str, list[Trials]] = {}
     for info in infos:
         own = tables[info.model, info.label]
@@ -125,6 +128,6 @@ def trials_in(
 
 
 def _means(score: ScoreRequest, model: str) -> list[str]:
-    """What is always judged, and what a gate names; a metric too many, for its name is in another's, does no harm."""
+    """The means that are always judged or that a gate names; one too many, by a name within another's, does no harm."""
     gates = " ".join(score.gates_of(model))
     return [metric for metric in MEANS if metric in JUDGED_MEANS or metric in gates]

@@ -1,4 +1,4 @@
-"""Evaluations as a run or a scoring needs them: with their options, and with what they do beside asking and judging."""
+"""Evaluations with their options and their hooks, as a run or a scoring needs them."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from vendor_verifier.values.sample import Sample
 
 
 class SuiteHooks:
-    """What an evaluation does around a run beside asking and judging; as it stands, what most do.
+    """The steps of an evaluation around a run beside asking and judging; this base class suits most.
 
-    Whoever does more names a subclass in :data:`vendor_verifier.suites.SUITES`.
+    An evaluation that does more names a subclass in :data:`vendor_verifier.suites.SUITES`.
     """
 
     secrets: Iterable[str] = ()
-    """What must never be written anywhere."""
+    """The secrets that must never be written anywhere."""
 
     runs_code = False
-    """Judging an answer runs code that is not ours, so it is judged as seldom as possible."""
+    """Whether judging an answer runs code that is not ours, so that it is judged as seldom as possible."""
 
     def prepare(self, request: RunRequest, options: Mapping[str, Any], environ: Mapping[str, str]) -> SuiteHooks:
-        """The hooks of one run, which have read what they need.
+        """The hooks of one run, with everything read that they need.
 
         Raises:
             VerifierError: a file that the options name cannot be used.
@@ -38,7 +38,7 @@ class SuiteHooks:
         return self
 
     def request(self, request: RunRequest) -> RunRequest:
-        """The request with the settings that the evaluation brings, where nobody stated others."""
+        """The request with the settings that the evaluation brings, where the user stated no others."""
         return request
 
     def entries(self, entries: Sequence[Entry], request: RunRequest) -> tuple[Entry, ...]:
@@ -48,7 +48,7 @@ class SuiteHooks:
     def dataset(
         self, kind: SuiteKind, chosen: TaskOptions, own: Mapping[str, Any], typed: frozenset[str], request: RunRequest
     ) -> Dataset:
-        """The samples. Of ``own`` options that contradict each other those ``typed`` on the command line stand.
+        """The samples; of ``own`` options that contradict each other those ``typed`` on the command line apply.
 
         Raises:
             VerifierError: they cannot be found or used.
@@ -58,7 +58,7 @@ class SuiteHooks:
     def ready(
         self, suite: Any, options: Mapping[str, Any], samples: Sequence[Sample], folder: RunFolder | None
     ) -> Suite:
-        """The suite with what only a running program has; of a stored run with what its ``folder`` holds."""
+        """The suite with its run-time resources; for a stored run with those in its ``folder``."""
         ready: Suite = suite
         return ready
 
@@ -67,10 +67,10 @@ class SuiteHooks:
         return ()
 
     def after_run(self, folder: RunFolder, samples: Sequence[Sample], scrubber: Scrubber) -> None:
-        """Do what has to follow the last request and precede the scoring."""
+        """Do the work between the last request and the scoring."""
 
     def pages(self, folder: RunFolder) -> None:
-        """Write the result pages of the evaluation's own."""
+        """Write the evaluation's own result pages."""
 
     def rows(self, where: str) -> Sequence[Sample]:
         """The samples in a folder of the evaluation's own layout, ``shipped`` for those that ship; none if it has none.
@@ -90,10 +90,10 @@ def hooks_of(kind: SuiteKind) -> SuiteHooks:
 def ready_suite(
     name: str, options: Mapping[str, Any], samples: Sequence[Sample], folder: RunFolder | None = None
 ) -> Suite:
-    """The suite with its options and what its samples need, if it is found; of a stored run if ``folder`` is given.
+    """The suite with its options and the resources its samples need; of a stored run if ``folder`` is given.
 
     Raises:
-        ProblemsError: no such suite, or options that cannot be meant.
+        ProblemsError: no such suite, or invalid options.
     """
     kind = known_suite(name)
     return hooks_of(kind).ready(build_suite(kind, options), options, samples, folder)

@@ -28,7 +28,7 @@ REGION = "VENDOR_VERIFIER_REGION"
 
 @dataclass(frozen=True, slots=True)
 class RemoteBench:
-    """What a worker made of a job."""
+    """A job as a worker prepared it."""
 
     job: Job
     plan: Plan
@@ -37,7 +37,7 @@ class RemoteBench:
     region: str | None
 
     def items(self, block: Block) -> Sequence[WorkItem]:
-        """The block's work, ready to be done."""
+        """The work items of a block, ready to be sent."""
         names = dict.fromkeys(item.suite for item in block.items)
         suites = {name: ready_suite(name, self.job.suite_options.get(name, {}), block.samples) for name in names}
         return [
@@ -72,7 +72,7 @@ def open_here(job: Job, scrubber: Scrubber) -> Bench:
 
 
 def hello(job: Job, identity: str, name: str) -> Hello:
-    """What this machine is, and what it lacks for the job."""
+    """This machine's identity and versions, and what it lacks for the job."""
     environment = read_environment()
     variables = _variables(job, environment)
     wanted: dict[str, None] = {}
@@ -124,7 +124,7 @@ def _with_secrets(entry: Entry, variables: Variables, secrets: set[str]) -> Entr
 
 
 def _problem(job: Job) -> str | None:
-    """Why this machine cannot do the job although its versions are right."""
+    """The reason why this machine cannot do the job although its versions match; None where it can."""
     absent = [str(folder) for folder in job.vendor_paths if not Path(folder).is_dir()]
     if absent:
         return f"the plugin folder {absent[0]} is not on this machine; copy it to the same place"

@@ -1,4 +1,4 @@
-"""A scored run as text: pure functions from Report to str, one format a file. Nothing here reads, writes or scores.
+"""A scored run as text: pure functions from Report to str, one format a file. It does no I/O.
 
 The terminal's table is in :mod:`vendor_verifier.reports.terminal`, because it is a renderable and not a file.
 """
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ReportFormat:
-    """One file of a run folder: what ``--format`` calls it, what the file is called, and what fills it.
+    """One file of a run folder: its name for ``--format``, its file name, and the function that renders it.
 
-    ``by_default`` ones are written beside every run, the others when asked for. ``is_translated`` marks formats that
-    speak more than English. ``renderer`` is ``module:function`` of this package, loaded when it is needed.
+    ``by_default`` ones are written for every run, the others when asked for. ``is_translated`` marks formats in more
+    languages than English. ``renderer`` is ``module:function`` of this package, loaded when it is needed.
     """
 
     name: str
@@ -37,7 +37,7 @@ class ReportFormat:
         return found
 
     def text(self, report: Report, language: Language = "en") -> str:
-        """The file's content in that language, or in English where the format knows no other."""
+        """The file's content in the given language, or in English where the format is not translated."""
         return self.render(report, language) if self.is_translated else self.render(report)
 
 

@@ -1,8 +1,8 @@
-"""Reports for CI: junit.xml, and the Markdown summary of a GitHub step; nothing is decided here.
+"""Reports for CI: junit.xml, and the Markdown summary of a GitHub step.
 
-In junit.xml a failed sample fails with its reason, our own failures are errors, what was never asked is skipped. Times
-are what the requests took. Without details there is one case a vendor instead of one a sample. Text of strangers is
-made visible, so no character that XML 1.0 forbids can occur.
+In junit.xml a failed sample fails with its reason, our own failures are errors, samples never asked are skipped. Times
+are those of the requests. Without details there is one case a vendor instead of one a sample. Text written by strangers
+is made visible, so no character that XML 1.0 forbids can occur.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ def _blocks(report: Report, t: Texts) -> Iterator[str]:
 
 
 def _judged(model: ModelScore, report: Report, t: Texts) -> Iterator[str]:
-    """Gates and findings where they were judged, and how requests failed."""
+    """Gates and findings where they were judged, and the kinds of failures."""
     verdict, name = report.verdicts.get(model.model), markdown_label(model.model)
     if verdict is not None and verdict.gates:
         rows = [
@@ -183,8 +183,8 @@ def _judged(model: ModelScore, report: Report, t: Texts) -> Iterator[str]:
         header = [f"| {t('outcome')} | {t('vendor')} | {t('gate')} | {t('reason')} |", "|---|---|---|---|"]
         yield "\n".join([t("gates_of", model=name), "", *header, *rows])
     if verdict is not None and verdict.findings:
-        told = [f"- {markdown_label(found.label)}: {markdown(t.said(found.statement))}" for found in verdict.findings]
-        yield "\n".join([t("findings_on", model=name), "", *told])
+        lines = [f"- {markdown_label(found.label)}: {markdown(t.said(found.statement))}" for found in verdict.findings]
+        yield "\n".join([t("findings_on", model=name), "", *lines])
     failures = [
         f"- {markdown_label(vendor.label)}: {number_format.tally(vendor.failures, markdown_label)}"
         for vendor in model.vendors

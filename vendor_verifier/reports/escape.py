@@ -1,4 +1,4 @@
-"""Makes text of vendors and datasets harmless where it is shown; it never decides what is shown.
+"""Makes text of vendors and datasets harmless where it is shown; one function per output.
 
 Labels, model names, messages and providers are written by strangers. Each output has its own way of being taken over:
 a terminal by control characters, a reader by invisible or reordering characters, a CI log by ``::`` at the
@@ -27,7 +27,7 @@ _FORMULA_STARTS = "=+-@\uff1d\uff0b\uff0d\uff20"
 
 
 def visible(text: str, limit: int = MAX_TEXT) -> str:
-    """One line in which nothing is hidden: white space runs become one space, invisible characters their escapes.
+    """The text in one visible line: white space runs become one space, invisible characters their escapes.
 
     The result encodes to UTF-8, has no line end, no control, bidi or zero-width character, no space at either end and
     at most ``limit`` characters (a cut is shown by ``…``).

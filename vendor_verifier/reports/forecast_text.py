@@ -1,6 +1,6 @@
-"""A forecast in plain lines: what is foreseen of each vendor, in all, and what had to be supposed. It counts nothing.
+"""A forecast in plain lines: the figures of each vendor, the totals, and the assumptions.
 
-Everything assumed stands beside the figure that rests on it.
+Each assumption stands beside the figure that rests on it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from vendor_verifier.values.plan import EntryForecast, Forecast
 
 
 def forecast_lines(forecast: Forecast) -> Iterator[str]:
-    """One line a vendor, then totals, time, what the run could show, and the assumptions."""
+    """One line a vendor, then totals, time, the drop of F1 that the run could show, and the assumptions."""
     for entry in forecast.entries:
         yield _entry_line(entry)
     yield f"in all: {forecast.requests:,} requests without retries (each at most {forecast.retries} more); " + _money(

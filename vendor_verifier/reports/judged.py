@@ -1,4 +1,4 @@
-"""What can be said of the order, as sections of a report: ties, ceiling, gates, findings, money, causes of failures."""
+"""The judgement of a model as sections of a report: ties, ceiling, gates, findings, money, causes of failures."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from vendor_verifier.words import Texts
 _MARKDOWN, _PAGE = frozenset({"markdown"}), frozenset({"html"})
 _WORST_FIRST = ("FAIL", "UNDECIDED", "PASS")
 _MAX_PAIRS = 40
-MAX_TOLD = 12
-# The advantage holds for valid calls too; it is gone; or which of both is not known at this number of samples.
+MAX_PAIRS = 12
+# The price advantage holds per valid call too; it does not; or there are too few samples to decide.
 Case = Literal["holds", "eaten", "open"]
 Escape = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """A model's verdict with what its sections need: where each vendor stands, the words, how names are made safe."""
+    """A model's verdict with the vendors' ranking, the texts and the escaping that its sections need."""
 
     verdict: ModelVerdict
     baseline: str | None
@@ -55,7 +55,7 @@ class _Judged:
 
 
 def judged_sections(model: ModelScore, verdict: ModelVerdict | None, t: Texts, escape: Escape) -> list[Section]:
-    """The sections that there is something for, in the page's order."""
+    """The sections that have content, in the page's order."""
     if verdict is None:
         return []
     places = {vendor.label: index for index, vendor in enumerate(model.vendors)}
@@ -89,7 +89,7 @@ def _gate_figure(gate: Any) -> Cell:
 
 
 def findings(judged: _Judged) -> Section | None:
-    """Observations with the numbers they rest on."""
+    """The section of findings, each with the numbers it rests on."""
     t = judged.t
     if not judged.verdict.findings:
         return None
@@ -110,7 +110,7 @@ def _evidence(value: float | int | str) -> str:
 
 
 def stability(judged: _Judged) -> Section | None:
-    """Which places are firm, and what the lead hangs on."""
+    """The section on rank uncertainty: rank intervals, tie groups, and changes of the leader."""
     t, ranking = judged.t, judged.verdict.ranking
     if ranking is None:
         return None
@@ -158,23 +158,23 @@ def _stability_lines(ranking: RankingJudgement, judged: _Judged) -> Iterator[str
 
 
 def overlap_line(ranking: RankingJudgement, t: Texts, escape: Escape, most_left: float = 1.0) -> str | None:
-    """Over how many rows times were compared, of pairs of which at most so large a share is left; None without any."""
+    """The rows over which times were compared, for pairs with at most ``most_left`` of them; None without any."""
     cut = [
         each
         for each in ranking.overlaps
         if min(each.first_n / each.first_of, each.second_n / each.second_of) <= most_left
     ]
-    told = [
+    parts = [
         t("list_and", names=f"{escape(each.first)} {number_format.of(each.first_n, each.first_of, t)}",
           last=f"{escape(each.second)} {number_format.of(each.second_n, each.second_of, t)}")
-        for each in cut[:MAX_TOLD]
+        for each in cut[:MAX_PAIRS]
     ]  # fmt: skip
-    more = t("more_overlaps", count=len(cut) - MAX_TOLD) if len(cut) > MAX_TOLD else ""
-    return t("overlap_line", pairs=t.joined(told, "semicolon") + more) if cut else None
+    more = t("more_overlaps", count=len(cut) - MAX_PAIRS) if len(cut) > MAX_PAIRS else ""
+    return t("overlap_line", pairs=t.joined(parts, "semicolon") + more) if cut else None
 
 
 def noise(judged: _Judged) -> Section | None:
-    """The baseline against itself and the others against that; the page has it in its charts."""
+    """The section on the noise floor and each vendor's gap to it; the page shows it in its charts."""
     t, floor = judged.t, judged.verdict.noise_floor
     if floor is None or t.room != "wide":
         return None
@@ -194,7 +194,7 @@ def _tested(test: PairedTest) -> Cell:
 
 
 def blame(judged: _Judged) -> Section | None:
-    """Whose failures they were."""
+    """The section on the causes of failures; None where there is nothing to show."""
     t, found = judged.t, judged.verdict.blame
     if not found or (t.room == "wide" and not any(counts.failed for counts in found.values())):
         return None
@@ -214,11 +214,11 @@ def _caused(cause: Cause) -> Callable[[Any], Cell]:
 
 
 def money(judged: _Judged) -> Section | None:
-    """What was spent on what, and what the prices of two vendors mean for each other."""
+    """The section on costs: spending, prices and the break-even of pairs of vendors; None without prices."""
     t, verdict = judged.t, judged.verdict
     if not verdict.money:
         return None
-    lines = tuple(_break_even(each, case, judged) for each, case in told_break_evens(verdict, judged.baseline))
+    lines = tuple(_break_even(each, case, judged) for each, case in shown_break_evens(verdict, judged.baseline))
     made = [_spent(judged), *([_prices(judged)] if verdict.prices else [])]
     return Section("money", t("money"), t("break_even_note") if lines else None, lines, tuple(made))
 
@@ -242,7 +242,7 @@ def _spent(judged: _Judged) -> Table:
 
 
 def _prices(judged: _Judged) -> Table:
-    """What was reckoned with, in the vendor's own currency."""
+    """The table of the prices used, in the vendor's own currency."""
     t = judged.t
     kinds = ("input", "cached", "output", "reasoning", "request")
     columns = (
@@ -254,15 +254,15 @@ def _prices(judged: _Judged) -> Table:
     return table(t("prices"), t("price_of"), columns, judged.items(judged.verdict.prices), t)
 
 
-def told_break_evens(verdict: ModelVerdict, baseline: str | None) -> Iterator[tuple[BreakEven, Case]]:
-    """Those with the baseline first, ``MAX_TOLD`` at most; all of them stand in scores.json."""
+def shown_break_evens(verdict: ModelVerdict, baseline: str | None) -> Iterator[tuple[BreakEven, Case]]:
+    """Break-evens with their case, the baseline's first, ``MAX_PAIRS`` at most; scores.json has all of them."""
     ordered = sorted(verdict.break_evens, key=lambda each: baseline not in (each.cheap, each.dear))
-    for each in ordered[:MAX_TOLD]:
+    for each in ordered[:MAX_PAIRS]:
         yield each, case_of(each)
 
 
 def case_of(found: BreakEven) -> Case:
-    """By the interval of what is left of the advantage per valid call."""
+    """The case of a break-even, by the interval of the advantage left per valid call."""
     real = found.per_valid_call
     if real.low is not None and real.low > 0:
         return "holds"
@@ -272,7 +272,7 @@ def case_of(found: BreakEven) -> Case:
 def _break_even(found: BreakEven, case: Case, judged: _Judged) -> str:
     t, real, percent = judged.t, found.per_valid_call, number_format.percent
     left = abs(real.value) if case == "eaten" and real.value is not None else real.value
-    said = t(
+    sentence = t(
         f"break_even_{case}",
         cheap=judged.escape(found.cheap),
         dear=judged.escape(found.dear),
@@ -282,5 +282,5 @@ def _break_even(found: BreakEven, case: Case, judged: _Judged) -> str:
         high=percent(real.high),
     )
     if t.room != "wide" or found.mix is None:
-        return said
-    return said + t("break_even_mix", mix=f"{found.mix:.3g}")
+        return sentence
+    return sentence + t("break_even_mix", mix=f"{found.mix:.3g}")

@@ -1,4 +1,4 @@
-"""report.md: the page's ranking per model, then everything needed to doubt it. GitHub Markdown without raw HTML."""
+"""report.md: the page's ranking per model, then the figures and conditions behind it. No raw HTML."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _model(model: ModelScore, report: Report, t: Texts) -> list[str]:
 
 
 def _measurements(model: ModelScore, report: Report, t: Texts) -> Iterator[tuple[Table, str | None]]:
-    """The tables of what was measured, each with what one must know to read it."""
+    """The tables of measurements, each with a note for reading it."""
     pairs = t("trigger_pairs") if report.repeat > 1 else ""
     undecided = t("trigger_note", how=t(f"undecided_{report.undecided}"), option=report.undecided)
     yield vendor_tables.ranks(model, report, t), None
@@ -97,9 +97,10 @@ def _section(section: Section, findings: Sequence[Finding], t: Texts) -> list[st
     for table in section.tables:
         body += [*([""] if body else []), *markdown_lines(table)]
     if section.id == "findings":
-        told = [f"{found.label}: {t.said(found.statement)}" for found in findings]
+        statements = [f"{found.label}: {t.said(found.statement)}" for found in findings]
         body = [
-            f"{line} (`{found.name}`)" for line, found in zip(_bullets(told, t, _MAX_FINDINGS), findings, strict=False)
+            f"{line} (`{found.name}`)"
+            for line, found in zip(_bullets(statements, t, _MAX_FINDINGS), findings, strict=False)
         ]
         if len(findings) > _MAX_FINDINGS:
             body.append(f"- {t('and_more', n=len(findings) - _MAX_FINDINGS)}")

@@ -1,4 +1,4 @@
-"""How a figure is written in a table; it computes nothing and knows no output format.
+"""Formats figures for tables, the same in every output.
 
 ``None`` (never measured) and a number that is not finite are both written "–", never 0.
 """
@@ -26,7 +26,7 @@ REGION_PERCENTILES = ("p50", "p95")
 
 
 def suites_of(*models: ModelScore) -> tuple[str, ...]:
-    """Evaluations that took part, whose names are those of their scores, in the order they were asked for."""
+    """The names of the evaluations that took part, in the order in which they were requested."""
     return tuple(dict.fromkeys(name for model in models for vendor in model.vendors for name in vendor.suites))
 
 
@@ -52,7 +52,7 @@ def finite(value: float | None) -> float | None:
 
 
 def rate(value: float | None) -> str:
-    """A share of 1 with four decimals; 1 and 0 only when it is exactly that."""
+    """A share of 1 with four decimals, written 1 or 0 only when it is exactly that."""
     value = finite(value)
     if value is None:
         return MISSING
@@ -87,9 +87,9 @@ def of(part: int | None, whole: int, t: Texts) -> str:
 
 
 def measured(number: int | None, stalled: int, t: Texts, whole: int | None = None) -> str:
-    """``188 of 200 (12 stalled)``: over how many a figure was taken, and how many our own lateness took out."""
-    told = count(number) if whole is None else of(number, whole, t)
-    return told + t("in_brackets", text=t("stalled", n=stalled)) if stalled else told
+    """``188 of 200 (12 stalled)``: the rows a figure was taken over, and those that our own lateness took out."""
+    shown = count(number) if whole is None else of(number, whole, t)
+    return shown + t("in_brackets", text=t("stalled", n=stalled)) if stalled else shown
 
 
 def tally(counts: Mapping[str, int], escape: Callable[[str], str]) -> str:

@@ -1,8 +1,8 @@
 """metrics.prom: a scored run as OpenMetrics text, for a textfile collector or a push gateway; gauges only.
 
-Base units as the format asks: seconds and shares of 1. What was not measured has no sample at all, so a missing figure
+Base units as the format asks: seconds and shares of 1. A figure that was not measured has no sample at all, so that it
 never reads as 0. Every series names model and vendor label; ``run`` stands only in the info metric, so that series
-go on from run to run.
+continue from run to run.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class _Family:
 
 
 def _unit(family: str) -> str:
-    """The unit that a family's name ends in, if the format knows it."""
+    """The unit that a family's name ends in: ratio, tokens or seconds, else ""."""
     unit = family.rpartition("_")[2]
     return unit if unit in ("ratio", "tokens", "seconds") else ""
 
@@ -122,7 +122,7 @@ def _of_vendor(family: str, vendor: VendorScore, model: ModelScore, report: Repo
 
 
 def _counts(family: str, vendor: VendorScore) -> Iterator[_Sample]:
-    """Numbers of samples by what became of them, by the kind of failure, and by the time they are left out of."""
+    """Numbers of samples by outcome, by kind of failure, and by metric that they are left out of."""
     outcomes = {"planned": vendor.planned, "recorded": vendor.recorded, "succeeded": vendor.succeeded}
     stalled = {name: spread.stalled for name, spread in sorted(vendor.distributions.items()) if spread.stalled}
     by_label: dict[str, tuple[str, Mapping[str, int]]] = {

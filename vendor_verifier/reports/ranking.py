@@ -1,4 +1,4 @@
-"""The ranking as one table for every output: what is added to ``COLUMNS`` stands in all of them."""
+"""The ranking as one table for every output; a column added to ``COLUMNS`` appears in all of them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TRIGGER_FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A vendor, and what else its line of the ranking depends on."""
+    """A vendor with everything else that its row of the ranking depends on."""
 
     vendor: VendorScore
     model: ModelScore
@@ -37,7 +37,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The models in one table, what was judged of them, and their report."""
+    """The models in one table, their verdicts, and their report."""
 
     report: Report
     models: Sequence[ModelScore]
@@ -46,7 +46,7 @@ class Scope:
 
 
 def _data(key: str, *path: str) -> Column:
-    """A bare value for programs: what lies at the end of a path of fields and keys of the vendor."""
+    """A column of bare values for programs, found by a path of fields and keys of the vendor."""
 
     def cell(entry: Entry) -> Cell:
         found: Any = entry.vendor
@@ -69,7 +69,7 @@ def _metric(name: str) -> Callable[[Entry], Cell]:
 
 
 def _bare_metrics(scope: Scope) -> Iterator[Column]:
-    """Those that rank, then others that any vendor has, so that every row has the same columns."""
+    """Columns of the rank metrics, then of others that any vendor has, so that every row has the same columns."""
     ranked = scope.report.rank_metrics
     others = {name for model in scope.models for vendor in model.vendors for name in vendor.metrics} - set(ranked)
     yield from (_data(name, "metrics", name) for name in (*ranked, *sorted(others)))
@@ -81,7 +81,7 @@ def _bare_metrics(scope: Scope) -> Iterator[Column]:
 def _spreads() -> Iterator[Column]:
     for name in number_format.SPEED_METRICS:
         for part in number_format.PERCENTILES:
-            # One of them has stood among the averages by its name for longer.
+            # This one has a column among the averages already, under the name that it had first.
             if (name, part) != ("tps", "p50"):
                 yield _data(f"{name}_{part}", "distributions", name, part)
     yield from (_data(f"{name}_stalled", "distributions", name, "stalled") for name in number_format.SPEED_METRICS)
@@ -104,7 +104,7 @@ def _goodput(scope: Scope) -> Iterable[Column]:
     return (_data(key, "goodput", name) for key, name in keys.items())
 
 
-# In their order; a function gives those that depend on the run. A column says itself where it does not stand.
+# In their order; a function gives those that depend on the run. Each column names the outputs that have it.
 COLUMNS: tuple[Column | Callable[[Scope], Iterable[Column]], ...] = (
     Column("model", lambda entry: tables.name(entry.model.model), writers=_CSV),
     Column(
@@ -132,7 +132,7 @@ COLUMNS: tuple[Column | Callable[[Scope], Iterable[Column]], ...] = (
 
 
 def ranking(report: Report, models: Sequence[ModelScore], t: Texts) -> Table:
-    """The ranking of these models with all its columns, of which every writer takes its own."""
+    """The ranking of these models with all columns, from which every writer takes its own."""
     verdicts = {model.model: report.verdicts.get(model.model) for model in models}
     scope = Scope(report, models, [verdict for verdict in verdicts.values() if verdict is not None], t)
     columns = (each for known in COLUMNS for each in ([known] if isinstance(known, Column) else known(scope)))
@@ -150,14 +150,14 @@ def render_csv(report: Report) -> str:
 
 
 def metric_cell(vendor: VendorScore, name: str, verdict: ModelVerdict | None) -> Cell:
-    """One metric of one vendor with its interval; the baseline's F1 is what the others' are measured against."""
+    """One metric of one vendor with its interval; the baseline's F1 has none, being the reference."""
     found = None if name == "f1" and vendor.is_baseline else estimate_of(verdict, vendor.label, name)
     small = number_format.interval(found, as_share=is_share(name))
     return Cell(number_format.metric(vendor, name), number_format.finite(vendor.metrics.get(name)), small)
 
 
 def estimate_of(verdict: ModelVerdict | None, name: str, metric: str) -> Estimate | None:
-    """The interval of one vendor's metric, from wherever the verdict holds one."""
+    """The estimate of one vendor's metric from the verdict's intervals, else from its ranking; None without one."""
     if verdict is None:
         return None
     found = verdict.intervals.get(name, {}).get(metric)
@@ -172,7 +172,7 @@ def metric_title(metric: str, t: Texts) -> str:
 
 
 def irf_of(verdict: ModelVerdict | None) -> dict[str, IrfInterval]:
-    """Label → the places it can have, of those whose interval is closed."""
+    """Label → IRF interval, for vendors whose rank interval is closed."""
     joint = () if verdict is None or verdict.ranking is None else verdict.ranking.irf
     return {one.label: one for one in joint if one.rank.low is not None and one.rank.high is not None}
 

@@ -1,4 +1,4 @@
-"""The load of a run, its goodput, and how far its clock can be trusted, in words; nothing is computed here."""
+"""The load of a run, its goodput, and the lateness of its clock, in words."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _ASIDE = ("warmup", "cooldown")
 
 
 def clock_lines(report: Report, t: Texts) -> list[str]:
-    """The harness floor and the event loop's lag; nothing for a run that knows of neither (an imported one)."""
+    """The harness floor and the event loop's lag; nothing for a run without them (an imported one)."""
     floor, loop = (report.manifest.get(name) for name in ("calibration", "event_loop"))
-    told = _floor(floor, t) if isinstance(floor, Mapping) else iter(())
-    return [*told, *(_loop(loop, t) if isinstance(loop, Mapping) else ())]
+    lines = _floor(floor, t) if isinstance(floor, Mapping) else iter(())
+    return [*lines, *(_loop(loop, t) if isinstance(loop, Mapping) else ())]
 
 
 def _floor(floor: Mapping[str, Any], t: Texts) -> Iterator[str]:
@@ -42,12 +42,12 @@ def _ms(numbers: Mapping[str, Any], name: str) -> str:
 
 
 def shape_of(report: Report) -> Mapping[str, Any]:
-    """The shape of the load as the manifest tells it; empty without one."""
+    """The load shape stored in the manifest; empty without one."""
     return (report.manifest.get("settings") or {}).get("load") or {}
 
 
 def load_words(load: Mapping[str, Any], t: Texts) -> str:
-    """A manifest's shape: ``50 requests a second (poisson) to each vendor for 60 s; thrown away: 20 of warm-up``."""
+    """A stored load shape in words, such as ``50 requests a second (poisson) to each vendor for 60 s``."""
     words = t("shape_fixed")
     if load.get("schedule"):
         words = t("shape_schedule", count=load["schedule"]["count"], seconds=f"{load['schedule']['last_s']:g}")
@@ -62,54 +62,54 @@ def load_words(load: Mapping[str, Any], t: Texts) -> str:
 
 
 def load_lines(model: ModelScore, report: Report, t: Texts, escape: Escape) -> Iterator[str]:
-    """What was offered, a line for all and one for each vendor of which anything is known; nothing without a shape."""
+    """The offered load, one line for all vendors and one for each with stored figures; nothing without a shape."""
     shape = shape_of(report)
     if not shape:
         return
     yield t("load_line", load=load_words(shape, t))
     for vendor in model.vendors:
-        told = (report.manifest.get("load") or {}).get(f"{model.model}: {vendor.label}")
-        if told:
-            yield t("of_vendor", label=escape(vendor.label), words=_offered(told, t))
+        load = (report.manifest.get("load") or {}).get(f"{model.model}: {vendor.label}")
+        if load:
+            yield t("of_vendor", label=escape(vendor.label), words=_offered(load, t))
 
 
-def _offered(told: Mapping[str, Any], t: Texts) -> str:
-    words = [t("load_begun", n=told["begun"], most=told["most_under_way"]), *_late(told, t)]
+def _offered(load: Mapping[str, Any], t: Texts) -> str:
+    words = [t("load_begun", n=load["begun"], most=load["most_under_way"]), *_late(load, t)]
     aside = [
-        t("aside_told", what=t(f"aside_{name}"), count=told[name])
-        + (t("in_brackets", text=t("aside_failed", count=told[f"{name}_failed"])) if told[f"{name}_failed"] else "")
+        t("aside_told", what=t(f"aside_{name}"), count=load[name])
+        + (t("in_brackets", text=t("aside_failed", count=load[f"{name}_failed"])) if load[f"{name}_failed"] else "")
         for name in _ASIDE
-        if told.get(name)
+        if load.get(name)
     ]
     return t.joined([t.joined(words), *aside], "semicolon")
 
 
-def _late(told: Mapping[str, Any], t: Texts) -> Iterator[str]:
-    if told.get("lag_p50_ms") is not None:
-        yield t("load_late", **{name: number_format.quantity(told[f"lag_{name}_ms"]) for name in ("p50", "p99")})
-    if told.get("held_back"):
-        yield t("load_held_back", held=told["held_back"], cap=told["cap"])
+def _late(load: Mapping[str, Any], t: Texts) -> Iterator[str]:
+    if load.get("lag_p50_ms") is not None:
+        yield t("load_late", **{name: number_format.quantity(load[f"lag_{name}_ms"]) for name in ("p50", "p99")})
+    if load.get("held_back"):
+        yield t("load_held_back", held=load["held_back"], cap=load["cap"])
 
 
 def asked(report: Report, t: Texts) -> str:
-    """How many samples were put to how many vendors, and how often or under which load."""
+    """The size of the run in words: samples, vendors, and repetitions or load."""
     vendors = sum(len(model.vendors) for model in report.models)
     shape = shape_of(report)
     if not shape:
         return t("asked", samples=report.samples, repeat=report.repeat, vendors=vendors)
     by_doing = shape.get("duration_s") is not None or bool(shape.get("schedule"))
     repeat = t("again_and_again") if by_doing else report.repeat
-    told = [t("asked", samples=report.samples, repeat=repeat, vendors=vendors)]
+    parts = [t("asked", samples=report.samples, repeat=repeat, vendors=vendors)]
     if shape.get("schedule"):
-        told.append(t("load_schedule", n=shape["schedule"]["count"], seconds=f"{shape['schedule']['last_s']:g}"))
+        parts.append(t("load_schedule", n=shape["schedule"]["count"], seconds=f"{shape['schedule']['last_s']:g}"))
     if shape.get("request_rate"):
-        told.append(t("load_rate", rate=f"{shape['request_rate']:g}", arrival=t(f"load_{shape['arrival']}")))
+        parts.append(t("load_rate", rate=f"{shape['request_rate']:g}", arrival=t(f"load_{shape['arrival']}")))
     timed = ("duration_s", "ramp_up_s", "warmup", "cooldown")
-    return t.joined([*told, *(t(f"load_{name}", n=f"{shape[name]:g}") for name in timed if shape.get(name))])
+    return t.joined([*parts, *(t(f"load_{name}", n=f"{shape[name]:g}") for name in timed if shape.get(name))])
 
 
 def offered(vendor: VendorScore, model: ModelScore, report: Report, t: Texts) -> str | None:
-    """What one vendor was offered and how late we were ourselves; None without a shape."""
+    """One vendor's offered load and our own lateness in words; None without a shape."""
     found: Mapping[str, Any] | None = (report.manifest.get("load") or {}).get(f"{model.model}: {vendor.label}")
     if found is None:
         return None
@@ -117,14 +117,14 @@ def offered(vendor: VendorScore, model: ModelScore, report: Report, t: Texts) ->
 
 
 def pace_lines(model: ModelScore, t: Texts, escape: Escape) -> Iterator[str]:
-    """One line: whether the places asked for were used, vendor by vendor; nothing where nobody was timed."""
-    told = [f"{escape(vendor.label)} {words}" for vendor in model.vendors if (words := pace(vendor, t, "pace_short"))]
-    if told:
-        yield t("pace_line", words=t.joined(told, "semicolon"))
+    """One line on the requests in flight, vendor by vendor, against those asked for; nothing without timed requests."""
+    parts = [f"{escape(vendor.label)} {words}" for vendor in model.vendors if (words := pace(vendor, t, "pace_short"))]
+    if parts:
+        yield t("pace_line", words=t.joined(parts, "semicolon"))
 
 
 def pace(vendor: VendorScore, t: Texts, name: str = "pace") -> str | None:
-    """How many requests were in flight and how many answers came a second; None where nothing was timed."""
+    """A vendor's requests in flight and answers per second in words; None without timed requests."""
     found = vendor.pace
     if found is None:
         return None
@@ -169,7 +169,7 @@ def _not_good(vendor: VendorScore, t: Texts, *, with_failed: bool) -> Iterator[s
 
 
 def goodput(vendor: VendorScore, t: Texts, escape: Escape) -> str | None:
-    """How many requests kept every SLO, and how many a second; None without SLOs."""
+    """A vendor's goodput in words, as a share and per second; None without SLOs."""
     found = vendor.goodput
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""scores.json and its JSON Schema: the whole report in a stable key order; what was not measured is null.
+"""scores.json and its JSON Schema: the whole report in a stable key order; a figure that was not measured is null.
 
 ``schema`` counts up when a key changes its meaning or goes; new keys may appear under the same number.
 """
@@ -19,7 +19,7 @@ FILE_NAME = "scores.schema.json"
 
 
 def text() -> str:
-    """The schema (draft 2020-12) as it lies in the package."""
+    """The schema (draft 2020-12) as the text of its file in the package."""
     return files(__package__).joinpath(FILE_NAME).read_text(encoding="utf-8")
 
 
@@ -71,10 +71,10 @@ def _model(model: ModelScore, report: Report) -> dict[str, Any]:
 
 
 def _judgement(verdict: ModelVerdict) -> dict[str, Any]:
-    """Its fields by name; thresholds as they are written, sets as sorted lists."""
+    """A verdict's fields by name; thresholds in their own grammar, sets as sorted lists."""
     document = asdict(verdict)
-    for told, gate in zip(document["gates"], verdict.gates, strict=True):
-        told["threshold"] = str(gate.threshold)
+    for stored, gate in zip(document["gates"], verdict.gates, strict=True):
+        stored["threshold"] = str(gate.threshold)
     if verdict.ranking is not None:
         document["ranking"]["not_distinguishable"] = sorted(verdict.ranking.not_distinguishable)
     return document
@@ -83,7 +83,7 @@ def _judgement(verdict: ModelVerdict) -> dict[str, Any]:
 def _vendor(vendor: VendorScore, model: ModelScore, report: Report) -> dict[str, Any]:
     names = [*report.rank_metrics, *sorted(set(vendor.metrics) - set(report.rank_metrics))]
     facts_ = _vendor_facts(vendor, model, report)
-    # A suite may call a score whatever it likes; it must not replace a fact.
+    # A suite's score may have any name, so it must not replace one of our own keys.
     metrics = {(f"metric_{name}" if name in facts_ else name): vendor.metrics.get(name) for name in names}
     return metrics | facts_
 

@@ -1,4 +1,4 @@
-"""Sentences and small derivations that several outputs share; they score nothing and escape by the given function."""
+"""Sentences and small derivations that several outputs share; names are escaped by the given function."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _BY_CATEGORY = ("bfcl",)
 
 
 def place(vendor: VendorScore, model: ModelScore) -> int | None:
-    """1 = best IRF of its model; equal IRFs share the better place; None for a vendor that was ranked on nothing.
+    """1 = best IRF of its model; equal IRFs share the better place; None for a vendor that is not ranked.
 
-    Where nobody answered nobody has a place: to fail like all others is no rank.
+    Where no vendor answered none has a place, because failing like all others is no rank.
     """
     own = number_format.finite(vendor.irf)
     if own is None or not vendor.irf_metrics or nobody_answered(model):
@@ -30,7 +30,7 @@ def nobody_answered(model: ModelScore) -> bool:
 
 
 def first_attempt_success_rate(vendor: VendorScore) -> float | None:
-    """Samples that succeeded without any retry ÷ what the success rate divides by; None when that is nothing."""
+    """Samples that succeeded without any retry ÷ the success rate's denominator; None when that is 0."""
     whole = vendor.measured.get("success_rate")
     return vendor.succeeded_first_try / whole if whole else None
 
@@ -66,12 +66,12 @@ def _leader(model: ModelScore, t: Texts, escape: Escape) -> str:
     leaders = [vendor for vendor in model.vendors if place(vendor, model) == 1]
     if not leaders:
         return t("lead_none", count=count, model=name)
-    said = {"label": t.listed([escape(vendor.label) for vendor in leaders]), "count": count, "model": name}
-    return t("lead_of", n=len(leaders), irf=number_format.fusion(leaders[0].irf), **said)
+    words = {"label": t.listed([escape(vendor.label) for vendor in leaders]), "count": count, "model": name}
+    return t("lead_of", n=len(leaders), irf=number_format.fusion(leaders[0].irf), **words)
 
 
 def cautions(report: Report, t: Texts) -> list[str]:
-    """The report's warnings, led by the one it must not be read without."""
+    """The report's warnings, led by a notice where the run is incomplete."""
     warnings = [t.said(warning) for warning in report.warnings]
     if report.complete:
         return warnings
@@ -81,7 +81,7 @@ def cautions(report: Report, t: Texts) -> list[str]:
 
 
 def footnotes(model: ModelScore, t: Texts) -> list[str]:
-    """What the marks in the model's table mean, only for the marks it has."""
+    """The explanations of the marks that occur in the model's table."""
     marks = {
         "by_definition": any(number_format.BY_DEFINITION in number_format.metric(one, "f1") for one in model.vendors),
         "fewer": any(number_format.FEWER_METRICS in number_format.irf(one, model) for one in model.vendors),
@@ -91,7 +91,7 @@ def footnotes(model: ModelScore, t: Texts) -> list[str]:
 
 
 def trigger_line(vendor: VendorScore, t: Texts) -> str | None:
-    """The confusion matrix in one line, with what was left out of it; None without one."""
+    """The confusion matrix in one line, with the numbers left out of it; None without one."""
     trigger = vendor.trigger
     if trigger is None:
         return None
@@ -108,12 +108,12 @@ def trigger_line(vendor: VendorScore, t: Texts) -> str | None:
 
 
 def vendor_notes(model: ModelScore, t: Texts, escape: Escape) -> Iterator[str]:
-    """What a reader must know about single vendors: pairs left out, short measurements, failures."""
+    """Notes on single vendors: pairs left out, figures measured on part of the samples, failures."""
     for vendor in model.vendors:
         if not vendor.recorded and not vendor.suites:
             yield t("of_vendor", label=escape(vendor.label), words=t("no_record", planned=vendor.planned))
             continue
-        told = [
+        parts = [
             None if vendor.is_baseline else trigger_line(vendor, t),
             _measured(vendor, t),
             served_line(vendor, t, escape),
@@ -121,13 +121,13 @@ def vendor_notes(model: ModelScore, t: Texts, escape: Escape) -> Iterator[str]:
             _resent(vendor, t),
         ]
         for name, counts in (("failed_as", vendor.failures), ("odd_as", vendor.anomalies)):
-            told.append(t(name, tally=number_format.tally(counts, escape)) if counts else None)
-        if any(told):
-            yield t("of_vendor", label=escape(vendor.label), words=t.joined(told, "semicolon"))
+            parts.append(t(name, tally=number_format.tally(counts, escape)) if counts else None)
+        if any(parts):
+            yield t("of_vendor", label=escape(vendor.label), words=t.joined(parts, "semicolon"))
 
 
 def model_notes(model: ModelScore, report: Report, t: Texts, escape: Escape) -> list[str]:
-    """What stands below a ranking: its marks, categories, goodput, load and what to know of single vendors."""
+    """The notes below a ranking: marks, categories, goodput, load and single vendors."""
     notes = [*footnotes(model, t), *category_lines(model, escape)]
     notes += [*goodput_lines(model, t, escape), *load_lines(model, report, t, escape), *pace_lines(model, t, escape)]
     return [*notes, *vendor_notes(model, t, escape)]
@@ -170,16 +170,18 @@ def category_lines(model: ModelScore, escape: Escape) -> list[str]:
                 value = number_format.rate(next(iter(means.values()), None))
                 found.setdefault(category, {}).setdefault(value, []).append(escape(vendor.label))
         for category, values in found.items():
-            told = "; ".join(f"{value} {', '.join(labels)}" for value, labels in sorted(values.items(), reverse=True))
-            lines.append(f"{suite} {escape(category)}: {told}")
+            figures = "; ".join(
+                f"{value} {', '.join(labels)}" for value, labels in sorted(values.items(), reverse=True)
+            )
+            lines.append(f"{suite} {escape(category)}: {figures}")
     return lines
 
 
 def served_line(vendor: VendorScore, t: Texts, escape: Escape) -> str | None:
-    """The models that say they answered, when one of them goes by another name than the one asked for.
+    """The served models in one line, when one has another name than the requested model; else None.
 
-    Names are compared without a leading ``org/``, and one may continue the other (dated releases). It is a fact to look
-    at, not a verdict.
+    Names are compared without a leading ``org/``, and one may continue the other (dated releases). It is an
+    observation, not a verdict.
     """
     asked = _bare(vendor.model_id)
     others = {name: n for name, n in vendor.served_models.items() if not _same_model(asked, _bare(name))}

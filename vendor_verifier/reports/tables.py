@@ -1,4 +1,4 @@
-"""One model of a table for every output: columns that say what stands in them, and rows.
+"""The one table type of every output: columns that make their own cells, and rows.
 
 Markdown, CSV and lines of text are written here, a screen's table in :mod:`vendor_verifier.reports.terminal`, a page's
 by ``table.html.j2``. A column says which of them leave it out; a cell what it is, and so how each escapes it.
@@ -20,14 +20,16 @@ from vendor_verifier.words import Texts
 
 Writer = Literal["terminal", "markdown", "html", "csv"]
 EVERYWHERE = frozenset(get_args(Writer))
-# As much of a name as there is room for.
+# The most characters of a name that a table has room for.
 _PAGE_LABEL, _MARKDOWN_LABEL = 60, 80
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What a cell says. ``value`` is the bare figure, for sorting and CSV; ``small`` a second line, for outputs without
-    one ``wide`` says all on the first; ``css`` is a class. A ``figure`` is ours and needs no escaping.
+    """The content of a cell.
+
+    ``value`` is the bare figure, for sorting and CSV. ``small`` is a second line; outputs of one line take ``wide``
+    instead of both. ``css`` is a class. A ``figure`` is written by us and needs no escaping.
     """
 
     text: str
@@ -39,7 +41,7 @@ class Cell:
 
     @property
     def sort(self) -> float | None:
-        """What a page sorts its column by."""
+        """The number by which a page sorts the cell's column; None for a text."""
         return None if isinstance(self.value, str) else self.value
 
 
@@ -47,8 +49,8 @@ class Cell:
 class Column:
     """One column: its ``key`` is its heading in CSV and the name of its ``title``, where none is given.
 
-    ``cell`` makes its cell of what a row is about. ``direction`` is the end that a first click brings to the top,
-    ``prose`` is text, ``writers`` are the outputs it stands in.
+    ``cell`` makes its cell from the row's item. ``direction`` is the end that a first click brings to the top,
+    ``prose`` marks text, ``writers`` are the outputs that have it.
     """
 
     key: str
@@ -59,13 +61,13 @@ class Column:
     writers: frozenset[str] = EVERYWHERE
 
     def headed(self, t: Texts) -> str:
-        """Its heading."""
+        """The column's heading in the language of ``t``."""
         return t(self.key) if self.title is None else self.title
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What a row is about: ``name`` stands at its head, ``vendor`` links it to the vendor's details on a page."""
+    """The subject of a row: ``name`` is its head, ``vendor`` links it to the vendor's details on a page."""
 
     name: str
     about: Any
@@ -85,7 +87,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Columns and what they are of; ``caption`` is what a screen reader announces, ``head`` stands over the names."""
+    """Columns and rows; ``caption`` is announced by a screen reader, ``head`` is the heading of the names."""
 
     caption: str
     head: str
@@ -95,7 +97,7 @@ class Table:
     sortable: bool = False
 
     def of(self, writer: Writer) -> Table:
-        """The same with the columns that stand in one output."""
+        """The same table with only the columns of one output."""
         return replace(self, columns=tuple(column for column in self.columns if writer in column.writers))
 
     @property
@@ -114,13 +116,13 @@ class Table:
 def table(
     caption: str, head: str, columns: Iterable[Column], items: Iterable[Item], t: Texts, *, sortable: bool = False
 ) -> Table:
-    """A table of whatever columns and items there are."""
+    """A table made by applying every column to every item."""
     return Table(caption, head, tuple(columns), tuple(items), t, sortable)
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A titled part of a report: a note, sentences, tables, and ``folded`` ones that are shown when asked for.
+    """A titled part of a report: a note, sentences, tables, and ``folded`` tables that are shown on demand.
 
     ``picture`` is drawn by :mod:`vendor_verifier.reports.html.charts`.
     """
@@ -137,7 +139,7 @@ class Section:
 def vendor_items(
     vendors: Sequence[VendorScore], about: Callable[[VendorScore], Any] = lambda vendor: vendor
 ) -> list[Item]:
-    """A row for each vendor of which there is anything to say."""
+    """An item for each vendor for which ``about`` gives something."""
     found = [(index, vendor, about(vendor)) for index, vendor in enumerate(vendors)]
     return [Item(vendor.label, each, index) for index, vendor, each in found if each is not None]
 
@@ -153,29 +155,29 @@ def markdown_label(text: str) -> str:
 
 
 def name(text: str) -> Cell:
-    """A name, cut to the room an output has."""
+    """A cell with a name, cut to the width an output has."""
     return Cell(text, text, kind="name")
 
 
 def words(text: str, most: int = 300, *, css: str | None = None, small: str | None = None) -> Cell:
-    """Text, of which a stranger may have written some."""
+    """A cell with text that a stranger may have written in part, so that it is escaped."""
     return Cell(visible(text, most), css=css, small=small, kind="words")
 
 
 def raw(value: str | float | bool | None) -> Cell:
-    """A bare value, as CSV has it."""
+    """A cell with a bare value, as in CSV."""
     if isinstance(value, float):
         value = number_format.finite(value)
     return Cell(str(value), value, kind="name" if isinstance(value, str) else "figure")
 
 
 def number(value: float | None) -> Cell:
-    """A figure with a unit."""
+    """A cell with a figure that has a unit."""
     return Cell(number_format.quantity(value), number_format.finite(value))
 
 
 def share(value: float | None) -> Cell:
-    """A share of 1."""
+    """A cell with a share of 1."""
     return Cell(number_format.rate(value), number_format.finite(value))
 
 
@@ -184,14 +186,14 @@ def count(value: int | None) -> Cell:
 
 
 def measured(found: Distribution, t: Texts, whole: int | None = None) -> Cell:
-    """Over how many a summary was taken, and how many our own lateness took out of it."""
+    """A cell with the number of values in a summary, and of those that our own lateness took out of it."""
     small = t("stalled", n=found.stalled) if found.stalled else None
     wide = number_format.measured(found.n, found.stalled, t, whole)
     return Cell(number_format.count(found.n), found.n, small, wide)
 
 
 def estimate(found: Estimate | None, *, is_share: bool = True, signed: bool = False) -> Cell:
-    """A number with its interval below."""
+    """A cell with a number and its interval below."""
     if found is None:
         return Cell(number_format.MISSING)
     text = number_format.rate(found.value) if is_share else number_format.quantity(found.value)
@@ -202,7 +204,7 @@ def estimate(found: Estimate | None, *, is_share: bool = True, signed: bool = Fa
 def field_columns(
     fields: Iterable[str], of: Callable[[Any], Any] = lambda about: about, title: str = "{field}"
 ) -> list[Column]:
-    """Figures that are fields of what a row is about, or nothing where it lacks them; titled by their names."""
+    """Columns of figures that are fields of the rows' items, titled by their names and empty where missing."""
 
     def figure(field: str) -> Callable[[Any], Cell]:
         return lambda about: number(getattr(of(about), field, None))
@@ -211,7 +213,7 @@ def field_columns(
 
 
 def markdown_lines(shown: Table) -> list[str]:
-    """A GitHub table; nothing without a row."""
+    """A GitHub table; empty without a row."""
     if not shown.items:
         return []
     shown = shown.of("markdown")

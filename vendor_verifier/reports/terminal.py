@@ -1,6 +1,6 @@
-"""The ranking on a screen: a rich table per model, or plain lines where nobody draws tables. It never prints.
+"""The ranking on a screen: a rich table per model, or plain lines where output is no terminal. It never prints.
 
-Colour, width and whether there is a terminal at all are the caller's console's business (``NO_COLOR`` included).
+Colour, width and terminal detection are left to the caller's console (``NO_COLOR`` included).
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _MAX_LABEL = 60
 _LEAST_LABEL_WIDTH, _LABEL_WIDTH = 12, 28
 _ANY_WIDTH = 10_000
 _MAX_LISTED = 12
-# Vendors never begin and end at quite the same moment; so much of both is as good as all.
+# Vendors never begin and end at quite the same moment, so this share of common rows counts as all.
 _WORTH_A_LINE = 0.9
 
 
 def render(report: Report, language: Language = "en") -> RenderableType:
-    """Everything as one renderable: summary, warnings, then per model a table and its notes."""
+    """The report as one renderable: summary, warnings, then per model a table and its notes."""
     from rich.console import Group
     from rich.padding import Padding
     from rich.text import Text
@@ -63,7 +63,7 @@ def plain_lines(report: Report, language: Language = "en") -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Fitting:
-    """A table, or lines that say the same where its figures would have to be cut."""
+    """A table, or lines with the same content where its figures would have to be cut."""
 
     table: rich.table.Table
     lines: Sequence[str]
@@ -92,7 +92,7 @@ def _title(model: ModelScore, t: Texts) -> str:
 
 
 def _drawn(shown: Table) -> rich.table.Table:
-    """The first column, the places, stands before the names."""
+    """The rich form of a table; its first column, the places, comes before the names."""
     import rich.table
     from rich.box import SIMPLE_HEAD
     from rich.cells import cell_len
@@ -137,7 +137,7 @@ def _notes(model: ModelScore, report: Report, t: Texts) -> list[str]:
 
 
 def _judged_lines(verdict: ModelVerdict, t: Texts) -> Iterator[str]:
-    """At most six: the order, what times were compared over, the ceiling, gates, money, findings."""
+    """At most six lines: order, overlap of times, ceiling, gates, money, findings."""
     if verdict.ranking is not None:
         yield _order(verdict.ranking, t)
         if (cut := overlap_line(verdict.ranking, t, label, _WORTH_A_LINE)) is not None:
@@ -157,7 +157,7 @@ def _judged_lines(verdict: ModelVerdict, t: Texts) -> Iterator[str]:
 
 
 def _order(ranking: RankingJudgement, t: Texts) -> str:
-    """Who cannot be told apart, or that everybody can."""
+    """A line with the pairs that are not distinguishable, or stating that there are none."""
     pairs = sorted(ranking.not_distinguishable)
     if not pairs:
         return t("order_firm")
@@ -170,12 +170,12 @@ def _more(name: str, found: Sequence[object], t: Texts) -> str:
 
 
 def _gates(verdict: ModelVerdict, t: Texts) -> str:
-    """How many of each outcome, and whose fail."""
+    """A line with the number of gates of each outcome, and those not passed."""
     tally = Counter(gate.outcome for gate in verdict.gates)
-    told = ", ".join(f"{tally[outcome]} {outcome}" for outcome in ("PASS", "FAIL", "UNDECIDED") if tally[outcome])
+    outcomes = ", ".join(f"{tally[outcome]} {outcome}" for outcome in ("PASS", "FAIL", "UNDECIDED") if tally[outcome])
     worst_first = sorted(verdict.gates, key=lambda gate: gate.outcome != "FAIL")
     bad = [f"{label(gate.label)}: {gate.threshold} {gate.outcome}" for gate in worst_first if gate.outcome != "PASS"]
     if not bad:
-        return t("gates_line", outcomes=told)
+        return t("gates_line", outcomes=outcomes)
     named = t.joined(bad[:_MAX_LISTED], "semicolon") + _more("more", bad, t)
-    return t("gates_line", outcomes=told + t("in_brackets", text=named))
+    return t("gates_line", outcomes=outcomes + t("in_brackets", text=named))

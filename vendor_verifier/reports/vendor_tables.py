@@ -1,4 +1,4 @@
-"""What was measured of a model's vendors as tables, in the order in which one would doubt the ranking."""
+"""Tables of the measurements of a model's vendors."""
 
 from __future__ import annotations
 
@@ -46,29 +46,29 @@ _LEFT_OUT = ("dropped_baseline", "dropped_vendor", "not_sent", "pairs_of_runs")
 
 
 def of(part: int | None, whole: int, t: Texts) -> Cell:
-    """``3 of 4``."""
+    """A cell such as ``3 of 4``."""
     return Cell(number_format.of(part, whole, t))
 
 
 def tally(counts: Mapping[str, int]) -> Cell:
-    """``word 3, other 1``, whose words a stranger may have written."""
+    """A cell such as ``word 3, other 1``, whose words a stranger may have written."""
     return words(number_format.tally(counts, visible))
 
 
 def _field(key: str, cell: Callable[[Any], Cell], title: str | None = None) -> Column:
-    """The field of that name of what a row is about."""
+    """A column with the item's field of that name."""
     return Column(key, lambda about: cell(getattr(about, key)), title)
 
 
 def _entry(
     key: str, of: Callable[[Any], Mapping[str, Any]], cell: Callable[[Any], Cell], missing: Any = None
 ) -> Column:
-    """The value of that key of a mapping."""
+    """A column with the value of that key in a mapping of the item."""
     return Column(key, lambda about: cell(of(about).get(key, missing)), key)
 
 
 def ranks(model: ModelScore, report: Report, t: Texts) -> Table:
-    """Where the IRF comes from: the rank per metric and how many metrics were used."""
+    """The table of the ranks that the IRF sums: the rank per metric and the number of metrics used."""
     columns = [_entry(metric, lambda vendor: vendor.ranks, number) for metric in report.rank_metrics]
     columns.append(Column("metrics_used", lambda vendor: of(vendor.irf_metrics, len(report.rank_metrics), t)))
     columns.append(_field("irf_global", lambda irf: Cell(number_format.fusion(irf))))
@@ -76,7 +76,7 @@ def ranks(model: ModelScore, report: Report, t: Texts) -> Table:
 
 
 def amounts(model: ModelScore, t: Texts) -> Table:
-    """Over how many of the planned samples each figure was taken."""
+    """The table of the number of planned samples that each figure was taken over."""
 
     def taken(metric: str) -> Callable[[VendorScore], Cell]:
         return lambda vendor: words(
@@ -97,7 +97,7 @@ def amounts(model: ModelScore, t: Texts) -> Table:
 
 
 def sent_again(model: ModelScore, t: Texts) -> Table:
-    """Requests that were sent twice, of all that were sent."""
+    """The table of requests that were sent twice, of all that were sent."""
     columns = [Column("resent_of", lambda vendor: of(vendor.resent, vendor.attempts + vendor.resent, t))]
     resent = vendor_items(model.vendors, lambda vendor: vendor if vendor.resent else None)
     return table(t("sent_again"), t("vendor"), columns, resent, t)
@@ -131,9 +131,9 @@ def speed(model: ModelScore, t: Texts) -> Table:
 
 
 def distributions(model: ModelScore, t: Texts) -> Table:
-    """Percentiles of everything that was measured per request, metric by metric.
+    """The table of percentiles of all metrics of single requests.
 
-    What no vendor measured is left out: without TLS there is nothing to say of its handshake.
+    A metric that no vendor measured is left out, such as the TLS handshake of plain HTTP.
     """
     spreads = [item for vendor in model.vendors for item in vendor.distributions.items()]
     known = {metric for metric, spread in spreads if spread.n or spread.stalled}
@@ -146,7 +146,7 @@ def distributions(model: ModelScore, t: Texts) -> Table:
     ]
 
     def taken(item: tuple[str, VendorScore, Any]) -> Cell:
-        # Of gaps nobody planned a number.
+        # Gaps have no planned number.
         return measured(item[2], t, None if item[0] == ICL else item[1].planned)
 
     columns = [Column("vendor", lambda item: name(item[1].label)), Column("measured_n", taken)]
@@ -205,7 +205,7 @@ def _values(model: ModelScore, suite: str) -> list[str]:
 
 
 def suite_values(model: ModelScore, suite: str, t: Texts) -> Table:
-    """What one evaluation measured, vendor by vendor."""
+    """The table of one evaluation's scores, vendor by vendor."""
     columns = [
         Column("judged", lambda score: of(score.judged, score.planned, t)),
         *(_entry(value, lambda score: score.values, share) for value in _values(model, suite)),
@@ -253,7 +253,7 @@ def feature_checks(model: ModelScore, suite: str, t: Texts) -> Table:
 
 
 def _status(check: FeatureCheck, t: Texts) -> str:
-    """The finding, and how often where repetitions disagree."""
+    """A check's verdict, with counts where repetitions disagree."""
     total, times = sum(check.statuses.values()), check.statuses.get(check.status, 0)
     word = t(check.status)
     return word if times == total else word + t("in_brackets", text=number_format.of(times, total, t))
@@ -279,13 +279,13 @@ def _check(check: FeatureCheck | None, t: Texts) -> Cell:
 
 
 def behaviour(model: ModelScore, t: Texts) -> Table:
-    """What went wrong and what was odd, in words and numbers."""
+    """The table of failures, anomalies, finish reasons and decisions."""
     columns = [_field(key, tally) for key in ("failures", "anomalies", "finish_reasons", "decisions")]
     return table(t("behaviour"), t("vendor"), columns, vendor_items(model.vendors), t)
 
 
 def identity(model: ModelScore, t: Texts) -> Table:
-    """Who was asked for and who says it answered."""
+    """The table of identities: vendor, provider, requested model and served models."""
     columns = [
         Column("vendor_name", lambda vendor: name(vendor.vendor)),
         Column("provider", lambda vendor: name(vendor.provider) if vendor.provider else Cell(number_format.MISSING)),

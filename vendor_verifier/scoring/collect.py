@@ -20,13 +20,13 @@ Listener = Callable[[Record, Sample, Score, Observation], None]
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """By (model, label): what records say (``rows``), and what those of tasks that stand apart do (``apart``)."""
+    """Observation tables by (model, label): ``rows`` for ranked tasks, ``apart`` for tasks outside the ranking."""
 
     rows: dict[EntryKey, ObservationTable] = field(default_factory=dict)
     apart: dict[EntryKey, ObservationTable] = field(default_factory=dict)
 
     def of(self, key: EntryKey) -> tuple[ObservationTable, ObservationTable]:
-        """Both of one entry."""
+        """The entry's table of ranked tasks and its table of tasks outside the ranking."""
         return self.rows[key], self.apart[key]
 
 
@@ -39,9 +39,9 @@ def collect(
     repeat: int,
     listener: Listener | None = None,
 ) -> int:
-    """Fill ``tables``; the number of records that do not belong to the plan.
+    """Fill ``tables`` from ``records`` and return the number of records that do not belong to the plan.
 
-    ``listener`` is told every record that joins figures, with its judgement and its row.
+    ``listener`` is called with every record that joins the figures, its score and its observation.
     """
     for entry in entries:
         tables.rows[entry.model, entry.label] = ObservationTable()
@@ -61,7 +61,7 @@ def collect(
             tables.apart[key].add(observe_check(record, replay(suite.play(sample), finals), sample))
         else:
             score = judged(record, suite, sample)
-            # Only a refusal is explained by it.
+            # An unusable schema explains a refusal and nothing else.
             defective = not record.succeeded and bool(checkers(sample).schema_defects)
             row = observe(record, score, sample, defective=defective)
             tables.rows[key].add(row)

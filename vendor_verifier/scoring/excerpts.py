@@ -1,4 +1,4 @@
-"""Cuts a record that went wrong down to an example that fits on a page; it decides nothing about right or wrong."""
+"""Cuts a record that went wrong down to an example that fits on a page; it judges nothing."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def case(record: Record, failure: Failure | None) -> Case:
 
 
 def first_failure(record: Record) -> Failure | None:
-    """Why the first turn that failed did; None for a success and for a recording without a reason."""
+    """The failure of the first failed turn; None for a success or a recording that states no reason."""
     finals = (turn.attempts[-1] for turn in record.turns if turn.attempts)
     return next((attempt.failure for attempt in finals if attempt.failure is not None), None)
 
@@ -72,9 +72,9 @@ def reply(record: Record) -> str:
     final = record.final
     if final is None or final.response is None:
         return ""
-    said = final.response
-    calls = [f"{call.name}({call.arguments[:REPLY_CAP]})" for call in said.tool_calls[:10]]
-    return cut("; ".join([*calls, said.text[:REPLY_CAP]] if said.text.strip() else calls), REPLY_CAP)
+    answer = final.response
+    calls = [f"{call.name}({call.arguments[:REPLY_CAP]})" for call in answer.tool_calls[:10]]
+    return cut("; ".join([*calls, answer.text[:REPLY_CAP]] if answer.text.strip() else calls), REPLY_CAP)
 
 
 def schema_text(sample: Sample, call: CallVerdict) -> str | None:
@@ -87,12 +87,12 @@ def schema_text(sample: Sample, call: CallVerdict) -> str | None:
 
 
 def compact(value: Any) -> str:
-    """JSON in one line."""
+    """The value as JSON in one line."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
 def cut(text: str, most: int) -> str:
-    """At most ``most`` characters; a cut is shown."""
+    """The text shortened to at most ``most`` characters, with a mark where it was cut."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 

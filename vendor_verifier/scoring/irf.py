@@ -1,4 +1,4 @@
-"""Inverse rank fusion: one score from several metrics' ranks; it knows ranks only, not how far apart vendors are.
+"""Inverse rank fusion: one score from several metrics' ranks, whatever the distances between the values.
 
 Per metric rank 1 = best; vendors with exactly equal values share the average of their ranks; a vendor without a value
 is not ranked on it. IRF = Σ over the vendor's metrics of 1 ÷ (rank + k), k = 5: with six metrics it lies in (0, 1] and

@@ -1,4 +1,4 @@
-"""What scoring, statistics, findings and history need of one record, found once while it passes, so that it can go."""
+"""Observations: one compact row per record, taken in one pass, so that the record itself need not be kept."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ LEAST_CHARACTERS = 40
 
 
 class Traits(msgspec.Struct, frozen=True):
-    """What of an observation many others share.
+    """The part of an observation that many observations share.
 
-    ``failure`` is why the record failed and ``phase`` how far it had come; ``troubles`` are the kinds of all failures
-    on the way, those that a later try made good as well; ``resent`` of the ``attempts`` were sent twice, because a kept
-    connection ended under them. ``classes`` are one per judged call; ``scores`` what the suite measured, and
-    ``problem`` why it scored badly, in the suite's words. ``is_answered``: there is a final answer, whole or cut.
+    ``failure`` is the cause of a failed record and ``phase`` how far it had come; ``troubles`` are the kinds of all
+    failed attempts, those that a later attempt made good as well; ``resent`` of the ``attempts`` were sent twice,
+    because a kept connection ended under them. ``classes`` are one per judged call; ``scores`` what the suite measured,
+    and ``problem`` why it scored badly, in the suite's words. ``is_answered``: there is a final answer, whole or cut.
     ``max_tokens`` is what the sample asks for. ``status`` and ``evidence`` are a feature check's finding. ``spoilt``
     names what would have been measured if we had not been late ourselves.
     """
@@ -68,7 +68,7 @@ class Traits(msgspec.Struct, frozen=True):
 
     @property
     def charged(self) -> bool:
-        """Whether the outcome says anything about the vendor."""
+        """Whether the outcome is charged to the vendor."""
         return self.failure not in NOT_CHARGED
 
     @property
@@ -78,16 +78,16 @@ class Traits(msgspec.Struct, frozen=True):
 
     @property
     def settles(self) -> bool:
-        """Whether it shows anything, so that it replaces an earlier one under its key that does not."""
+        """Whether it is conclusive, so that it replaces an inconclusive one under the same key."""
         return self.succeeded if self.status is None else self.status != "not_measurable"
 
 
 class Try(msgspec.Struct, frozen=True):
     """One attempt: when it was sent (seconds since the epoch; ``None``: never), how long it took, what it reports.
 
-    ``useful``: it is part of what a record that succeeded ends in; ``retried``: another try of that record was.
+    ``useful``: it gave the final answer of a turn of a successful record; ``retried``: a later attempt of it did.
     ``is_billed``: it reached the model or may have; refusals (4xx, 5xx, no connection) cost nothing. ``resent``: its
-    first sending may have been billed, too: whoever closed the connection may have read it before.
+    first sending may have been billed, too: the side that closed the connection may have read it before.
     """
 
     usage: Usage = Usage()
@@ -124,11 +124,11 @@ class Observation(msgspec.Struct, frozen=True):
 
 
 def observe(record: Record, score: Score, sample: Sample, *, defective: bool = False) -> Observation:
-    """The row of a record that ``score`` is the judgement of.
+    """The observation of a record, given its score and its sample.
 
     ``defective``: a schema of the sample's own tools is unusable, which explains a refusal.
     """
-    # Asked once: it looks through the turns each time.
+    # Read once, because it goes through all turns each time.
     succeeded = record.succeeded
     known, final = measured(record), record.final
     failure = None if succeeded else _failure(record)
@@ -181,7 +181,7 @@ def observe(record: Record, score: Score, sample: Sample, *, defective: bool = F
 
 
 def observe_check(record: Record, score: Score | None, sample: Sample) -> Observation:
-    """The row of a record of a suite that stands apart, which only the suite's own figure is taken over."""
+    """The observation of a record of a suite outside the ranking, from which only the suite's own score is taken."""
     finals = [turn.attempts[-1] for turn in record.turns if turn.attempts]
     status = score.details.get("status") if score is not None else None
     if score is None or status not in get_args(FeatureStatus):
@@ -209,7 +209,7 @@ def answer_digest(attempt: Attempt) -> bytes | None:
 
 
 def sent_s(attempt: Attempt) -> float | None:
-    """When an attempt was sent, in seconds since the epoch; None when it never was, or nobody knows."""
+    """When an attempt was sent, in seconds since the epoch; None when it never was, or the time is unknown."""
     if attempt.timing is None:
         return None
     try:
@@ -258,13 +258,13 @@ def _problem(score: Score) -> str | None:
     """A short reason that many samples can share; whole sentences stay in the score's details."""
     problem = score.details.get("error")
     if isinstance(problem, list):
-        # The sentences are of this sample only; what kind of error they describe is shared.
+        # A detail sentence names this sample only; the kind of error is common to many.
         problem = score.details.get("error_type")
     return problem[:120] if isinstance(problem, str) else None
 
 
 def _failure(record: Record) -> Failure | None:
-    """Why the first turn that failed did; a recording without any reason is our own fault."""
+    """The failure of the first failed turn; None for a success or a recording that states no reason."""
     return next((attempt.failure for attempt in _finals(record) if attempt.failure is not None), None)
 
 

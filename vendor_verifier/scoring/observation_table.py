@@ -1,10 +1,10 @@
 """One entry's observations as columns, counts and distributions over them, and which repetitions are compared.
 
-Numbers are columns, the rest is kept once for all rows that share it. ``NaN`` is "not measured".
+Numbers are columns; traits are stored once for all rows that share them. ``NaN`` means "not measured".
 
-Every repetition of the baseline is compared with every one of the vendor, which is a square. Where a run was planned,
-all are. Where it lasted a stated time, thousands may have been begun: of the whole ones at most ``MOST`` are taken,
-spread evenly over the time, and a part of one only if there is nothing else.
+Every repetition of the baseline is compared with every one of the vendor, so the work grows with the square of their
+number. All planned repetitions are compared. A run that lasted a stated time may have started thousands: at most
+``MOST`` complete ones are taken, spread evenly over the time, and an incomplete one only if there is no complete one.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _NO_SUMS = (_NAN, _NAN)
 
 
 class TryTable:
-    """Attempts in their order, each with the place of its record's row."""
+    """Attempts in their order, each with the index of its record's row."""
 
     _WIDTH = 7
 
@@ -56,29 +56,29 @@ class TryTable:
         return len(self.rows)
 
     def add(self, row: int, tries: Iterable[Try]) -> None:
-        """Put a record's attempts at the end."""
+        """Append a record's attempts."""
         for each in tries:
             use = each.usage
-            told = (each.begin_s, each.seconds, use.input, use.output, use.cached, use.reasoning, use.cost_usd)
-            self._numbers.extend([_NAN if value is None else value for value in told])
+            numbers = (each.begin_s, each.seconds, use.input, use.output, use.cached, use.reasoning, use.cost_usd)
+            self._numbers.extend([_NAN if value is None else value for value in numbers])
             flags = each.useful | each.retried << 1 | each.is_billed << 2 | each.resent << 3 | each.answered << 4
             self._flags.append(flags)
             self.rows.append(row)
 
     def at(self, place: int) -> Try:
-        """The attempt at a place."""
+        """The attempt at an index."""
         flags, begin = self._flags[place], place * self._WIDTH
-        told = [None if number != number else number for number in self._numbers[begin : begin + self._WIDTH]]
-        took, gave, cached, thought = (None if number is None else int(number) for number in told[2:6])
+        numbers = [None if number != number else number for number in self._numbers[begin : begin + self._WIDTH]]
+        took, gave, cached, thought = (None if number is None else int(number) for number in numbers[2:6])
         useful, retried, is_billed, resent, answered = (bool(flags >> bit & 1) for bit in range(5))
-        usage = Usage(took, gave, cached, thought, told[6])
-        return Try(usage, useful, retried, is_billed, resent, answered, told[0], told[1])
+        usage = Usage(took, gave, cached, thought, numbers[6])
+        return Try(usage, useful, retried, is_billed, resent, answered, numbers[0], numbers[1])
 
     def __iter__(self) -> Iterator[Try]:
         return map(self.at, range(len(self)))
 
     def billed(self) -> Iterator[tuple[int, Try]]:
-        """What may be on the bill, with the place of its row; a request that was sent twice is two."""
+        """Row index and attempt of everything that may be billed; a request that was sent twice counts twice."""
         for place, row in enumerate(self.rows):
             each = self.at(place)
             if each.resent:
@@ -98,11 +98,11 @@ class TryTable:
 
 
 class ObservationTable:
-    """Observations of one entry by (suite, sample, repetition), in the order in which keys came.
+    """Observations of one entry by (suite, sample, repetition), in the order in which keys arrived.
 
-    ``misrouted`` are keys whose answer another provider served than the pinned one; all but :meth:`every` leaves them
-    out. ``tries`` are of all records that came, ``duplicates`` of those that were made a second time. ``gaps`` are by
-    the provider that served them, as far as it is known, ``gapped`` the rows they are of.
+    ``misrouted`` are keys whose answer came from another provider than the pinned one; all methods but :meth:`every`
+    leave them out. ``tries`` are the attempts of all records, ``duplicates`` those of records made a second time.
+    ``gaps`` are grouped by serving provider, as far as it is known; ``gapped`` are the rows that they belong to.
     """
 
     def __init__(self) -> None:
@@ -126,7 +126,7 @@ class ObservationTable:
         return key in self._places
 
     def add(self, row: Observation) -> bool:
-        """Keep a row unless what is known under its key stands; its attempts are kept in either case."""
+        """Add a row unless the one under its key takes precedence; its attempts are added in either case."""
         place = self._places.setdefault(row.key, len(self._traits))
         is_new = place == len(self._traits)
         self.tries.add(place, row.tries)
@@ -149,16 +149,16 @@ class ObservationTable:
             self._traits[place] = traits
             self._numbers[place * _WIDTH : (place + 1) * _WIDTH] = array("d", numbers)
             self._response_ids[place], self._digests[place], self._finals[place] = row.response_id, row.digest, final
-        # Nothing replaces a success, so what is counted here never has to be taken back.
+        # Nothing replaces a success, so a count made here never has to be undone.
         if row.gaps and ICL not in traits.spoilt:
             self.gaps.setdefault(traits.served_provider, Gaps()).add(row.gaps)
             self.gapped[traits.served_provider] += 1
         return True
 
     def set_misrouted_aside(self, pin: str) -> str | None:
-        """Take out the rows served by others than ``pin``; who served them, or None.
+        """Take out the rows that others than ``pin`` served; returns these providers' names, or None.
 
-        If one name that is not the pin's served every row, it is taken for a spelling nobody told us, and only named.
+        If one other name served every row, it is taken for an unknown spelling of the pin: no row is removed.
         """
         served = {traits.served_provider for traits in self._traits if traits.served_provider}
         others = {name for name in served if not same_provider(pin, name)}
@@ -176,11 +176,11 @@ class ObservationTable:
         return ((key, self._traits[place]) for key, place in self._own())
 
     def traits(self) -> list[Traits]:
-        """Those of every row."""
+        """The traits of every row."""
         return [self._traits[place] for _, place in self._own()]
 
     def every(self) -> Iterator[Observation]:
-        """All rows, misrouted ones too, without what they measured; the last of the tries alone stands for all."""
+        """All rows, misrouted ones included, without their measured values and with their last attempt only."""
         for (_, sample, repetition), place in self._places.items():
             final = self._finals[place]
             yield Observation(
@@ -194,7 +194,7 @@ class ObservationTable:
             )
 
     def billed(self) -> Iterator[tuple[Unit, Try]]:
-        """What may be on the bill, by sample and repetition."""
+        """(sample, repetition) and attempt of everything that may be billed."""
         units = [key[1:] for key in self._places]
         return ((units[row], each) for row, each in self.tries.billed())
 
@@ -209,7 +209,7 @@ class ObservationTable:
         return found[[place for _, place in self._own()]] if self.misrouted else found
 
     def column(self, metric: str) -> NDArray[np.float64]:
-        """What the rows measured of one of ``RECORD_METRICS``."""
+        """The rows' values of one of ``RECORD_METRICS``, NaN where not measured."""
         return self._column(_POSITION[metric])
 
     def sums(self, metric: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -221,7 +221,7 @@ class ObservationTable:
         return self._column(_SENT)
 
     def frame(self) -> pd.DataFrame:
-        """The rows as a table of pandas: key, what they are, and a column a metric."""
+        """The rows as a pandas table: key, traits, and one column per metric."""
         import pandas as pd
 
         keys = pd.DataFrame([key for key, _ in self._own()], columns=["suite", "sample", "repetition"])
@@ -231,7 +231,7 @@ class ObservationTable:
         return pd.concat([keys, traits, numbers], axis=1)
 
     def _kinds(self) -> Mapping[Traits, int]:
-        """How many rows share which traits; nearly all are alike."""
+        """Distinct traits with the number of rows that have them; nearly all rows share theirs."""
         if self._counted is None:
             found = Counter(map(id, traits := self.traits()))
             by_id = {id(each): each for each in traits}
@@ -243,7 +243,7 @@ class ObservationTable:
         return [traits for traits in self.traits() if traits.suite == suite]
 
     def run(self, suite: str, repetition: int, missing: Iterable[str] = ()) -> dict[str, Decision]:
-        """Decisions of one repetition of a suite by sample id, without what is not charged.
+        """Decisions of one repetition of a suite by sample id, without rows not charged to the vendor.
 
         Samples in ``missing`` that have no record count as undecided: in a complete run a lost row is a failure.
         """
@@ -256,24 +256,24 @@ class ObservationTable:
         return {**decided, **dict.fromkeys(lost, "undecided")}
 
     def values(self, metric: str) -> list[float]:
-        """What was measured of one of ``RECORD_METRICS``; nothing where our own lateness spoilt too many rows."""
+        """The measured values of one of ``RECORD_METRICS``; empty where our own lateness spoilt too many rows."""
         found = known(self.column(metric), metric)
         return [] if too_many_spoilt(self.spoilt(metric), len(found)) else found
 
     def spoilt(self, metric: str) -> int:
-        """Rows that our own lateness took out of a metric, or out of the gaps."""
+        """The number of rows that our own lateness took out of a metric, or out of the gaps."""
         return sum(times for traits, times in self._kinds().items() if metric in traits.spoilt)
 
     def is_lost(self, metric: str) -> bool:
-        """Whether it took out so many that the metric is not measurable."""
+        """Whether our own lateness took out so many rows that the metric is not measurable."""
         spoilt = self.spoilt(metric)
-        # Nearly always there is nothing to count.
+        # Counting is skipped where no row was spoilt, which is nearly always.
         return too_many_spoilt(spoilt, len(known(self.column(metric), metric)) if spoilt else 0)
 
     def distributions(self) -> dict[str, Distribution]:
         """All of ``RECORD_METRICS`` but ``success``, whose share is the success rate; and the gaps between pieces.
 
-        What is timed from a schedule stands there only where there was one.
+        Times from a schedule are present only where the run had one.
         """
         found = {}
         for metric in RECORD_METRICS:
@@ -287,11 +287,11 @@ class ObservationTable:
         return found | {ICL: replace(gaps, stalled=stalled)}
 
     def tally(self, of: Callable[[Traits], str | None]) -> dict[str, int]:
-        """How often each text occurs, most frequent first."""
+        """Each text with its number of occurrences, most frequent first."""
         return self._tallied(lambda traits: filter(None, (of(traits),)))
 
     def anomalies(self) -> dict[str, int]:
-        """In how many records each anomaly was noticed."""
+        """Each anomaly with the number of records that show it."""
         return self._tallied(lambda traits: traits.anomalies)
 
     def _tallied(self, words: Callable[[Traits], Iterable[str]]) -> dict[str, int]:
@@ -320,13 +320,13 @@ class ObservationTable:
         return sum(of(traits) * times for traits, times in self._kinds().items())
 
     def asked(self, planned: int, *, complete: bool) -> int:
-        """What success is divided by: all that was planned, or recorded if the run was interrupted; charged only."""
+        """The denominator of the success rate: charged records, planned or, in an interrupted run, recorded."""
         whole = planned - len(self.misrouted) if complete and len(self) else len(self)
         return whole - self.count(lambda traits: not traits.charged)
 
 
 def known(column: NDArray[np.float64], metric: str = "") -> list[float]:
-    """The numbers of a column that there are; whole ones of a metric that counts."""
+    """The measured numbers of a column, as integers for a metric that counts."""
     import numpy as np
 
     found = column[~np.isnan(column)]
@@ -341,7 +341,7 @@ MOST = 8
 
 
 def compared(repeat: int, begun: int | None, samples: int) -> Sequence[int]:
-    """Numbers of the repetitions, from 0; ``samples`` is how many one of them holds, ``begun`` as in ``EntryInfo``."""
+    """Numbers of the repetitions, from 0; ``samples`` is the size of one, ``begun`` as in ``EntryInfo``."""
     if begun is None:
         return range(repeat)
     whole = min(repeat, begun // samples if samples else 0)

@@ -1,8 +1,8 @@
-"""How many requests of each vendor were in flight, and how many answers came a second; from observations, no judgement.
+"""Pace: each vendor's requests in flight and answers per second, from observations.
 
-Both are taken from a vendor's first request until its last sample had been sent once: what ends after that says how
-slow the slowest answers were, not whether the places asked for were used. A run so small that nothing ended before is
-taken whole.
+Both are taken from a vendor's first request until its last sample had been sent once: what ends after that shows the
+slowest answers, not whether the concurrency asked for was used. A run so small that nothing ended before is taken
+whole.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ EntryKey = tuple[str, str]
 def pace(tables: Iterable[ObservationTable], places: int | None, *, waited_for_turns: bool) -> Pace | None:
     """One entry's pace over all its ``tables``; None when nothing was sent, or no time passed.
 
-    ``waited_for_turns``: time in which nothing of it was in flight was not its own, as where vendors take turns or
-    the run was gone on with later.
+    ``waited_for_turns`` leaves out time in which none of its requests was in flight, as where vendors take turns or
+    the run was resumed.
     """
     import numpy as np
 
@@ -51,7 +51,7 @@ def with_pace(
     *,
     waited_for_turns: bool,
 ) -> Report:
-    """The report with every vendor's pace; ``places`` are the requests in flight that were asked for."""
+    """The report with every vendor's pace; ``places`` is the concurrency asked for, by entry."""
 
     def of(model: str, vendor: VendorScore) -> VendorScore:
         key = (model, vendor.label)
@@ -62,7 +62,7 @@ def with_pace(
 
 
 def _covered_s(spans: Iterable[tuple[float, float]]) -> float:
-    """The time that any of ``spans`` covers."""
+    """The seconds covered by at least one of ``spans``."""
     covered, reached = 0.0, float("-inf")
     for begin, end in sorted(spans):
         covered += max(0.0, end - max(begin, reached))

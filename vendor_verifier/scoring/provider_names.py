@@ -1,4 +1,4 @@
-"""Was an answer served by the provider it was pinned to? A row of somebody else's says nothing about the vendor."""
+"""Compares the provider that served an answer with the pinned one; other providers' rows are not the vendor's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NOT_ALPHANUMERIC = re.compile(r"[^a-z0-9]")
 
 
 def same_provider(pin: str, served: str) -> bool:
-    """Whether a router's word for who served (``Google``, ``Novita AI``) can be the pinned slug (``google-vertex``).
+    """Whether a router's name of a provider (``Google``, ``Novita AI``) can be the pinned slug (``google-vertex``).
 
     Spelling, a region or quantisation behind a slash, and a longer or shorter form of one name do not matter.
     """

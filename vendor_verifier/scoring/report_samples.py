@@ -1,8 +1,8 @@
 """A bounded, order-independent sample of a run for reports: points in time, histograms, examples; no score.
 
-One pass over the records. Kept of all records are only a digest, and of the baseline's what it decided; everything else
-is bounded (:mod:`vendor_verifier.values.score`). Where two records share a key, ``supersedes`` says which
-stands, as in scoring.
+One pass over the records. Only a digest is kept of every record, and the decision of the baseline's; everything else is
+bounded (:mod:`vendor_verifier.values.score`). Where two records share a key, ``supersedes`` decides which stands, as
+in scoring.
 
 Bottom-k sampling: of all keys those with the smallest digests are kept, so the same run gives the same sample however
 its records are ordered, and no random numbers are needed.
@@ -47,7 +47,7 @@ _MAX_BINS = 48
 
 
 def key_digest(*parts: Hashable) -> int:
-    """64 bits that depend on nothing but the parts."""
+    """A 64-bit digest of the parts, the same in every process."""
     return int.from_bytes(hashlib.blake2b(repr(parts).encode(errors="replace"), digest_size=8).digest(), "big")
 
 
@@ -60,11 +60,11 @@ class Draw(Generic[T]):
     _largest: list[int] = field(default_factory=list)
 
     def wants(self, digest: int) -> bool:
-        """Whether :meth:`add` would keep an item: of most records of a long run there is nothing to be made."""
+        """Whether :meth:`add` would keep an item, so that callers need not build the many that it would drop."""
         return len(self.kept) < self.most or digest in self.kept or (self.most > 0 and digest < -self._largest[0])
 
     def add(self, digest: int, item: T) -> None:
-        """Keep ``item`` if its digest is small enough; it replaces what has the same digest."""
+        """Keep ``item`` if its digest is small enough; it replaces an item with the same digest."""
         if digest not in self.kept:
             heappush(self._largest, -digest)
         self.kept[digest] = item
@@ -72,13 +72,13 @@ class Draw(Generic[T]):
             self.kept.pop(-heappop(self._largest), None)
 
     def discard(self, digest: int) -> None:
-        """Forget an item, if it is there."""
+        """Remove the item with this digest, if there is one."""
         if self.kept.pop(digest, None) is not None:
             self._largest.remove(-digest)
             self._largest.sort()
 
     def items(self) -> list[T]:
-        """What was kept, smallest digest first."""
+        """The kept items, smallest digest first."""
         return [self.kept[digest] for digest in sorted(self.kept)]
 
 
@@ -112,12 +112,12 @@ _MAX_PENDING = 300
 _MAX_GROUPS = 40
 _GOOD_ARGUMENTS = frozenset({"valid", "empty_arguments", "schema_unusable", "valid_in_dialect", "not_judged"})
 _Question = tuple[str, int]
-_Said = tuple[Decision, str]
+_BaselineAnswer = tuple[Decision, str]
 
 
 @dataclass(slots=True)
 class _Entry:
-    """What is kept of one entry."""
+    """The bounded sample of one entry's records."""
 
     points: Draw[Point] = field(default_factory=lambda: Draw(MAX_POINTS))
     failed: Draw[Case] = field(default_factory=lambda: Draw(MAX_CASES))
@@ -131,7 +131,7 @@ class _Entry:
     seen: dict[int, bool] = field(default_factory=dict)
 
     def admit(self, digest: int, record: Record) -> bool:
-        """Whether the record stands; a success makes the failure under its key forgotten."""
+        """Whether the record stands; a success removes the failure under its key."""
         known = self.seen.get(digest)
         if known is not None and (known or not record.succeeded):
             return False
@@ -153,7 +153,7 @@ class _Entry:
         self.examples.setdefault(group, Draw(MAX_EXAMPLES)).add(digest, found)
 
     def chosen(self) -> tuple[Example, ...]:
-        """One example of every group in turn, the most frequent group first, until there are enough."""
+        """Examples taken from the groups in turn, the most frequent group first, up to the limit."""
         groups = sorted(self.examples, key=lambda group: (-self.found[group], group))
         queues = [self.examples[group].items() for group in groups]
         turns = (queue[turn] for turn in range(MAX_EXAMPLES) for queue in queues if turn < len(queue))
@@ -181,16 +181,16 @@ class _Entry:
 
 @dataclass(slots=True)
 class Gathering:
-    """One pass: the entries and what is needed to judge their records."""
+    """The samples of all entries, gathered in one pass over the records."""
 
     entries: Mapping[tuple[str, str], _Entry]
     baselines: Mapping[str, str]
     suites: frozenset[str]
-    said: dict[str, dict[_Question, _Said]] = field(default_factory=dict)
+    baseline_answers: dict[str, dict[_Question, _BaselineAnswer]] = field(default_factory=dict)
     start: float | None = None
 
     def take(self, record: Record, sample: Sample, score: Score, row: Observation) -> None:
-        """Everything that one record of the plan contributes; ``score`` and ``row`` are what was found of it."""
+        """Add one record of the plan, given its sample, score and observation."""
         entry = self.entries.get((record.model, record.label))
         if entry is None or record.suite not in self.suites:
             return
@@ -237,22 +237,22 @@ class Gathering:
             self._compare(entry, digest, record, sample, score.decision)
 
     def _compare(self, entry: _Entry, digest: int, record: Record, sample: Sample, decision: Decision) -> None:
-        """Hold a decision against the baseline's, now or when that is heard."""
+        """Compare a decision with the baseline's, now or once that has been read."""
         if decision == "undecided" or record.model not in self.baselines:
             return
         question = (record.sample, record.repetition)
-        said = self.said.setdefault(record.model, {})
+        answers = self.baseline_answers.setdefault(record.model, {})
         if self.baselines[record.model] == record.label:
-            said[question] = (decision, reply(record)[:160])
+            answers[question] = (decision, reply(record)[:160])
             return
         found = example("called" if decision == "called" else "not_called", decision, record, sample)
-        if question in said:
-            _note_disagreement(entry, digest, found, decision, said[question])
+        if question in answers:
+            _note_disagreement(entry, digest, found, decision, answers[question])
         else:
             entry.pending.add(digest, (question, decision, found))
 
     def finished(self) -> ReportDetails:
-        """The details of everything taken so far."""
+        """The details of all records taken so far."""
         self._settle()
         models: dict[str, dict[str, VendorDetails]] = {}
         for (model, label), kept in self.entries.items():
@@ -263,18 +263,18 @@ class Gathering:
         )
 
     def _settle(self) -> None:
-        """Compare what was heard before the baseline was."""
+        """Compare the decisions that were read before the baseline's."""
         for (model, _), entry in self.entries.items():
-            said = self.said.get(model, {})
+            answers = self.baseline_answers.get(model, {})
             for digest, (question, decision, found) in entry.pending.kept.items():
-                if question in said:
-                    _note_disagreement(entry, digest, found, decision, said[question])
+                if question in answers:
+                    _note_disagreement(entry, digest, found, decision, answers[question])
 
 
 def gather_details(entries: Sequence[EntryInfo], suites: Collection[str]) -> Gathering:
-    """What is given every record of the plan with ``take`` while records pass, and is then asked what is ``finished``.
+    """A gathering that ``take`` feeds with records one by one and whose ``finished`` gives the details.
 
-    Records of other ``suites`` are left alone.
+    Records of suites outside ``suites`` are ignored.
     """
     baselines: dict[str, str] = {}
     for entry in entries:
@@ -283,8 +283,8 @@ def gather_details(entries: Sequence[EntryInfo], suites: Collection[str]) -> Gat
     return Gathering({(entry.model, entry.label): _Entry() for entry in entries}, baselines, frozenset(suites))
 
 
-def _note_disagreement(entry: _Entry, digest: int, found: Example, decision: Decision, said: _Said) -> None:
-    theirs, excerpt = said
+def _note_disagreement(entry: _Entry, digest: int, found: Example, decision: Decision, answer: _BaselineAnswer) -> None:
+    theirs, excerpt = answer
     if decision != theirs:
         entry.note(digest, replace(found, expected=excerpt))
 

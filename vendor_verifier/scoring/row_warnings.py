@@ -27,7 +27,7 @@ def stall_warnings(model: str, vendors: Iterable[VendorScore]) -> Iterator[str]:
         yield english("warn_late", model=model, told=counted)
 
 
-# Fewer answers without a call, and without one elsewhere, are as likely a model that missed them.
+# Fewer answers than this without any call may as well be a model that missed them.
 _TELLING = 3
 _ELSEWHERE = {CALLS_ONLY_IN_TEXT: "text", CALLS_ONLY_NATIVE: "native"}
 
@@ -46,8 +46,8 @@ def _words(suite: CallSuite, answers: Sequence[Traits], who: str) -> str | None:
     wanting = [row for row in answers if row.decision == "not_called" and any(value == 0 for _, value in row.scores)]
     if not wanting or any(row.decision == "called" for row in answers):
         return None
-    told = {"who": who, "suite": suite.name, "answers": len(answers)}
+    words = {"who": who, "suite": suite.name, "answers": len(answers)}
     for anomaly, other in _ELSEWHERE.items():
         if holding := sum(anomaly in row.anomalies for row in wanting):
-            return english(f"warn_calls_{other}", **told, holding=holding)
-    return english("warn_calls_none", **told) if len(wanting) >= _TELLING else None
+            return english(f"warn_calls_{other}", **words, holding=holding)
+    return english("warn_calls_none", **words) if len(wanting) >= _TELLING else None

@@ -1,10 +1,10 @@
-"""Scores a whole run: records in, report out; pure, streaming, and it renders nothing.
+"""Scores a whole run: records in, report out, in one streaming pass without I/O.
 
-Rules that decide what a number is taken over:
+Rules that decide which records a figure is taken over:
 
 - A record counts if the plan holds its model, label, suite and sample, and its repetition is below the entry's
-  ``repeat``; others are ignored with a warning. Of two records under one key ``values.record.supersedes`` says which
-  stands.
+  ``repeat``; others are ignored with a warning. Of two records under one key ``values.record.supersedes`` decides
+  which stands.
 - Success rate = succeeded ÷ planned when the run is complete, so a lost row is a failure. When it was interrupted the
   samples never sent are left out (planned − recorded says how many): a stop at half time is not 50 % failure. Records
   that failed before anything was asked (``untranslatable``, ``harness``) are left out in both cases.
@@ -51,7 +51,7 @@ from vendor_verifier.words import english
 
 @dataclass(frozen=True, slots=True)
 class _Board:
-    """The plan and what was heard of it."""
+    """The plan with the observations made of it."""
 
     entries: Sequence[EntryInfo]
     tasks: Mapping[str, PlayedTask]
@@ -65,19 +65,19 @@ class _Board:
     tables: Tables = field(default_factory=Tables)
 
     def rows(self, entry: EntryInfo) -> ObservationTable:
-        """What the entry's records say."""
+        """The entry's observations of ranked tasks."""
         return self.tables.rows[entry.model, entry.label]
 
     def apart(self, entry: EntryInfo) -> ObservationTable:
-        """What those of tasks that stand apart say."""
+        """The entry's observations of tasks outside the ranking."""
         return self.tables.apart[entry.model, entry.label]
 
     def repeat_of(self, entry: EntryInfo) -> int:
-        """How often the entry was to be asked everything."""
+        """The entry's planned number of repetitions."""
         return self.repeat if entry.repeat is None else entry.repeat
 
     def planned(self, entry: EntryInfo, *, apart: bool = False) -> int:
-        """Records the entry should have, without those of tasks that stand apart, or of these alone."""
+        """The number of records planned for the entry, of ranked tasks or, with ``apart``, of the others alone."""
         if entry.begun is not None:
             checks = len(self.apart(entry))
             return checks if apart else entry.begun - checks
@@ -85,7 +85,7 @@ class _Board:
 
     @property
     def whole(self) -> bool:
-        """No record is missing."""
+        """Whether no record is missing."""
         return all(
             len(self.rows(entry)) == self.planned(entry) and len(self.apart(entry)) == self.planned(entry, apart=True)
             for entry in self.entries
@@ -93,14 +93,14 @@ class _Board:
 
     @property
     def triggers(self) -> tuple[str, ...]:
-        """Samples of the suite that F1 is taken over."""
+        """Ids of the samples that F1 is taken over."""
         task = self.tasks.get(TRIGGER)
         return tuple(listed(task.samples).ids) if task else ()
 
     def runs(self, entry: EntryInfo) -> list[Run]:
         """Trigger decisions of the entry, one mapping per repetition."""
         table = self.rows(entry)
-        # Of what nobody planned nothing is missing.
+        # Where the number of repetitions was not planned, no sample is missing.
         missing = self.triggers if self.complete and len(table) and entry.begun is None else ()
         each = sum(len(task.samples) for task in self.tasks.values())
         numbers = compared(self.repeat_of(entry), entry.begun, each)
@@ -131,13 +131,13 @@ def score_run(
 
     The samples of all ``tasks`` × ``repeat``, or the entry's own, are what was planned for an entry; repetitions are
     numbered from 0.
-    ``suites`` judge the records of each task (default: the trigger suite alone). ``complete`` says that
-    nothing more is coming, so that a missing record is a lost one (True for imported files), or that the run was
-    interrupted (False); ``None`` looks whether any record is missing and then takes the run for interrupted.
-    ``dataset`` are defects that reading the samples found; without them the declarations are looked through here.
-    ``tables`` are filled with the observations of each entry, for who judges further. ``baseline_f1``: the baseline's
-    F1 in the ranking is 1.0 as published, or its own against its other runs (``self``). ``listener`` is told every
-    record that joins figures.
+    ``suites`` judge the records of each task (default: the trigger suite alone). ``complete`` True means that
+    no more records will come, so that a missing one is lost (as with imported files), and False that the run was
+    interrupted; ``None`` takes the run for interrupted if any record is missing.
+    ``dataset`` are defects found when the samples were read; without them the declarations are checked here.
+    ``tables`` are filled with the observations of each entry, for further judging. ``baseline_f1``: the baseline's
+    F1 in the ranking is 1.0 as published, or its own against its other runs (``self``). ``listener`` is called with
+    every record that joins the figures.
     Models stand in the order of ``entries``, vendors by IRF, best first.
     """
     tables = Tables() if tables is None else tables
@@ -168,7 +168,7 @@ def score_run(
 
 
 def _report(board: _Board, run: str) -> Report:
-    """The scores of a filled board; its warnings are what is doubtful about them."""
+    """The report of a filled board, with warnings about doubtful figures."""
     models, doubts = _standings(board)
     return Report(
         run=run,
@@ -185,7 +185,7 @@ def _report(board: _Board, run: str) -> Report:
 
 
 def _standings(board: _Board) -> tuple[tuple[ModelScore, ...], list[str]]:
-    """Every model's vendors in their order, and what is doubtful about them."""
+    """Every model's vendors in ranking order, and warnings about them."""
     baselines, doubts = _baselines(board.entries)
     doubts += _misrouted(board)
     scores: dict[str, list[VendorScore]] = {}
@@ -197,21 +197,21 @@ def _standings(board: _Board) -> tuple[tuple[ModelScore, ...], list[str]]:
 
 
 def _misrouted(board: _Board) -> list[str]:
-    """Take answers of other providers than the pinned one out of every entry's numbers; what was found, in words."""
+    """Take answers of other providers than the pinned one out of every entry's table; returns warnings."""
     found: list[str] = []
     for entry in board.entries:
         table = board.rows(entry)
         others = table.set_misrouted_aside(entry.provider) if entry.provider else None
         if others is None:
             continue
-        told = {"who": f"{entry.model}: {entry.label}", "provider": entry.provider, "others": others}
+        words = {"who": f"{entry.model}: {entry.label}", "provider": entry.provider, "others": others}
         rows = len(table.misrouted)
-        found.append(english("warn_misrouted", **told, rows=rows) if rows else english("warn_spelling", **told))
+        found.append(english("warn_misrouted", **words, rows=rows) if rows else english("warn_spelling", **words))
     return found
 
 
 def _baselines(entries: Sequence[EntryInfo]) -> tuple[dict[str, EntryInfo], list[str]]:
-    """The baseline of each model that has one, and what is doubtful about them."""
+    """The baseline of each model that has one, and warnings about them."""
     found: dict[str, EntryInfo] = {}
     doubts: list[str] = []
     for entry in entries:
@@ -224,7 +224,7 @@ def _baselines(entries: Sequence[EntryInfo]) -> tuple[dict[str, EntryInfo], list
 
 
 def _vendor(board: _Board, entry: EntryInfo, baseline: EntryInfo | None) -> VendorScore:
-    """Everything about one entry but its ranks."""
+    """The score of one entry without its ranks."""
     table = board.rows(entry)
     asked = table.asked(board.planned(entry), complete=board.complete)
     suites = _suites(board, entry)
@@ -274,7 +274,7 @@ def _vendor(board: _Board, entry: EntryInfo, baseline: EntryInfo | None) -> Vend
 
 
 def _suites(board: _Board, entry: EntryInfo) -> dict[str, SuiteScore]:
-    """Results of the evaluations that score by a mean; nothing for an entry without any record."""
+    """Scores of the evaluations that score by a mean; empty for an entry without any record."""
     table, checks = board.rows(entry), board.apart(entry)
     scores, repeat = {}, board.repeat_of(entry)
     for task in board.tasks.values():
@@ -305,14 +305,14 @@ def _trigger(board: _Board, entry: EntryInfo, baseline: EntryInfo | None) -> tup
 
 
 def _dataset(samples: Iterable[Sample], known: Sequence[str] | None) -> tuple[str, ...]:
-    """Defects that were found when the samples were read, each once; those of the declarations if nobody looked."""
+    """The given defects of the samples, each once, or those of their tool declarations where none are given."""
     if known is not None:
         return tuple(dict.fromkeys(known))
-    checkers, dialects, told = KeptCheckers(), DialectCount(), list[str]()
+    checkers, dialects, defects = KeptCheckers(), DialectCount(), list[str]()
     for sample in samples:
-        told += (f"{_where(sample)}: {defect}" for defect in checkers(sample).defects)
+        defects += (f"{_where(sample)}: {defect}" for defect in checkers(sample).defects)
         dialects.add(checkers(sample))
-    return (*told, *dialects.notice())
+    return (*defects, *dialects.notice())
 
 
 def _where(sample: Sample) -> str:

@@ -5,9 +5,9 @@ Positive = the model called a tool. Over the pairs of one baseline run and one v
     precision = TP ÷ (TP + FP)    recall = TP ÷ (TP + FN)    F1 = 2·TP ÷ (2·TP + FP + FN)
 
 and 0 ÷ 0 is ``None``, never 0 or 1. Where the baseline called nowhere there is nothing to trigger, and nobody has an
-F1, the baseline included: who failed or called beside it would be ranked alone on a 0, which is first. With several
-runs every ordered pair (baseline run i, vendor run j) is compared and F1 is the mean of the pairs' F1s; counts are sums
-over them, and precision and recall are taken from the sums.
+F1, the baseline included: a vendor that failed or called there would be the only one ranked, and so first, with a 0.
+With several runs every ordered pair (baseline run i, vendor run j) is compared and F1 is the mean of the pairs' F1s;
+counts are sums over them, and precision and recall are taken from the sums.
 
 A pair whose baseline failed, was cut or is missing says nothing and is dropped. A vendor that failed is
 
@@ -37,12 +37,12 @@ _CELLS: Mapping[tuple[Decision, Decision], Cell] = {
 
 
 def f1(tp: int, fp: int, fn: int) -> float | None:
-    """The harmonic mean of precision and recall; ``None`` when nobody called and nobody failed."""
+    """The harmonic mean of precision and recall; ``None`` when neither side called and none failed."""
     return _ratio(2 * tp, 2 * tp + fp + fn)
 
 
 def cell(baseline: Decision | None, vendor: Decision | None, undecided: Undecided) -> Cell:
-    """Where one pair goes. ``None`` is a sample that was never sent; ``failed_as_missed`` counts as FN too."""
+    """The cell that counts one pair of decisions; ``None`` is a sample never sent, ``failed_as_missed`` is also FN."""
     if baseline is None or baseline == "undecided":
         return "dropped_baseline"
     if vendor is None:
@@ -63,7 +63,7 @@ def trigger_counts(
 
 
 def self_counts(samples: Iterable[str], baseline: Sequence[Run], undecided: Undecided = "missed") -> TriggerCounts:
-    """The baseline's runs against one another, every ordered pair of different ones: what noise alone gives."""
+    """The baseline's runs against one another, every ordered pair of different ones, which shows noise alone."""
     pairs = [(one, other) for i, one in enumerate(baseline) for j, other in enumerate(baseline) if i != j]
     return replace(_counts(samples, pairs, undecided), measured_on_itself=True)
 
@@ -96,12 +96,12 @@ def _counts(samples: Iterable[str], pairs: Sequence[tuple[Run, Run]], undecided:
 
 
 def has_calls(baseline: Run, samples: Iterable[str]) -> bool:
-    """Whether there is anything to trigger."""
+    """Whether the baseline called a tool on any of the samples."""
     return any(baseline.get(sample) == "called" for sample in samples)
 
 
 def baseline_counts(samples: Iterable[str], baseline: Sequence[Run]) -> TriggerCounts:
-    """The baseline beside itself: F1 is 1.0 by definition, not a measurement, and ``None`` if it called nowhere."""
+    """The baseline's own counts: F1 is 1.0 by definition, not a measurement, and ``None`` if it called nowhere."""
     planned = tuple(samples)
     counts = Counter(cell(run.get(sample), run.get(sample), "missed") for run in baseline for sample in planned)
     rate = 1.0 if counts["tp"] else None
@@ -121,7 +121,7 @@ def _ratio(part: int, whole: int) -> float | None:
 
 
 def paired(samples: Iterable[str], baseline: Sequence[Run], vendor: Sequence[Run], undecided: Undecided) -> int:
-    """How many of the vendor's planned answers entered the comparison with at least one baseline run."""
+    """The number of the vendor's planned answers that were compared with at least one baseline run."""
     left_out = ("dropped_baseline", "dropped_vendor", "not_sent")
     return sum(
         any(cell(expected.get(sample), got.get(sample), undecided) not in left_out for expected in baseline)

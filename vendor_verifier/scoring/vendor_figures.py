@@ -1,6 +1,6 @@
 """One vendor's score in an evaluation or in its contract, its figures by region, and the standing of all vendors.
 
-Which region a record was made in is what its worker said; a record that was lost belongs to none.
+A record's region is the one that its worker stated; a lost record belongs to none.
 
     success rate of a region = succeeded ÷ records made there that are charged to the vendor
 """
@@ -30,7 +30,7 @@ from vendor_verifier.values.score import (
 
 
 def regions_of(table: ObservationTable) -> tuple[RegionScore, ...]:
-    """By name, those that named none last; empty where nobody named any."""
+    """The scores by region name, records without a region last; empty where no record states one."""
     found: dict[str | None, list[int]] = {}
     traits = table.traits()
     for place, each in enumerate(traits):
@@ -47,7 +47,7 @@ def _region(table: ObservationTable, traits: Sequence[Traits], name: str | None,
     succeeded = sum(traits[place].succeeded for place in charged)
 
     def times(metric: str) -> Distribution:
-        """A worker may have been late alone, so every region is judged by its own rows."""
+        """The distribution of a metric in this region, whose spoilt rows are its own: one worker may be late alone."""
         spoilt = sum(metric in traits[place].spoilt for place in charged)
         values = known(table.column(metric)[charged])
         return replace(distribution(() if too_many_spoilt(spoilt, len(values)) else values), stalled=spoilt)
@@ -158,7 +158,7 @@ def _by(rows: Sequence[Traits], group_of: Callable[[Traits], str | None]) -> dic
     return {name: _means(groups[name]) for name in sorted(groups)}
 
 
-# One broken answer among kept ones is a broken promise; a finding outweighs none.
+# Of a check's verdicts the worst counts: one broken answer outweighs kept ones, and a finding outweighs none.
 _WORST_FIRST: tuple[FeatureStatus, ...] = ("broken", "kept", "not_offered", "not_measurable")
 _UNASKED = "no record"
 _Finding = tuple[FeatureStatus, str]
@@ -169,8 +169,8 @@ def checks_score(
 ) -> SuiteScore:
     """``kept`` = kept ÷ (kept + broken) records of checks, which stand in the order of ``samples``.
 
-    Most of them provoke a refusal and would spoil every other figure: the table is theirs alone. A row that another
-    provider than the pinned one served measures nothing.
+    Most checks provoke a refusal and would spoil every other figure, so their table holds nothing else. A row that
+    another provider than the pinned one served measures nothing.
     """
     rows = dict(table.entries())
     others = _others(table, pin) if pin else frozenset()
@@ -191,7 +191,7 @@ def checks_score(
 
 
 def _others(table: ObservationTable, pin: str) -> frozenset[str]:
-    """Providers that are not the pinned one; a single name everywhere is taken for a spelling nobody told us."""
+    """Providers that are not the pinned one; a single name everywhere is taken for an unknown spelling of it."""
     served = frozenset[str]().union(*(traits.providers for traits in table.traits()))
     others = frozenset(name for name in served if not same_provider(pin, name))
     return frozenset() if served == others and len(others) == 1 else others

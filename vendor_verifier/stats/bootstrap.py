@@ -99,7 +99,7 @@ def build_panel(
     """Align ``trials`` over ``samples``, given in the order in which they were sent.
 
     The baseline's own ``f1`` is its self-F1 over ordered pairs of different runs (``self``; no cell with one run), or
-    1.0 by definition (``fixed``). Use ``fixed`` only for IRF as published: nobody can beat a gift.
+    1.0 by definition (``fixed``). Use ``fixed`` only for IRF as published: no vendor can beat 1.0.
 
     Raises:
         ValueError: two trials share a label, or a sample is named twice.
@@ -157,7 +157,7 @@ def _component(parts: Sequence[Part]) -> Component:
 
 
 ENOUGH_BLOCKS = 30
-# So many tell a standard error to within 1 ÷ √(2·blocks) = 1 %; each further one costs a draw in every resample.
+# So many blocks give a standard error to within 1 ÷ √(2·blocks) = 1 %; each further one costs a draw per resample.
 MOST_BLOCKS = 5000
 _MAX_LAG = 500
 # A block of 2τ still loses a tenth of the standard error at its ends.
@@ -294,7 +294,7 @@ def percentile_estimate(resampled: Resampled, label: str, metric: str, n: int, l
 
 
 def spread(value: float, draws: NDArray[np.float64], n: int, level: float = 0.95) -> Estimate:
-    """``value`` with the central ``level`` share of its ``draws``; nothing when it was not measured."""
+    """The estimate of ``value`` with the central ``level`` share of its ``draws``; empty when it was not measured."""
     import numpy as np
 
     known = draws[np.isfinite(draws)]
@@ -317,7 +317,7 @@ def _block_sums(parts: Sequence[Component], ids: NDArray[np.int64]) -> NDArray[n
 
 
 def _counts(rng: np.random.Generator, size: int, blocks: int) -> NDArray[np.float64]:
-    """How often each block was drawn: shape (size, blocks), every row sums to ``blocks``."""
+    """Counts of draws per block: shape (size, blocks), every row sums to ``blocks``."""
     import numpy as np
 
     drawn = rng.integers(0, blocks, (size, blocks), dtype=np.int32)

@@ -1,6 +1,6 @@
 """Closed-form intervals of rates, F1 and percentiles, and which interval belongs to which figure of a vendor.
 
-All are two-sided with confidence ``level`` unless said otherwise.
+All are two-sided with confidence ``level`` unless stated otherwise.
 
 f1: Wilson on Jaccard. Rates: Wilson over samples for display, Clopper–Pearson for gates; a sample's several calls or
 repetitions are one unit, since they are not independent. Means and ratios: bootstrap; money that was never wasted:
@@ -45,7 +45,7 @@ def wilson(successes: float, n: float, level: float = LEVEL) -> Estimate:
 
 
 def clopper_pearson(successes: float, n: int, level: float = LEVEL) -> Estimate:
-    """The exact interval for a rate, never too short: what a contract is held to (Clopper & Pearson, Biometrika 1934).
+    """The exact interval for a rate, never too short, for gates (Clopper & Pearson, Biometrika 1934).
 
     low = Beta⁻¹(α/2; k, n−k+1), high = Beta⁻¹(1−α/2; k+1, n−k). ``successes`` may be a fraction, as with ``wilson``.
 
@@ -95,7 +95,7 @@ def f1_interval(tp: float, fp: float, fn: float, level: float = LEVEL) -> Estima
 
 
 def percentile_interval(values: Sequence[float], percent: float, level: float = LEVEL) -> Estimate:
-    """The percentile (0–100) and the order statistics around it; nothing is assumed about the distribution.
+    """The percentile (0–100) and the order statistics around it, for any distribution.
 
     The number of values below the true percentile is binomial(n, q): low = x₍l₎ with l = its α/2 quantile, high = x₍u₎
     with u = its 1−α/2 quantile + 1 (David & Nagaraja, Order Statistics, 2003, §7.1). A rank outside 1…n leaves that
@@ -167,7 +167,7 @@ def estimate_of(panel: Panel, resampled: Resampled, label: str, metric: str, *, 
     units = max(int((part.denominators != 0).sum()) for part in parts)
     drawn = percentile_estimate(resampled, label, metric, units)
     if metric == _WASTED and value == 0:
-        # Nothing was wasted in n requests: up to 3 ÷ n of them may be, at what a request costs.
+        # No cost was wasted in n requests: by the rule of three up to 3 ÷ n of them may be, at the cost of a request.
         whole = panel.value(label, _WHOLE_COST)
         return replace(drawn, high=None if whole is None else rule_of_three(units) * whole, method="rule of three")
     if metric == "f1":

@@ -1,4 +1,4 @@
-"""One model's vendors → everything that can be said about their order; it wires parts and computes little."""
+"""Judges the order of one model's vendors by combining the parts of the statistics."""
 
 from __future__ import annotations
 
@@ -49,15 +49,15 @@ def judge_ranking(
 
     ``samples`` stand in sending order. Differences, rank intervals and tie groups always compare the baseline's
     self-F1, and times over what was sent while both vendors were being asked; ``baseline_f1`` concerns IRF, leaders and
-    the Pareto front only, so that IRF is as published. Vendors without anything measured are judged on nothing and lead
-    nobody.
+    the Pareto front only, so that IRF is as published. Vendors without any measured figure are not judged and
+    never lead.
 
     Raises:
         ValueError: no samples, or labels or samples that are not unique.
     """
     panel = build_panel(trials, samples, baseline=baseline, metrics=metrics, undecided=undecided)
     chosen = choose_blocks(panel) if blocks is None else blocks
-    # The same draws for what is cut: a sample counts as often there as anywhere.
+    # The same draws for the cut panel, so that a sample counts as often there as in the whole one.
     same_draws = deepcopy(rng)
     resampled = bootstrap(panel, rng, resamples=resamples, blocks=chosen)
     ranked = panel
@@ -89,7 +89,7 @@ def judge_ranking(
         leaders=leaders(figures, k),
         leader_changes=leader_changes(figures, k),
         pareto=pareto_front(figures),
-        overlaps=overlaps.told,
+        overlaps=overlaps.reduced,
     )
 
 
@@ -121,7 +121,7 @@ def _tie_groups(
 
 
 def _not_distinguishable(panel: Panel, differences: Simultaneous) -> frozenset[tuple[str, str]]:
-    """Pairs in the order of labels, measured on a common metric, of which no metric says that they differ."""
+    """Pairs measured on a common metric that differ on no metric, in the order of labels."""
     differing = differing_pairs(differences.joint)
     return frozenset(
         (one, other)

@@ -1,4 +1,4 @@
-"""The baseline against itself, and every vendor against that; it refuses to call F1 < 1 a fault.
+"""The noise floor: the baseline's F1 against itself, and each vendor's distance from it.
 
 Two runs of one model differ wherever it is undecided, so even the same model served perfectly scores below 1:
 self-F1 = 1 − d ÷ 2π for disagreement d and prevalence π. A vendor is judged by Δ = F1 − self-F1.
@@ -26,7 +26,7 @@ _METHOD = "influence values"
 
 
 def noise_floor(panel: Panel, resampled: Resampled, baseline: Trials) -> NoiseFloor:
-    """What the baseline gives against itself; with one run the ceiling and the latency spread are ``None``.
+    """The noise floor of the baseline; with one run the ceiling and the latency spread are ``None``.
 
     ``panel`` is built with ``baseline_f1="self"``.
     """
@@ -75,9 +75,10 @@ def gap(
 
 
 def bias_test(expected: Run, got: Run) -> PairedTest:
-    """Is the vendor trigger-happy or shy? Calls where the baseline did not (first) against misses (second).
+    """The test for a bias in triggering: calls where the baseline made none (first) against misses (second).
 
-    Only samples both decided: a failure is not a leaning. Blind to noise that goes both ways; see ``excess_test``.
+    Only samples that both decided count, because a failure shows no bias. Blind to noise that goes both ways; see
+    ``excess_test``.
     """
     extra = sum(expected.get(name) == "not_called" and decision == "called" for name, decision in got.items())
     missed = sum(expected.get(name) == "called" and decision == "not_called" for name, decision in got.items())
@@ -85,7 +86,7 @@ def bias_test(expected: Run, got: Run) -> PairedTest:
 
 
 def excess_test(expected: Run, again: Run, got: Run) -> PairedTest:
-    """Does the vendor disagree with the baseline's first run more than its second run does?
+    """The test whether the vendor disagrees with the baseline's first run more than its second run does.
 
     first: vendor ≠ run 1 = run 2; second: vendor = run 1 ≠ run 2; over samples that all three decided. The test is
     exact when vendor and baseline are the same model.
@@ -118,7 +119,10 @@ def mcnemar(first: int, second: int) -> PairedTest:
 def _delta(
     panel: Panel, baseline: str, vendor: str, blocks: Sequence[int] | None, level: float
 ) -> tuple[Estimate, float | None]:
-    """SE(Δ) = sd(ψ_vendor − ψ_self) ÷ √n, or clustered √(Σ_c (Σ ψ)²) ÷ n (Miller, arXiv 2411.00640)."""
+    """Δ and its p-value.
+
+    SE(Δ) = sd(ψ_vendor − ψ_self) ÷ √n, or clustered √(Σ_c (Σ ψ)²) ÷ n (Miller, arXiv 2411.00640).
+    """
     own, ceiling = panel.value(vendor, "f1"), panel.value(baseline, "f1")
     ours, theirs = panel.influence(vendor, "f1"), panel.influence(baseline, "f1")
     n = len(panel.samples)
@@ -146,7 +150,7 @@ def _standard_error(influence: NDArray[np.float64], blocks: Sequence[int] | None
 
 
 def _closed(panel: Panel, label: str, level: float) -> Estimate:
-    """F1 by its own counts, averaged over pairs of runs."""
+    """The interval of F1 from its own counts, averaged over pairs of runs."""
     parts = panel.cells[label, "f1"]
     both = sum(float(part.numerators.sum()) for part in parts) / 2 / len(parts)
     either = sum(float(part.denominators.sum()) for part in parts) / len(parts) - both

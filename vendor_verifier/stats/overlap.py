@@ -1,7 +1,8 @@
-"""Times of two vendors are compared over rows that were sent while both were being asked; answers are not concerned.
+"""Restricts the comparison of two vendors' times to rows that were sent while both were being asked.
 
-Every vendor is asked at its own pace, so a fast one is through while a slow one is still asked, perhaps at another hour
-with another load. A vendor is being asked from its first sample sent to its last.
+Every vendor is asked at its own pace, so a fast one has finished while a slow one is still asked, perhaps at another
+hour with another load. Figures that are not times are compared over all rows. A vendor is being asked from its first
+sample sent to its last.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _TIMED = frozenset(metric.name for metric in METRICS if metric.is_timed)
-# Everything that is a time or a speed, under the names that figures go by.
+# All figures that are a time or a speed, by name.
 TIMES = _TIMED | {name for name, column in MEANS.items() if column in _TIMED}
 
 Pair = tuple[str, str]
@@ -29,7 +30,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One vendor's figure over what is left of it beside another: resamples, value and blocks that hold anything."""
+    """One vendor's figure over the rows that overlap with another: resamples, value and number of blocks with rows."""
 
     draws: NDArray[np.float64]
     value: float
@@ -38,21 +39,21 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Overlaps:
-    """``told`` counts what is left of every pair that something was cut from; ``panel`` holds the times that are left.
+    """``reduced`` counts the rows left of every pair that lost some; ``panel`` holds the times of the rows left.
 
-    Its labels are the keys of ``rows`` in words: a vendor and the one that it is held against.
+    The panel's labels are the values of ``rows``: a vendor and the one that it is compared with.
     """
 
-    told: tuple[Overlap, ...] = ()
+    reduced: tuple[Overlap, ...] = ()
     panel: Panel | None = None
     rows: Mapping[Pair, str] = field(default_factory=dict)
 
     def concerns(self, metric: str, label: str, rival: str) -> bool:
-        """Whether this comparison must do with less than all rows of the vendor."""
+        """Whether this comparison rests on less than all rows of the vendor."""
         return metric in TIMES and (label, rival) in self.rows
 
     def side(self, resampled: Resampled, ids: Sequence[int], metric: str, pair: Pair) -> Side | None:
-        """The vendor ``pair[0]`` beside ``pair[1]``; None where nothing is left. ``resampled`` is of ``panel``."""
+        """The figure of ``pair[0]`` beside ``pair[1]``, or None where no row is left; ``resampled`` is of ``panel``."""
         import numpy as np
 
         name = self.rows[pair]
@@ -65,9 +66,9 @@ class Overlaps:
 
 
 def overlaps_of(trials: Sequence[Trials], panel: Panel) -> Overlaps:
-    """What is left of the times in ``panel`` for every two vendors that have one.
+    """The overlapping part of the times in ``panel`` for every two vendors that have one.
 
-    Nothing where all count, or nobody knows when they were asked.
+    Empty where all rows overlap, or where the times of sending are unknown.
     """
     times = [metric for metric in panel.metrics if metric in TIMES]
     asked = {each.label: each.sent.numerators for each in trials if each.sent and _is_timed(panel, each.label, times)}
@@ -85,16 +86,16 @@ def overlaps_of(trials: Sequence[Trials], panel: Panel) -> Overlaps:
                 part = _within(one, metric, panel, window)
                 if part is not None:
                     cells[name, metric] = (part,)
-    told = tuple(
+    reduced = tuple(
         Overlap(first, second, *left[first, second], *left[second, first])
         for first, second in left
         if panel.labels.index(first) < panel.labels.index(second) and {(first, second), (second, first)} & rows.keys()
     )
-    return Overlaps(told, Panel(panel.samples, tuple(rows.values()), tuple(times), cells) if cells else None, rows)
+    return Overlaps(reduced, Panel(panel.samples, tuple(rows.values()), tuple(times), cells) if cells else None, rows)
 
 
 def common_times(one: Trials, other: Trials, panel: Panel, metric: str) -> Panel:
-    """One of ``TIMES`` of two vendors over what was sent while both were being asked, by the samples that are left."""
+    """A panel of one of ``TIMES`` of two vendors over the rows that were sent while both were being asked."""
     import numpy as np
 
     window = (-np.inf, np.inf)
@@ -116,7 +117,7 @@ def _is_timed(panel: Panel, label: str, times: Sequence[str]) -> bool:
 
 
 def _common(one: NDArray[Any], other: NDArray[Any]) -> tuple[float, float]:
-    """From when to when both were being asked, by the moments of sending."""
+    """(begin, end) of the time in which both were being asked, given the times of sending."""
     return max(one.min(), other.min()), min(one.max(), other.max())
 
 
@@ -125,7 +126,7 @@ def _within(trials: Trials, metric: str, panel: Panel, window: tuple[float, floa
     column = RatioColumn.of(trials.ratios.get(metric, {}))
     places = places_in(column.units, {name: place for place, name in enumerate(panel.samples)})
     kept = places[column.at] >= 0
-    # Of a unit whose moment is not known nothing is known against it.
+    # A unit whose time of sending is unknown is kept.
     if trials.sent is not None and trials.sent.units is column.units:
         moments = column.aligned(trials.sent)
         kept &= ~(moments < window[0]) & ~(moments > window[1])

@@ -1,4 +1,4 @@
-"""How firm the order is: rank intervals, tie groups, IRF over the resamples, and the lead without each metric.
+"""Rank uncertainty: rank intervals, tie groups, IRF over the resamples, and the lead without each metric.
 
 A vendor's rank is an interval, 1 + #significantly better … V − #significantly worse (Mogstad, Romano, Shaikh, Wilhelm,
 Review of Economic Studies 2024). Ranks are not merged: "not different" is not transitive, so a vendor may stand in two
@@ -7,7 +7,8 @@ tie groups.
 IRF orders even identical vendors, with a gap that does not shrink as samples are added, because ranks have no scale.
 Never show ``p_first`` alone: among five equal vendors the leader has 0.53 of it on average, not 0.2.
 
-A vendor's IRF depends on who else takes part, so a newcomer can swap two others; the stability functions say where.
+A vendor's IRF depends on who else takes part, so a newcomer can swap two others; ``leader_changes`` shows where that
+would change the lead.
 """
 
 from __future__ import annotations
@@ -79,16 +80,16 @@ def irf_intervals(resampled: Resampled, n: int, k: int = K) -> tuple[tuple[IrfIn
 
 
 def _places(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """1 + how many score more, by row."""
+    """The rank of every score within its row: 1 + the number of higher scores."""
     import numpy as np
 
     columns = [(scores > scores[:, row, None] + 1e-12).sum(axis=1) + 1.0 for row in range(scores.shape[1])]
     return np.stack(columns, axis=1)
 
 
-# Where the resamples of a difference do not vary at all, as when one vendor bills exactly 7 tokens more.
+# For a difference whose resamples do not vary at all, as when one vendor bills exactly 7 tokens more.
 _EXACT = 1e-9
-# Below this a difference without any variation could be chance (a sign test gives 2 · 2⁻¹²), so nothing is compared.
+# Below this a difference without any variation could be chance (a sign test gives 2 · 2⁻¹²), so no pair is compared.
 LEAST_BLOCKS = 12
 # A pair that could not be computed in more of the resamples is not compared.
 _MAX_UNMEASURED = 0.05
@@ -106,9 +107,9 @@ class _Pair:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Pairs of which not every row was sent while both vendors were asked.
+    """The pairs with rows that were not sent while both vendors were asked.
 
-    ``resampled`` is of what is left, by the same draws; ``ids`` are the samples' blocks.
+    ``resampled`` is of the rows left, by the same draws; ``ids`` are the samples' blocks.
     """
 
     overlaps: Overlaps
@@ -116,7 +117,7 @@ class Cut:
     ids: Sequence[int]
 
     def side(self, whole: Resampled, metric: str, label: str, rival: str) -> Side | None:
-        """What is known of ``label`` when its ``metric`` is held against ``rival``'s; None when nothing is."""
+        """The figure of ``label`` for comparing ``metric`` with ``rival``'s; None where no rows overlap."""
         if self.overlaps.concerns(metric, label, rival):
             if self.resampled is None:
                 return None
@@ -134,12 +135,12 @@ class Simultaneous:
 
 
 def simultaneous_differences(resampled: Resampled, level: float = 0.95, cut: Cut | None = None) -> Simultaneous:
-    """Intervals for all pairs that hold together with confidence ``level``.
+    """Simultaneous intervals for all pairs with confidence ``level``.
 
     d ± q·SE(d), SE from the resamples, q the ``level`` quantile of max |d* − d| ÷ SE(d) over all pairs of a metric
     (``per_metric``) or of all metrics (``joint``), widened as Student's t widens a normal where blocks are few: the
-    resamples know SE no better than so many blocks do. Differences stand in the order of labels, first − second. With
-    fewer than ``LEAST_BLOCKS`` blocks there are none; nor of a pair of which ``cut`` leaves fewer.
+    resamples estimate SE no better than the number of blocks allows. Differences stand in the order of labels, first −
+    second. With fewer than ``LEAST_BLOCKS`` blocks there are none; nor of a pair of which ``cut`` leaves fewer.
     """
     import numpy as np
 
@@ -261,14 +262,14 @@ Figures = Mapping[str, Mapping[str, float | None]]
 
 
 def leaders(figures: Figures, k: int = K) -> tuple[str, ...]:
-    """The vendors with the highest IRF, in the order given; nobody when nothing was measured."""
+    """The vendors with the highest IRF, in the order given; empty when nothing was measured."""
     scores = irf(figures, k)
     best = max(scores.values(), default=0.0)
     return tuple(label for label, score in scores.items() if best > 0 and score >= best - 1e-12)
 
 
 def leader_changes(figures: Figures, k: int = K) -> tuple[LeaderChange, ...]:
-    """Who leads when one metric, or one vendor that does not lead, is dropped; only the drops that change the lead."""
+    """The changes of the leader when one metric, or one vendor that does not lead, is dropped."""
     lead = leaders(figures, k)
     changes = []
     for metric in dict.fromkeys(name for values in figures.values() for name in values):

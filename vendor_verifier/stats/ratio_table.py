@@ -1,6 +1,6 @@
-"""What the statistics take in: one entry's outcomes by (sample, repetition), every metric a ratio of sums.
+"""Trials: one entry's outcomes by (sample, repetition), every metric a ratio of sums, as input of the statistics.
 
-It judges nothing. F1 needs the baseline's decisions too and therefore stands apart, as decisions per repetition.
+F1 needs the baseline's decisions too and is therefore kept separately, as decisions per repetition.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Part = tuple[float, float]
 
 
 class RatioColumn(Mapping[Unit, Part]):
-    """The ``units`` that measured one metric, by their places there; a unit that stands there twice is their sum."""
+    """Ratios of the ``units`` that measured one metric; a unit that occurs twice counts with its sum."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class RatioColumn(Mapping[Unit, Part]):
 
     @classmethod
     def of(cls, parts: Mapping[Unit, Part]) -> RatioColumn:
-        """The same as a column."""
+        """A column made of a mapping of units to ratios."""
         if isinstance(parts, cls):
             return parts
         found = list(parts.values())
@@ -101,13 +101,13 @@ def places_in(units: Iterable[Unit], samples: Mapping[str, int]) -> NDArray[np.i
 
 
 TRIGGER = "trigger"
-# Metric → the column it is the mean of; what is pooled are ratios of sums and stands below.
+# Metric → the column it is the mean of; pooled metrics are ratios of sums and follow below.
 _MEASURED = [metric for metric in RECORD_METRICS if not metric.pooled and metric.name != "success"]
 MEANS: Mapping[str, str] = {
     **{name: metric.name for name, metric in RANKED.items() if metric in _MEASURED},
     **{metric.name: metric.name for metric in _MEASURED},
 }
-# What is judged whether or not a threshold names it: what ranks, and one that bills are read by.
+# The means that are always judged: the metrics that rank, and the one that bills are checked by.
 JUDGED_MEANS: tuple[str, ...] = (*(name for name in RANKED if name in MEANS), "input_tokens")
 
 
@@ -119,7 +119,7 @@ class Trials:
     (numerator, denominator), so that the metric is Σ numerators ÷ Σ denominators; a unit that did not measure is
     absent. Rates are (0 or 1, 1), means (value, 1), ``tps`` (tokens, seconds), ``schema_accuracy`` (valid, counted
     calls), a cost per valid call (cost, valid calls). ``sent``: when each unit was first sent (seconds since the
-    epoch, as numerators); ``None`` where nobody knows.
+    epoch, as numerators); ``None`` where that is unknown.
     """
 
     label: str
@@ -146,7 +146,7 @@ def trials_of(
     ``planned``: suite → sample ids; ``repeat`` is this entry's own number of repetitions. In a ``complete`` run a
     planned unit without a record counts as failed and undecided. ``main`` names per suite the score to be judged.
     ``begun`` as in ``EntryInfo``, with ``each`` records in a repetition: then nothing is missing. ``means`` are the
-    metrics of ``MEANS`` that somebody will ask for.
+    metrics of ``MEANS`` that are needed.
     """
     complete = complete and begun is None and len(table) > 0
     lost = _lost(table, planned, repeat) if complete else []
@@ -172,7 +172,7 @@ def _ratios(
     units = list(number)
 
     def column(numerators: NDArray[np.float64], denominators: NDArray[np.float64] | None = None) -> RatioColumn:
-        """Of the rows that measured."""
+        """A column of the rows that measured."""
         known = ~np.isnan(numerators)
         return RatioColumn(units, at[known], numerators[known], None if denominators is None else denominators[known])
 

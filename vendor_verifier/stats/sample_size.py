@@ -1,4 +1,4 @@
-"""How many samples show how small a drop, before anything is sent; closed forms, no data.
+"""Power analysis: the sample size that shows a given drop, and the drop that a sample size shows, in closed form.
 
 For 80 % power at 5 % (two-sided): (z₀.₉₇₅ + z₀.₈)² = 7.85. The formulas hold under "no difference" and are slightly
 optimistic under one: in simulation add about 20 %.

@@ -1,1 +1,1 @@
-"""The report as one HTML file that anybody can open, mail and keep; it loads nothing from anywhere."""
+"""The report as one HTML file that can be opened, mailed and kept; it loads nothing."""

@@ -1,6 +1,6 @@
 """Drawing primitives of the inline charts, and the charts of price × speed × quality, F1 and invalid arguments.
 
-Each function draws one picture from plain values and says nothing where nothing was measured.
+Each function draws one picture from plain values and leaves out values that were not measured.
 
 Every attribute and every text is escaped here. Colours are classes, because the page's policy allows no inline style
 and because they change between light and dark.
@@ -122,7 +122,7 @@ class Scale:
 
 
 def linear(values: Sequence[float], start: float, end: float, *, top: float | None = None) -> Scale:
-    """A scale around ``values`` with some air; ``top`` is a limit the values cannot pass."""
+    """A scale around ``values`` with a margin; ``top`` is a limit the values cannot pass."""
     low, high = (min(values), max(values)) if values else (0.0, 1.0)
     air = (high - low) * 0.12 or abs(high) * 0.1 or 1.0
     low, high = (max(0.0, low - air) if low >= 0 else low - air), high + air
@@ -168,14 +168,14 @@ _LABEL_CELLS = 24
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A vendor as charts name it: ``index`` gives colour and shape, ``label`` is already made visible."""
+    """A vendor as charts show it: ``index`` gives colour and shape, ``label`` is already made visible."""
 
     index: int
     label: str
 
     @property
     def short(self) -> str:
-        """The label cut to the room charts have; wide (Chinese) characters take two places."""
+        """The label cut to the width charts have; wide (Chinese) characters count twice."""
         if _cells(self.label) <= _LABEL_CELLS:
             return self.label
         kept = self.label

@@ -1,4 +1,4 @@
-"""The charts of a model, each with what to know for reading it and the same as a table."""
+"""The charts of a model, each with a note for reading it and its data as a table."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _TRIGGER = ("tp", "fp", "fn", "tn")
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A picture, what to know for reading it, and the same as a table."""
+    """A picture, a note for reading it, and its data as a table."""
 
     id: str
     title: str
@@ -114,7 +114,7 @@ def _scatter(case: _Case) -> Chart | None:
 
 
 def _quality(model: ModelScore) -> str:
-    """What stands for quality: the first of these that two vendors have, agreement with the baseline before form."""
+    """The metric used as quality: the first of F1, schema accuracy and success rate that two vendors have."""
     for name in ("f1", "schema_accuracy"):
         if sum(number_format.finite(vendor.metrics.get(name)) is not None for vendor in model.vendors) > 1:
             return name
@@ -122,7 +122,7 @@ def _quality(model: ModelScore) -> str:
 
 
 def _height(vendor: VendorScore, quality: str, verdict: ModelVerdict | None) -> float | None:
-    """The baseline stands at what it gives against itself, once that was measured."""
+    """A vendor's quality on the chart; the baseline's F1 is its self-F1 where that was measured."""
     if quality == "f1" and vendor.is_baseline and verdict is not None and verdict.noise_floor is not None:
         own = verdict.noise_floor.ceiling.value
         if own is not None:

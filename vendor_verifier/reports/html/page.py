@@ -1,8 +1,8 @@
 """report.html: one file that is complete in itself; the page's policy forbids it to load or send anything.
 
-Everything a stranger wrote passes ``visible`` (nothing hidden) and then the template's or the drawing's escaping. Style
-and script are constant and named by their digests in the policy, so nothing that slipped into the page could run. The
-page works without its script; then it does not sort or filter.
+All text written by strangers passes ``visible`` (nothing hidden) and then the template's or the drawing's escaping.
+Style and script are constant and named by their digests in the policy, so nothing injected into the page could run. The
+page works without its script, but then it does not sort or filter.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from vendor_verifier.values.score import MAX_EXAMPLES, ModelScore, Report, Vendo
 from vendor_verifier.words import HTML_LANG, Language, Texts
 
 MAX_BYTES = 400_000
-# With fewer examples of each vendor until the page is small enough to be mailed.
+# Numbers of examples per vendor, tried in turn until the page is small enough to be mailed.
 _EXAMPLES = (MAX_EXAMPLES, 12, 8, 5, 3, 1, 0)
 _MAX_LISTED = 100
 _CHIEF = ("ttft_ms", "tps", "e2e_ms")
 
 
 def render(report: Report, language: Language = "en") -> str:
-    """The whole page, UTF-8-encodable; examples are left out, and that is said, where it would pass 400,000 bytes."""
+    """The whole page, UTF-8-encodable; where it would pass 400,000 bytes it has fewer examples and a note of it."""
     page = ""
     for most in _EXAMPLES:
         page = _page(report, Texts(language), most)
@@ -83,7 +83,7 @@ def drawn(template: str, t: Texts, script: str = "", **content: Any) -> str:
         t=t,
         lang=HTML_LANG[t.language],
         policy=policy(style, script),
-        # Ours, constant, and held by the policy to exactly these bytes.
+        # Safe to mark: both are constant files of ours, and the policy allows exactly these bytes.
         style=Markup(style),  # noqa: S704
         script=Markup(script),  # noqa: S704
         icon=charts.icon,
@@ -112,13 +112,13 @@ def _content(report: Report, t: Texts, most: int) -> dict[str, Any]:
 
 
 def _meta(report: Report, t: Texts) -> list[str]:
-    told = [asked(report, t)]
+    lines = [asked(report, t)]
     if report.details is not None and report.details.started_at is not None:
-        told.append(t("started", when=_minute(report.details.started_at)))
+        lines.append(t("started", when=_minute(report.details.started_at)))
     tool = report.manifest.get("tool")
     if isinstance(tool, dict) and tool.get("name") and tool.get("version"):
-        told.append(t("made_by", tool=page_label(str(tool["name"])), version=page_label(str(tool["version"]))))
-    return told
+        lines.append(t("made_by", tool=page_label(str(tool["name"])), version=page_label(str(tool["version"]))))
+    return lines
 
 
 def _minute(moment: str) -> str:
@@ -154,7 +154,7 @@ def _model(position: int, model: ModelScore, report: Report, t: Texts, most: int
 
 
 def _suite(model: ModelScore, suite: str, t: Texts) -> tuple[str, list[Table]]:
-    """An evaluation's title, the table of what it measured, and that of checks where it examines features."""
+    """An evaluation's title with the tables of its scores and, where it checks features, of the checks."""
     scores = [vendor.suites[suite] for vendor in model.vendors if suite in vendor.suites]
     values = [vendor_tables.suite_values(model, suite, t)] if any(score.values for score in scores) else []
     checks = [vendor_tables.check_matrix(model, suite, t)] if any(score.checks for score in scores) else []
@@ -189,7 +189,7 @@ def _footnotes(model: ModelScore, verdict: ModelVerdict | None, t: Texts) -> lis
 
 
 def _verdict(model: ModelScore, verdict: ModelVerdict | None, t: Texts) -> str:
-    """Who leads and how sure that is; plain text."""
+    """The page's verdict on a model as plain text: the leading vendors and the certainty of their lead."""
     name, count = page_label(model.model), len(model.vendors)
     if sentences.nobody_answered(model):
         return t("nobody_answered", n=count, model=name)
@@ -198,7 +198,7 @@ def _verdict(model: ModelScore, verdict: ModelVerdict | None, t: Texts) -> str:
     leaders = [vendor for vendor in model.vendors if sentences.place(vendor, model) == 1]
     if not leaders:
         return t("unranked", n=count, model=name)
-    said = {
+    words = {
         "label": t.listed([page_label(vendor.label) for vendor in leaders]),
         "n": count,
         "model": name,
@@ -206,20 +206,20 @@ def _verdict(model: ModelScore, verdict: ModelVerdict | None, t: Texts) -> str:
         "tie": _tie(leaders, verdict, t),
         "gates": _gates(verdict, t),
     }
-    return t("share", **said) if len(leaders) > 1 else t("leads", figures=_figures(leaders[0], t), **said)
+    return t("share", **words) if len(leaders) > 1 else t("leads", figures=_figures(leaders[0], t), **words)
 
 
 def _figures(leader: VendorScore, t: Texts) -> str:
-    told = []
+    figures = []
     if (success := number_format.finite(leader.metrics.get("success_rate"))) is not None:
-        told.append(t("leads_success", value=f"{success * 100:.4g}\u00a0%"))
+        figures.append(t("leads_success", value=f"{success * 100:.4g}\u00a0%"))
     if (first := number_format.finite(leader.metrics.get("avg_ttft_ms"))) is not None:
-        told.append(t("leads_ttft", value=number_format.quantity(first)))
-    return t("leads_figures", figures=t.joined(told)) if told else ""
+        figures.append(t("leads_ttft", value=number_format.quantity(first)))
+    return t("leads_figures", figures=t.joined(figures)) if figures else ""
 
 
 def _tie(leaders: Sequence[VendorScore], verdict: ModelVerdict | None, t: Texts) -> str:
-    """Nothing without statistics: then nobody knows."""
+    """Whether the lead is clear, or with which vendors it is tied, in words; "" without statistics."""
     if verdict is None or verdict.ranking is None:
         return ""
     first = {vendor.label for vendor in leaders}

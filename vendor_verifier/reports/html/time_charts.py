@@ -91,7 +91,7 @@ class Track:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """One stretch of the run: the median of what was measured in it, and how many requests failed."""
+    """One stretch of the run: the median of its measurements, and the number of failed requests."""
 
     begin_s: float
     end_s: float
@@ -115,7 +115,7 @@ def slices(points: Sequence[Point], end_s: float, number: int = _SLICES) -> list
 
 
 def panels(tracks: Sequence[Track], *, x_title: str, per_unit_s: float, label: str) -> Markup:
-    """A small picture a vendor, two in a row, all on the same axes, so that colours need not be told apart."""
+    """A small picture a vendor, two in a row, all on the same axes, so that colours need not be distinguished."""
     end_s = max((point.t_s for track in tracks for point in track.points), default=1.0) or 1.0
     values = [point.ttft_ms for track in tracks for point in track.points if point.ttft_ms is not None]
     gap = 20.0

@@ -1,4 +1,4 @@
-"""One vendor after the other: figures, distributions, what was noticed, and examples of what went wrong."""
+"""The page's part on each vendor: figures, distributions, anomalies, and examples of failures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _EXCERPT = 420
 
 @dataclass(frozen=True, slots=True)
 class ExampleView:
-    """An example as words: what went wrong, where it stands, and titled excerpts."""
+    """An example in words: its reason, its sample, and titled excerpts."""
 
     title: str
     reason: str
@@ -55,7 +55,7 @@ def vendor_view(
     t: Texts,
     most: int,
 ) -> VendorView:
-    """Everything about one vendor, with at most ``most`` examples; ``load`` says what it was offered."""
+    """The page's part on one vendor, with at most ``most`` examples; ``load`` is its offered load in words."""
     found = () if details is None else details.examples
     shown = tuple(_example(one, t) for one in found[:most])
     return VendorView(
@@ -78,12 +78,12 @@ def _subtitle(vendor: VendorScore, t: Texts) -> str:
 
 
 def _headline(vendor: VendorScore, model: ModelScore, t: Texts) -> str:
-    told = [
+    lines = [
         f"IRF {number_format.irf(vendor, model)}",
         f"{t('success_rate')} {number_format.metric(vendor, 'success_rate')}",
     ]
     failed = vendor.recorded - vendor.succeeded
-    return " · ".join([*told, *([f"{failed} {t('failed')}"] if failed else [])])
+    return " · ".join([*lines, *([f"{failed} {t('failed')}"] if failed else [])])
 
 
 def _examples_note(details: VendorDetails | None, shown: int, t: Texts) -> str | None:
@@ -95,10 +95,10 @@ def _examples_note(details: VendorDetails | None, shown: int, t: Texts) -> str |
 
 
 def _facts(vendor: VendorScore, load: str | None, t: Texts) -> list[tuple[str, str]]:
-    """Titled lines; those that there is nothing to say for are left out."""
+    """(title, text) of the vendor's lines; those without a value are left out."""
     done = t("of", part=vendor.succeeded, whole=vendor.planned)
     first = sentences.first_attempt_success_rate(vendor)
-    told: list[tuple[str, str | None]] = [
+    lines: list[tuple[str, str | None]] = [
         (t("succeeded"), f"{done}{t('comma')}{t('first_try')} {number_format.rate(first)}"),
         (t("attempts"), str(vendor.attempts + vendor.resent)),
         (t("resent"), str(vendor.resent) if vendor.resent else None),
@@ -114,7 +114,7 @@ def _facts(vendor: VendorScore, load: str | None, t: Texts) -> list[tuple[str, s
         (t("anomalies"), _tally(vendor.anomalies)),
         (t("served"), _tally(vendor.served_models)),
     ]
-    return [(title, value) for title, value in told if value]
+    return [(title, value) for title, value in lines if value]
 
 
 def _valid_calls(vendor: VendorScore, t: Texts) -> str | None:
