@@ -44,7 +44,7 @@ simulated-model:
 
 @dataclass(frozen=True, slots=True)
 class FirstFiles:
-    """What was written and what was there already; ``keys`` are the variables that .env still wants."""
+    """The files that were written and those that were there already; ``keys`` are the variables missing in .env."""
 
     written: tuple[Path, ...]
     kept: tuple[Path, ...]

@@ -102,7 +102,7 @@ class KeySource:
 
 
 def key_source(path: Path, entry: VendorEntry, usual: str, findings: Findings) -> KeySource | None:
-    """Which variable holds the key of ``entry``: the one it names, else ``usual``; ``None`` when refused."""
+    """The source of the key of ``entry``: the one it names, else the variable ``usual``; ``None`` when refused."""
     if entry.api_key_command is not None:
         return _command(path, entry, entry.api_key_command, usual, findings)
     literal = entry.api_key if entry.api_key is not None and not is_placeholder(entry.api_key) else None

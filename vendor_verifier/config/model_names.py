@@ -69,7 +69,7 @@ def known_models() -> tuple[str, ...]:
 
 
 def model_id_of(model: str, vendor: str) -> str | None:
-    """What ``vendor`` calls ``model``, or None where that is not public knowledge."""
+    """The id of ``model`` at ``vendor``, or None where it is not public knowledge."""
     return MODEL_IDS.get(model, {}).get(vendor)
 
 

@@ -20,7 +20,7 @@ from vendor_verifier.suites.base import Suite
 
 @dataclass(frozen=True, slots=True)
 class TaskOptions:
-    """What every evaluation takes: which samples, and how long an attempt may last (seconds)."""
+    """The options of every evaluation: the selection of samples and the time limit of an attempt (seconds)."""
 
     test_file_path: str | None = None
     dataset_format: str | None = None
@@ -53,7 +53,7 @@ def known_suite(name: str) -> SuiteKind:
 
 
 def split_options(kind: SuiteKind, options: Mapping[str, Any]) -> tuple[TaskOptions, dict[str, Any]]:
-    """What selects samples, and what the suite itself takes.
+    """The options that select samples and those of the suite itself, split by who takes them.
 
     Raises:
         ProblemsError: options that nobody takes or that cannot be read, all of them.
@@ -183,7 +183,7 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class StatedOptions:
-    """Options by evaluation, and where each was said: a problem without a message."""
+    """Options by evaluation, and where each was stated: a problem without a message."""
 
     options: Mapping[str, Mapping[str, Any]]
     places: Mapping[str, Problem] = field(default_factory=dict)
@@ -224,11 +224,13 @@ def stated_options(
     file: Path | None = None,
     lines: Mapping[str, int] | None = None,
 ) -> StatedOptions:
-    """What each of the ``suites`` of a run is told. ``config`` are the options of its file, by suite, whose ``lines``
-    are known by key; what it says of evaluations that do not take part is held against what they take, and kept.
+    """The options of each of the ``suites`` of a run, from its file and the command line.
+
+    ``config`` are the options of the file by suite, ``lines`` their lines by key. Options of evaluations that do not
+    take part are checked too, and kept.
 
     Raises:
-        ProblemsError: all that cannot be meant or would reach nobody.
+        ProblemsError: all options that are invalid or that no evaluation of the run takes.
     """
     problems: list[Problem] = []
     found = {name: dict(options) for name, options in _of_config(config, file, lines or {}, problems)}

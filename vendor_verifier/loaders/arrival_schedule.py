@@ -25,7 +25,7 @@ _SHAPE = 'expected seconds after the start: a number such as 1.25, "1.25,sample-
 
 
 class _Unreadable(ValueError):
-    """Why a line says no time."""
+    """A line without a readable time; the message is the reason."""
 
 
 def read_schedule(lines: Iterable[bytes], file: Path) -> tuple[Due, ...]:

@@ -1,4 +1,4 @@
-"""What a loader gives back, how it complains, and JSON lines and arrays as rows; it knows no row and opens no file."""
+"""The base of all loaders: their result, their errors, and the reading of JSON lines and arrays as rows; no I/O."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class LoadedSamples:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a row asks. ``tags`` hold all control keys, ``expected`` those of them that state the right answer."""
+    """The turn that a row asks. ``tags`` hold all control keys, ``expected`` those that state the right answer."""
 
     turn: Turn
     tags: Mapping[str, Any] = field(default_factory=dict)
@@ -71,7 +71,7 @@ def data_error(problems: Sequence[Problem]) -> DataError:
 
 
 def kind_of(value: object) -> str:
-    """What a JSON value is, in words for an error message."""
+    """The kind of a JSON value, in words for an error message."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -95,7 +95,7 @@ class Row:
 
 
 class _Unreadable(ValueError):
-    """Why a line is not a row; ``key`` names the offending one if it is about a key."""
+    """A line that is not a row; the message is the reason, ``key`` the offending key if there is one."""
 
     def __init__(self, message: str, key: str | None = None) -> None:
         super().__init__(message)

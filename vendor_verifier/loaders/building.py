@@ -259,7 +259,7 @@ class _Defects:
 
 
 class _Seen:
-    """How often each content occurred, and on which lines it was not for the first time."""
+    """The number of samples with each content, and the lines of those that repeat an earlier one."""
 
     def __init__(self) -> None:
         self.occurrences: dict[str, int] = {}

@@ -182,7 +182,7 @@ def read_conversation_row(row: Mapping[str, Any]) -> Question:
 
 
 def _said(row: Mapping[str, Any]) -> list[_Said]:
-    """Who said what: a list of objects, or an object of two lists."""
+    """The (role, text) pairs of a conversation, given as a list of objects or an object of two lists."""
     value = unpacked(row.get(KEY), KEY)
     if isinstance(value, dict):
         roles, texts = value.get("from"), value.get("value")

@@ -44,7 +44,7 @@ class SuiteKind:
 
     @property
     def build(self) -> Callable[..., Suite]:
-        """What makes the suite."""
+        """The function or class that builds the suite from its options."""
         built: Callable[..., Suite] = _named(self.builder)
         return built
 

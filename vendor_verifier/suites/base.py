@@ -1,4 +1,4 @@
-"""What a suite is: a pure generator over a sample. The same code runs against a network, a file or a list.
+"""The protocol of a suite: a pure generator over a sample, the same against a network, a file or a list.
 
 ``play`` yields the turn to send and is sent back the final :class:`Attempt` of that turn (a failure is an attempt too);
 it may yield again, and returns its judgement: a function that gives the :class:`Score` when somebody asks for it. A run

@@ -35,7 +35,7 @@ _PATTERN_GAVE_UP = (
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What a schema makes of arguments; ``pointer`` to the place of the first violation."""
+    """The verdict of a schema on arguments, with a JSON ``pointer`` to the first violation."""
 
     verdict: CallClass
     message: str | None = None
@@ -154,7 +154,7 @@ class ArgumentChecker:
         return read.violations(arguments, len(call.arguments), most) if isinstance(arguments, dict) else ()
 
     def unusable(self, name: str) -> str | None:
-        """Why the schema of this tool cannot judge anything by its letter, or ``None`` when it can."""
+        """The reason that the schema of this tool cannot be applied as written, or ``None`` when it can."""
         return self._readings(name)[0].unusable
 
     @cached_property
@@ -164,7 +164,7 @@ class ArgumentChecker:
 
     @cached_property
     def schema_defects(self) -> tuple[str, ...]:
-        """Which of the schemas cannot be used by their letter, and why, in words: a vendor may refuse these."""
+        """One sentence for each schema that cannot be applied as written, which a vendor may refuse."""
         reasons = ((name, self.unusable(name)) for name in self._parameters)
         return tuple(f"the schema of tool {name!r} is unusable: {reason}" for name, reason in reasons if reason)
 
@@ -235,12 +235,12 @@ def _name_defects(tools: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
 
 
 def dataset_defects(sample: Sample) -> tuple[str, ...]:
-    """What is wrong with the sample's own tools: see :attr:`ArgumentChecker.defects`."""
+    """The defects of the sample's own tools: see :attr:`ArgumentChecker.defects`."""
     return ArgumentChecker(sample.turn.tools).defects
 
 
 def schema_defects(sample: Sample) -> tuple[str, ...]:
-    """Which of the sample's tool schemas cannot be used, and why; calls of those tools are nobody's fault."""
+    """One sentence for each of the sample's tool schemas that cannot be used; calls of those tools are not judged."""
     return ArgumentChecker(sample.turn.tools).schema_defects
 
 

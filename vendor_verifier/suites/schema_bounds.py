@@ -42,7 +42,7 @@ class OverBoundError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """How many single characters a pattern may stand for once its counts are spelled out; ``is_linear``: see above."""
+    """The size of a pattern in single characters once its counts are spelled out; ``is_linear``: see above."""
 
     size: int
     is_linear: bool
@@ -56,7 +56,7 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """What a schema itself brings to any value: time, where its references lead, its patterns for texts and names."""
+    """The costs of a schema that hold for any value: time, the targets of its references, its patterns."""
 
     own_ns: int
     tellings: int
@@ -79,7 +79,7 @@ class SchemaBounds:
         self._tree_ns = _Tree(self).cost_ns(root)
 
     def estimate_ns(self, arguments: object, written: int) -> int:
-        """What judging ``arguments``, ``written`` as so many characters of JSON, may cost at most.
+        """An upper bound on the time for judging ``arguments``, ``written`` as so many characters of JSON.
 
         Raises:
             OverBoundError: more than it may.
@@ -91,7 +91,7 @@ class SchemaBounds:
         return _Meeting(self).cost_ns(arguments)
 
     def facts(self, node: Node) -> _Facts:
-        """What is known of a schema of this tree, found out once."""
+        """The facts of a schema of this tree, computed once."""
         known = self._facts.get(id(node))
         if known is None:
             known = self._facts[id(node)] = self._facts_of(node)
@@ -131,7 +131,7 @@ class SchemaBounds:
 
 
 class _Tree:
-    """What two characters of arguments may cost, whatever they are: every reference written out in its place."""
+    """An upper bound on the cost of any two characters of arguments, with every reference written out in its place."""
 
     def __init__(self, bounds: SchemaBounds) -> None:
         self._bounds = bounds
@@ -178,7 +178,7 @@ class _Tree:
 
 
 class _Meeting:
-    """What judging one value costs: every pair of a schema and a value that meet, as often as they do."""
+    """The cost of judging one value: the sum over every pair of a schema and a value that it is applied to."""
 
     def __init__(self, bounds: SchemaBounds) -> None:
         self._bounds = bounds
@@ -227,7 +227,7 @@ def _check_depth(depth: int) -> None:
 
 @functools.lru_cache(maxsize=4096)
 def pattern_of(text: str) -> Pattern:
-    """What is known of a pattern; one that no engine takes is refused when it is compiled."""
+    """The size and linearity of a pattern; one that no engine takes is refused when it is compiled."""
     try:
         jsonschema_rs.validator_for({"pattern": text}, pattern_options=jsonschema_rs.RegexOptions(), offline=True)
     except (jsonschema_rs.ValidationError, ValueError):

@@ -130,7 +130,7 @@ def _reason(value: float, wanted: list[str], got: list[str], exact_match: bool, 
 
 
 def _without(names: list[str], others: list[str]) -> list[str]:
-    """What is left of ``names`` after taking away each of ``others`` once, in order."""
+    """The rest of ``names``, in order, after taking away each of ``others`` once."""
     left = Counter(others)
     kept = []
     for name in names:

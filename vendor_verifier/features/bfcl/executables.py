@@ -96,7 +96,7 @@ class InstalledFunctions:
     time_limit_s: float = TIME_LIMIT_S
 
     def missing(self, name: str) -> str | None:
-        """Why this function cannot be run here, or None when it can."""
+        """The reason that this function cannot be run here, or None when it can."""
         if name in self.known:
             return None
         return f"{name} needs a network, keys or an evaluation of text" if name in self.refused else f"no {name}"
@@ -199,7 +199,7 @@ class _Stored(msgspec.Struct):
 
 
 def read_rest_answers(folder: RunFolder) -> dict[str, Fetched]:
-    """What is stored of them, by call.
+    """The stored answers of REST services, by the digest of their call.
 
     Raises:
         RunFolderError: the file is damaged.

@@ -64,7 +64,7 @@ def with_job_settings(entries: Sequence[Entry], job: Job, overrides: Mapping[str
 
 
 def told_job(job: Job) -> dict[str, Any]:
-    """What the job calls itself, for the manifest."""
+    """The name and namespace of a job, as far as it states them, for the manifest."""
     return {name: value for name, value in (("name", job.name), ("namespace", job.namespace)) if value is not None}
 
 
@@ -77,7 +77,7 @@ def _with_settings(entry: Entry, stated: Mapping[str, Any]) -> Entry:
 
 
 def _lines(text: str) -> Mapping[str, int]:
-    """Where each key stands, as messages name keys; JSON is read as the YAML that it is, else without lines."""
+    """The line of each key, by the name that messages give it; empty where JSON does not parse as YAML."""
     try:
         root, _ = parse(text)
     except SourceError:

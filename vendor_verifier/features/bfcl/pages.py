@@ -35,21 +35,21 @@ _MAX_NAME = 100
 
 @dataclass(slots=True)
 class _Heard:
-    """What one vendor did in one task."""
+    """The scores and times of one vendor in one task."""
 
     scores: list[Score] = field(default_factory=list)
     times_s: list[float] = field(default_factory=list)
     stalled: int = 0
 
     def note_times(self, record: Record) -> None:
-        """Keep how long its calls took, unless we were late ourselves."""
+        """Keep the times of a record's calls, unless our own process was late."""
         is_stalled = "e2e_ms" in measured(record).spoilt
         self.stalled += is_stalled
         self.times_s += [] if is_stalled else call_latencies_s(record)
 
     @property
     def latencies_s(self) -> list[float]:
-        """Nothing where that took too many out."""
+        """The times of its calls, or none where our own lateness took too many out."""
         return [] if too_many_spoilt(self.stalled, len(self.times_s)) else self.times_s
 
 

@@ -329,7 +329,7 @@ def _within(folder: Path) -> Iterable[Path]:
 
 
 def _homes(folder: Path) -> Iterable[Path]:
-    """Where the package may be installed, given a folder in, at or above it."""
+    """The folders where the package may be installed, given a folder in, at or above it."""
     yield folder
     yield from folder.resolve().parents
 

@@ -35,7 +35,7 @@ _PART = re.compile(r'[^./\\:*?"<>|\x00-\x1f\x7f][^/\\:*?"<>|\x00-\x1f\x7f]{0,199
 
 
 def top_folder(run: object) -> str:
-    """What the one folder of the archive is called."""
+    """The name of the archive's one folder."""
     return run if isinstance(run, str) and _TOP.fullmatch(run) else "run"
 
 

@@ -189,7 +189,7 @@ def _keeps_no_prices(manifest: Manifest) -> bool:
 
 
 def _other_versions(manifest: Manifest) -> Iterator[str]:
-    """What made the bundle and is another here."""
+    """One sentence for each package whose version here differs from the one that made the bundle."""
     made = {"agent-vendor-verifier": manifest.tool and manifest.tool.version, **(manifest.packages or {})}
     here = {"agent-vendor-verifier": __version__, **package_versions()}
     for name, version in made.items():

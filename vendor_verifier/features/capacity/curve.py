@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 def next_step(seen: Sequence[Tried], bounds: SearchBounds) -> Step | Ended:
-    """What to do after ``seen``: the unloaded level, then every level tried, in the order of trying, each once.
+    """The next step of a search, given ``seen``: the unloaded level, then every level tried, in that order, each once.
 
     Raises:
         ValueError: ``seen`` is empty; without the unloaded level there is nothing to compare with.
@@ -70,7 +70,7 @@ def next_step(seen: Sequence[Tried], bounds: SearchBounds) -> Step | Ended:
 
 
 def repetitions_at(level: float, bounds: SearchBounds) -> int:
-    """How often every sample is asked at ``level``: so often that each place is filled ``per_place`` times.
+    """The repetitions of every sample at ``level``: enough that each place is filled ``per_place`` times.
 
     For a rate ``per_place`` is the seconds that it is kept up.
     """
@@ -84,12 +84,12 @@ def aside_at(level: float) -> int:
 
 
 def requests_at(level: float, bounds: SearchBounds) -> int:
-    """What one visit to ``level`` takes: the repetitions, and what is sent before and after them."""
+    """The requests of one session at ``level``: the repetitions, and those sent before and after them."""
     return repetitions_at(level, bounds) * bounds.samples + 2 * aside_at(level)
 
 
 def resolution(level: float, bounds: SearchBounds) -> float:
-    """How far above ``level`` the next one may lie when a search ends."""
+    """The greatest distance from ``level`` to the next one above it at which a search ends."""
     return max(1.0, bounds.step * level) if bounds.kind == "concurrency" else bounds.step * level
 
 
@@ -148,7 +148,7 @@ _Key = tuple[Stage, float]
 
 @dataclass(slots=True)
 class Curve:
-    """What is known of one entry. ``new_rng`` gives the same generator every time, so that judging twice agrees."""
+    """The load curve of one entry. ``new_rng`` gives the same generator every time, so that judging twice agrees."""
 
     model: str
     label: str
@@ -180,7 +180,7 @@ class Curve:
         return point
 
     def repetitions_at(self, stage: Stage, level: float) -> int:
-        """How often every sample has been asked there."""
+        """The number of times that every sample has been asked at this level."""
         return sum(one.repetitions for one in self.sittings if (one.stage, one.level) == (stage, level))
 
     @property
@@ -260,7 +260,7 @@ class Curve:
         return any(limit.threshold.subject in lost for limit in failed.missed)
 
     def _gap(self) -> Iterator[str]:
-        """Where nothing was measured, although the edge lies there."""
+        """A note on the interval between the last level that holds and the first that fails, if it is not measured."""
         tried = self.tried()
         failed, capacity = (first_failed(tried), capacity_of(tried)) if tried else (None, None)
         if failed is not None and capacity is not None and failed.level - capacity > resolution(capacity, self.bounds):
@@ -272,7 +272,7 @@ class Curve:
             yield f"not measured, so not judged: {', '.join(unmeasured)}"
         yield from (one.words for one in self.sittings if one.words is not None)
         yield from self._gap()
-        # What fails at once keeps places empty by itself, and is told as what it is.
+        # Requests that fail at once leave places empty by themselves; the failures are reported instead.
         short = [one for one in levels if _is_short(one)] if self.bounds.kind == "concurrency" else []
         if short:
             worst = min(short, key=lambda one: (one.in_flight or 0.0) / one.level)
@@ -326,7 +326,7 @@ def read_limits(texts: Sequence[str], kind: LoadKind) -> tuple[Threshold, ...]:
 
 
 def _thing(limit: Threshold) -> str:
-    """What several metrics measure in their own ways."""
+    """The quantity that a limit's metric measures, shared by metrics that measure it in several ways."""
     return next((thing for thing in ("ttft", "success_rate") if thing in limit.metric), limit.metric)
 
 

@@ -46,9 +46,9 @@ _OURS: frozenset[Aspect] = frozenset({"success", "latency", "speed"})
 
 @dataclass(slots=True)
 class LevelEvidence:
-    """What the records of one level say; ``add`` them in any order.
+    """The evidence of one level's records; ``add`` them in any order.
 
-    ``spans`` are (first sending, last end) in seconds of wall time by sitting.
+    ``spans`` are (first sending, last end) in seconds of wall time by session.
     """
 
     table: ObservationTable = field(default_factory=ObservationTable)
@@ -75,7 +75,7 @@ class LevelEvidence:
 
     @property
     def seconds(self) -> float | None:
-        """How long the level was sent, without the pauses between its sittings."""
+        """The seconds during which the level was sent, without the pauses between its sessions."""
         return sum(end - begin for begin, end in self.spans.values()) or None
 
 

@@ -64,7 +64,7 @@ MOST_IN_FLIGHT = 1000
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What sending takes, for all levels of all vendors. ``guard`` keeps the books over all of them."""
+    """The shared resources for sending all levels of all vendors. ``guard`` counts the spending over all of them."""
 
     run: str
     plan: Plan
@@ -157,7 +157,7 @@ def _queue(prepared: Prepared, entry: Entry, first: int, repetitions: int) -> Wo
 
 
 def _lag_ms(end: RunEnd) -> float | None:
-    """How late our own process was at p99: its loop, or requests that were due and found a free place."""
+    """The p99 lag of our own process: of its event loop, or of requests that were due and found a free place."""
     found = [] if end.loop is None else [end.loop.p99_ms]
     found += [offered.lag_p99_ms for offered in (end.load or {}).values() if not offered.held_back]
     return max((lag for lag in found if lag is not None), default=None)
@@ -166,10 +166,10 @@ def _lag_ms(end: RunEnd) -> float | None:
 def why_cut(
     end: RunEnd, guard: GuardedSpending, account: str, stage: Stage, records: Sequence[Record]
 ) -> tuple[EndReason | None, str | None]:
-    """Why not everything was sent, and what is known about it.
+    """The reason that not everything was sent, or None, and a sentence about it.
 
-    A vendor that cannot be reached any more is stopped by the limiter, but under load that is no accident: it is how
-    this level fails, and the search goes on below it.
+    A vendor that cannot be reached any more is stopped by the limiter. Under load that is the failure of this level,
+    and the search goes on below it.
     """
     if end.signal_number is not None:
         return "interrupted", None
@@ -304,7 +304,7 @@ def _curve(entry: Entry, report: CapacityReport, plan: Plan) -> Curve:
 
 
 def _keep(folder: RunFolder, report: CapacityReport, scrubber: Scrubber, so_far: VendorCapacity) -> None:
-    """What is known while a vendor's search goes on; a search that is killed leaves this behind."""
+    """Write the intermediate result of a vendor's search, so that a search that is killed leaves it behind."""
     write_capacity(folder, replace(report, vendors=(*report.vendors, so_far)), scrubber, only=DOCUMENT)
 
 

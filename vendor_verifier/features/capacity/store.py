@@ -58,7 +58,7 @@ def render(report: CapacityReport) -> str:
 
 
 def read(text: bytes) -> CapacityReport:
-    """What :func:`render` wrote.
+    """The report in a document that :func:`render` wrote.
 
     Raises:
         msgspec.MsgspecError: not such a document, or one of a later version.

@@ -40,7 +40,7 @@ Aspect = Literal["rate_limit", "success", "latency", "speed", "quality", "other"
 
 @dataclass(frozen=True, slots=True)
 class SearchBounds:
-    """Where a search may go: not above ``highest``, no finer than ``step`` of a level, within ``max_requests``.
+    """The bounds of a search: not above ``highest``, no finer than ``step`` of a level, within ``max_requests``.
 
     ``step`` is a share; levels of concurrency are whole numbers and never nearer than 1. ``samples`` is how many
     questions there are, ``per_place`` how many requests a level needs for each one in flight; ``more`` is how many
@@ -152,7 +152,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class VendorCapacity:
-    """What one vendor bears. ``points``: the unloaded one, then the levels in rising order.
+    """The capacity of one vendor. ``points``: the unloaded one, then the levels in rising order.
 
     ``gave_way`` are the limits missed at the lowest level that does not hold, ``broke_at``; ``notes`` say in words what
     else a reader must know. ``sittings`` are what was sent, in that order.
@@ -240,7 +240,7 @@ class CapacityOptions:
     json: Annotated[bool, flag("Print capacity.json instead of tables.", OUTPUT)] = False
 
     def request(self) -> RunRequest:
-        """What is asked of whom; pace and patience are the search's own."""
+        """The run request of a search without rates and repetitions, which the search sets itself."""
         stated = {"temperature": self.temperature, "max_tokens": self.max_tokens}
         return RunRequest(
             config_file=self.config_file_path,

@@ -186,9 +186,9 @@ def _same_provider(pinned: str, served: str) -> bool:
 
 
 def _said(case: Case, field: str) -> list[str]:
-    """What the answers say of themselves, each once."""
-    said = [getattr(answer.response, field) for answer in case.answers if answer.response is not None]
-    return list(dict.fromkeys(value for value in said if value))
+    """The distinct values of one field of the answers, in order."""
+    values = [getattr(answer.response, field) for answer in case.answers if answer.response is not None]
+    return list(dict.fromkeys(value for value in values if value))
 
 
 def _number(tokens: int | None) -> str:

@@ -69,13 +69,13 @@ def spending(answers: Sequence[Answer], price: Mapping[str, Any] | None) -> Spen
 
 
 def _usage(answer: Answer) -> tuple[Usage, bool]:
-    """What the answer reports of its tokens, or an estimate by the characters, and whether it is one."""
+    """The token usage that the answer reports, or an estimate by its characters, and whether it is an estimate."""
     usage = (answer.response.usage if answer.response is not None else None) or Usage()
     if usage.input is not None and usage.output is not None:
         return usage, False
-    said = _characters(answer.response) if answer.response is not None else 0
+    received = _characters(answer.response) if answer.response is not None else 0
     given = -(-len(answer.request.body) // CHARACTERS_PER_TOKEN)
-    return structs.replace(usage, input=given, output=-(-said // CHARACTERS_PER_TOKEN)), True
+    return structs.replace(usage, input=given, output=-(-received // CHARACTERS_PER_TOKEN)), True
 
 
 def _characters(response: Response) -> int:

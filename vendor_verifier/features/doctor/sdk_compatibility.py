@@ -27,7 +27,7 @@ from vendor_verifier.wire.payload import PayloadError, parse_json
 
 @dataclass(slots=True)
 class SdkReading:
-    """What the application holds in the end; calls are (name, arguments as JSON text)."""
+    """The answer as an application on the SDK receives it; calls are (name, arguments as JSON text)."""
 
     text: str = ""
     calls: list[tuple[str, str]] = field(default_factory=list)
@@ -151,7 +151,7 @@ _SHOWN = 60
 
 
 def losses(reading: SdkReading, response: Response | None, failure: Failure | None, wire: str) -> tuple[str, ...]:
-    """What the application lost, or holds that was never said; empty when both agree.
+    """The differences between the SDK's reading of an answer and ours; empty when both agree.
 
     A failure that the SDK did not raise is a loss too: the application takes a cut or refused answer for a whole one.
     Raw completions are compared by text alone, because calls in them are ours to find, not the SDK's.

@@ -133,7 +133,7 @@ def _remarks(stored: StoredEntry, url: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Whom and what to explain. ``vendor`` is a label or a vendor's name; a sample may be the beginning of its id."""
+    """The vendor and sample to explain. ``vendor`` is a label or a vendor's name; a sample may be an id's beginning."""
 
     vendor: str
     sample: str | None = None
@@ -143,7 +143,7 @@ class Wanted:
 
 
 def worst_samples(folder: RunFolder, wanted: Wanted, most: int) -> Slips:
-    """What went wrong at the vendor, worst first, at most ``most`` samples.
+    """The samples that went wrong at the vendor, worst first, at most ``most`` of them.
 
     Raises:
         RunFolderError: not a readable run folder.

@@ -1,6 +1,6 @@
-"""What can be known of a vendor's answers in a stored run: those that went wrong, and the evidence in each record.
+"""The problems in a vendor's answers of a stored run, and the evidence for them in each record.
 
-It judges like scoring does, but runs no code: rows of ``bfcl`` that need some are left out, and that is said.
+It judges like scoring does, but runs no code: rows of ``bfcl`` that need some are left out, and the result notes it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Slips:
 
 @dataclass(frozen=True, slots=True)
 class OtherAnswer:
-    """What another vendor, or the same one another time, made of the sample. ``outcome``: ``ok`` or the failure."""
+    """The answer of another vendor, or of the same one in another repetition. ``outcome``: ``ok`` or the failure."""
 
     label: str
     repetition: int
@@ -64,7 +64,7 @@ class OtherAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One place of one call's arguments that breaks the declared schema, or all that can be said of the call."""
+    """One place of one call's arguments that breaks the declared schema, or the one message there is on the call."""
 
     tool: str
     verdict: str
@@ -158,7 +158,7 @@ def slips_of(info: EntryInfo, own: Mapping[Unit, Told], expected: Decisions) -> 
 
 
 def reasons(told: Told, expected: frozenset[str]) -> tuple[str, ...]:
-    """What is wrong with an answer, in words; nothing when it is as it should be."""
+    """The problems of an answer, in words; empty when it has none."""
     found = []
     if not told.succeeded and not told.apart:
         found.append(f"failed: {told.failure or 'no answer'}")
@@ -194,7 +194,7 @@ def told_of(record: Record, score: Score) -> Told:
 
 
 def expected_decisions(infos: Sequence[EntryInfo], info: EntryInfo, answers: Answers) -> Decisions:
-    """What the baseline of ``info``'s model decided, by (suite, sample); nothing to hold a baseline itself against."""
+    """The decisions of the baseline of ``info``'s model, by (suite, sample); empty where ``info`` is the baseline."""
     baseline = next((other for other in infos if other.model == info.model and other.is_baseline), None)
     found: Decisions = {}
     if baseline is None or baseline == info:

@@ -29,7 +29,7 @@ Notify = Literal["failure", "always"]
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class CheckOptions:
-    """What ``check`` takes beside everything that ``run`` takes."""
+    """The options of ``check`` beside those of ``run``."""
 
     fail_on: Annotated[
         tuple[str, ...], many("Figure whose lasting loss fails (repeatable). [default: six]", JUDGE)

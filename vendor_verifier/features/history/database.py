@@ -29,7 +29,7 @@ _decode = msgspec.json.Decoder(HistoryRun).decode
 
 
 def waiting_folder(history: Path) -> Path:
-    """Where the runs wait that ``history`` has not."""
+    """The folder of the runs that are still to be added to ``history``."""
     return history.with_name(f"{history.name}.waiting")
 
 
@@ -147,7 +147,7 @@ def add_run(file: Path, run: HistoryRun, *, wait_s: float = BUSY_TIMEOUT_S) -> s
 
 
 def _kept_aside(file: Path, run: HistoryRun, error: Exception) -> str:
-    """What became of a run that was not added. Nothing is put beside a file that is no history."""
+    """A sentence on a run that was not added, after storing it to wait; nothing is stored beside a foreign file."""
     words = f"the run is not in the history {file}: {_reason(error)}; "
     try:
         if not file.is_file() or isinstance(error, (*_OF_THE_RUN, _Foreign)):

@@ -175,7 +175,7 @@ def scale_of(metric: str) -> Scale:
 
 
 def direction_of(metric: str) -> Direction:
-    """Which end is better; a suite's score is better when higher."""
+    """The direction in which a metric is better; a suite's score is better when higher."""
     return DIRECTIONS.get(metric.split(".")[0], "higher")
 
 

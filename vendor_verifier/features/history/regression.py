@@ -139,7 +139,7 @@ def _position(runs: Sequence[HistoryRun], name: str, file: Path) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
-    """What chance must be beaten by: the greatest p of a change of level, the least robust z of one night."""
+    """The limits of significance: the greatest p of a change of level, the least robust z of one night."""
 
     p_value: float
     z: float
@@ -254,7 +254,7 @@ def _changes(series: _Series, points: Sequence[tuple[int, float]]) -> tuple[Leve
 
 
 def _robust_z(values: Sequence[float], least_spread: float) -> float:
-    """How far the newest value is from those before it; the spread has a floor, for identical nights have none."""
+    """The robust z of the newest value against those before it; the spread has a floor, as equal nights have none."""
     before = values[-1 - _Z_RUNS : -1]
     centre = median(before)
     spread = 1.4826 * median(abs(value - centre) for value in before)

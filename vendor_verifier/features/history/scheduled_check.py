@@ -174,7 +174,7 @@ _HEADERS = {"content-type": "application/json", "user-agent": f"agent-vendor-ver
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """Where to post. ``origin`` is what may be shown; ``is_slack`` says which document it takes."""
+    """The webhook to post to. Only its ``origin`` may be shown; ``is_slack`` selects the document it takes."""
 
     address: str
     origin: str

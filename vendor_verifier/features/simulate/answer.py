@@ -1,4 +1,4 @@
-"""What the simulated model answers: a pure function of seed, question and the key of known right answers.
+"""The answers of the simulated model: a pure function of seed, question and the key of known right answers.
 
 The trigger decision is drawn from the question's digest: a call in ``CALL_RATE`` of the questions that end with the
 user and in ``CALL_AGAIN_RATE`` of those that end with a tool result, unless ``tool_choice`` says otherwise. Arguments

@@ -1,6 +1,6 @@
-"""Who the simulated vendors are, and how each answers: calls spoilt, refusals, cuts, timing; no protocol, no clock.
+"""The simulated vendors' personas, and their behaviour: spoilt calls, refusals, cuts, timing; no protocol, no clock.
 
-Rates are shares of 0..1 of the questions (or calls, where said) that show the trait.
+Rates are shares of 0..1 of the questions (or calls, where stated) that show the trait.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def _unknown(question: Question, call: Call) -> Call | None:
 
 Ending = Literal["complete", "early_end", "closed", "reset"]
 
-# Short answers take as long as this many tokens: told faster, a busy listener could not tell them from buffered ones.
+# Short answers take as long as this many tokens: sent faster, a busy client could not tell them from buffered ones.
 _MIN_PACED_TOKENS = 50
 _MAX_REFUSALS = 2
 _TOKENS_PER_PIECE = 4
@@ -239,7 +239,7 @@ def refusal_of(status: int, retry_after_s: float | None = None) -> Refusal:
 
 
 def first_refusals(question: Question, persona: Persona, seed: int) -> int:
-    """How many times in a row this vendor refuses this question before it answers."""
+    """The number of times in a row that this vendor refuses this question before it answers."""
     draw = chance(seed, question.digest, persona.name, "burst")
     if draw >= persona.burst_rate:
         return 0
@@ -249,7 +249,7 @@ def first_refusals(question: Question, persona: Persona, seed: int) -> int:
 def perform(
     question: Question, persona: Persona, seed: int, *, refused: int, asked: int, key: AnswerKey = NOTHING_KNOWN
 ) -> Performance | Refusal:
-    """What the vendor does with a question.
+    """The vendor's timed answer to a question, or its refusal.
 
     Args:
         question: what was asked.

@@ -45,7 +45,7 @@ def pieces_of(turn: Turn) -> tuple[Piece, ...]:
 
 
 def name_stem(name: str) -> str:
-    """What every protocol's alphabet and length leave of a tool's name, without the number that keeps two apart."""
+    """A tool's name narrowed to every protocol's alphabet and length, without the number that parts equal ones."""
     narrowed = re.sub(r"^[^a-zA-Z_]|[^a-zA-Z0-9]", "_", name)[:_STEM_LENGTH]
     return re.sub(r"(_\d*)+$", "", narrowed)
 
@@ -122,7 +122,7 @@ class Question:
 
     @property
     def last_user_text(self) -> str:
-        """What the user said last, without interruption."""
+        """The text of the user's last message."""
         return next((piece.text for piece in reversed(self.pieces) if piece.kind == "user"), "")
 
     @property

@@ -1,7 +1,7 @@
-"""What the simulated vendors can know of a plan: the right answers by question, found by playing every row through.
+"""The answer key of the simulated vendors for a plan: right answers by question, found by playing every row through.
 
 A row's answer key is tried before anything is sent: the suite asks, the faithful vendor answers from the key, the suite
-asks on or judges. Whatever does not come out right is a row that these vendors cannot know, and is named.
+asks on or judges. A row that does not come out right has no key, and a warning names it.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def rehearse(tasks: Sequence[Task], seed: int) -> Rehearsed:
 
 
 def rehearsed_key(tasks: Sequence[Task], seed: int) -> tuple[str, list[str]]:
-    """What was found by :func:`rehearse`, as the line that the vendors' process reads, and its warnings."""
+    """The key that :func:`rehearse` found, as the line that the vendors' process reads, and its warnings."""
     found = rehearse(tasks, seed)
     return written_key(found.key), list(found.warnings())
 
@@ -182,7 +182,7 @@ def _until_made(calls: Sequence[RightCall]) -> _Script:
 
 
 def _conversation(sample: Sample) -> _Script:
-    """What the row's own solution calls when the user has spoken, and nothing once it has the results."""
+    """A script of the calls of the row's own solution after each user message, and no calls after a tool's result."""
     answers = iter(sample.expected["answer"])
 
     def script(turn: Turn) -> Sequence[RightCall]:

@@ -25,7 +25,7 @@ _SMALLEST_OF = frozenset({"maximum", "exclusiveMaximum", "maxLength", "maxItems"
 
 
 def resolved(root: Mapping[str, Any], reference: object) -> dict[str, Any]:
-    """What a local ``$ref`` points at in ``root``; an empty schema for any other reference."""
+    """The schema that a local ``$ref`` points at in ``root``; an empty schema for any other reference."""
     if not isinstance(reference, str) or not reference.startswith("#"):
         return {}
     found: Any = root

@@ -108,8 +108,11 @@ def expand(names: Iterable[str]) -> tuple[str, ...]:
 def not_run_reason(
     category: str, *, simulators: bool = False, functions: bool = False, keys: bool = False
 ) -> str | None:
-    """Why this category (v4 name) cannot run, or None when it can. ``simulators``: bfcl_eval's services are there;
-    ``functions``: those of nvidia_bfcl; ``keys``: some of the keys of rest rows."""
+    """The reason that this category (v4 name) cannot run, or None when it can.
+
+    ``simulators``: bfcl_eval's services are installed; ``functions``: those of nvidia_bfcl; ``keys``: at least one key
+    of the rest rows is set.
+    """
     able = (MULTI_TURN if simulators else ()) + (EXECUTABLE if functions else ()) + (REST if keys else ())
     if category in able:
         return None
@@ -118,7 +121,7 @@ def not_run_reason(
 
 
 def language_of(category: str) -> Language:
-    """What the row's values are written in, by the name of its category in either version."""
+    """The programming language of a row's values, by the name of its category in either version."""
     if "javascript" in category:
         return "javascript"
     return "java" if "java" in category else "python"

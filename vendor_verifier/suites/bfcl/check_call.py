@@ -19,7 +19,7 @@ _WRONG_LANGUAGE = {"java": "type_error:java", "javascript": "type_error:js"}
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How to check. ``underscore_to_dot``: the tool was sent with ``_`` for ``.``, and so it must be called.
+    """The rules of a check. ``underscore_to_dot``: the tool was sent with ``_`` for ``.``, and so it must be called.
 
     ``mode`` ``strict`` takes an argument that equals the document's ``default`` for an argument left out, and one left
     out for its default.
@@ -32,7 +32,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What a function document says that matters here."""
+    """The parts of a function document that the check uses."""
 
     name: str
     properties: Mapping[str, Any]

@@ -80,7 +80,7 @@ def without_answer(
 
 
 def without_closing(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """What is sent: chat-completions messages without the assistant turns that close them.
+    """The messages to send: chat-completions messages without the assistant turns at their end.
 
     Raises:
         UnusableRequest: an unknown role; or nothing is left to ask.

@@ -233,7 +233,7 @@ def _grid_rows(source: str) -> Iterator[list[object]]:
 
 
 def _grid_end(source: str) -> int | None:
-    """Where an array of arrays at the start of ``source`` ends, or None.
+    """The end of an array of arrays at the start of ``source``, or None where there is none.
 
     The leaderboard's own pattern may split the rows in exponentially many ways before it gives up; walking the same
     choices in the same order but never twice from one place finds the same end.

@@ -27,7 +27,10 @@ Step = tuple[ServiceCall, ...]
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What the model did: turns it was given, in each the steps that had calls. ``failure``: why it ended early."""
+    """The turns that the model was given, each with the steps that had calls, and its replies.
+
+    ``failure`` is the reason for an early end.
+    """
 
     turns: tuple[tuple[Step, ...], ...]
     replies: tuple[Reply, ...]

@@ -192,7 +192,7 @@ def _own_answer(fields: Mapping[str, Any]) -> list[str] | None:
 
 
 def _match_types(value: object, answer: object) -> list[str]:
-    """How each expected call's result is compared; by equality where the row does not say."""
+    """The comparison of each expected call's result; equality where the row states none."""
     calls = len(answer) if isinstance(answer, list) else 0
     given = [str(word) for word in value] if isinstance(value, list) else []
     return (given or ["exact_match"] * calls) if len(given) in (0, calls) else [given[0]] * calls
@@ -265,5 +265,5 @@ class _Services:
 
 
 def digest_of(content: object) -> str:
-    """What tells a row from others."""
+    """The digest of a row's content."""
     return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()[:16]

@@ -46,7 +46,7 @@ class _OneAnswer(ABC):
 
     @abstractmethod
     def judge(self, response: Response, calls: tuple[ToolCall, ...]) -> Finding:
-        """What a whole answer shows."""
+        """The finding for a whole answer and its calls."""
 
 
 class ToolChoiceNone(_OneAnswer):

@@ -35,7 +35,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What a sample expects, or the ``problem`` that makes it unusable (the dataset's fault, nobody's score)."""
+    """The calls that a sample expects, or the ``problem`` that makes it unusable and leaves it out of every score."""
 
     calls: tuple[Call, ...] = ()
     problem: str | None = None
@@ -57,7 +57,7 @@ def read_call(value: object) -> Call:
 
 
 def read_native(call: ToolCall) -> Call:
-    """The call a wire heard; no arguments at all are no parameters."""
+    """The normal form of a call that a wire has read; no arguments at all are no parameters."""
     return read_call({"name": call.name, "arguments": call.arguments})
 
 
@@ -90,7 +90,7 @@ def unwrapped(value: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def first_problem(calls: Sequence[Call]) -> str | None:
-    """What is wrong with the first malformed call, or None when all can be read."""
+    """The problem of the first malformed call, or None when all can be read."""
     return next((f"call {at} is malformed: {call.problem}" for at, call in enumerate(calls, 1) if call.problem), None)
 
 

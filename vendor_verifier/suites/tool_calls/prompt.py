@@ -46,7 +46,7 @@ def asks_in_text(agent_prompt: str | None) -> bool:
 
 
 def reading_of(answer_format: AnswerFormat, agent_prompt: str | None, mode: Mode) -> Reading:
-    """Where the calls of an answer are looked for; a format that was chosen always wins."""
+    """The place to read an answer's calls from; a format that was chosen always wins."""
     if answer_format != "auto":
         return answer_format
     return "either" if mode == "compat" or asks_in_text(agent_prompt) else "native"
@@ -90,7 +90,7 @@ _GO_ON = "Go on in the same format with the calls that are still needed; answer 
 
 
 def tool_results(expected: Sequence[Call], earlier: Sequence[Call], calls: Sequence[Call]) -> list[object]:
-    """What each of ``calls`` gets back: the recorded output of the expected call it repeats, else a neutral success.
+    """The result of each of ``calls``: the recorded output of the expected call it repeats, else a neutral success.
 
     Of several expected calls of one tool the n-th call of it, ``earlier`` ones counted, gets the n-th output.
     """
@@ -227,7 +227,7 @@ def _fenced(text: str) -> list[object]:
 
 
 def _blocks(text: str) -> Iterator[str]:
-    """What stands between a fence and the next one of its kind that is at least as long, or the end of the text."""
+    """The texts between a fence and the next one of its kind that is at least as long, or the end of the text."""
     opened: re.Match[str] | None = None
     for fence in _FENCE.finditer(text):
         if opened is None:

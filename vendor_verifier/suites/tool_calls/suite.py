@@ -1,9 +1,9 @@
-"""What the evaluations of tool calls have in common: asking, asking again, and a failure that never pays.
+"""The base class of tool-call suites: it plays a sample's turns, reads the calls and scores them.
 
 A sample of several expected calls may be played over several turns: while an answer calls tools and expected calls are
-still missing, the tools' results are told (recorded ones where the sample has them, else a neutral success) and the
-model goes on. A failed or undecided answer scores 0 everywhere, so failing can never raise a mean. A sample that
-expects nothing readable is the dataset's defect: it scores None, and says so.
+still missing, the tools' results are sent (recorded ones where the sample has them, else a neutral success) and the
+model goes on. A failed or undecided answer scores 0 everywhere, so failing can never raise a mean. A sample without
+readable expected calls is a defect of the dataset: it scores None, and its details name the defect.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import Decision, Score
 
-# The answer holds calls, but not where this evaluation was told to read them.
+# The answer holds calls, but not where this evaluation reads them.
 CALLS_ONLY_IN_TEXT = "calls_only_in_text"
 CALLS_ONLY_NATIVE = "calls_only_native"
 
@@ -126,7 +126,7 @@ class CallSuite(ABC):
 
     @property
     def reading(self) -> Reading:
-        """Where the calls of an answer are looked for."""
+        """The place to read an answer's calls from."""
         return reading_of(self.answer_format, self.agent_prompt, self.mode)
 
     @abstractmethod
@@ -138,7 +138,7 @@ class CallSuite(ABC):
         """The details of a whole answer; values are read from it by name, absent ones as 0."""
 
     def defect(self, expectation: Expectation) -> str | None:  # noqa: ARG002 - most take any expectation
-        """Why no answer can be scored against this expectation, or None."""
+        """The reason that no answer can be scored against this expectation, or None."""
         return None
 
     def unresolved(self, reason: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What all simulated protocols share: the role of a protocol, JSON bodies, and the errors of the OpenAI ones."""
+"""The base of all simulated protocols: their interface, JSON bodies, and the errors of the OpenAI ones."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ class SimulatedWire(Protocol):
 
 
 class OpenAIWire:
-    """What the OpenAI protocols share: one path each, and one shape of errors."""
+    """The base of the OpenAI protocols: one path each, and one shape of errors."""
 
     name = path = ""
 

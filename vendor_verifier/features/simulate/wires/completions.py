@@ -60,9 +60,9 @@ from vendor_verifier.wire.payload import PayloadError, as_dict, parse_json
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """How a family writes: a call (finished or not) with its number, what stands around all calls, one to show.
+    """The text format of a model family: a call (finished or not) with its number, the frame of all calls, an example.
 
-    ``signs`` are marks in a prompt that tell that its model is of this family.
+    ``signs`` are marks in a prompt that show that its model is of this family.
     """
 
     call: Callable[[Call, int, bool], str]
