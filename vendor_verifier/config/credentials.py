@@ -1,4 +1,4 @@
-"""A vendor's address, and where its key and secret headers come from; secrets in config.yaml itself are refused."""
+"""A vendor's address, and the sources of its key and secret headers; secrets in config.yaml itself are refused."""
 
 from __future__ import annotations
 

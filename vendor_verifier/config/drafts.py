@@ -43,7 +43,7 @@ class _Written:
 
 
 def read_drafts(root: Table, defaults: Settings, registry: Registry, findings: Findings) -> list[Draft]:
-    """Every usable entry of the file, in its order; what is not usable is in the findings."""
+    """Every usable entry of the file, in its order; the problems of the others are added to the findings."""
     _refuse_literal_secrets(root, findings)
     _check_settings(("defaults",), defaults, findings)
     drafts: list[Draft] = []

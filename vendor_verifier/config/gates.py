@@ -1,4 +1,4 @@
-"""Gates and SLOs of config.yaml, whose tokenizer counts, and each model's baseline; nothing is judged here."""
+"""The gates and SLOs of config.yaml, each model's tokenizer, and each model's default baseline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads config.yaml and .env into a Configuration, or says all that is wrong with them at once; it sends nothing."""
+"""The reading of config.yaml and .env into a Configuration, or into one error that lists all their problems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shape of config.yaml as structs, and what to say when a value does not fit; it opens nothing.
+"""The shape of config.yaml as structs, and the messages for values that do not fit; it opens nothing.
 
 Msgspec decides what fits, the words are ours: what was read, what was expected, how to mend it. Msgspec stops at the
 first misfit, so a part that does not fit is held against its struct again, key by key.
@@ -88,7 +88,7 @@ class ModelSection(_Part, frozen=True):
 
 
 class _Misfit(Struct, frozen=True):
-    """One thing that does not fit, ``path`` below the part; ``expected`` says what would."""
+    """One misfit at ``path`` below the part; ``expected`` is the text of what would fit."""
 
     path: tuple[str, ...]
     trouble: Literal["unknown", "missing", "unfit"]

@@ -1,4 +1,4 @@
-"""Options of evaluations: held against what each takes, and merged from config, flags and ``--suite-option``.
+"""The options of evaluations: checked by evaluation, and merged from config, flags and ``--suite-option``.
 
 The nearer word replaces the farther one: the config's is replaced by a flag, which speaks to every evaluation that
 takes the option, and a flag by ``--suite-option``, which speaks to one. A word that would reach nobody is refused.
@@ -85,7 +85,7 @@ def split_options(kind: SuiteKind, options: Mapping[str, Any]) -> tuple[TaskOpti
 
 
 def takes(kind: SuiteKind, option: str) -> bool:
-    """Whether an option means something to the suite."""
+    """Whether the suite takes an option."""
     return option in _own_options(kind) or option in _task_options(kind)
 
 
@@ -149,7 +149,7 @@ def _out_of_bounds(kind: SuiteKind, task: TaskOptions, given: Mapping[str, Any])
 
 
 def _task_options(kind: SuiteKind) -> tuple[str, ...]:
-    """Those of every evaluation, without the row format where rows tell it themselves or there is no file."""
+    """The names of the options of every evaluation, without the row format where rows show it or there is no file."""
     reads_rows = isinstance(kind.samples, str) and ":" not in kind.samples
     return _TASK_OPTIONS if reads_rows else tuple(name for name in _TASK_OPTIONS if name != "dataset_format")
 
@@ -195,7 +195,7 @@ class StatedOptions:
 
     @contextmanager
     def placing(self) -> Iterator[None]:
-        """Tell problems of an option with the place it was stated at."""
+        """Add to the problems of an option the place where it was stated."""
         try:
             yield
         except ProblemsError as error:

@@ -25,7 +25,7 @@ Keep = Callable[[Sample], None]
 
 @dataclass(frozen=True, slots=True)
 class LoadedSamples:
-    """The usable samples of one file, in its order; none where whoever asked took each as it came.
+    """The usable samples of one file, in its order; empty where the caller took each as it was read.
 
     ``skipped`` are the lines left out at the user's wish; ``defects`` are sentences about what the data set itself has
     wrong or peculiar, for the report: never a vendor's fault. ``format`` names the loader that was used.
@@ -172,7 +172,7 @@ class _Pairs:
         self.inner: dict[str, None] = {}
 
     def forget(self) -> None:
-        """Begin with another row."""
+        """Reset for another row."""
         self.last = ()
         self.inner = {}
 

@@ -1,4 +1,4 @@
-"""Chat requests → questions, and rows of any format → samples with identities; all problems at once."""
+"""The building of questions from chat requests, and of samples with ids from rows of any format."""
 
 from __future__ import annotations
 

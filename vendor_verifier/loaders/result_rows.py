@@ -1,4 +1,4 @@
-"""One row of another verifier's results → a question and how the vendor answered it; it never sees a second row.
+"""One row of another verifier's results → its question and the vendor's answer.
 
 K2-Vendor-Verifier, MiniMax-Provider-Verifier, their forks and the published ``agent-vendor-verifier`` write the same
 row; every field but ``request`` may be missing. What those tools are known to get wrong is not taken over: their
@@ -216,7 +216,7 @@ def _positive(value: object) -> float | None:
 
 
 def _pinned_provider(body: Mapping[str, Any]) -> str | None:
-    """The upstream a router was told to use: first of ``provider.only`` or ``provider.order``."""
+    """The upstream that the request pins a router to: first of ``provider.only`` or ``provider.order``."""
     provider = as_dict(body.get("provider"))
     names = as_list(provider.get("only")) or as_list(provider.get("order"))
     return as_text(names[0]) if names else None

@@ -1,4 +1,4 @@
-"""Result files of other verifiers → samples and records that score like our own; it opens no file, judges no answer."""
+"""Result files of other verifiers → samples and records that score like our own."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def _sample(key: _Key, row: ResultRow) -> Sample:
 
 
 def _place(row: ResultRow) -> int:
-    """The line its sample stood on, as far as anybody said."""
+    """The line of its sample in the test file, where any file states it."""
     return row.line if row.index is None else row.index
 
 

@@ -98,7 +98,7 @@ def function_name(tool: str, api: str) -> str:
 
 
 def _free_name(name: str, taken: set[str]) -> str:
-    """Two APIs that differ only in characters a name cannot have are told apart by number."""
+    """A name that is still free: APIs that differ only in characters a name cannot have are numbered."""
     number, free = 1, name
     while free in taken:
         number += 1
@@ -151,7 +151,7 @@ def _declared(name: str, item: Mapping[str, Any]) -> Tool:
 
 
 def _property(parameter: Mapping[str, Any]) -> dict[str, Any]:
-    """RapidAPI's types are many (``STRING``, ``DATE``, ``ENUM`` …); what JSON does not know is text."""
+    """The schema of a parameter; types of RapidAPI that JSON does not know (``DATE``, ``ENUM`` …) become text."""
     found = {"type": _TYPES.get(str(parameter.get("type")).lower(), "string")}
     words = [parameter["description"]] if isinstance(parameter.get("description"), str) else []
     if (example := parameter.get("default")) not in (None, ""):

@@ -16,7 +16,7 @@ from vendor_verifier.values.sample import Sample
 
 @dataclass(frozen=True, slots=True)
 class SuiteKind:
-    """One evaluation: its name, what builds it (keyword options), the samples that ship with it, and its main value.
+    """One evaluation: its name, its builder (keyword options), the samples that ship with it, and its main value.
 
     ``builder``, ``option_class`` and built-in samples are named as ``module:name`` in this package. ``ranks_by`` is the
     key of ``Score.values`` whose mean joins the ranking table under the suite's name; ``None`` for the suite whose
@@ -50,7 +50,7 @@ class SuiteKind:
 
     @property
     def dataset(self) -> str | Callable[[], tuple[Sample, ...]] | None:
-        """The shipped file, or what gives the samples that are built in."""
+        """The shipped file, or the function that gives the built-in samples."""
         return _named(self.samples) if self.samples is not None and ":" in self.samples else self.samples
 
     @property

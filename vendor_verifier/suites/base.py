@@ -26,7 +26,7 @@ class Suite(Protocol):
     def name(self) -> str: ...
 
     def play(self, sample: Sample) -> Play:
-        """Ask, listen, judge."""
+        """Yield each turn to send, take its final attempt, and return the judgement."""
 
 
 def replay(play: Play, answers: Iterator[Attempt]) -> Score | None:

@@ -146,7 +146,7 @@ class MCPToolBenchSuite(CallSuite):
         return frozenset() if any_expected else frozenset({"parameter_accuracy"})
 
     def evaluate(self, expectation: Expectation, heard: Heard) -> dict[str, Any]:
-        """The page's fields for the calls heard."""
+        """The page's fields for the calls of an answer."""
         if self.mode == "strict":
             return compare(expectation.calls, heard.calls, heard.problem)
         if not expectation.calls:

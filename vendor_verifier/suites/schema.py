@@ -1,4 +1,4 @@
-"""Judges a call's arguments by the sample's own schema; it fetches nothing and blames no vendor for a bad schema.
+"""The judgement of a call's arguments by the sample's own schema; a bad schema counts against no vendor.
 
 Theory of operation: a tool's ``parameters`` are compiled on first use (:func:`compiled`).
 Arguments are read by RFC 8259 (see :mod:`vendor_verifier.wire.payload`); of duplicate keys the last one wins. What does
@@ -44,7 +44,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class CompiledSchema:
-    """A schema ready to judge, or the reason why it cannot: ``unusable`` by itself, or ``too_large`` for its bounds."""
+    """A compiled schema, or the reason that it cannot be used: ``unusable``, or ``too_large`` for its bounds."""
 
     validator: jsonschema_rs.Validator | None = None
     bounds: SchemaBounds | None = None
@@ -104,7 +104,7 @@ def compiled(parameters: object) -> CompiledSchema:
 
 
 def pointer_of(path: Sequence[str | int]) -> str:
-    """RFC 6901."""
+    """The path as a JSON pointer (RFC 6901)."""
     return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
 
 
@@ -120,7 +120,7 @@ class ArgumentChecker:
             self._parameters.setdefault(name, parameters)
 
     def check(self, call: ToolCall) -> CallVerdict:
-        """The verdict on one call; no arguments and no schema make it raise."""
+        """The verdict on one call; never raises, whatever the arguments or the schema are."""
         if call.name not in self._parameters:
             return CallVerdict(call.name, "unknown_tool", "the sample declares no such tool")
         empty = not call.arguments.strip()
@@ -159,7 +159,7 @@ class ArgumentChecker:
 
     @cached_property
     def dialect(self) -> tuple[str, ...]:
-        """The words of the schemas that are no JSON Schema, as far as it is known what they mean."""
+        """The keywords of the schemas that belong to a known dialect instead of JSON Schema."""
         return tuple(sorted({word for name in self._parameters if self._readings(name) for word in self._words[name]}))
 
     @cached_property

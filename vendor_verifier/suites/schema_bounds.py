@@ -1,4 +1,4 @@
-"""Says what judging arguments by a schema may cost, before anybody does it; it judges nothing itself.
+"""Upper bounds on the cost of judging arguments by a schema, estimated before they are judged.
 
 A schema of two kilobytes whose references double at each step, or a pattern that looks around itself in a long text,
 costs minutes and gigabytes. So every check is estimated first, from above: how often a schema is applied to a value

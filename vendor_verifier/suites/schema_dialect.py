@@ -1,4 +1,4 @@
-"""Reads what passes for JSON Schema among those who describe tools, as they mean it; pure, it judges no arguments.
+"""The translation of tool schemas in common dialects of JSON Schema into JSON Schema 2020-12.
 
 OpenAPI's ``nullable``, the type names of Python and of other cases, draft 4's ``exclusiveMinimum: true``, draft 3's
 ``required: true`` and draft 7's tuples are written every day without the ``$schema`` that would allow them. Each is
@@ -129,7 +129,7 @@ def standard_schema(schema: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, 
 
 
 class _Reading:
-    """``draft``: 3 to 7 where the schema names one of these. ``words``: what was said in other words."""
+    """The state of one translation. ``draft``: 3 to 7 where the schema names one; ``words``: translated keywords."""
 
     def __init__(self, draft: int | None, *, is_named: bool) -> None:
         self.words: set[str] = set()

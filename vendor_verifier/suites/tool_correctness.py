@@ -1,4 +1,4 @@
-"""Tool Correctness: were the expected tools called? Counts names, and parameters when asked; calls no model to judge.
+"""Tool Correctness: the share of expected tools that were called, by name and on request by parameters.
 
 Let E be the expected and C the called names.
 

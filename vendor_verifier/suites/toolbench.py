@@ -123,7 +123,7 @@ class ToolBenchSuite(CallSuite):
         return frozenset({"precision"}) if self.mode == "compat" else frozenset()
 
     def evaluate(self, expectation: Expectation, heard: Heard) -> dict[str, Any]:
-        """The page's fields for the calls heard."""
+        """The page's fields for the calls of an answer."""
         if self.mode == "strict":
             return compare(expectation.calls, heard.calls, heard.problem)
         if not expectation.calls:

@@ -197,7 +197,7 @@ class LoadShape:
 
     @property
     def is_shaped(self) -> bool:
-        """Whether it is anything else than a closed loop over the plan."""
+        """Whether the load has any other shape than a closed loop over the plan."""
         return self != LoadShape()
 
     @property

@@ -122,7 +122,7 @@ class Failure(msgspec.Struct, frozen=True):
 
     @property
     def rules(self) -> Kind:
-        """The row of the table that it is treated by: an error inside a 200 by the status it names."""
+        """The row of the table of kinds for this failure; an error inside a 200 counts as the status it names."""
         if self.kind == "api_error_in_200" and self.status is not None:
             return KINDS[kind_of_status(self.status)]
         return KINDS[self.kind]
@@ -213,7 +213,7 @@ class Record(msgspec.Struct, frozen=True):
 
 
 class Outcome(Protocol):
-    """Anything that has succeeded or not: a record, or what is kept of one."""
+    """The protocol of anything that has succeeded or not: a record, or its observation."""
 
     @property
     def succeeded(self) -> bool: ...

@@ -322,7 +322,7 @@ class RegionScore:
 
 @dataclass(frozen=True, slots=True)
 class VendorScore:
-    """Everything known about one entry of one model.
+    """All figures of one entry of one model.
 
     ``metrics`` holds the rank metrics by their public names (``f1``, ``success_rate``, ``schema_accuracy``,
     ``avg_tokens``, ``avg_ttft_ms``, ``tps`` and any suite score); ``measured`` says over how many records each was

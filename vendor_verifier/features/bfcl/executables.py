@@ -169,7 +169,7 @@ def _names(node: ast.AST) -> set[str]:
 
 
 def _free_names(node: ast.FunctionDef) -> set[str]:
-    """Names used that are no parameters: a parameter may well be called ``time``."""
+    """The names that are used and are no parameters; a parameter may well be called ``time``."""
     arguments = node.args
     own = {item.arg for item in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
     return _names(node) - own
@@ -228,7 +228,7 @@ def fetch_rest_answers(
     *,
     pause_s: float = PAUSE_S,
 ) -> None:
-    """Ask for every call of the run's records that nobody has asked about yet, and store what came.
+    """Ask the services for every call of the run's records without a stored answer, and store the answers.
 
     Raises:
         StorageError: the disk refused.

@@ -1,4 +1,4 @@
-"""A BFCL job file and what it says of a run's settings.
+"""The reading of a BFCL job file and its effect on a run's settings.
 
 The command line counts more than the job, and the job more than the configuration.
 """
@@ -44,7 +44,7 @@ def read_job_file(path: Path) -> Job:
 
 
 def with_job(request: RunRequest, job: Job) -> RunRequest:
-    """The request with the pace and patience that the job asks for, where nobody stated another."""
+    """The request with the job's concurrency, timeout and retries, where no others are stated."""
     changes: dict[str, Any] = {}
     if job.parallelism is not None and request.request_concurrency is None:
         changes["request_concurrency"] = job.parallelism
@@ -69,7 +69,7 @@ def told_job(job: Job) -> dict[str, Any]:
 
 
 def _with_settings(entry: Entry, stated: Mapping[str, Any]) -> Entry:
-    """No wire has a setting of its own for top_p, so it goes with the further keys of the body."""
+    """The entry with the job's settings; top_p goes into ``extra_body``, as no wire has a setting of its own for it."""
     parameters = {name: value for name, value in stated.items() if name != "top_p"}
     body = {name: value for name, value in entry.endpoint.body.items() if name not in parameters}
     body |= {name: value for name, value in stated.items() if name == "top_p"}

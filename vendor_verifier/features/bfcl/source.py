@@ -72,7 +72,7 @@ class BfclData:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """Samples of all categories that can run, and for the others why not."""
+    """The samples of all categories that can run, and the reasons for the others."""
 
     samples: LoadedSamples
     not_run: Mapping[str, str]
@@ -210,7 +210,7 @@ class InstalledServices:
 
 
 def stated_rows(where: str) -> tuple[Sample, ...]:
-    """The rows of data found by :func:`find_data` that say which calls are right without anything being run.
+    """The rows of data found by :func:`find_data` that state the right calls without running anything.
 
     Raises:
         UsageError: there is no such data.
@@ -253,7 +253,7 @@ def find_services(where: str) -> Services | None:
 
 
 def _runnable(loaded: LoadedSamples, functions: Functions, limit: int | None) -> tuple[LoadedSamples, str | None]:
-    """The rows whose right calls can be run here, and what is to be said of the others."""
+    """The rows whose right calls can be run here, and a notice about the others."""
     kept = [
         sample
         for sample in loaded.samples
@@ -265,7 +265,7 @@ def _runnable(loaded: LoadedSamples, functions: Functions, limit: int | None) ->
 
 
 def _answerable(loaded: LoadedSamples, keys: frozenset[str], limit: int | None) -> tuple[LoadedSamples, str | None]:
-    """The rows whose keys there are, and what is to be said of the others."""
+    """The rows whose keys are set, and a notice about the others."""
     wanted = {sample.id: needed_keys(sample.expected, list(sample.turn.messages)) for sample in loaded.samples}
     kept = [sample for sample in loaded.samples if wanted[sample.id] <= keys]
     missing = sorted(frozenset().union(*wanted.values()) - keys)

@@ -1,4 +1,4 @@
-"""One vendor's load curve: its limits, the choice of the next level, and what the measured levels say together.
+"""One vendor's load curve: its limits, the choice of the next level, and the capacity found.
 
 Nothing is sent here; the same code serves a search under way and one that is judged again.
 
@@ -162,7 +162,7 @@ class Curve:
     _points: dict[_Key, Point] = field(default_factory=dict)
 
     def add(self, sitting: Sitting, records: Sequence[tuple[Record, Observation]]) -> Point:
-        """Take in one sitting with all its records; the level's point as it is now."""
+        """Add one session with all its records and return the level's point as it is now."""
         self.sittings.append(sitting)
         key = (sitting.stage, sitting.level)
         evidence = self._evidence.setdefault(key, LevelEvidence())
@@ -193,11 +193,11 @@ class Curve:
 
     @property
     def requests(self) -> int:
-        """Everything that was sent, what was thrown away included."""
+        """The number of requests sent, uncounted ones included."""
         return sum(one.requests for one in self.sittings)
 
     def tried(self) -> list[Tried]:
-        """The levels in the order of trying, the unloaded one first, without what was cut short."""
+        """The levels in the order of trying, the unloaded one first, without those that were cut short."""
         return [
             Tried(point.level, point.outcome, self._requests_at(key))
             for key, point in self._points.items()
@@ -252,7 +252,7 @@ class Curve:
         return Ended(stopped or reason, capacity_of(tried))
 
     def _has_drifted(self, failed: Point) -> bool:
-        """Whether without load, afterwards, the same is missed for good: then it was not the load, or not alone."""
+        """Whether the same limits are clearly missed without load afterwards, so that load was not the only cause."""
         after = self.afterwards
         if after is None:
             return False
@@ -338,7 +338,7 @@ def _limit(text: str) -> Threshold:
 
 
 def standing(vendor: VendorCapacity, at_least: float | None) -> Standing:
-    """Whether a vendor bears ``at_least``; without a wish, whether it was found what it bears, be it ever so little."""
+    """Whether a vendor bears ``at_least``; without that, whether any capacity was found."""
     if at_least is None:
         return "too_little" if vendor.reason == "unloaded" else "unknown" if vendor.reason in RAN_OUT else "enough"
     if vendor.capacity is not None and vendor.capacity >= at_least:

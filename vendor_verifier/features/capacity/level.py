@@ -60,7 +60,7 @@ class LevelEvidence:
     output_tokens: float = 0.0
 
     def add(self, sitting: str, row: Observation) -> None:
-        """Count one record of a sitting."""
+        """Count one record of a session."""
         self.table.add(row)
         self.repetitions = max(self.repetitions, row.repetition + 1)
         if row.traits.failure is not None:
@@ -200,7 +200,7 @@ def _verdict(threshold: Threshold, found: Estimate, evidence: LevelEvidence) -> 
 
 
 def limit_outcome(threshold: Threshold, found: Estimate) -> LimitOutcome:
-    """Kept or broken where the whole interval says so; else met or missed, by the figure itself."""
+    """Kept or broken where the whole interval lies on one side of the limit; else met or missed, by the figure."""
     decided = decide(threshold, found)
     if found.value is None:
         return "unmeasured"
@@ -226,7 +226,7 @@ def _is_lost(threshold: Threshold, table: ObservationTable) -> bool:
 
 
 def _outcome(limits: Sequence[LimitVerdict], *, client_limited: bool, is_lost: bool) -> LevelOutcome:
-    """``is_lost``: a limit could not be looked at because of us, so that keeping the others says nothing."""
+    """The outcome of a level. ``is_lost``: our own lateness kept a limit from being measured, so it stays undecided."""
     missed = [limit for limit in limits if limit.outcome in ("missed", "broken")]
     if not missed:
         return "client" if is_lost else "holds"

@@ -1,4 +1,4 @@
-"""The search for capacity: unloaded, then level by level, one vendor after the other. It wires; rules live elsewhere.
+"""The search for capacity: unloaded, then level by level, one vendor after the other.
 
 Vendors go one at a time, because they would disturb each other through our own process. Everything is on disk after
 each level: ``capacity.json`` with what was found, ``records.jsonl`` with the answers it rests on.
@@ -80,7 +80,7 @@ class Bench:
 def send_level(
     bench: Bench, entry: Entry, stage: Stage, level: float, *, first: int, repetitions: int
 ) -> tuple[Sitting, tuple[Record, ...], int | None]:
-    """The sitting, its records, and the signal that ended it, if one did.
+    """The session that was sent, its records, and the signal that ended it, if one did.
 
     Every sample is asked ``repetitions`` times, numbered from ``first`` on.
 
@@ -191,7 +191,7 @@ OnPoint = Callable[[Entry, Point], None]
 
 @dataclass(frozen=True, slots=True)
 class CapacityOutcome:
-    """A finished search: where it lies, what was found, and the signal that ended it, if one did."""
+    """A finished search: its folder, its report, and the signal that ended it, if one did."""
 
     folder: RunFolder
     report: CapacityReport
@@ -209,7 +209,7 @@ class _Search:
     signal_number: int | None = None
 
     def visit(self, stage: Stage, level: float, repetitions: int) -> EndReason | None:
-        """Send one level and judge it; why it was cut short, if it was."""
+        """Send one level and judge it; return the reason that it was cut short, or None."""
         first = self.curve.repetitions_at(stage, level)
         sitting, records, self.signal_number = send_level(
             self.bench, self.entry, stage, level, first=first, repetitions=repetitions
@@ -227,9 +227,9 @@ def measure_capacity(
     on_point: OnPoint = lambda _entry, _point: None,
     on_record: Callable[[Record], None] = lambda _record: None,
 ) -> CapacityOutcome:
-    """Find what every vendor of the plan bears.
+    """Find the capacity of every vendor of the plan.
 
-    ``on_point`` is told of every level when it is judged, ``on_record`` of every counted answer as it comes.
+    ``on_point`` is called for every level when it is judged, ``on_record`` for every counted answer as it comes.
 
     Raises:
         UsageError: signals cannot be handled here, a proxy that cannot be spoken to, what contradicts itself, a limit

@@ -3,10 +3,10 @@
 ::
 
     runs/<timestamp>-capacity/
-    ├── capacity.json      bounds, limits, sittings and the curves found; no secret
+    ├── capacity.json      bounds, limits, sessions and the curves found; no secret
     ├── capacity.html      the same to look at
     ├── samples/           the questions
-    └── records.jsonl      one line per counted answer; ``run`` names its sitting
+    └── records.jsonl      one line per counted answer; ``run`` names its session
 
 The ``schema`` of capacity.json counts up when a key changes its meaning or goes; new keys may appear under the same
 number.
@@ -157,7 +157,7 @@ def _read(folder: RunFolder) -> CapacityReport:
 def with_observations(
     records: Iterable[Record], samples: Sequence[Sample], suite: Suite
 ) -> list[tuple[Record, Observation]]:
-    """Each record with what judging needs of it."""
+    """Each record with its observation."""
     by_id = {sample.id: sample for sample in samples}
     known = [(record, by_id[record.sample]) for record in records if record.sample in by_id]
     return [(record, observe(record, judged(record, suite, sample), sample)) for record, sample in known]

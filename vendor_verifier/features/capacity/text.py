@@ -18,7 +18,7 @@ _TERMINAL, _PAGE = frozenset({"terminal"}), frozenset({"html"})
 
 
 def at(level: float, kind: LoadKind, t: Texts) -> str:
-    """``8 in flight``."""
+    """A level in words, such as ``8 in flight``."""
     return t(f"at_{kind}", level=f"{level:g}")
 
 
@@ -179,7 +179,7 @@ def _rate(value: float | None) -> str:
 
 
 def level_line(label: str, point: Point, kind: LoadKind, t: Texts) -> str:
-    """One level as it is told while the search goes on."""
+    """The line for one level while the search goes on."""
     figures = {
         "success": _rate(succeeded_share(point)),
         "ttft": number_format.quantity(point.ttft_p95_ms),

@@ -83,11 +83,11 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Sitting:
-    """One stretch of sending at one level: what no record tells.
+    """One session of sending at one level, with the facts that no record holds.
 
     ``name`` marks its records (``run``); ``repetitions`` are what it sent, from ``first_repetition`` on. ``lag_p99_ms``
     and ``core_share`` are of our own process, ``None`` where it was watched for too short a time; ``client_limited`` is
-    what they mean: times are not the vendor's alone. ``cut`` says why it ended early, ``words`` what was said about it.
+    what they mean: times are not the vendor's alone. ``cut`` is the reason for an early end, ``words`` its sentence.
     """
 
     name: str
@@ -155,7 +155,7 @@ class VendorCapacity:
     """The capacity of one vendor. ``points``: the unloaded one, then the levels in rising order.
 
     ``gave_way`` are the limits missed at the lowest level that does not hold, ``broke_at``; ``notes`` say in words what
-    else a reader must know. ``sittings`` are what was sent, in that order.
+    else a reader must know. ``sittings`` are the sessions, in the order of sending.
     """
 
     model: str

@@ -1,4 +1,4 @@
-"""Judges what a vendor shows: name, TLS, key, model, clock, a whole answer, tools, streaming, usage, identity; pure.
+"""The checks of one vendor: name, TLS, key, model, clock, a whole answer, tools, streaming, usage, identity.
 
 Each check is ok, warning, failed or not measurable, with what it rests on. A check says "not measurable" rather than
 guess: a vendor that refuses everything shows neither that its key is good nor that its model exists.
@@ -319,7 +319,7 @@ def _skew_s(exchange: Exchange, date: datetime) -> float:
 
 
 def _shows_key_taken(answer: Answer) -> bool:
-    """Whether the answer shows it: a page of a web server and an error in its place do not."""
+    """Whether the answer shows that the key was taken; a web server's page or an error in its place does not."""
     begun = answer.response is not None
     return answer.accepted and (begun or answer.failure is None or not KINDS[answer.failure.kind].no_answer)
 

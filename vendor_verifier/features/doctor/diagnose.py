@@ -89,9 +89,9 @@ _NS_PER_MS = 1e6
 
 
 def timeline(answer: Answer, reader: Reader) -> tuple[Moment, ...]:
-    """When what happened, in milliseconds since the request was sent; ``reader`` is fresh and used up.
+    """The moments of an answer, in milliseconds since the request was sent; ``reader`` is fresh and used up.
 
-    Token moments beyond the third are told as one, with their longest pause, and the last.
+    Token moments beyond the third are summed up in one, with their longest pause, before the last.
     """
     exchange = answer.exchange
     moments = [Moment(0.0, "request sent")]
@@ -108,7 +108,7 @@ def timeline(answer: Answer, reader: Reader) -> tuple[Moment, ...]:
 
 
 def _heard(answer: Answer, reader: Reader) -> Iterator[tuple[int, StreamEvent | None]]:
-    """Every event with its moment; ``None`` stands for one that says nothing."""
+    """Every event with its moment; ``None`` stands for one without content."""
     decoder = SseDecoder()
     last_ns = 0
     for at_ns, chunk in answer.exchange.chunks:

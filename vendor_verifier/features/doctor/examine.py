@@ -1,4 +1,4 @@
-"""Examines the vendors of a config: how each is reached, and what it answers when asked as a run asks."""
+"""The examination of a config's vendors: their network path, and their answers when asked as a run asks."""
 
 from __future__ import annotations
 
@@ -122,13 +122,13 @@ async def _case(
 
 
 def _once(turn: Turn) -> Play:
-    """A play of one question, whose answer is judged by nobody."""
+    """A play of one question without a judgement."""
     yield turn
     return partial(Score, "doctor")
 
 
 class _Witness:
-    """A client that keeps the bytes of the last exchange, for what a run keeps of it is not enough to judge by."""
+    """A client that keeps the bytes of the last exchange, because a run's record holds too little to judge by."""
 
     def __init__(self, client: Client, scrubber: Scrubber) -> None:
         self._client = client

@@ -1,4 +1,4 @@
-"""Replays recorded answers through official SDKs, and compares what their user holds with our own reading.
+"""The replay of recorded answers through official SDKs, and the comparison with our own reading.
 
 The code here is meant to be what the SDKs' own guides show, so an attribute that is ``None`` where the guide uses it
 raises here as it would there. Items are the SDK's objects, untyped because an SDK is imported only when asked for.
@@ -192,7 +192,7 @@ def _call_losses(held: Sequence[tuple[str, str]], said: Sequence[tuple[str, str]
 
 
 def _same_json(held: str, said: str) -> bool:
-    """Equal as JSON, or as text; nothing said and an empty object are the same to a tool."""
+    """Whether arguments are equal as JSON or as text; no arguments and an empty object are the same to a tool."""
     try:
         return bool(parse_json(held or "{}") == parse_json(said or "{}"))
     except PayloadError:
@@ -246,7 +246,7 @@ async def _replay(answer: Answer, wire: str, route: _Route, name: str) -> SdkFin
 
 
 def _raised(answer: Answer, sdk: str, route: str, error: Exception) -> SdkFinding:
-    """An exception for an answer that failed is as it should be; for a whole answer it is a crash."""
+    """The finding for an exception of the SDK: expected for an answer that failed, a crash for a whole one."""
     words = named_error(error)
     if answer.failure is None:
         return SdkFinding(answer.question.name, sdk, route, "crashes", (words,))

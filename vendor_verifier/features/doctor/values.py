@@ -115,7 +115,7 @@ class SdkFinding:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Everything found out about one entry."""
+    """The whole diagnosis of one entry."""
 
     model: str
     label: str
@@ -135,7 +135,7 @@ class Diagnosis:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One entry with all that was heard: what the judgements are made from."""
+    """One entry with its network path and all its answers, the input of every check."""
 
     entry: Entry
     reach: Reach

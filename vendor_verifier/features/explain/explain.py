@@ -1,6 +1,6 @@
 """Gathers the evidence of a stored run about one vendor: its worst samples, or one answer with all around it.
 
-It sends nothing, reads no key and writes nothing. An answer's request is told as a ``curl`` command for a POSIX shell:
+It sends nothing, reads no key and writes nothing. An answer's request is shown as a ``curl`` command for a POSIX shell:
 the key is a variable, and what strangers wrote stands only in a quoted here-document of ASCII JSON.
 """
 
@@ -81,7 +81,7 @@ _SIMULATED = "http://127.0.0.1:8600"
 def curl_for(
     manifest: Manifest, model: str, label: str, turn: Turn | None, *, redacted: bool
 ) -> tuple[str | None, str | None]:
-    """(command, None), or (None, why there is none)."""
+    """The command and None, or None and the reason that there is none."""
     if redacted:
         return None, "the run stored digests, not what was asked"
     if turn is None:

@@ -74,7 +74,7 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One record with all that stands around it.
+    """One record with all the evidence around it.
 
     ``asked`` are the turns as the evaluation put them, one per turn of the record (fewer where a conversation cannot be
     played again here). ``curl`` is a shell command without the key, ``no_curl`` why there is none.
@@ -171,7 +171,7 @@ def reasons(told: Told, expected: frozenset[str]) -> tuple[str, ...]:
 
 
 def severity(reason: str) -> int:
-    """The smaller the worse."""
+    """The rank of a problem in severity, the smaller the worse."""
     kinds = ("failed", "invalid call", "disagreement", "score")
     return kinds.index(reason.partition(":")[0])
 

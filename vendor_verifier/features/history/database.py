@@ -57,7 +57,7 @@ def waiting_runs(history: Path) -> list[tuple[Path, HistoryRun]]:
 
 
 def waits_no_more(paths: Iterable[Path]) -> None:
-    """Take away the files of runs that the history has now; what cannot be taken away is only added once more."""
+    """Delete the waiting files of runs that the history has now; one that cannot be deleted is only added once more."""
     for path in paths:
         with suppress(OSError):
             path.unlink()
@@ -100,7 +100,7 @@ class _Unusable(Exception):
 
 
 class _Foreign(_Unusable):
-    """It never was one."""
+    """The file is no history of this program."""
 
 
 # Errors that another try would meet again.
@@ -134,7 +134,7 @@ def remember(folder: RunFolder, report: Report, file: Path | None) -> str | None
 
 
 def add_run(file: Path, run: HistoryRun, *, wait_s: float = BUSY_TIMEOUT_S) -> str | None:
-    """Write ``run`` and all that waited, replacing older judgements of them; ``None``, or why not in one sentence."""
+    """Write ``run`` and all that waited, replacing older judgements; ``None``, or one sentence on the failure."""
     try:
         with _writable(file, wait_s) as connection:
             waited = waiting_runs(file)

@@ -152,7 +152,7 @@ def known_figures(suites: Iterable[str] = ()) -> tuple[str, ...]:
 
 
 def metric_names(words: Iterable[str]) -> tuple[str, ...]:
-    """The figures that people's words mean, such as ``ttft`` for ``ttft_ms.p50``; unknown words stay as they are."""
+    """The figures that short names stand for, such as ``ttft`` for ``ttft_ms.p50``; unknown words stay as they are."""
     return tuple(dict.fromkeys(ALIASES.get(word, word) for word in words))
 
 
@@ -215,7 +215,7 @@ def _served(report: Report, model: str, label: str) -> ServedNames:
 
 
 def question_of(report: Report) -> str:
-    """First 16 hex digits of a digest of what was asked and how it was judged.
+    """The first 16 hex digits of a digest of the questions asked and the rules of judging.
 
     Entries stay out: that a vendor is asked elsewhere, or with other settings, is what a history is to show. The
     shape of a load is in, where there is one: who is asked more often is slower without having got worse.

@@ -200,7 +200,7 @@ def _newest(trend: Trend) -> Cell:
 
 
 def _reason(trend: Trend, t: Texts) -> str:
-    """As it was judged; a page in Chinese names the changes themselves."""
+    """The reason for a verdict as it was judged; a page in Chinese names the changes themselves."""
     if t.language != "zh" or trend.verdict in ("no_verdict", "warning"):
         return visible(t.said(trend.reason))
     changes = [_effect(trend, change) for change in trend.changes]

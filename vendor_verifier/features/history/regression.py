@@ -1,4 +1,4 @@
-"""Did a vendor get worse? A verdict from the history of runs; two runs alone are never enough for one.
+"""The verdict on whether a vendor got worse, from the history of runs; two runs alone are never enough for one.
 
 Per vendor and metric, over runs that asked the same: quantities on a log scale, shares as they are; what the *other*
 vendors of the same run moved in common is taken out (:mod:`vendor_verifier.features.history.run_diff`), for what
@@ -111,7 +111,7 @@ def history_trends(
 
 
 def identity_changes(file: Path, run: str) -> tuple[tuple[str, Finding], ...]:
-    """(model, finding): what the answers of ``run`` call themselves otherwise than in the last run before it.
+    """(model, finding) for each served model name in the answers of ``run`` that differs from the last run before it.
 
     Raises:
         UsageError: the history cannot be read, or does not hold the run.

@@ -62,7 +62,7 @@ def only_check(runs: Path) -> Iterator[None]:
 
 
 def read_age(text: str) -> timedelta:
-    """``90d``, ``12w`` or ``36h``.
+    """The duration of a text such as ``90d``, ``12w`` or ``36h``.
 
     Raises:
         ProblemsError: anything else, and no time at all.
@@ -76,7 +76,7 @@ def read_age(text: str) -> timedelta:
 def judge_check(
     outcome: RunOutcome, thresholds: Sequence[Threshold], history: Path | None, fail_on: Sequence[str]
 ) -> CheckResult:
-    """Everything a check says about a run that has just been scored; adds it to the history first.
+    """The result of a check of a run that has just been scored, which is added to the history first.
 
     An interrupted run is held against nothing: it did not see what the threshold is about. The history is only looked
     at, never a reason to fail, when it cannot be read. ``fail_on`` are the figures to watch.
@@ -126,7 +126,7 @@ def judge_check(
 
 
 def _status(outcome: RunOutcome, *, failed: bool, unfinished: bool) -> tuple[CheckStatus, int]:
-    """A proven failure says more than an incomplete run."""
+    """The status of a check; a proven failure takes precedence over an incomplete run."""
     if outcome.signal_number is not None:
         return "interrupted", _SIGNAL_BASE + outcome.signal_number
     if failed:
@@ -206,7 +206,7 @@ def read_webhook(address: str, name: str) -> Webhook:
 
 
 def post(webhook: Webhook, document: bytes, *, total_s: float = TOTAL_S) -> str | None:
-    """Send ``document``; ``None``, or in one sentence why it may not have arrived. Takes ``total_s`` at the most."""
+    """Send ``document`` within ``total_s``; ``None``, or one sentence on the failure."""
     silence(*HTTP_LOGGERS)
     where = f"the webhook at {webhook.origin}"
     sent: Future[int] = Future()

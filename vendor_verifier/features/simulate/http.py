@@ -188,7 +188,7 @@ class Reply:
 def whole_reply(
     status: int, body: bytes, *, headers: Sequence[tuple[str, str]] = (), persona: str | None = None
 ) -> Reply:
-    """A body that is there at once."""
+    """A reply whose body is sent at once."""
     return Reply(status, (Step(0.0, body),), headers=headers, length=len(body), persona=persona)
 
 
@@ -228,7 +228,7 @@ def stream_reply(performance: Performance, told: Told, speed: float, persona: st
 
 
 class Connection(asyncio.Protocol):
-    """Callbacks of one connection. ``respond`` answers a request, ``done`` is told of each reply that has ended."""
+    """The callbacks of one connection. ``respond`` answers a request, ``done`` is called for each reply that ended."""
 
     def __init__(
         self, respond: Callable[[HttpCall], Reply], done: Callable[[Reply], None], connections: set[Connection]

@@ -30,7 +30,7 @@ from vendor_verifier.wire.payload import as_dict, as_list
 
 @dataclass(frozen=True, slots=True)
 class Persona:
-    """One way of being a vendor; the defaults are those of an honest one.
+    """The traits of one simulated vendor; the defaults are those of an honest one.
 
     ``miss_rate``: calls not made; ``false_rate``: calls made where none was due; ``flip_rate``: decision reversed;
     ``break_rate``: of calls, arguments or name spoilt; ``leak_rate``: of calling answers, markup in text instead of
@@ -67,7 +67,7 @@ class Persona:
     crowd_wait_s: float = 0.0
 
     def among(self, in_flight: int) -> Persona:
-        """The persona as a request meets it that makes ``in_flight`` of them, itself included."""
+        """The persona for a request that is one of ``in_flight``, itself included."""
         if self.room is None or in_flight <= self.room:
             return self
         late_s = self.crowd_wait_s * (in_flight - self.room)
@@ -213,7 +213,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Performance:
-    """An answer with the circumstances of its giving.
+    """An answer with its timing and its faults.
 
     ``piece_count`` is about how many deltas it is streamed in; with ``ending`` other than complete, ``kept`` is the
     share of what would have been sent that still is. ``first_token_s`` and ``decode_s`` are at normal speed.
@@ -233,7 +233,7 @@ class Performance:
 
 
 def refusal_of(status: int, retry_after_s: float | None = None) -> Refusal:
-    """The refusal a vendor words for ``status``."""
+    """A vendor's refusal with HTTP ``status``."""
     code, message = _REFUSALS[status]
     return Refusal(status, code, message, retry_after_s)
 

@@ -30,7 +30,7 @@ Kind = Literal["system", "user", "assistant", "call", "result", "image"]
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One thing said, asked of a tool, or answered by it; white space is single blanks."""
+    """One text, tool call or tool result of a conversation; white space is single blanks."""
 
     kind: Kind
     text: str
@@ -199,7 +199,7 @@ def _functions(turn: Turn) -> dict[str, dict[str, Any]]:
 
 
 def _said_parameters(schema: object) -> object:
-    """A tool's schema, nothing for one that says nothing: some protocols must have an object there."""
+    """A tool's schema, None for an empty one, because some protocols must send an object there."""
     is_empty = not isinstance(schema, dict) or not any(value for key, value in schema.items() if key != "type")
     return None if is_empty else schema
 

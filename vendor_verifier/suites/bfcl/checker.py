@@ -1,4 +1,4 @@
-"""The checker's door: one row's calls against its possible answers; it asks nobody and reads no reply.
+"""The entry point of the checker: one row's calls against its possible answers.
 
 Theory of operation: the *name* of the category decides, by the parts it contains, as upstream has it. ``relevance``
 asks only whether a call was made; ``parallel`` matches in any order; ``multiple`` finds the document by the answer's
@@ -78,7 +78,7 @@ def well_formed_calls(calls: object) -> bool:
 
 
 def _check_relevance(calls: object, category: str, mode: Mode) -> Verdict:
-    """A call counts by being there and readable; whether the function exists is not asked."""
+    """The verdict on a relevance row: a readable call counts, whether or not the function exists."""
     readable = well_formed_calls(calls)
     called = readable and bool(calls)
     if not expects_no_call(category):

@@ -269,7 +269,7 @@ def with_keys(
 def judge_rest(
     sample_id: str, expected: Mapping[str, Any], reply: Reply, fetched: Mapping[str, Fetched]
 ) -> Verdict | None:
-    """The verdict, or None when nobody has asked the service what it says to this call."""
+    """The verdict, or None where the service's answer to this call is not stored."""
     if reply.outcome != "calls":
         return invalid("executable_decoder:decoder_failed", reply.reason or "no calls that can be read came")
     if len(reply.calls) != 1:

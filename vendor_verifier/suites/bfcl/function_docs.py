@@ -60,7 +60,7 @@ def _function(document: Mapping[str, Any], language: Language) -> dict[str, Any]
 
 
 def _as_source_text(details: Mapping[str, Any], language: Language) -> dict[str, Any]:
-    """A parameter as a string that holds Java or JavaScript source, its type told in words."""
+    """A parameter as a string that holds Java or JavaScript source, its type stated in its description."""
     name, tongue = details.get("type"), "Java" if language == "java" else "JavaScript"
     described = dict(details)
     text = str(details.get("description", ""))

@@ -54,7 +54,7 @@ def read_java(source: str, type_name: str, element: str | None = None) -> object
 
 
 def read_untyped_java(source: str) -> object:
-    """A literal of which nothing is known: what it looks like, else its text."""
+    """The value of a literal of unknown type by its form, else its text."""
     if source in ("true", "false"):
         return source == "true"
     if source.startswith('"') and source.endswith('"'):
@@ -182,7 +182,7 @@ def read_javascript(source: str, type_name: str, element: str | None = None) -> 
 
 
 def read_untyped_javascript(source: str) -> object:
-    """A literal of which nothing is known: what it looks like, else its text."""
+    """The value of a literal of unknown type by its form, else its text."""
     source = source.strip()
     if source in ("true", "false"):
         return source == "true"

@@ -39,7 +39,7 @@ class Conversation:
 
 
 def converse(sample: Sample, services: Services) -> Generator[Turn, Attempt, Conversation]:
-    """Yield each question, take its attempt, give the conversation when it is over."""
+    """Yield each question, take its attempt, and return the conversation when it is over."""
     expected = sample.expected
     instances = start_services(expected, services)
     messages: list[Mapping[str, Any]] = []
@@ -128,7 +128,7 @@ def check_conversation(expected: Mapping[str, Any], conversation: Conversation, 
 
 
 def extra_calls(expected: Mapping[str, Any], conversation: Conversation) -> tuple[int, ...]:
-    """Turns (from 0) in which no call is right and the model made some. Upstream runs them and looks away."""
+    """Turns (from 0) that expect no call and in which the model made some; upstream runs and ignores these calls."""
     pairs = enumerate(zip(conversation.turns, expected["answer"], strict=False))
     return tuple(index for index, (steps, sources) in pairs if steps and not sources)
 

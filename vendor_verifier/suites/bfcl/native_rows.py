@@ -37,7 +37,7 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class ReadRow:
-    """A row as it was understood: a ``digest`` of what it says, and why its own answers fail it, if they do."""
+    """A row that was read: a ``digest`` of its content, and the reason that its own answers fail it, if they do."""
 
     digest: str
     turn: Turn

@@ -45,7 +45,7 @@ class BfclSuite:
     fetched: Mapping[str, Fetched] = field(default_factory=dict)
 
     def play(self, sample: Sample) -> Play:
-        """Ask, listen, judge."""
+        """Yield each turn to send, take its final attempt, and return the judgement."""
         category = sample.expected["category"]
         if category in EXECUTABLE and self.functions is None:
             return partial(self._not_run, sample)

@@ -39,7 +39,7 @@ def ask(words: str, parameters: Mapping[str, Any] | None = None, *, tools: bool 
 
 
 def bare(turn: Turn) -> Turn:
-    """The same words and nothing else: whether the vendor answers at all."""
+    """The same words without parameters or tools, to find out whether the vendor answers at all."""
     return Turn(turn.messages)
 
 
@@ -127,7 +127,7 @@ def is_settled(record: Record) -> bool:
 
 
 def told(failure: Failure | None) -> str:
-    """A failure in one short sentence."""
+    """The text of a failure, one short sentence."""
     if failure is None:
         return "no answer"
     if failure.kind == "untranslatable":

@@ -1,4 +1,4 @@
-"""Does the answer take the form and the length that were asked for? It reads text, finish and output tokens."""
+"""The contract checks of an answer's form and length, by its text, finish reason and output tokens."""
 
 from __future__ import annotations
 

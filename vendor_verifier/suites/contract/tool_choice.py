@@ -1,4 +1,4 @@
-"""Is the tool choice obeyed, and the wish for one call at a time? It reads calls, not their arguments."""
+"""The contract checks of ``tool_choice`` and ``parallel_tool_calls``, by the calls made, not their arguments."""
 
 from __future__ import annotations
 

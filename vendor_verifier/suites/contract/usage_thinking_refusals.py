@@ -1,4 +1,4 @@
-"""Three features: are senseless values refused, does the switch for thinking work, is usage the same streamed?
+"""The contract checks of refused invalid values, of the switch for thinking, and of usage when streamed.
 
 How thinking is switched is the wire's business (:class:`vendor_verifier.wire.request_support.ThinkingSwitch`)."""
 

@@ -1,4 +1,4 @@
-"""The normal form of a tool call, expected or answered, whatever it was spelled like; it compares nothing.
+"""The normal form of a tool call, expected or answered, in any of its spellings.
 
 ``{name, parameters}`` is read from a plain object, from chat-completions (``function: {name, arguments}``), Responses,
 Anthropic (``input``) and Gemini (``functionCall: {name, args}``) calls. A call that cannot be read is kept with the
@@ -130,7 +130,7 @@ CALL_TYPES = {"easy": "single", "single": "single", "hard": "multi", "multi": "m
 
 
 def is_compat(mode: str) -> bool:
-    """Whether the original is to be reproduced.
+    """Whether ``mode`` asks for the original's arithmetic.
 
     Raises:
         UsageError: neither mode; a misspelled one must not pass for strict.

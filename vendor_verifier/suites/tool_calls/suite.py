@@ -103,7 +103,7 @@ ORIGINAL_CRASHES = (AttributeError, TypeError, ValueError, RecursionError)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallSuite(ABC):
-    """Options of every evaluation of tool calls; subclasses say what an answer is worth.
+    """The options of every evaluation of tool calls; subclasses score an answer.
 
     ``max_iterations`` is the greatest number of turns per sample. Raises UsageError for options that cannot be meant.
     """
@@ -142,7 +142,7 @@ class CallSuite(ABC):
         return None
 
     def unresolved(self, reason: str) -> dict[str, Any]:
-        """The details of an answer that is worth nothing."""
+        """The details of an answer that scores 0."""
         return {"resolved": False, "error": reason}
 
     def not_applicable(self, expectation: Expectation) -> frozenset[str]:  # noqa: ARG002 - most measure everything
@@ -150,7 +150,7 @@ class CallSuite(ABC):
         return frozenset()
 
     def play(self, sample: Sample) -> Play:
-        """Ask, go on while calls are missing, judge."""
+        """Yield the first turn and further ones while expected calls are missing, and return the judgement."""
         expected = read_expectation(sample.expected.get("calls")).calls
         turn = first_turn(sample.turn, self.answer_format, self.agent_prompt)
         attempts: list[Attempt] = []

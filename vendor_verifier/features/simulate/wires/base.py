@@ -57,7 +57,7 @@ def model_of(request: Mapping[str, Any]) -> str:
 
 
 def is_streamed(request: Mapping[str, Any]) -> bool:
-    """``stream``.
+    """Whether the request asks for a stream.
 
     Raises:
         BadQuestion: neither true nor false.
@@ -99,7 +99,7 @@ def answer_id(performance: Performance, prefix: str) -> str:
 
 
 def call_ids(performance: Performance, prefix: str) -> tuple[str, ...]:
-    """The calls' ids likewise."""
+    """The calls' ids with the protocol's own prefix, unless the vendor's ids are of another family."""
     return tuple(_with_prefix(call_id, _OWN_CALL_ID, prefix) for call_id in performance.call_ids)
 
 
@@ -140,7 +140,7 @@ EVENT_STREAM = "text/event-stream; charset=utf-8"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question with what only concerns how it is answered. ``body`` is the request as it came.
+    """A question with the settings that only concern the form of its answer. ``body`` is the request as it came.
 
     ``style`` is a word between a protocol's ``read`` and its telling: which of several forms the answer takes.
     """

@@ -158,7 +158,7 @@ _THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 
 
 def plain_template(family: str = "hermes") -> Callable[[Turn], str]:
-    """A ``render`` for the product's raw-completions wire; ``family`` is how the model is told to write calls.
+    """A ``render`` for the product's raw-completions wire; ``family`` is the text format of calls in its prompt.
 
     Raises:
         KeyError: no such family.
@@ -224,7 +224,7 @@ def _past_call(name: str, arguments: str) -> dict[str, Any]:
 
 
 def _json(value: object) -> str:
-    """On one line and without a mark in it."""
+    """The value as JSON on one line without a mark of the family in it."""
     return json.dumps(value).replace("<", "\\u003c")
 
 

@@ -53,7 +53,7 @@ def fields(value: object, place: str) -> dict[str, Any]:
 
 
 def json_schema_of(schema: object, place: str = "parameters") -> dict[str, Any]:
-    """The JSON Schema that says the same.
+    """The JSON Schema that is equivalent to a schema of Gemini's OpenAPI subset.
 
     Raises:
         BadQuestion: a word, type or format that Gemini's ``Schema`` does not know; ``place`` says where.
