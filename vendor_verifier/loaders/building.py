@@ -205,7 +205,7 @@ def build_samples(
         raise data_error(problems)
     if not seen.occurrences:
         raise data_error([Problem(f"no usable sample: expected {holds}", file), *problems])
-    return LoadedSamples(tuple(samples), tuple(problems), (*defects.told(), *seen.told(place)))
+    return LoadedSamples(tuple(samples), tuple(problems), (*defects.notices(), *seen.notices(place)))
 
 
 def place_in(file: Path, place: str, number: int, key: str | None, message: str) -> Problem:
@@ -252,7 +252,7 @@ class _Defects:
         else:
             self._hidden += 1
 
-    def told(self) -> list[str]:
+    def notices(self) -> list[str]:
         if not self._hidden:
             return self._shown
         return [*self._shown, f"and {self._hidden} more defect{'s' if self._hidden > 1 else ''} like these"]
@@ -274,7 +274,7 @@ class _Seen:
             self._repeated.append(line)
         return numbered(digest, number)
 
-    def told(self, place: str) -> list[str]:
+    def notices(self, place: str) -> list[str]:
         repeats = sorted(self._repeated)
         if not repeats:
             return []

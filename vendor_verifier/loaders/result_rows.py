@@ -77,14 +77,14 @@ def guess_failure(response: object) -> Failure:
     their own code could not digest in an answer.
     """
     error_type, message, body = _words(response)
-    said = scrubbed(f"{error_type}: {message}" if error_type and error_type not in message else message or error_type)
+    text = scrubbed(f"{error_type}: {message}" if error_type and error_type not in message else message or error_type)
     status = _status(error_type, message, body)
     if status is not None:
-        return Failure.of(kind_of_status(status, message), said, status, phase="headers")
+        return Failure.of(kind_of_status(status, message), text, status, phase="headers")
     for pattern, kind, phase in _WORDS:
         if pattern.search(f"{error_type} {message}"):
-            return Failure.of(kind, said, phase=phase)
-    return Failure.of("bad_payload", said)
+            return Failure.of(kind, text, phase=phase)
+    return Failure.of("bad_payload", text)
 
 
 def scrubbed(text: str) -> str:
@@ -150,7 +150,7 @@ def read_result(row: Mapping[str, Any], line: int) -> ResultRow:
     except UnusableRequest as reason:
         raise UnusableRequest(str(reason), f"request.{reason.key}" if reason.key else "request") from None
     streamed = request.get("stream") is True
-    said = {key: value for key, value in control_tags(row).items() if key not in _BOOKKEEPING}
+    stated = {key: value for key, value in control_tags(row).items() if key not in _BOOKKEEPING}
     return ResultRow(
         line=line,
         index=as_count(row.get("data_index")),
@@ -159,7 +159,7 @@ def read_result(row: Mapping[str, Any], line: int) -> ResultRow:
         attempt=_attempt(row, streamed=streamed, asked_model=as_text(request.get("model"))),
         model_id=as_text(request.get("model")) or None,
         provider=_pinned_provider(request) or _pinned_provider(as_dict(row.get("extra_body"))),
-        tags={**question.tags, **said},
+        tags={**question.tags, **stated},
     )
 
 

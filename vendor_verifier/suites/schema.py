@@ -174,14 +174,14 @@ class ArgumentChecker:
 
         A schema that its dialect explains is none of these: a data set says so once (:func:`dialect_notice`).
         """
-        told = [*_name_defects(self._tools)]
+        found = [*_name_defects(self._tools)]
         for name in self._parameters:
             last = self._readings(name)[-1]
             if last.unusable is not None:
-                told.append(f"the schema of tool {name!r} is unusable: {self.unusable(name)}")
+                found.append(f"the schema of tool {name!r} is unusable: {self.unusable(name)}")
             elif last.too_large is not None:
-                told.append(f"arguments of tool {name!r} are not judged: {last.too_large}")
-        return tuple(told)
+                found.append(f"arguments of tool {name!r} are not judged: {last.too_large}")
+        return tuple(found)
 
     def _validate(self, name: str, arguments: object, written: int) -> CallVerdict:
         plain, *meant = self._readings(name)

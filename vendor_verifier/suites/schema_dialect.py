@@ -2,7 +2,7 @@
 
 OpenAPI's ``nullable``, the type names of Python and of other cases, draft 4's ``exclusiveMinimum: true``, draft 3's
 ``required: true`` and draft 7's tuples are written every day without the ``$schema`` that would allow them. Each is
-said again in 2020-12's words. A schema that uses none of them comes back as it is.
+translated into 2020-12's words. A schema that uses none of them comes back as it is.
 """
 
 from __future__ import annotations
@@ -149,9 +149,9 @@ class _Reading:
 
     def _types(self, made: dict[str, Any]) -> None:
         stated = made.get("type")
-        told = stated if isinstance(stated, list) else [stated]
-        names = [name for name in told if isinstance(name, str)]
-        if not names or len(names) < len(told) or _STANDARD.issuperset(names):
+        types = stated if isinstance(stated, list) else [stated]
+        names = [name for name in types if isinstance(name, str)]
+        if not names or len(names) < len(types) or _STANDARD.issuperset(names):
             return
         meant = [name.lower() if name.lower() in _STANDARD else _TYPES.get(name.lower(), name) for name in names]
         if meant == names:

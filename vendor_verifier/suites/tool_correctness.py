@@ -27,7 +27,7 @@ from vendor_verifier.suites.tool_calls.matching import (
     names_in_common,
     total_likeness,
 )
-from vendor_verifier.suites.tool_calls.suite import CallSuite, Heard
+from vendor_verifier.suites.tool_calls.suite import AnsweredCalls, CallSuite
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,12 +167,12 @@ class ToolCorrectnessSuite(CallSuite):
     def unresolved(self, reason: str) -> dict[str, Any]:
         return {"score": 0.0, "success": False, "reason": reason}
 
-    def evaluate(self, expectation: Expectation, heard: Heard) -> dict[str, Any]:
+    def evaluate(self, expectation: Expectation, answered: AnsweredCalls) -> dict[str, Any]:
         """Details: score, success, reason. No tool expected and none called is a full score."""
         if self.compare_parameters:
             result = score_calls(
                 expectation.calls,
-                heard.calls,
+                answered.calls,
                 threshold=self.threshold,
                 exact_match=self.exact_match,
                 check_ordering=self.check_ordering,
@@ -180,12 +180,12 @@ class ToolCorrectnessSuite(CallSuite):
         else:
             result = score(
                 [call.name for call in expectation.calls],
-                [call.name for call in heard.calls],
+                [call.name for call in answered.calls],
                 threshold=self.threshold,
                 exact_match=self.exact_match,
                 check_ordering=self.check_ordering,
                 mode=self.mode,
             )
-        malformed = first_problem(heard.calls) or heard.problem
+        malformed = first_problem(answered.calls) or answered.problem
         reason = f"{result.reason} Beware: {malformed}." if malformed and self.mode == "strict" else result.reason
         return {"score": result.score, "success": result.success, "reason": reason}

@@ -16,7 +16,7 @@ from vendor_verifier.config.suite_options import TaskOptions, known_suite, read_
 from vendor_verifier.errors import ConfigError, DataError, Problem, ProblemsError, UsageError
 from vendor_verifier.features.bfcl import source
 from vendor_verifier.features.bfcl.executables import find_functions
-from vendor_verifier.features.bfcl.job import told_job
+from vendor_verifier.features.bfcl.job import job_identity
 from vendor_verifier.features.bfcl.source import Loaded
 from vendor_verifier.loaders.base import LoadedSamples
 from vendor_verifier.loaders.selection import classes_of
@@ -79,7 +79,7 @@ def bfcl_dataset(
         not_run=not_run,
         warnings=tuple(not_run_lines(not_run)),
         classes=classes_of(samples),
-        job={} if job is None else told_job(job),
+        job={} if job is None else job_identity(job),
     )
 
 

@@ -63,7 +63,7 @@ def with_job_settings(entries: Sequence[Entry], job: Job, overrides: Mapping[str
     return tuple(_with_settings(entry, stated) for entry in entries) if stated else tuple(entries)
 
 
-def told_job(job: Job) -> dict[str, Any]:
+def job_identity(job: Job) -> dict[str, Any]:
     """The name and namespace of a job, as far as it states them, for the manifest."""
     return {name: value for name, value in (("name", job.name), ("namespace", job.namespace)) if value is not None}
 

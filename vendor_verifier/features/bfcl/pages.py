@@ -34,7 +34,7 @@ _MAX_NAME = 100
 
 
 @dataclass(slots=True)
-class _Heard:
+class _VendorTask:
     """The scores and times of one vendor in one task."""
 
     scores: list[Score] = field(default_factory=list)
@@ -68,7 +68,7 @@ def write_bfcl_pages(folder: RunFolder) -> list[Path]:
     samples = folder.read_samples(SUITE)
     suite = ready_suite(SUITE, task.options, samples, folder)
     version, not_run = _options(task.options).version, task.not_run
-    models = _heard(folder, suite, {sample.id: sample for sample in samples})
+    models = _results(folder, suite, {sample.id: sample for sample in samples})
     written: list[Path] = []
     homes: set[str] = set()
     for model, tasks in models.items():
@@ -91,9 +91,11 @@ def _options(stored: Mapping[str, Any]) -> BfclOptions:
     return options
 
 
-def _heard(folder: RunFolder, suite: Suite, samples: Mapping[str, Sample]) -> dict[str, dict[str, list[VendorResult]]]:
+def _results(
+    folder: RunFolder, suite: Suite, samples: Mapping[str, Sample]
+) -> dict[str, dict[str, list[VendorResult]]]:
     """Model → task → results of its vendors."""
-    heard: dict[str, dict[str, dict[str, _Heard]]] = {}
+    results: dict[str, dict[str, dict[str, _VendorTask]]] = {}
     # In the order of the samples, so that pages list categories as the plan does.
     places = {sample: place for place, sample in enumerate(samples)}
     known = (record for record in _standing(folder).values() if record.sample in samples)
@@ -104,7 +106,7 @@ def _heard(folder: RunFolder, suite: Suite, samples: Mapping[str, Sample]) -> di
         finals = (turn.attempts[-1] for turn in record.turns if turn.attempts)
         score = record.score or replay(suite.play(sample), finals)
         for task in sample.tags.get(TASKS_TAG) or [SUITE]:
-            found = heard.setdefault(record.model, {}).setdefault(task, {}).setdefault(record.label, _Heard())
+            found = results.setdefault(record.model, {}).setdefault(task, {}).setdefault(record.label, _VendorTask())
             found.note_times(record)
             found.scores += [score] if score is not None else []
     return {
@@ -112,7 +114,7 @@ def _heard(folder: RunFolder, suite: Suite, samples: Mapping[str, Sample]) -> di
             task: [vendor_result(label, one.scores, one.latencies_s) for label, one in vendors.items()]
             for task, vendors in tasks.items()
         }
-        for model, tasks in heard.items()
+        for model, tasks in results.items()
     }
 
 

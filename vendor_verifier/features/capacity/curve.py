@@ -26,7 +26,7 @@ from vendor_verifier.features.capacity.values import (
     LoadKind,
     Point,
     SearchBounds,
-    Sitting,
+    Session,
     Stage,
     Step,
     Tried,
@@ -157,31 +157,31 @@ class Curve:
     samples: Sequence[str]
     bounds: SearchBounds
     new_rng: Callable[[], np.random.Generator]
-    sittings: list[Sitting] = field(default_factory=list)
+    sessions: list[Session] = field(default_factory=list)
     _evidence: dict[_Key, LevelEvidence] = field(default_factory=dict)
     _points: dict[_Key, Point] = field(default_factory=dict)
 
-    def add(self, sitting: Sitting, records: Sequence[tuple[Record, Observation]]) -> Point:
+    def add(self, session: Session, records: Sequence[tuple[Record, Observation]]) -> Point:
         """Add one session with all its records and return the level's point as it is now."""
-        self.sittings.append(sitting)
-        key = (sitting.stage, sitting.level)
+        self.sessions.append(session)
+        key = (session.stage, session.level)
         evidence = self._evidence.setdefault(key, LevelEvidence())
         for record, row in records:
             evidence.add(record.run, row)
-        reference = self._evidence["unloaded", self.sittings[0].level]
-        own = [one for one in self.sittings if (one.stage, one.level) == key]
+        reference = self._evidence["unloaded", self.sessions[0].level]
+        own = [one for one in self.sessions if (one.stage, one.level) == key]
         point = judge_level(
-            sitting.stage, sitting.level, evidence, reference, own, self.thresholds, self.samples, self.new_rng()
+            session.stage, session.level, evidence, reference, own, self.thresholds, self.samples, self.new_rng()
         )
         # By rate, the level without load is the rate that one request after the other makes.
-        if sitting.stage != "level" and self.bounds.kind == "rate":
+        if session.stage != "level" and self.bounds.kind == "rate":
             point = replace(point, level=float(f"{point.requests_per_s or 0:.3g}"))
         self._points[key] = point
         return point
 
     def repetitions_at(self, stage: Stage, level: float) -> int:
         """The number of times that every sample has been asked at this level."""
-        return sum(one.repetitions for one in self.sittings if (one.stage, one.level) == (stage, level))
+        return sum(one.repetitions for one in self.sessions if (one.stage, one.level) == (stage, level))
 
     @property
     def unloaded(self) -> Point | None:
@@ -194,7 +194,7 @@ class Curve:
     @property
     def requests(self) -> int:
         """The number of requests sent, uncounted ones included."""
-        return sum(one.requests for one in self.sittings)
+        return sum(one.requests for one in self.sessions)
 
     def tried(self) -> list[Tried]:
         """The levels in the order of trying, the unloaded one first, without those that were cut short."""
@@ -205,7 +205,7 @@ class Curve:
         ]
 
     def _requests_at(self, key: _Key) -> int:
-        return sum(one.requests for one in self.sittings if (one.stage, one.level) == key)
+        return sum(one.requests for one in self.sessions if (one.stage, one.level) == key)
 
     def gave_way(self) -> Point | None:
         """The lowest level that does not hold."""
@@ -237,7 +237,7 @@ class Curve:
             afterwards=self.afterwards,
             requests=self.requests,
             notes=tuple(self._notes(levels)),
-            sittings=tuple(self.sittings),
+            sittings=tuple(self.sessions),
         )
 
     def _ended(self, tried: Sequence[Tried], stopped: EndReason | None) -> Ended:
@@ -270,7 +270,7 @@ class Curve:
         unmeasured = [] if self.unloaded is None else _unmeasured(self.unloaded, levels)
         if unmeasured:
             yield f"not measured, so not judged: {', '.join(unmeasured)}"
-        yield from (one.words for one in self.sittings if one.words is not None)
+        yield from (one.words for one in self.sessions if one.words is not None)
         yield from self._gap()
         # Requests that fail at once leave places empty by themselves; the failures are reported instead.
         short = [one for one in levels if _is_short(one)] if self.bounds.kind == "concurrency" else []

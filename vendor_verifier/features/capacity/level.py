@@ -20,7 +20,7 @@ from vendor_verifier.features.capacity.values import (
     LimitOutcome,
     LimitVerdict,
     Point,
-    Sitting,
+    Session,
     Stage,
 )
 from vendor_verifier.gates.judge import decide
@@ -59,7 +59,7 @@ class LevelEvidence:
     busy_s: float = 0.0
     output_tokens: float = 0.0
 
-    def add(self, sitting: str, row: Observation) -> None:
+    def add(self, session: str, row: Observation) -> None:
         """Count one record of a session."""
         self.table.add(row)
         self.repetitions = max(self.repetitions, row.repetition + 1)
@@ -68,8 +68,8 @@ class LevelEvidence:
             self.rate_limited += row.traits.is_rate_limited
         for each in row.tries:
             if each.begin_s is not None and each.seconds is not None:
-                first, last = self.spans.get(sitting, (each.begin_s, each.begin_s))
-                self.spans[sitting] = (min(first, each.begin_s), max(last, each.begin_s + each.seconds))
+                first, last = self.spans.get(session, (each.begin_s, each.begin_s))
+                self.spans[session] = (min(first, each.begin_s), max(last, each.begin_s + each.seconds))
                 self.busy_s += each.seconds
             self.output_tokens += each.usage.output or 0 if each.answered else 0
 
@@ -84,7 +84,7 @@ def judge_level(
     level: float,
     evidence: LevelEvidence,
     reference: LevelEvidence,
-    sittings: Sequence[Sitting],
+    sessions: Sequence[Session],
     thresholds: Sequence[Threshold],
     samples: Sequence[str],
     rng: np.random.Generator,
@@ -95,7 +95,7 @@ def judge_level(
     """
     quality = _Quality.of(evidence, reference, thresholds, samples, rng)
     table = evidence.table
-    is_limited = any(sitting.client_limited for sitting in sittings)
+    is_limited = any(session.client_limited for session in sessions)
     limits = tuple(
         _verdict(one, estimate, evidence)
         for one in thresholds
@@ -104,7 +104,7 @@ def judge_level(
     )
     limits = tuple(sorted(limits, key=lambda limit: _ASPECTS.index(limit.aspect)))
     is_lost = any(limit.outcome == "unmeasured" and _is_lost(limit.threshold, table) for limit in limits)
-    cut = next((sitting.cut for sitting in sittings if sitting.cut), None)
+    cut = next((session.cut for session in sessions if session.cut), None)
     succeeded, seconds = table.count(lambda traits: traits.succeeded), evidence.seconds
     # From the moment it was due, where there is one: what somebody waited who came at that moment.
     ttft = distribution(table.values("ttft_from_schedule_ms") or table.values("ttft_ms"))
@@ -126,8 +126,8 @@ def judge_level(
         in_flight=evidence.busy_s / seconds if seconds else None,
         f1=quality.value("f1"),
         schema_accuracy=quality.value("schema_accuracy"),
-        lag_p99_ms=_most(sitting.lag_p99_ms for sitting in sittings),
-        core_share=_most(sitting.core_share for sitting in sittings),
+        lag_p99_ms=_most(session.lag_p99_ms for session in sessions),
+        core_share=_most(session.core_share for session in sessions),
         client_limited=is_limited,
         cut=cut,
     )

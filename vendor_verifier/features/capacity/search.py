@@ -31,7 +31,7 @@ from vendor_verifier.features.capacity.values import (
     LoadKind,
     Point,
     SearchBounds,
-    Sitting,
+    Session,
     Stage,
     VendorCapacity,
 )
@@ -79,7 +79,7 @@ class Bench:
 
 def send_level(
     bench: Bench, entry: Entry, stage: Stage, level: float, *, first: int, repetitions: int
-) -> tuple[Sitting, tuple[Record, ...], int | None]:
+) -> tuple[Session, tuple[Record, ...], int | None]:
     """The session that was sent, its records, and the signal that ended it, if one did.
 
     Every sample is asked ``repetitions`` times, numbered from ``first`` on.
@@ -108,7 +108,7 @@ def send_level(
     cut, words = why_cut(end, bench.guard, own.account, stage, records)
     core_share = None if end.loop is None else end.loop.core_share
     lag_ms = _lag_ms(end)
-    sitting = Sitting(
+    session = Session(
         name=name,
         stage=stage,
         level=level,
@@ -121,7 +121,7 @@ def send_level(
         cut=cut,
         words=words,
     )
-    return sitting, tuple(records), end.signal_number
+    return session, tuple(records), end.signal_number
 
 
 def _level_plan(bench: Bench, entry: Entry, stage: Stage, level: float) -> Plan:
@@ -211,13 +211,13 @@ class _Search:
     def visit(self, stage: Stage, level: float, repetitions: int) -> EndReason | None:
         """Send one level and judge it; return the reason that it was cut short, or None."""
         first = self.curve.repetitions_at(stage, level)
-        sitting, records, self.signal_number = send_level(
+        session, records, self.signal_number = send_level(
             self.bench, self.entry, stage, level, first=first, repetitions=repetitions
         )
         task = self.bench.prepared.plan.tasks[0]
-        point = self.curve.add(sitting, with_observations(records, task.samples, ready_suite(SUITE, {}, task.samples)))
+        point = self.curve.add(session, with_observations(records, task.samples, ready_suite(SUITE, {}, task.samples)))
         self.on_point(self.entry, point)
-        return sitting.cut
+        return session.cut
 
 
 def measure_capacity(

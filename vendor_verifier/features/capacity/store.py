@@ -129,9 +129,9 @@ def judge_again(folder: RunFolder, limits: Sequence[str], at_least: float | None
             vendor.model, vendor.label, vendor.vendor, thresholds, ids, stored.bounds, lambda: new_rng(stored.seed)
         )
         suite = ready_suite(SUITE, {}, samples)
-        for sitting in vendor.sittings:
-            own = records.get((vendor.model, vendor.label, sitting.name), [])
-            curve.add(sitting, with_observations(own, samples, suite))
+        for session in vendor.sittings:
+            own = records.get((vendor.model, vendor.label, session.name), [])
+            curve.add(session, with_observations(own, samples, suite))
         vendors.append(_concluded(curve, vendor))
     left_out = [f"cannot be read and is not judged: {line}" for line in unreadable]
     wanted = stored.at_least if at_least is None else at_least

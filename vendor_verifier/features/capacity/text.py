@@ -79,11 +79,11 @@ def _figure(metric: str, value: float | None) -> str:
 def _client(vendor: VendorCapacity, t: Texts) -> str:
     point = next((one for one in vendor.points if one.level == vendor.broke_at), None)
     lag, core = (None, None) if point is None else (point.lag_p99_ms, point.core_share)
-    told = [
+    clauses = [
         None if lag is None else t("client_lag", ms=f"{lag:.0f}"),
         None if core is None else t("client_core", share=f"{core:.0%}"),
     ]
-    return t.joined(told, "clause") or t("client_clock")
+    return t.joined(clauses, "clause") or t("client_clock")
 
 
 def mark(point: Point, t: Texts) -> str:

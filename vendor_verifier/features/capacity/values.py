@@ -82,7 +82,7 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
-class Sitting:
+class Session:
     """One session of sending at one level, with the facts that no record holds.
 
     ``name`` marks its records (``run``); ``repetitions`` are what it sent, from ``first_repetition`` on. ``lag_p99_ms``
@@ -155,7 +155,7 @@ class VendorCapacity:
     """The capacity of one vendor. ``points``: the unloaded one, then the levels in rising order.
 
     ``gave_way`` are the limits missed at the lowest level that does not hold, ``broke_at``; ``notes`` say in words what
-    else a reader must know. ``sittings`` are the sessions, in the order of sending.
+    else a reader must know. ``sittings``, a key of capacity.json, are the sessions in order.
     """
 
     model: str
@@ -169,7 +169,7 @@ class VendorCapacity:
     afterwards: Point | None = None
     requests: int = 0
     notes: tuple[str, ...] = ()
-    sittings: tuple[Sitting, ...] = ()
+    sittings: tuple[Session, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,8 +227,10 @@ class CapacityOptions:
     max_seconds: Annotated[float, option("Seconds for each vendor.", PACE, check=_POSITIVE)] = 1800
     timeout: Annotated[float, option("Seconds, a whole attempt.", PACE, check=_POSITIVE)] = 600
     first_token_timeout: Annotated[float, option("Seconds to the first token.", PACE, check=_POSITIVE)] = 120
-    transport: Annotated[TransportName, option("Whose HTTP.", PACE)] = "fast"
-    temperature: Annotated[float | None, option("0 to 2.", MODEL, check=Number(gte=0, lte=2))] = None
+    transport: Annotated[TransportName, option("HTTP client to send with.", PACE)] = "fast"
+    temperature: Annotated[float | None, option("Sampling temperature, 0 to 2.", MODEL, check=Number(gte=0, lte=2))] = (
+        None
+    )
     max_tokens: Annotated[int | None, option("Output tokens at the most.", MODEL, check=_AT_LEAST_1)] = None
     slo: Annotated[tuple[str, ...], many('Limit "avg_ttft_ms.p95 <= 2000" (repeatable).', JUDGE)] = ()
     at_least: Annotated[float | None, option("Exit 1 unless all bear this.", JUDGE, check=_POSITIVE)] = None

@@ -18,12 +18,12 @@ from vendor_verifier.features.explain.find_problems import (
     Explanation,
     Slips,
     expected_decisions,
+    facts_of,
     other_answer,
     read_answers,
     reasons,
     severity,
     slips_of,
-    told_of,
     turns_asked,
     violations_of,
 )
@@ -245,8 +245,8 @@ def _explain_sample(
     scores = {key: judged(record, suite, sample) for key, record in records.items()}
     answers: Answers = {}
     for (model, label, _), record in records.items():
-        told = told_of(record, scores[model, label, record.repetition])
-        answers.setdefault((model, label), {})[told.unit] = told
+        facts = facts_of(record, scores[model, label, record.repetition])
+        answers.setdefault((model, label), {})[facts.unit] = facts
     for info in chosen:
         decided = expected_decisions(manifest.infos, info, answers).get((suite.name, sample.id), frozenset())
         own = [

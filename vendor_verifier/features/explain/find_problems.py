@@ -98,8 +98,8 @@ Unit = tuple[str, str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """The few facts kept of a record. ``value`` is the suite's main score."""
+class AnswerFacts:
+    """The facts of a record that show problems. ``value`` is the suite's main score."""
 
     suite: str
     sample: str
@@ -116,7 +116,7 @@ class Told:
         return (self.suite, self.sample, self.repetition)
 
 
-Answers = dict[tuple[str, str], dict[Unit, Told]]
+Answers = dict[tuple[str, str], dict[Unit, AnswerFacts]]
 Decisions = dict[tuple[str, str], frozenset[str]]
 
 
@@ -131,10 +131,10 @@ def read_answers(folder: RunFolder, wanted: Iterable[EntryInfo]) -> Answers:
         sample = sample_in(samples, record.suite, record.sample)
         if own is None or sample is None:
             continue
-        told = told_of(record, judged(record, suites[record.suite], sample))
-        before = own.get(told.unit)
-        if before is None or supersedes(told, before):
-            own[told.unit] = told
+        facts = facts_of(record, judged(record, suites[record.suite], sample))
+        before = own.get(facts.unit)
+        if before is None or supersedes(facts, before):
+            own[facts.unit] = facts
     return found
 
 
@@ -143,30 +143,30 @@ def quiet_suite(task: StoredTask) -> Suite:
     return build_suite(known_suite(task.suite), task.options)
 
 
-def slips_of(info: EntryInfo, own: Mapping[Unit, Told], expected: Decisions) -> Iterator[Slip]:
+def slips_of(info: EntryInfo, own: Mapping[Unit, AnswerFacts], expected: Decisions) -> Iterator[Slip]:
     """Samples with something wrong, in the order asked; repetitions of one sample are one slip."""
-    by_sample: dict[tuple[str, str], list[tuple[Told, tuple[str, ...]]]] = {}
-    for told in own.values():
-        wrong = reasons(told, expected.get((told.suite, told.sample), frozenset()))
-        by_sample.setdefault((told.suite, told.sample), []).append((told, wrong))
+    by_sample: dict[tuple[str, str], list[tuple[AnswerFacts, tuple[str, ...]]]] = {}
+    for facts in own.values():
+        wrong = reasons(facts, expected.get((facts.suite, facts.sample), frozenset()))
+        by_sample.setdefault((facts.suite, facts.sample), []).append((facts, wrong))
     for (suite, sample), rows in by_sample.items():
-        bad = [(told, wrong) for told, wrong in rows if wrong]
+        bad = [(facts, wrong) for facts, wrong in rows if wrong]
         if bad:
             words = sorted({word for _, wrong in bad for word in wrong}, key=severity)
             first = min(bad, key=lambda row: (min(map(severity, row[1])), row[0].repetition))[0]
             yield Slip(info.model, info.label, suite, sample, first.repetition, len(bad), tuple(words))
 
 
-def reasons(told: Told, expected: frozenset[str]) -> tuple[str, ...]:
+def reasons(facts: AnswerFacts, expected: frozenset[str]) -> tuple[str, ...]:
     """The problems of an answer, in words; empty when it has none."""
     found = []
-    if not told.succeeded and not told.apart:
-        found.append(f"failed: {told.failure or 'no answer'}")
-    found += [f"invalid call: {verdict}" for verdict in dict.fromkeys(told.bad_calls)]
-    if told.succeeded and expected and told.decision in ("called", "not_called") and told.decision not in expected:
-        found.append(f"disagreement: {told.decision}, the baseline {' or '.join(sorted(expected))}")
-    if told.value is not None and told.value < 1 and (told.succeeded or told.apart):
-        found.append(f"score: {told.value:.2f}")
+    if not facts.succeeded and not facts.apart:
+        found.append(f"failed: {facts.failure or 'no answer'}")
+    found += [f"invalid call: {verdict}" for verdict in dict.fromkeys(facts.bad_calls)]
+    if facts.succeeded and expected and facts.decision in ("called", "not_called") and facts.decision not in expected:
+        found.append(f"disagreement: {facts.decision}, the baseline {' or '.join(sorted(expected))}")
+    if facts.value is not None and facts.value < 1 and (facts.succeeded or facts.apart):
+        found.append(f"score: {facts.value:.2f}")
     return tuple(found)
 
 
@@ -176,11 +176,11 @@ def severity(reason: str) -> int:
     return kinds.index(reason.partition(":")[0])
 
 
-def told_of(record: Record, score: Score) -> Told:
+def facts_of(record: Record, score: Score) -> AnswerFacts:
     """The facts of a record and its score."""
     kind = known_suite(record.suite)
     failure = first_failure(record)
-    return Told(
+    return AnswerFacts(
         suite=record.suite,
         sample=record.sample,
         repetition=record.repetition,
@@ -199,10 +199,10 @@ def expected_decisions(infos: Sequence[EntryInfo], info: EntryInfo, answers: Ans
     found: Decisions = {}
     if baseline is None or baseline == info:
         return found
-    for told in answers.get((baseline.model, baseline.label), {}).values():
-        if told.decision in ("called", "not_called") and told.succeeded and not told.apart:
-            key = (told.suite, told.sample)
-            found[key] = found.get(key, frozenset()) | {told.decision}
+    for facts in answers.get((baseline.model, baseline.label), {}).values():
+        if facts.decision in ("called", "not_called") and facts.succeeded and not facts.apart:
+            key = (facts.suite, facts.sample)
+            found[key] = found.get(key, frozenset()) | {facts.decision}
     return found
 
 
@@ -245,12 +245,12 @@ def other_answer(record: Record, score: Score, *, is_baseline: bool) -> OtherAns
     response = final.response if final is not None else None
     timing = final.timing if final is not None else None
     first_ns = timing.first_token_ns if timing is not None else None
-    told = told_of(record, score)
+    facts = facts_of(record, score)
     return OtherAnswer(
         label=record.label,
         repetition=record.repetition,
         is_baseline=is_baseline,
-        outcome="ok" if record.succeeded else told.failure or "no answer",
+        outcome="ok" if record.succeeded else facts.failure or "no answer",
         decision=score.decision,
         calls=tuple(f"{call.name}({call.arguments})" for call in response.tool_calls) if response else (),
         verdicts=score.calls,

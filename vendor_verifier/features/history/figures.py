@@ -165,8 +165,8 @@ def check_figures(words: Iterable[str], suites: Iterable[str]) -> None:
     known = known_figures(suites)
     unknown = [word for word in words if ALIASES.get(word, word) not in known]
     if unknown:
-        said = f"read {', '.join(unknown)}; known are {', '.join((*ALIASES, *known))}"
-        raise ProblemsError([Problem(said, key="--fail-on")])
+        message = f"read {', '.join(unknown)}; known are {', '.join((*ALIASES, *known))}"
+        raise ProblemsError([Problem(message, key="--fail-on")])
 
 
 def scale_of(metric: str) -> Scale:

@@ -170,11 +170,11 @@ class _Series:
             hodges_lehmann(self.plain[before], self.plain[after]),
         )
 
-    def told(self, shift: float) -> float:
+    def on_scale(self, shift: float) -> float:
         return math.expm1(shift) if self.scale == "ratio" else shift
 
     def words(self, shift: float) -> str:
-        return f"{self.told(shift):+.1%}" if self.scale == "ratio" else f"{100 * shift:+.1f} points"
+        return f"{self.on_scale(shift):+.1%}" if self.scale == "ratio" else f"{100 * shift:+.1f} points"
 
 
 def _trend(runs: Sequence[HistoryRun], entry: HistoryEntry, metric: str, limits: _Limits) -> Trend:
@@ -249,7 +249,7 @@ def _changes(series: _Series, points: Sequence[tuple[int, float]]) -> tuple[Leve
         effect, plain = series.shift(slice(edges[index], position), slice(position, edges[index + 2]))
         worse = series.sign * effect > 0
         run = series.nights[position].run
-        found.append(LevelChange(position, run, series.told(effect), series.told(plain), p_value, worse))
+        found.append(LevelChange(position, run, series.on_scale(effect), series.on_scale(plain), p_value, worse))
     return tuple(found)
 
 

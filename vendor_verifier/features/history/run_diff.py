@@ -63,7 +63,7 @@ def common_shift(others: Sequence[float]) -> float:
 
 
 _SHOWN = 200
-# What differs between any two runs, or repeats what is told elsewhere.
+# What differs between any two runs, or repeats what is shown elsewhere.
 _INCIDENTAL = frozenset(
     {
         *("run", "created_at", "finished_at", "status", "identity", "warnings", "stopped", "schema", "imported"),
@@ -336,8 +336,8 @@ def _choices(before: Mapping[str, Sequence[str]], after: Mapping[str, Sequence[s
         first, second = set(before[suite]), set(after[suite])
         if first != second:
             both = len(first & second)
-            told = (f"{len(each)}, of which {both} in both runs" for each in (first, second))
-            yield SettingChange(f"tasks.{suite}.samples", *told)
+            counts = (f"{len(each)}, of which {both} in both runs" for each in (first, second))
+            yield SettingChange(f"tasks.{suite}.samples", *counts)
 
 
 def _changes(one: StoredTrials, other: StoredTrials, samples: list[str]) -> Iterator[MetricChange]:

@@ -95,7 +95,7 @@ def finished(question: Question, text: str, calls: tuple[Call, ...]) -> Answer:
 
 
 def limited(question: Question, answer: Answer) -> Answer:
-    """The answer within ``stop`` and ``max_tokens``: cut in the middle of what was being said, finish ``length``."""
+    """The answer within ``stop`` and ``max_tokens``: cut in the middle of its text, finish ``length``."""
     stop = question.turn.parameters.get("stop")
     for mark in [stop] if isinstance(stop, str) else as_list(stop):
         if isinstance(mark, str) and mark and mark in answer.text:

@@ -39,8 +39,8 @@ class Piece:
 def pieces_of(turn: Turn) -> tuple[Piece, ...]:
     """The levelled conversation of a turn; the system's words are in front."""
     history = read_messages(turn.messages, Notes())
-    system = [Piece("system", said.text) for said in history if said.role == "system"]
-    talk = (piece for said in history if said.role != "system" for piece in _pieces(said))
+    system = [Piece("system", message.text) for message in history if message.role == "system"]
+    talk = (piece for message in history if message.role != "system" for piece in _pieces(message))
     return tuple(_levelled([*system, *talk]))
 
 
@@ -50,13 +50,13 @@ def name_stem(name: str) -> str:
     return re.sub(r"(_\d*)+$", "", narrowed)
 
 
-def _pieces(said: PastMessage) -> Iterator[Piece]:
-    if said.role == "tool":
-        yield Piece("result", _result(" ".join(part.text for part in said.parts if isinstance(part, TextPart))))
-        yield from (_piece("user", part) for part in said.parts if not isinstance(part, TextPart))
+def _pieces(message: PastMessage) -> Iterator[Piece]:
+    if message.role == "tool":
+        yield Piece("result", _result(" ".join(part.text for part in message.parts if isinstance(part, TextPart))))
+        yield from (_piece("user", part) for part in message.parts if not isinstance(part, TextPart))
         return
-    yield from (_piece("assistant" if said.role == "assistant" else "user", part) for part in said.parts)
-    for call in said.calls:
+    yield from (_piece("assistant" if message.role == "assistant" else "user", part) for part in message.parts)
+    for call in message.calls:
         yield Piece("call", f"{name_stem(call.name)} {_canonical(call.arguments or '{}')}")
 
 
@@ -176,14 +176,14 @@ def question_of(turn: Turn) -> Question:
         raise BadQuestion(f"tool_choice names a tool that was not given: {unknown[0]}", "tool_choice")
     pieces = pieces_of(turn)
     declared = [
-        [name, function.get("description") or "", _said_parameters(function.get("parameters"))]
+        [name, function.get("description") or "", _stated_parameters(function.get("parameters"))]
         for name, function in functions.items()
     ]
     size = sum(_IMAGE_SIZE if piece.kind == "image" else len(piece.text) for piece in pieces)
     size += _PIECE_SIZE * len(pieces) + (len(json.dumps(declared)) if declared else 0)
-    said = [(piece.kind, piece.text.replace(" ", "")) for piece in pieces]
+    texts = [(piece.kind, piece.text.replace(" ", "")) for piece in pieces]
     choice = [mode, *sorted(map(name_stem, names))]
-    content = json.dumps([said, [name_stem(name) for name in functions], choice], separators=(",", ":"))
+    content = json.dumps([texts, [name_stem(name) for name in functions], choice], separators=(",", ":"))
     digest = hashlib.sha256(content.encode()).hexdigest()[:16]
     return Question(turn, digest, -(-size // CHARACTERS_PER_TOKEN), pieces)
 
@@ -198,7 +198,7 @@ def _functions(turn: Turn) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _said_parameters(schema: object) -> object:
+def _stated_parameters(schema: object) -> object:
     """A tool's schema, None for an empty one, because some protocols must send an object there."""
     is_empty = not isinstance(schema, dict) or not any(value for key, value in schema.items() if key != "type")
     return None if is_empty else schema

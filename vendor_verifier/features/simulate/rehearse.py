@@ -40,7 +40,7 @@ from vendor_verifier.words import english
 _FAITHFUL = PERSONAS["faithful"]
 _MOST_NAMED = 10
 
-# Is told each question of a play in turn and gives the calls that are right then.
+# A function of each question of a play in turn, which returns the calls that are right then.
 _Script = Callable[[Turn], Sequence[RightCall]]
 
 
@@ -58,8 +58,8 @@ class Rehearsed:
         for suite, rows in self.unknown.items():
             named = ", ".join(list(rows)[:_MOST_NAMED]) + (", …" if len(rows) > _MOST_NAMED else "")
             reasons = "; ".join(f"{reason} ({count})" for reason, count in Counter(rows.values()).most_common(3))
-            told = {"suite": suite, "unknown": len(rows), "rows": self.rows[suite], "named": named}
-            yield english("warn_by_chance", **told, reasons=reasons)
+            counts = {"suite": suite, "unknown": len(rows), "rows": self.rows[suite], "named": named}
+            yield english("warn_by_chance", **counts, reasons=reasons)
 
 
 def rehearse(tasks: Sequence[Task], seed: int) -> Rehearsed:
@@ -132,7 +132,7 @@ class _Rehearsal:
     def _try(self, suite: Suite, sample: Sample, main: str) -> None:
         score = self._played(suite, sample)
         value = score.values.get(main)
-        # None is the row's own defect, or nothing is here to judge it by; both are said elsewhere.
+        # None is the row's own defect, or nothing is here to judge it by; both are reported elsewhere.
         if value is not None and value < 1.0:
             raise UnknownAnswer("the answer in its key is not counted as right")
 

@@ -37,7 +37,7 @@ def check(
         language: what the arguments are written in.
         underscore_to_dot: the tools were sent with ``_`` for ``.`` (every native wire), so calls must have it too.
         mode: ``compat`` is bfcl_eval's verdict and error type; ``strict`` differs only where that is plainly wrong: any
-            assignment of parallel calls counts, documented defaults count as said, and a call that cannot be read is
+            assignment of parallel calls counts, documented defaults count as given, and a call that cannot be read is
             no abstention.
 
     Raises:

@@ -46,10 +46,10 @@ def converse(sample: Sample, services: Services) -> Generator[Turn, Attempt, Con
     tools = list(sample.turn.tools)
     turns: list[tuple[Step, ...]] = []
     replies: list[Reply] = []
-    for index, said in enumerate(expected["turns"]):
+    for index, asked in enumerate(expected["turns"]):
         added = expected["withheld"].get(str(index), ())
         tools += added
-        messages += [{"role": "user", "content": MORE_FUNCTIONS}] if str(index) in expected["withheld"] else said
+        messages += [{"role": "user", "content": MORE_FUNCTIONS}] if str(index) in expected["withheld"] else asked
         steps: list[Step] = []
         while True:
             attempt = yield Turn(tuple(messages), tuple(tools), sample.turn.parameters)

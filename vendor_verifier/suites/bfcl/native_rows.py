@@ -200,7 +200,9 @@ def _match_types(value: object, answer: object) -> list[str]:
 
 def _question(question: object) -> list[list[dict[str, Any]]]:
     turns = question if isinstance(question, list) else []
-    if not turns or not all(isinstance(turn, list) and all(isinstance(said, dict) for said in turn) for turn in turns):
+    if not turns or not all(
+        isinstance(turn, list) and all(isinstance(message, dict) for message in turn) for turn in turns
+    ):
         raise UnusableRequest("expected a list of turns, each a list of messages", "question")
     return turns
 

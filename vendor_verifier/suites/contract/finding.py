@@ -99,13 +99,13 @@ def unanswered(turn: Turn, attempt: Attempt) -> Examination:
     answered, else not measurable."""
     failure = attempt.failure
     if failure is None or failure.kind not in _SETTLED:
-        return not_measurable(told(failure))
+        return not_measurable(failure_text(failure))
     if failure.kind == "untranslatable":
-        return not_offered(told(failure))
+        return not_offered(failure_text(failure))
     control = yield bare(turn)
     if control.succeeded:
-        return not_offered(told(failure))
-    return not_measurable(f"{told(failure)}; a bare question fails too: {told(control.failure)}")
+        return not_offered(failure_text(failure))
+    return not_measurable(f"{failure_text(failure)}; a bare question fails too: {failure_text(control.failure)}")
 
 
 def is_refused(attempt: Attempt) -> bool:
@@ -126,7 +126,7 @@ def is_settled(record: Record) -> bool:
     )
 
 
-def told(failure: Failure | None) -> str:
+def failure_text(failure: Failure | None) -> str:
     """The text of a failure, one short sentence."""
     if failure is None:
         return "no answer"

@@ -67,11 +67,11 @@ def next_turn(
     texts = [json.dumps(result, ensure_ascii=False) for result in results]
     if in_text:
         lines = [f"{call.name}: {text}" for call, text in zip(calls, texts, strict=True)]
-        told: list[Mapping[str, Any]] = [
+        exchanged: list[Mapping[str, Any]] = [
             {"role": "assistant", "content": response.text},
             {"role": "user", "content": "\n".join(["Results of the tools:", *lines, "", _GO_ON])},
         ]
-        return replace(turn, messages=(*turn.messages, *told))
+        return replace(turn, messages=(*turn.messages, *exchanged))
     ids = [f"call_{len(turn.messages)}_{at}" for at in range(len(calls))]
     made = [
         {
@@ -82,8 +82,8 @@ def next_turn(
         for call_id, call in zip(ids, calls, strict=True)
     ]
     answered = [{"role": "tool", "tool_call_id": one, "content": text} for one, text in zip(ids, texts, strict=True)]
-    said = {"role": "assistant", "content": response.text or None, "tool_calls": made}
-    return replace(turn, messages=(*turn.messages, said, *answered))
+    reply = {"role": "assistant", "content": response.text or None, "tool_calls": made}
+    return replace(turn, messages=(*turn.messages, reply, *answered))
 
 
 _GO_ON = "Go on in the same format with the calls that are still needed; answer [] if there are none."

@@ -154,7 +154,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StreamedAnswer:
     """A streamed answer as bytes: what comes before the first token, the tokens, and what ends it.
 
     An empty piece is time in which the model generates and the protocol has nothing to say.
@@ -184,7 +184,7 @@ class SimulatedWire(Protocol):
             PayloadError: not JSON.
         """
 
-    def stream(self, asked: Asked, performance: Performance, created: int) -> Told:
+    def stream(self, asked: Asked, performance: Performance, created: int) -> StreamedAnswer:
         """The answer in pieces."""
 
     def whole(self, asked: Asked, performance: Performance, created: int) -> bytes:

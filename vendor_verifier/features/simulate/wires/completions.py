@@ -26,8 +26,8 @@ calls between ``<tool_call>`` marks and results between ``<tool_response>`` mark
     </tool_response><|im_end|>
     <|im_start|>assistant
 
-Marks inside what somebody said get a backslash after their ``<`` and lose it when they are read, so nothing that is
-said can end a message. No model was trained on this; it is for simulated vendors and tests.
+Marks inside a message's text get a backslash after their ``<`` and lose it when they are read, so no text can end a
+message. No model was trained on this; it is for simulated vendors and tests.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from vendor_verifier.features.simulate.wires.base import (
     Asked,
     OpenAIChunks,
     OpenAIWire,
-    Told,
+    StreamedAnswer,
     arguments_object,
     is_streamed,
     model_of,
@@ -167,12 +167,12 @@ def plain_template(family: str = "hermes") -> Callable[[Turn], str]:
 
     def render(turn: Turn) -> str:
         history = read_messages(turn.messages, Notes())
-        frames = [_frame("system", said.text) for said in history if said.role == "system"]
+        frames = [_frame("system", message.text) for message in history if message.role == "system"]
         if turn.tools:
             lines = "\n".join(_json(tool) for tool in turn.tools)
             text = f"# Tools\n\n<tools>\n{lines}\n</tools>\n\nCalls are written as {example}"
             frames.append(f"{_START}system\n{text}{_END}\n")
-        frames += [_rendered(said) for said in history if said.role != "system"]
+        frames += [_rendered(message) for message in history if message.role != "system"]
         return "".join(frames) + f"{_START}assistant\n"
 
     return render
@@ -203,12 +203,12 @@ def read_prompt(prompt: str) -> tuple[Turn, str]:
     return Turn(tuple(messages), tuple(tools)), family
 
 
-def _rendered(said: PastMessage) -> str:
-    words = "\n".join(part.text for part in said.parts if isinstance(part, TextPart))
-    if said.role == "tool":
+def _rendered(message: PastMessage) -> str:
+    words = "\n".join(part.text for part in message.parts if isinstance(part, TextPart))
+    if message.role == "tool":
         return f"{_START}user\n<tool_response>\n{_escaped(words)}\n</tool_response>{_END}\n"
-    calls = [f"<tool_call>\n{_json(_past_call(call.name, call.arguments))}\n</tool_call>" for call in said.calls]
-    return f"{_START}{said.role}\n" + "\n".join([_escaped(words), *calls]) + f"{_END}\n"
+    calls = [f"<tool_call>\n{_json(_past_call(call.name, call.arguments))}\n</tool_call>" for call in message.calls]
+    return f"{_START}{message.role}\n" + "\n".join([_escaped(words), *calls]) + f"{_END}\n"
 
 
 def _frame(role: str, text: str) -> str:
@@ -283,12 +283,12 @@ class SimulatedCompletions(OpenAIWire):
         include_usage = as_dict(request.get("stream_options")).get("include_usage") is True
         return Asked(question, model, stream, include_usage, request, style=family)
 
-    def stream(self, asked: Asked, performance: Performance, created: int) -> Told:
+    def stream(self, asked: Asked, performance: Performance, created: int) -> StreamedAnswer:
         chunks = OpenAIChunks(asked, performance, created, "text_completion", "cmpl-")
         text = replace(performance.answer, text=written(performance.answer, asked.style), calls=())
         parts = [piece.text for piece in pieces(text, performance.piece_count, ()) if isinstance(piece, TextDelta)]
-        told = [chunks.event(_choice(part)) for part in parts]
-        return Told(opening=b"", pieces=told, closing=chunks.closing(_choice("", _finish(performance))))
+        events = [chunks.event(_choice(part)) for part in parts]
+        return StreamedAnswer(opening=b"", pieces=events, closing=chunks.closing(_choice("", _finish(performance))))
 
     def whole(self, asked: Asked, performance: Performance, created: int) -> bytes:
         chunks = OpenAIChunks(asked, performance, created, "text_completion", "cmpl-")
