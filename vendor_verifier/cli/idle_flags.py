@@ -22,7 +22,7 @@ Typed = Mapping[str, Sequence[str]]
 _RUNS = ("", "run", "bfcl", "plan", "check")
 _BFCL_FLAGS = ("--bfcl-data", "--bfcl-category", "--bfcl-version", "--limit-per-category")
 _JUDGING_STORED = ("--from", "--slo", "--at-least", "--lang", "--json")
-# What a plan or a dry run says nothing about, because it speaks of sending, judging and telling.
+# Flags without effect on a plan or a dry run, because they concern sending, judging and reporting.
 _OF_SENDING = (
     "--seed", "--connect-timeout", "--first-token-timeout", "--idle-timeout", "--client", "--transport",
     "--no-calibration", "--insecure-cluster", "--dask-hang-after", "--undecided", "--schema", "--rank-metric", "--gate",

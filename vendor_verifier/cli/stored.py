@@ -21,7 +21,7 @@ from vendor_verifier.store import RunFolder
 from vendor_verifier.values.score import BaselineF1, SchemaPolicy, Undecided
 from vendor_verifier.words import Language
 
-# What several runs can be shown as, beside each other.
+# The formats in which several runs can be shown side by side.
 _SIDE_BY_SIDE = ("terminal", "md", "html")
 
 

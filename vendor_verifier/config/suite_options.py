@@ -1,7 +1,7 @@
 """The options of evaluations: checked by evaluation, and merged from config, flags and ``--suite-option``.
 
-The nearer word replaces the farther one: the config's is replaced by a flag, which speaks to every evaluation that
-takes the option, and a flag by ``--suite-option``, which speaks to one. A word that would reach nobody is refused.
+A flag replaces the config's option in every evaluation that takes it, and ``--suite-option`` replaces a flag in one
+evaluation. An option that no evaluation of the run takes is refused.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def split_options(kind: SuiteKind, options: Mapping[str, Any]) -> tuple[TaskOpti
     """The options that select samples and those of the suite itself, split by who takes them.
 
     Raises:
-        ProblemsError: options that nobody takes or that cannot be read, all of them.
+        ProblemsError: all options that are unknown or cannot be read.
     """
     own, every = set(_own_options(kind)), _task_options(kind)
     general = {key: _one_or_many(key, value) for key, value in options.items() if key in every}

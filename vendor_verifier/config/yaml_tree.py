@@ -1,7 +1,7 @@
 """YAML text as nodes that know their line and what was literally written; everything risky is refused.
 
 Risky is: tags, more than 100 aliases, aliases that blow up or loop, deep nesting, a key given twice, a file above 1 MB,
-and values that YAML 1.1 reads as something nobody meant (``0123``, ``12:30:00``, dates).
+and values that YAML 1.1 reads as something else than meant (``0123``, ``12:30:00``, dates).
 """
 
 from __future__ import annotations

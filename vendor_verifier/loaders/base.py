@@ -192,7 +192,7 @@ class _Pairs:
 def half_character(value: object) -> str | None:
     r"""The first half of a surrogate pair inside ``value``, spelled out, or None.
 
-    ``\ud83d`` without its partner is legal JSON, yet text that nobody can be sent: it has no UTF-8 form.
+    ``\ud83d`` without its partner is legal JSON, yet text that cannot be sent, because it has no UTF-8 form.
     """
     pending = [value]
     while pending:

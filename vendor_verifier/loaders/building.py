@@ -22,11 +22,11 @@ from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Digests, Sample, Source, ToolSets, numbered
 from vendor_verifier.wire.payload import PayloadError, as_dict, parse_json
 
-# Chosen by the run, whatever the row says.
+# Keys that the run sets, whatever the row states.
 REPLACED_KEYS = frozenset({"model", "stream", "stream_options"})
-# What a good model should do, in the words of the data set.
+# Keys of the right answer, as the data set states it.
 EXPECTED_KEYS = frozenset({"should_call_tool", "official_finish_reason", "scenario_check"})
-# About the row; never part of a chat-completions body. Every key that begins with "expected" joins them.
+# Keys about the row, never part of a chat-completions body, as is every key that begins with "expected".
 CONTROL_KEYS = EXPECTED_KEYS | {
     "check_type", "tags", "category", "difficulty", "language", "domain", "id", "name", "description", "case_id",
     "comment", "data_index", "hash", "notes", "reference", "source",

@@ -50,7 +50,7 @@ def _rule(words: str, kind: FailureKind, phase: Phase) -> tuple[re.Pattern[str],
     return re.compile(words, re.IGNORECASE), kind, phase
 
 
-# First match wins, over "type message"; the more telling words stand first.
+# First match wins, over "type message"; the more specific words stand first.
 _WORDS = (
     _rule(r"name resolution|name or service not known|getaddrinfo|nodename", "dns", "dns"),
     _rule(r"connection refused|actively refused", "connect_refused", "connect"),

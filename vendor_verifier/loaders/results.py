@@ -32,7 +32,7 @@ class Occurrences:
                 seen.setdefault(content, set()).add(index)
         self._order = {content: sorted(indices) for content, indices in seen.items()}
         for content, lines in (sample_lines or {}).items():
-            # Another count (from 0, or of a filtered file) says only the order; the same count says the very line.
+            # Another count (from 0, or of a filtered file) only gives the order; the same count gives the line.
             if set(self._order.get(content, ())) <= set(lines):
                 self._order[content] = sorted(lines)
         self._number = {

@@ -1,6 +1,6 @@
 """The evaluations on offer, an explicit list; a suite is in it or it does not run.
 
-What builds them is named and not imported: together they are some fifty modules, of which a run needs a few.
+Their builders are named and not imported: together they are some fifty modules, of which a run needs a few.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from vendor_verifier.wire.payload import PayloadError, as_dict, as_text, parse_j
 
 MESSAGE_CAP = 300
 _PATTERNS = jsonschema_rs.FancyRegexOptions(backtrack_limit=MAX_BACKTRACKS)
-# The schema's pattern could not be evaluated, which says nothing about the arguments.
+# The schema's pattern could not be evaluated, so the arguments are neither valid nor invalid.
 _PATTERN_GAVE_UP = (
     jsonschema_rs.ValidationErrorKind.BacktrackLimitExceeded,
     jsonschema_rs.ValidationErrorKind.RegexEngineFailure,

@@ -25,7 +25,7 @@ MAX_DEPTH = 120
 MAX_PAIRS = 200_000
 MAX_NS = 1_000_000_000
 STEP_NS = 400
-# Beyond so many steps the library's account of what is wrong takes far longer and more memory than its verdict.
+# Beyond so many steps the library's list of violations takes far longer and more memory than its verdict.
 MAX_EXPLAINED_NS = 20_000 * STEP_NS
 # Steps back that a pattern may take in one text, before the library gives up.
 MAX_BACKTRACKS = 50_000
@@ -102,7 +102,7 @@ class SchemaBounds:
         targets = [self._target(reference) for reference in references]
         values = node.get("enum")
         compared = sum(isinstance(one, (dict, list)) for one in values) if isinstance(values, list) else 0
-        # A reference that leads out of what can be seen here is to one of the library's own small schemas.
+        # A reference that leads out of this schema is to one of the library's own small schemas.
         unseen = targets.count(None) * _UNKNOWN_STEPS
         return _Facts(
             own_ns=STEP_NS * (1 + compared + unseen),

@@ -98,7 +98,7 @@ def _schemas(values: list[Any]) -> list[Node]:
     return [value for value in values if isinstance(value, dict)]
 
 
-# What JSON Schema calls a type that others call so, in lower case; None stands for any type.
+# JSON Schema's name of each type name of a dialect, in lower case; None stands for any type.
 _TYPES: dict[str, str | None] = {
     "dict": "object", "map": "object", "hashmap": "object",
     "list": "array", "tuple": "array", "set": "array", "arraylist": "array",
@@ -106,7 +106,7 @@ _TYPES: dict[str, str | None] = {
     "float": "number", "double": "number", "bool": "boolean", "none": "null", "any": None,
 }  # fmt: skip
 _STANDARD = frozenset({"object", "array", "string", "integer", "number", "boolean", "null"})
-# The words that can refuse null; what describes an object, a list or a text says nothing about it.
+# The keywords that can refuse null; those that describe an object, a list or a text do not apply to it.
 _MAY_REFUSE_NULL = (
     "$ref", "$dynamicRef", "$recursiveRef", "const", "allOf", "anyOf", "oneOf", "not", "if", "then", "else",
 )  # fmt: skip

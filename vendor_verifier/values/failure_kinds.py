@@ -257,7 +257,7 @@ def kinds_where(chosen: Callable[[Kind], bool]) -> frozenset[FailureKind]:
 
 # Failures that are ours: nothing was asked of the vendor, so nothing is held against it.
 NOT_CHARGED = kinds_where(lambda kind: kind.charge == "us")
-# Nothing was sent, or nobody need be asked again to know the same.
+# Nothing was sent, or asking again would give the same result.
 NOT_SENT = kinds_where(lambda kind: kind.charge in ("us", "unasked"))
 # Refusals that a sample with a broken tool schema brings upon itself.
 QUESTION_REFUSED = kinds_where(lambda kind: kind.charge == "question")

@@ -41,7 +41,7 @@ class Example:
     """One record that went wrong, cut to what fits on a page.
 
     ``reason`` is the failure kind, the argument class or the evaluation's own word; ``pointer`` the JSON pointer of the
-    violation inside the arguments; ``prompt`` the last message asked; ``source`` says where the sample came from.
+    violation inside the arguments; ``prompt`` the last message asked; ``source`` is the sample's origin.
     """
 
     kind: ExampleKind

@@ -67,7 +67,7 @@ try:
 except (ImportError, OSError, ValueError):
     pass
 names = {"math": math}
-# What a function prints is nobody's; its result is all that is answered, and not without bound.
+# A function's printed output is discarded; its result is the whole answer, up to a limit.
 answers, sys.stdout = sys.stdout, open(os.devnull, "w")
 exec(compile(json.loads(sys.stdin.readline()), "functions", "exec"), names)
 for line in sys.stdin:
@@ -282,7 +282,7 @@ async def _fetch(transport: Transport, request: RestRequest, scrubber: Scrubber)
     try:
         return Fetched(exchange.status, shape_of(parse_json(exchange.body)))
     except ValueError:
-        # What is no JSON has no shape; the status says more.
+        # An answer that is no JSON has no shape; its status is compared instead.
         return Fetched(exchange.status)
 
 

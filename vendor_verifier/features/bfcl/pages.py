@@ -1,6 +1,6 @@
 """The result pages of ``bfcl``, one a vendor, in the published layout: from a stored run into ``bfcl/`` in its folder.
 
-Records are replayed as for the report. What says nothing about the vendor (never sent, or our own fault) is left out.
+Records are replayed as for the report. Those not charged to the vendor (never sent, or our own fault) are left out.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def write_bfcl_pages(folder: RunFolder) -> list[Path]:
         folder.create_inside(home)
         names: set[str] = set()
         for label, page in result_pages(tasks, version=version).items():
-            # A task of which nothing could run has no metrics, but its reasons.
+            # A task of which nothing could run has reasons instead of metrics.
             page["run"] = {
                 name: {**page["run"].get(name, {}), "not_run": dict(not_run.get(name, {}))}
                 for name in dict.fromkeys([*page["run"], *not_run])

@@ -153,11 +153,11 @@ def load_categories(
     limit_per_category: int | None = None,
     skip_bad: bool = False,
 ) -> Loaded:
-    """Read what can run of these categories (v4 names).
+    """Read the rows of these categories (v4 names) that can run.
 
-    ``services``: the simulated services are there. ``functions``: what executable rows call; rows whose calls cannot
-    be run here are left out, and said. ``keys``: names of those there are for rest rows, likewise. ``limit``: the first
-    so many rows of all categories together.
+    ``services``: the simulated services are installed. ``functions``: the functions that executable rows call; rows
+    whose calls cannot be run here are left out and reported. ``keys``: the names of keys set for rest rows, likewise.
+    ``limit``: the first so many rows of all categories together.
 
     Raises:
         DataError: unusable rows.

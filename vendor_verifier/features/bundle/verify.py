@@ -42,7 +42,7 @@ _PIECE = 1024**2
 _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 _COMPARED = ("run", "models", "settings", "dataset", "complete")
 _MOST_SHOWN = 10
-# Where prices show: sums, price lists, break-evens, and figures per request or call.
+# The keys that depend on prices: sums, price lists, break-evens, and figures per request or call.
 _MONEY = re.compile(r"/judgement/(money|prices|break_evens)\b|_usd\b")
 _PLACES_FOR_CODE = ("shipped", "installed")
 
@@ -51,7 +51,7 @@ _PLACES_FOR_CODE = ("shipped", "installed")
 class VerifiedBundle:
     """A verified bundle: the run's name, the number of files, their size, and the number of vendors scored again.
 
-    ``notes`` are differences that are nobody's doing, a sentence each.
+    ``notes`` are differences with harmless causes, a sentence each.
     """
 
     run: str

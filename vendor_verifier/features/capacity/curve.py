@@ -218,7 +218,7 @@ class Curve:
         """The result. ``stopped`` says why a search ended that was not through, or how a stored one did."""
         tried = self.tried()
         ended = self._ended(tried, stopped)
-        # What is missed without load is said of the answers without load, also when levels are judged again after it.
+        # A limit missed without load is reported of the unloaded answers, also when levels are judged again after it.
         failed = None if ended.reason == "unloaded" else self.gave_way()
         if ended.reason in ("edge", "client") and failed is not None and self._has_drifted(failed):
             ended = replace(ended, reason="drifted")
@@ -304,7 +304,7 @@ def _unmeasured(unloaded: Point, levels: Sequence[Point]) -> list[str]:
 
 # enough: it bears what was asked for; too_little: it is known not to; unknown: the search ended before it could tell.
 Standing = Literal["enough", "too_little", "unknown"]
-# Ends that no other judgement of the same records changes.
+# Reasons for an end that judging the same records again cannot change.
 RAN_OUT: frozenset[EndReason] = frozenset({"requests", "cost", "time", "stopped", "interrupted"})
 
 _ANY = ("success_rate >= 0.99", "f1 >= ceiling - 0.05", "schema_accuracy >= ceiling - 0.05")

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _REFERENCE, _LOADED = "unloaded", "loaded"
 _RATES = ("success_rate", "first_attempt_success_rate")
 _ASPECTS: tuple[Aspect, ...] = ("rate_limit", "success", "latency", "speed", "quality", "other")
-# What our own process can spoil: not what a vendor says, and not that it refuses.
+# The aspects that lateness of our own process can spoil: success and times, not the content of answers, not refusals.
 _OURS: frozenset[Aspect] = frozenset({"success", "latency", "speed"})
 
 
@@ -106,7 +106,7 @@ def judge_level(
     is_lost = any(limit.outcome == "unmeasured" and _is_lost(limit.threshold, table) for limit in limits)
     cut = next((session.cut for session in sessions if session.cut), None)
     succeeded, seconds = table.count(lambda traits: traits.succeeded), evidence.seconds
-    # From the moment it was due, where there is one: what somebody waited who came at that moment.
+    # From the moment it was due, where there is one: the wait of a user who came at that moment.
     ttft = distribution(table.values("ttft_from_schedule_ms") or table.values("ttft_ms"))
     return Point(
         stage=stage,

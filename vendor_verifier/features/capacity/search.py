@@ -286,7 +286,7 @@ def _blank_report(
         vendors=(),
         arrival=arrival if options.by == "rate" else None,
         at_least=options.at_least,
-        # Every vendor is compared with itself; that there is no baseline takes nothing away.
+        # Every vendor is compared with itself, so no baseline is needed.
         warnings=tuple(warning for warning in plan.warnings if not warning.endswith(NO_F1)),
     )
 
@@ -318,7 +318,7 @@ def _searched(search: _Search, keep: Callable[[VendorCapacity], None]) -> Vendor
             break
         stopped = search.visit("level", step.level, step.repetitions)
     if stopped is None and curve.gave_way() is not None:
-        # Whether what gave way comes back once the load is gone: if not, load was not the cause.
+        # Whether the missed limits are kept again once the load is gone: if not, load was not the cause.
         search.visit("afterwards", 1, 1)
     return curve.concluded(stopped)
 

@@ -4,7 +4,7 @@
 
     runs/<timestamp>-capacity/
     ├── capacity.json      bounds, limits, sessions and the curves found; no secret
-    ├── capacity.html      the same to look at
+    ├── capacity.html      the same as a page
     ├── samples/           the questions
     └── records.jsonl      one line per counted answer; ``run`` names its session
 

@@ -19,7 +19,7 @@ from vendor_verifier.values.judgement import Estimate, Threshold
 from vendor_verifier.values.plan import Arrival, Limits, TransportName
 from vendor_verifier.words import Language
 
-# What is raised from level to level: requests in flight, or requests begun a second.
+# The quantity raised from level to level: requests in flight, or requests started a second.
 LoadKind = Literal["concurrency", "rate"]
 # unloaded: the reference, asked twice; level: under load; afterwards: unloaded again, when something gave way.
 Stage = Literal["unloaded", "level", "afterwards"]
@@ -30,11 +30,11 @@ LimitOutcome = Literal["kept", "met", "missed", "broken", "unmeasured"]
 LevelOutcome = Literal["holds", "undecided", "broken", "client", "cut"]
 # edge: between a level that holds and one that does not; highest: every level up to the highest holds; client: nothing
 # can be said above; unloaded: a limit is missed without any load; drifted: a limit is missed without load afterwards;
-# the others: what ran out, or who stopped.
+# the others: the budget that ran out, or the cause of the stop.
 EndReason = Literal[
     "edge", "highest", "client", "unloaded", "drifted", "requests", "cost", "time", "stopped", "interrupted"
 ]
-# What a limit is about, in the order in which causes are named: refusals explain failures, failures everything else.
+# The subjects of limits, in the order in which causes are named: refusals explain failures, failures everything else.
 Aspect = Literal["rate_limit", "success", "latency", "speed", "quality", "other"]
 
 

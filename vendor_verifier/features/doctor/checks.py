@@ -1,7 +1,7 @@
 """The checks of one vendor: name, TLS, key, model, clock, a whole answer, tools, streaming, usage, identity.
 
-Each check is ok, warning, failed or not measurable, with what it rests on. A check says "not measurable" rather than
-guess: a vendor that refuses everything shows neither that its key is good nor that its model exists.
+Each check is ok, warning, failed or not measurable, with its evidence. A check is "not measurable" rather than
+guessed: a vendor that refuses everything shows neither that its key is good nor that its model exists.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ class Moment:
 class Spending:
     """Tokens of all requests together, as reported or (``estimated``) a quarter of the characters.
 
-    ``cost_usd`` is what the vendor says, else by the configured price; ``None`` when neither is known.
+    ``cost_usd`` is the vendor's own figure, else by the configured price; ``None`` when neither is known.
     """
 
     requests: int

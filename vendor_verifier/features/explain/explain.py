@@ -15,15 +15,15 @@ from dataclasses import dataclass
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.features.explain.find_problems import (
     Answers,
+    BadSamples,
     Explanation,
-    Slips,
+    bad_samples_of,
     expected_decisions,
     facts_of,
     other_answer,
     read_answers,
     reasons,
     severity,
-    slips_of,
     turns_asked,
     violations_of,
 )
@@ -142,7 +142,7 @@ class Wanted:
     repetition: int | None = None
 
 
-def worst_samples(folder: RunFolder, wanted: Wanted, most: int) -> Slips:
+def worst_samples(folder: RunFolder, wanted: Wanted, most: int) -> BadSamples:
     """The samples that went wrong at the vendor, worst first, at most ``most`` of them.
 
     Raises:
@@ -158,14 +158,14 @@ def worst_samples(folder: RunFolder, wanted: Wanted, most: int) -> Slips:
         folder, [info for info in infos if info in chosen or (info.is_baseline and info.model in models)]
     )
     found = [
-        slip
+        sample
         for info in chosen
-        for slip in slips_of(info, answers[_key(info)], expected_decisions(infos, info, answers))
-        if wanted.suite in (None, slip.suite)
+        for sample in bad_samples_of(info, answers[_key(info)], expected_decisions(infos, info, answers))
+        if wanted.suite in (None, sample.suite)
     ]
-    found.sort(key=lambda slip: (severity(slip.reasons[0]), -slip.records))
+    found.sort(key=lambda sample: (severity(sample.reasons[0]), -sample.records))
     read = sum(len(answers[_key(info)]) for info in chosen)
-    return Slips(manifest.run, tuple(found[:most]), len(found), read, tuple(_notes(folder, manifest)))
+    return BadSamples(manifest.run, tuple(found[:most]), len(found), read, tuple(_notes(folder, manifest)))
 
 
 def explain(folder: RunFolder, wanted: Wanted) -> tuple[Explanation, ...]:

@@ -22,7 +22,7 @@ from vendor_verifier.values.score import CallVerdict, Decision, EntryInfo, Score
 
 
 @dataclass(frozen=True, slots=True)
-class Slip:
+class BadSample:
     """One sample that went wrong at one vendor: ``reasons`` over its ``records`` repetitions, worst first."""
 
     model: str
@@ -35,14 +35,14 @@ class Slip:
 
 
 @dataclass(frozen=True, slots=True)
-class Slips:
+class BadSamples:
     """The worst samples of the vendors asked about, and how many there are in all. ``notes`` say what is not looked at.
 
-    ``records`` are how many answers of these vendors were read.
+    ``records`` is the number of these vendors' answers that were read.
     """
 
     run: str
-    shown: tuple[Slip, ...]
+    shown: tuple[BadSample, ...]
     found: int
     records: int
     notes: tuple[str, ...] = ()
@@ -139,12 +139,12 @@ def read_answers(folder: RunFolder, wanted: Iterable[EntryInfo]) -> Answers:
 
 
 def quiet_suite(task: StoredTask) -> Suite:
-    """The suite without services and functions, so that judging runs nobody's code."""
+    """The suite without services and functions, so that judging runs no foreign code."""
     return build_suite(known_suite(task.suite), task.options)
 
 
-def slips_of(info: EntryInfo, own: Mapping[Unit, AnswerFacts], expected: Decisions) -> Iterator[Slip]:
-    """Samples with something wrong, in the order asked; repetitions of one sample are one slip."""
+def bad_samples_of(info: EntryInfo, own: Mapping[Unit, AnswerFacts], expected: Decisions) -> Iterator[BadSample]:
+    """Samples with something wrong, in the order asked; its repetitions count as one."""
     by_sample: dict[tuple[str, str], list[tuple[AnswerFacts, tuple[str, ...]]]] = {}
     for facts in own.values():
         wrong = reasons(facts, expected.get((facts.suite, facts.sample), frozenset()))
@@ -154,7 +154,7 @@ def slips_of(info: EntryInfo, own: Mapping[Unit, AnswerFacts], expected: Decisio
         if bad:
             words = sorted({word for _, wrong in bad for word in wrong}, key=severity)
             first = min(bad, key=lambda row: (min(map(severity, row[1])), row[0].repetition))[0]
-            yield Slip(info.model, info.label, suite, sample, first.repetition, len(bad), tuple(words))
+            yield BadSample(info.model, info.label, suite, sample, first.repetition, len(bad), tuple(words))
 
 
 def reasons(facts: AnswerFacts, expected: frozenset[str]) -> tuple[str, ...]:

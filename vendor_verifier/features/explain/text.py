@@ -13,7 +13,7 @@ from cyclopts.validators import Number
 
 from vendor_verifier.console.options import OUTPUT, WHAT, flag, option
 from vendor_verifier.console.output import EXIT_OK
-from vendor_verifier.features.explain.find_problems import Explanation, OtherAnswer, Slips
+from vendor_verifier.features.explain.find_problems import BadSamples, Explanation, OtherAnswer
 from vendor_verifier.metrics.lateness import is_spoilt
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.scoring.excerpts import compact
@@ -22,15 +22,17 @@ from vendor_verifier.values.record import Attempt, Response, Timing
 SHORT, FULL = 2_000, 1_000_000
 
 
-def slip_lines(slips: Slips) -> Iterator[str]:
+def sample_lines(listed: BadSamples) -> Iterator[str]:
     """One line a sample, worst first, and how to see one of them."""
-    yield from (plain(note) for note in slips.notes)
-    for slip in slips.shown:
-        times = "" if slip.records == 1 else f" ({slip.records} times)"
-        yield plain(f"{slip.model} / {slip.label}  {slip.suite}  {slip.sample}  {'; '.join(slip.reasons)}{times}")
-    more = f", the worst {len(slips.shown)} shown" if slips.found > len(slips.shown) else ""
-    yield f"{slips.found} samples with something wrong in {slips.records} answers{more}"
-    if slips.shown:
+    yield from (plain(note) for note in listed.notes)
+    for sample in listed.shown:
+        times = "" if sample.records == 1 else f" ({sample.records} times)"
+        yield plain(
+            f"{sample.model} / {sample.label}  {sample.suite}  {sample.sample}  {'; '.join(sample.reasons)}{times}"
+        )
+    more = f", the worst {len(listed.shown)} shown" if listed.found > len(listed.shown) else ""
+    yield f"{listed.found} samples with something wrong in {listed.records} answers{more}"
+    if listed.shown:
         yield "see one with --sample ID"
 
 
@@ -219,8 +221,8 @@ def explain_command(
     wanted = Wanted(vendor, sample, model, suite, repetition)
     folder = RunFolder(run)
     if sample is None:
-        slips = worst_samples(folder, wanted, limit)
-        lines, document = list(slip_lines(slips)), msgspec.to_builtins(slips)
+        listed = worst_samples(folder, wanted, limit)
+        lines, document = list(sample_lines(listed)), msgspec.to_builtins(listed)
     else:
         found = explain(folder, wanted)
         lines = [line for each in found for line in explanation_lines(each, FULL if full else SHORT)]

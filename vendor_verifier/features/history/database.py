@@ -1,6 +1,6 @@
 """A SQLite history of scored runs: figures per run and vendor. It holds no records, never fails a run and loses none.
 
-What cannot be written (locked, read-only, newer schema, damaged) is a sentence for the user, and waits in a folder
+A run that cannot be written (locked, read-only, newer schema, damaged) is reported in a sentence, and waits in a folder
 beside the history until the next run brings it in. Added again, a run replaces itself.
 
 The folder of ``history.sqlite`` is ``history.sqlite.waiting``. A file in it is newer than what the history holds of its
@@ -41,7 +41,7 @@ def keep_waiting(history: Path, run: HistoryRun) -> None:
     """
     folder = RunFolder(waiting_folder(history))
     folder.create()
-    # A stranger's run may be called anything, so no name of a file is made of it.
+    # An imported run may have any name, so no file name is made of it.
     name = hashlib.sha256(run.run.encode(errors="surrogatepass")).hexdigest()[:32]
     folder.write(f"{name}.json", msgspec.json.encode(run))
 
@@ -216,7 +216,7 @@ def _writable(file: Path, wait_s: float) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def _readable(file: Path) -> Iterator[sqlite3.Connection]:
-    """A connection that cannot write; a file in a read-only folder is read as one that nobody changes."""
+    """A connection that cannot write; a file in a read-only folder is read as one that does not change."""
     address = file.resolve().as_uri()
     with closing(sqlite3.connect(f"{address}?mode=ro", uri=True, timeout=BUSY_TIMEOUT_S)) as connection:
         try:

@@ -102,7 +102,7 @@ def _between(values: NDArray[np.float64], points: Sequence[int], index: int, lea
 def _borne_out(before: NDArray[np.float64], after: NDArray[np.float64], effect: float, least_effect: float) -> bool:
     """Whether every run of a level of two shows the change: the least effect, and a third of what both show together.
 
-    One wild run beside a normal one is no level.
+    One outlier beside a normal run is no level.
     """
     import numpy as np
 
@@ -129,7 +129,7 @@ def _t_test(before: NDArray[np.float64], after: NDArray[np.float64]) -> tuple[fl
 
 _PERCENTILES = ("p50", "p95")
 _DISTRIBUTIONS = ("ttft_ms", "e2e_ms", "tps", "total_tokens")
-# What people type.
+# Short names that users type for figures.
 ALIASES: Mapping[str, str] = {
     "ttft": "ttft_ms.p50",
     "ttft_p95": "ttft_ms.p95",

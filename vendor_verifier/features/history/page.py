@@ -147,7 +147,7 @@ def _effect_cell(change: MetricChange, t: Texts) -> Cell:
 _TREND_CSS = {"regression": "gate-fail", "warning": "gate-undecided", "improvement": "gate-pass"}
 _WIDTH, _HEIGHT = 960.0, 240.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64.0, 940.0, 34.0, 204.0
-# More would not be told apart, and the page has to stay small enough to be mailed.
+# More nights could not be distinguished in a plot, and the page has to stay small enough to be mailed.
 _MOST_NIGHTS = 180
 _MOST_PLOTS = 30
 

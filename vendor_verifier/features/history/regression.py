@@ -48,7 +48,7 @@ _Z_RUNS = 20
 _Z_ALARM = 3.0
 _Z_FAMILY_P_VALUE = 0.01
 _Z_DEGREES = 8
-# Older runs say little about tonight, and a split costs the square of the length.
+# Older runs tell little about the newest one, and a split costs the square of the length.
 _MOST_RUNS = 150
 
 Level = Mapping[str, float]

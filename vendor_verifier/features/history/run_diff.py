@@ -63,7 +63,7 @@ def common_shift(others: Sequence[float]) -> float:
 
 
 _SHOWN = 200
-# What differs between any two runs, or repeats what is shown elsewhere.
+# Parts of a manifest that differ between any two runs, or are shown elsewhere.
 _INCIDENTAL = frozenset(
     {
         *("run", "created_at", "finished_at", "status", "identity", "warnings", "stopped", "schema", "imported"),

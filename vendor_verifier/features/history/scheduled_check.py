@@ -1,7 +1,7 @@
 """One scheduled check: a run, gates and trends over it, a post to a webhook, then old runs cleared.
 
-The post to the webhook follows no redirect, retries nothing, reads no answer but its status, and never says an address:
-many of them hold a token.
+The post to the webhook follows no redirect, retries nothing and reads only the status of the answer; its messages never
+show the address, because many addresses hold a token.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ def judge_check(
 ) -> CheckResult:
     """The result of a check of a run that has just been scored, which is added to the history first.
 
-    An interrupted run is held against nothing: it did not see what the threshold is about. The history is only looked
-    at, never a reason to fail, when it cannot be read. ``fail_on`` are the figures to watch.
+    An interrupted run is not judged, because it lacks part of the samples that thresholds are about. A history that
+    cannot be read is never a reason to fail. ``fail_on`` are the figures to watch.
     """
     folder, report = outcome.folder, outcome.report
     notices = [] if (unkept := remember(folder, report, history)) is None else [unkept]
@@ -210,7 +210,7 @@ def post(webhook: Webhook, document: bytes, *, total_s: float = TOTAL_S) -> str 
     silence(*HTTP_LOGGERS)
     where = f"the webhook at {webhook.origin}"
     sent: Future[int] = Future()
-    # Looking up a name can neither be timed nor called off: a thread that nobody waits for may hang in it.
+    # A name lookup can neither be timed nor cancelled, so it runs in a thread that may hang without being waited for.
     Thread(target=_send, args=(webhook, document, total_s, sent), daemon=True).start()
     try:
         status = sent.result(total_s)

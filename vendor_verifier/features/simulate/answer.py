@@ -146,7 +146,7 @@ def _calls(question: Question, dice: random.Random, words: list[str], seed: int,
     chosen = [dice.choice(range(len(allowed))) for _ in range(2)][: 2 if several else 1]
     calls = []
     for index, place in enumerate(chosen):
-        # Each call has dice of its own: where a protocol's schema makes one call differ, the others stay the same.
+        # Each call has a generator of its own, so that a schema which changes one call leaves the others the same.
         own = generator(seed, question.digest, "arguments", index, mind)
         calls.append(Call(allowed[place], arguments_for(tools[allowed[place]], own, words)))
     return tuple(calls)

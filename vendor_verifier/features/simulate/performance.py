@@ -309,7 +309,7 @@ def _model_answer(question: Question, persona: Persona, seed: int, known: Known 
     """The known calls where the question is known and the vendor's model does not get it wrong; else made up."""
     calling = _decision(question, persona, seed, known)
     right = known.calls_for(question) if known is not None and calling else None
-    # Another model does not only decide otherwise: it also has other calls in mind.
+    # Another model does not only decide otherwise, it also makes other calls.
     if persona.mind and chance(seed, question.digest, persona.name, "recall") < persona.flip_rate:
         right = None
     if known is not None and known.in_text:

@@ -2,8 +2,8 @@
 
 Protocols join system texts and move them to the front, merge messages of one role, drop empty ones, make ids unique,
 bring the results of parallel calls into another order, turn results into objects and narrow tool names. All of that
-is levelled here: two requests that ask the same thing have the same digest, whatever protocol brought them. Tool
-schemas stay out of it, because Gemini's subset changes them.
+is normalised here: two requests that ask the same thing have the same digest over every protocol. Tool schemas stay
+out of it, because Gemini's subset changes them.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ class Piece:
 
 
 def pieces_of(turn: Turn) -> tuple[Piece, ...]:
-    """The levelled conversation of a turn; the system's words are in front."""
+    """The normalised conversation of a turn, with the system messages in front."""
     history = read_messages(turn.messages, Notes())
     system = [Piece("system", message.text) for message in history if message.role == "system"]
     talk = (piece for message in history if message.role != "system" for piece in _pieces(message))
-    return tuple(_levelled([*system, *talk]))
+    return tuple(_normalised([*system, *talk]))
 
 
 def name_stem(name: str) -> str:
@@ -64,7 +64,7 @@ def _piece(kind: Kind, part: Part) -> Piece:
     return Piece(kind, part.text) if isinstance(part, TextPart) else Piece("image", part.data or part.url or "")
 
 
-def _levelled(pieces: Iterable[Piece]) -> Iterator[Piece]:
+def _normalised(pieces: Iterable[Piece]) -> Iterator[Piece]:
     tidy = (Piece(piece.kind, " ".join(piece.text.split())) for piece in pieces)
     for kind, run in groupby((piece for piece in tidy if piece.text), key=lambda piece: piece.kind):
         texts = [piece.text for piece in run]

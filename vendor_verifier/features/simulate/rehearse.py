@@ -65,7 +65,7 @@ class Rehearsed:
 def rehearse(tasks: Sequence[Task], seed: int) -> Rehearsed:
     """Play every row of ``tasks`` with the faithful vendor of a simulation with this ``seed``. Sends nothing.
 
-    Where answers are only compared with the baseline's, nobody has to know one, so such rows are never unknown.
+    Rows whose answers are only compared with the baseline's need no right answer, so they are never unknown.
     """
     found = _Rehearsal(seed)
     judged = [task for task in tasks if (kind := suite_kind(task.suite)) is not None and not kind.apart]

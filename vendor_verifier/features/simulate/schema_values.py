@@ -229,7 +229,7 @@ class _Maker:
         required = [key for key in as_list(schema.get("required")) if isinstance(key, str)]
         extra = schema.get("additionalProperties")
         extra = extra if isinstance(extra, dict) else {}
-        # Required keys first, then each optional one on the toss of a coin, in the schema's own order.
+        # Required keys first, then each optional one with probability one half, in the schema's own order.
         limit = as_count(schema.get("maxProperties"))
         chosen = {*required}
         for key, rule in properties.items():

@@ -1,6 +1,6 @@
 """The categories of the leaderboard: names of both versions, groups, and what each needs to run; it reads no file.
 
-The v4 names are ours; v3 says ``simple``, ``java`` and ``javascript`` where v4 says ``simple_python``, ``simple_java``
+The v4 names are ours; v3 has ``simple``, ``java`` and ``javascript`` where v4 has ``simple_python``, ``simple_java``
 and ``simple_javascript``. The rest is spelled alike.
 """
 
@@ -49,7 +49,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 
-# What upstream's full sets hold, for weighting the categories a run left out (v3: nvidia_bfcl 26.3, v4: 2026.3.23).
+# The rows of upstream's full sets, for weighting categories that a run left out (v3: nvidia_bfcl 26.3, v4: 2026.3.23).
 V3_ROWS: Mapping[str, int] = MappingProxyType(
     {
         "simple_python": 400, "simple_java": 100, "simple_javascript": 50, "multiple": 200, "parallel": 200,

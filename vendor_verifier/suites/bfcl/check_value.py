@@ -188,7 +188,7 @@ def _first_wrong_member(parameter: str, value: list[Any], option: Any) -> Verdic
         raise uncheckable(f"{option!r:.80} is accepted for {parameter!r}, where a list of objects is meant")
     for member, accepted in zip(value, option, strict=True):
         if not isinstance(member, dict):
-            # Upstream has no verdict here, it fails itself: its type check does not look inside this list.
+            # Upstream raises here instead of giving a verdict: its type check does not look inside this list.
             return invalid("type_error:nested", f"a member of {parameter!r} is no object: {member!r:.200}")
         found = _check_object(parameter, member, [accepted])
         if found is not None:

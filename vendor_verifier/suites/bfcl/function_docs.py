@@ -1,6 +1,6 @@
 """Function documents in the leaderboard's dialect → chat-completions tools; documents go in and stay as they are.
 
-What a vendor is sent is upstream's own translation: a hint of the language in every description, Java and JavaScript
+A vendor is sent upstream's own translation: a hint of the language in every description, Java and JavaScript
 parameters as strings that hold source text, dotted names with underscores, and type names of JSON Schema. One thing
 differs: a ``response`` schema moves into the description for every vendor, where upstream leaves it inside the tool for
 some, which strict hosts refuse.

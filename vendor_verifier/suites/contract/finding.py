@@ -49,7 +49,7 @@ def without(turn: Turn, parameter: str) -> Turn:
     return replace(turn, parameters=kept, fixed=())
 
 
-# What a router says where no host behind it takes the parameters.
+# The message of a router where no host behind it takes the parameters.
 _DECLINED = QUESTION_REFUSED | {"not_found"}
 _SETTLED = _DECLINED | {"untranslatable"}
 _MAX_QUOTE = 160

@@ -28,7 +28,7 @@ _WANTS_WEATHER = "What is the weather in Oslo right now?"
 _WANTS_NOTHING = "Say hello in one short sentence."
 _WANTS_TWO = "What is the weather in Oslo right now, and what is it in Lima?"
 _MARKUP = "markup_in_text"
-# These endings are nobody's answer to the question whether a tool had to be called.
+# With these finish reasons an answer shows nothing about whether a required tool is called.
 _CUT_SHORT = ("length", "content_filter")
 
 

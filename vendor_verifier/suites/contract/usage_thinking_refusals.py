@@ -73,7 +73,7 @@ REFUSAL_CHECKS = (
 _PUZZLE = (
     "How many of the whole numbers from 1 to 60 are divisible by 3 or by 4, but not by both? Answer with one number."
 )
-# Thinking does not go with settings of one's own everywhere.
+# Some vendors refuse thinking together with sampling settings.
 _UNTOUCHED = (
     *("temperature", "top_p", "top_k", "max_tokens", "max_completion_tokens"),
     *("thinking", "enable_thinking", "reasoning_effort"),

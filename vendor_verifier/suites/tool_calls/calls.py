@@ -125,7 +125,7 @@ def _read_parameters(spelled: object) -> tuple[Mapping[str, Any], str | None]:
 
 
 Mode = Literal["strict", "compat"]
-# What a level asks for in a data set that tells rows apart by the number of their calls.
+# The kind of row that a difficulty stands for in a data set that parts rows by the number of their calls.
 CALL_TYPES = {"easy": "single", "single": "single", "hard": "multi", "multi": "multi", "medium": "multi"}
 
 

@@ -23,7 +23,7 @@ from vendor_verifier.values.request import Turn
 from vendor_verifier.wire.payload import PayloadError, as_dict, parse_json
 
 AnswerFormat = Literal["auto", "native", "text"]
-# Where calls are looked for; "either" is the text of an answer that makes no native call.
+# The places to read calls from; "either" means the text of an answer that makes no native call.
 Reading = Literal["native", "text", "either"]
 PLACEHOLDER = "{problem_statement}"
 TEXT_PROMPT = """{problem_statement}
@@ -31,7 +31,7 @@ TEXT_PROMPT = """{problem_statement}
 Answer with the tool calls that fulfil the request and with nothing else: one JSON array, in the order in which the \
 tools are to be called. Each element is an object with "name", the tool, and "parameters", an object ({} for a tool \
 without parameters). If no tool is needed, answer []."""
-# Speaks of declared tools, so it cannot go out where none are declared.
+# This prompt mentions declared tools, so it is not sent where none are declared.
 _TOOL_PARAMETERS = frozenset({"tool_choice", "parallel_tool_calls"})
 NEUTRAL_RESULT = {"status": "ok"}
 # A prompt that names a form calls are written in: JSON, tool_calls, or the keys of a call.

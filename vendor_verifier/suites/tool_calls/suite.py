@@ -99,7 +99,7 @@ def read_turn(response: Response, reading: Reading) -> AnsweredCalls:
     return AnsweredCalls(decision, found.calls, (response.text,), unread, problem=found.problem, in_text=True)
 
 
-# What the originals raise on input they do not foresee; here such a sample is unresolved, with the reason.
+# The exceptions that the originals raise on unforeseen input; here such a sample is unresolved, with the reason.
 ORIGINAL_CRASHES = (AttributeError, TypeError, ValueError, RecursionError)
 
 

@@ -142,7 +142,7 @@ EVENT_STREAM = "text/event-stream; charset=utf-8"
 class Asked:
     """A question with the settings that only concern the form of its answer. ``body`` is the request as it came.
 
-    ``style`` is a word between a protocol's ``read`` and its telling: which of several forms the answer takes.
+    ``style`` passes from a protocol's ``read`` to its answer which of several forms the answer takes.
     """
 
     question: Question
@@ -157,7 +157,7 @@ class Asked:
 class StreamedAnswer:
     """A streamed answer as bytes: what comes before the first token, the tokens, and what ends it.
 
-    An empty piece is time in which the model generates and the protocol has nothing to say.
+    An empty piece is time in which the model generates and the protocol sends nothing.
     """
 
     opening: bytes

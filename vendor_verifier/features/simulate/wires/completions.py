@@ -181,7 +181,7 @@ def plain_template(family: str = "hermes") -> Callable[[Turn], str]:
 def read_prompt(prompt: str) -> tuple[Turn, str]:
     """Messages and tools of a prompt, and the family its calls are to be written in.
 
-    A prompt without these marks is what one user says, without tools.
+    A prompt without these marks is one user message without tools.
     """
     frames = [(frame[1], frame[2]) for frame in _FRAME.finditer(prompt)]
     if not frames:
