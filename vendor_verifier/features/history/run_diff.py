@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from vendor_verifier.audit.identity import changes_since
-
 from vendor_verifier.features.history.figures import LEAST_DIFFERENCE, LEAST_RATIO, direction_of, scale_of
 from vendor_verifier.manifest import ScoreRequest
 from vendor_verifier.pipeline.audit import names_in
