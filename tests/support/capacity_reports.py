@@ -6,7 +6,7 @@ from changing import replace
 from load_levels import BOUNDS, Conduct, curve, visit
 
 from vendor_verifier.features.capacity.curve import Curve
-from vendor_verifier.features.capacity.values import CapacityReport, EndReason, Sitting, VendorCapacity
+from vendor_verifier.features.capacity.values import CapacityReport, EndReason, Session, VendorCapacity
 
 HOSTILE = "<script>alert(1)</script>\u202e ::error::"
 GOOD = Conduct()
@@ -68,6 +68,6 @@ def _drifted() -> VendorCapacity:
 def _client_limited() -> VendorCapacity:
     known = _begun()
     visit(known, GOOD, "level", 32)
-    ours = Sitting("ours", "level", 64, 0, 1, 40, lag_p99_ms=83.0, core_share=0.91, client_limited=True)
-    visit(known, Conduct(ttft_ms=2600), "level", 64, sitting=ours)
+    ours = Session("ours", "level", 64, 0, 1, 40, lag_p99_ms=83.0, core_share=0.91, client_limited=True)
+    visit(known, Conduct(ttft_ms=2600), "level", 64, session=ours)
     return known.concluded()

@@ -12,7 +12,7 @@ from changing import replace
 from observed import observed
 
 from vendor_verifier.features.capacity.curve import Curve, read_limits
-from vendor_verifier.features.capacity.values import Point, SearchBounds, Sitting, Stage
+from vendor_verifier.features.capacity.values import Point, SearchBounds, Session, Stage
 from vendor_verifier.scoring.observation import Observation
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
 from vendor_verifier.values.event import ToolCall, Usage
@@ -62,26 +62,26 @@ def visit(
     level: float = 8,
     *,
     repetitions: int = 1,
-    sitting: Sitting | None = None,
+    session: Session | None = None,
 ) -> Point:
     """Add one level of a vendor who behaves like ``conduct``; the first two thirds of the samples want a call."""
     first = known.repetitions_at(stage, level)
-    own = sitting or Sitting(
+    own = session or Session(
         f"run:{stage}:{level:g}:{first}", stage, level, first, repetitions, repetitions * len(SAMPLES)
     )
     own = replace(own, stage=stage, level=level, first_repetition=first, repetitions=repetitions)
     return known.add(own, list(_told(conduct, own)))
 
 
-def _told(conduct: Conduct, sitting: Sitting) -> Iterator[tuple[Record, Observation]]:
+def _told(conduct: Conduct, session: Session) -> Iterator[tuple[Record, Observation]]:
     number = 0
-    for repetition in range(sitting.first_repetition, sitting.first_repetition + sitting.repetitions):
+    for repetition in range(session.first_repetition, session.first_repetition + session.repetitions):
         for place, sample in enumerate(SAMPLES):
             # Places filled one after the other; every answer takes two seconds.
-            sent = START + timedelta(seconds=2 * (number // max(1, int(sitting.level))))
+            sent = START + timedelta(seconds=2 * (number // max(1, int(session.level))))
             number += 1
             turns = (TurnRecord((_attempt(conduct, place, sent),)),)
-            record = Record(sitting.name, "m", "reseller", "v", "trigger", sample.id, repetition, turns)
+            record = Record(session.name, "m", "reseller", "v", "trigger", sample.id, repetition, turns)
             yield record, observed(record, sample, _SUITE)
 
 

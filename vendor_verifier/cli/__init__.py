@@ -1,1 +1,1 @@
-"""The commands of the line: what is typed, and the exit code."""
+"""The command line's commands: their options and exit codes."""

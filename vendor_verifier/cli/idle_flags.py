@@ -1,4 +1,4 @@
-"""Refuses flags that would do nothing beside the others that were typed; what a flag means alone is checked elsewhere.
+"""The refusal of flags that have no effect beside the other flags of a command line.
 
 The rules see what was really typed, so a flag that repeats its default is not passed over in silence either.
 """
@@ -23,7 +23,7 @@ Typed = Mapping[str, Sequence[str]]
 _RUNS = ("", "run", "bfcl", "plan", "check")
 _BFCL_FLAGS = ("--bfcl-data", "--bfcl-category", "--bfcl-version", "--limit-per-category")
 _JUDGING_STORED = ("--from", "--slo", "--at-least", "--lang", "--json")
-# What a plan or a dry run says nothing about, because it speaks of sending, judging and telling.
+# Flags without effect on a plan or a dry run, because they concern sending, judging and reporting.
 _OF_SENDING = (
     "--seed", "--connect-timeout", "--first-token-timeout", "--idle-timeout", "--client", "--transport",
     "--no-calibration", "--insecure-cluster", "--dask-hang-after", "--undecided", "--schema", "--rank-metric", "--gate",
@@ -43,7 +43,7 @@ _NOT_SHOWN = (
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """Flags of some commands that do nothing when ``idle`` says so of all that was typed, and how to mend it."""
+    """A rule: flags of some commands, the test ``idle`` for when they have no effect, and the remedy."""
 
     commands: Collection[str]
     flags: Collection[str]
@@ -52,10 +52,10 @@ class _Rule:
 
 
 def refuse_idle_flags(_app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
-    """Look at a command line as it was parsed, and name what a plan does not tell of.
+    """Refuse the flags of a parsed command line that have no effect, and note those that a plan does not show.
 
     Raises:
-        ProblemsError: all flags of it that nothing would come of.
+        ProblemsError: all flags of it without effect.
     """
     command = commands[-1] if commands else ""
     typed = {argument.name: [token.value for token in argument.tokens] for argument in arguments if argument.tokens}

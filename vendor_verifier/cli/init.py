@@ -44,7 +44,7 @@ simulated-model:
 
 @dataclass(frozen=True, slots=True)
 class FirstFiles:
-    """What was written and what was there already; ``keys`` are the variables that .env still wants."""
+    """The files that were written and those that were there already; ``keys`` are the variables missing in .env."""
 
     written: tuple[Path, ...]
     kept: tuple[Path, ...]
@@ -78,7 +78,7 @@ def write_first_files(folder: Path, *, models: Sequence[str] = (), vendors: Sequ
 def _chosen(
     models: Sequence[str], vendors: Sequence[str], url_of: Callable[[str], str | None]
 ) -> dict[str, dict[str, str]]:
-    """model → vendor → what the vendor calls it."""
+    """model → vendor → the model's id at the vendor."""
     problems = []
     chosen: dict[str, dict[str, str]] = {}
     for model in models:

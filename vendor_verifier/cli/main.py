@@ -152,7 +152,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     ended_by = end_in_order()
     try:
         code = run_app(sys.argv[1:] if arguments is None else list(arguments))
-    except Exception:  # noqa: BLE001 nobody is above to be told
+    except Exception:  # noqa: BLE001 there is no caller above to report to
         # Left to Python this would exit with 1, which tells a script that a vendor missed a threshold.
         traceback.print_exc()
         say("error: this is a defect of this program, not of your input or a vendor; what was recorded is kept")

@@ -22,7 +22,7 @@ from vendor_verifier.values.score import BaselineF1, SchemaPolicy, Undecided
 from vendor_verifier.words import Language
 
 _FORMATS = ("terminal", *(form.name for form in REPORTS))
-# What several runs can be shown as, beside each other.
+# The formats in which several runs can be shown side by side.
 _SIDE_BY_SIDE = ("terminal", "md", "html")
 
 

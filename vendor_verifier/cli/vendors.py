@@ -1,4 +1,4 @@
-"""The commands that list what there is: ``vendors``, ``models`` (unified names by vendor), and ``completion``."""
+"""The commands ``vendors``, ``models`` (unified names by vendor) and ``completion`` (a shell's completion script)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A vendor's address, and where its key and secret headers come from; secrets in config.yaml itself are refused."""
+"""A vendor's address, and the sources of its key and secret headers; secrets in config.yaml itself are refused."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class KeySource:
 
 
 def key_source(path: Path, entry: VendorEntry, usual: str, findings: Findings) -> KeySource | None:
-    """Which variable holds the key of ``entry``: the one it names, else ``usual``; ``None`` when refused."""
+    """The source of the key of ``entry``: the one it names, else the variable ``usual``; ``None`` when refused."""
     if entry.api_key_command is not None:
         return _command(path, entry, entry.api_key_command, usual, findings)
     literal = entry.api_key if entry.api_key is not None and not is_placeholder(entry.api_key) else None

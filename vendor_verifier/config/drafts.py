@@ -43,7 +43,7 @@ class _Written:
 
 
 def read_drafts(root: Table, defaults: Settings, registry: Registry, findings: Findings) -> list[Draft]:
-    """Every usable entry of the file, in its order; what is not usable is in the findings."""
+    """Every usable entry of the file, in its order; the problems of the others are added to the findings."""
     _refuse_literal_secrets(root, findings)
     _check_settings(("defaults",), defaults, findings)
     drafts: list[Draft] = []
@@ -160,7 +160,7 @@ def _under_defaults(entry: VendorEntry, defaults: Settings) -> dict[str, Any]:
 
 
 def _settings(source: Settings) -> dict[str, Any]:
-    """What is set; ``extra_body`` as it was written, a null inside it is meant. ``rpm`` goes by its short name."""
+    """The stated settings, by name; ``extra_body`` keeps its nulls, ``requests_per_minute`` becomes ``rpm``."""
     values = {name: value for name, value in to_builtins(source).items() if name in Settings.__struct_fields__}
     if "requests_per_minute" in values:
         values["rpm"] = values.pop("requests_per_minute")
@@ -174,7 +174,7 @@ def _headers(path: Path, settings: Settings) -> dict[str, tuple[Path, str]]:
 
 
 def _check_settings(path: Path, settings: Settings, findings: Findings) -> None:
-    """What the shape cannot know: wires, headers, and body keys that would change the question."""
+    """Report the problems that types cannot catch: unknown wires, bad headers, body keys that change the question."""
     if settings.validator is not None and settings.validator not in WIRES:
         near = nearest(settings.validator, WIRES) or f"; known are {listed(WIRES)}"
         findings.problem((*path, "validator"), f"unknown validator {shown(settings.validator)}{near}")

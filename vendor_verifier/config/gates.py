@@ -1,4 +1,4 @@
-"""Gates and SLOs of config.yaml, whose tokenizer counts, and each model's baseline; nothing is judged here."""
+"""The gates and SLOs of config.yaml, each model's tokenizer, and each model's default baseline."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vendor_verifier.config.yaml_tree import Path as KeyPath
 from vendor_verifier.errors import Problem
 from vendor_verifier.values.plan import Entry
 
-# How a warning ends that matters only to who compares vendors with each other.
+# The end of a warning that only matters when vendors are compared with each other.
 NO_F1 = "F1 will not be measured"
 
 

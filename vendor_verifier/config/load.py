@@ -1,4 +1,4 @@
-"""Reads config.yaml and .env into a Configuration, or says all that is wrong with them at once; it sends nothing."""
+"""The reading of config.yaml and .env into a Configuration, or into one error that lists all their problems."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ _OVERRIDES = ("temperature", "max_tokens", "extra_body")
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """What a config file says, ready to plan with.
+    """The content of a config file, ready to plan with.
 
     ``entries`` are in the order of the file. ``defaults`` are as written, already applied to the entries. ``secrets``
-    holds every key and every header value with a variable in it: what must never be written anywhere.
+    holds every key and every header value with a variable in it, none of which may be written anywhere.
     """
 
     entries: tuple[Entry, ...]
@@ -137,7 +137,7 @@ def _suites(root: Table, findings: Findings) -> Mapping[str, Any]:
 
 
 def _suite_lines(root: Table) -> dict[str, int]:
-    """Where each suite and each of its options stands, by the name a message gives it."""
+    """The line of each suite and of each of its options, by the name that messages give it."""
     suites = root.items.get("suites")
     paths = [("suites", name) for name in (suites.items if isinstance(suites, Table) else ())]
     options = [(*path, key) for path in paths if isinstance(node := find(root, path), Table) for key in node.items]
@@ -198,7 +198,7 @@ def _with_baselines(entries: tuple[Entry, ...], drafts: Sequence[Draft], finding
 
 
 def _warn(selected: Sequence[Draft], findings: Findings) -> None:
-    """What may be meant, but measures something else than most people want."""
+    """Warn of settings that are allowed but measure something else than most people want."""
     for model in dict.fromkeys(draft.entry.model for draft in selected):
         if model not in known_models():
             hint = nearest(model, known_models()) or "; `agent-vendor-verifier models` lists them"

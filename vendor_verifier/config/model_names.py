@@ -1,4 +1,4 @@
-"""The unified model names, what each vendor calls them, and who makes each series; no addresses, no prices.
+"""The unified model names, their ids at each vendor, and the maker of each series.
 
 Adding a model is one line in ``MODEL_IDS``; a series is one in ``SERIES``. Ids are the vendors' own published ones; where
 none is public (some resellers) there is none, and config.yaml must give ``model_id``.
@@ -69,10 +69,10 @@ def known_models() -> tuple[str, ...]:
 
 
 def model_id_of(model: str, vendor: str) -> str | None:
-    """What ``vendor`` calls ``model``, or None where that is not public knowledge."""
+    """The id of ``model`` at ``vendor``, or None where it is not public knowledge."""
     return MODEL_IDS.get(model, {}).get(vendor)
 
 
 def series_of(model: str) -> ModelSeries | None:
-    """The series a unified model name belongs to; ``None`` for a stranger."""
+    """The series a unified model name belongs to; ``None`` for an unknown name."""
     return next((series for series in SERIES if model.startswith(series.prefix)), None)

@@ -24,14 +24,14 @@ class Findings:
         self._flawed: set[KeyPath] = set()
 
     def problem(self, path: KeyPath, message: str, *, line: int | None = None) -> None:
-        """Something that must be mended, at the key ``path``."""
+        """Add a problem that must be mended, at the key ``path``."""
         if path in self._flawed:
             return
         at = line if line is not None else line_of(self.root, path)
         self._problems.setdefault(Problem(message, self.file, at, key_text(path) or None))
 
     def flaw(self, flaw: Flaw) -> None:
-        """Something the YAML reader refused."""
+        """Add a part of the file that the YAML reader refused."""
         show = abbreviated if holds_secret(flaw.path) else shown
         subject = f"read {show(flaw.subject)}: " if flaw.subject else ""
         self._problems.setdefault(Problem(subject + flaw.message, self.file, flaw.line, key_text(flaw.path) or None))
@@ -39,11 +39,11 @@ class Findings:
             self._flawed.add(flaw.path)
 
     def add(self, problems: Iterable[Problem]) -> None:
-        """Problems of another file or of the command line."""
+        """Add problems of another file or of the command line."""
         self._elsewhere += problems
 
     def warn(self, path: KeyPath, message: str) -> None:
-        """Something that may be meant."""
+        """Add a warning about something that is allowed but doubtful."""
         self.warnings.append(str(Problem(message, self.file, line_of(self.root, path), key_text(path) or None)))
 
     def stop_on_problems(self) -> None:

@@ -1,4 +1,4 @@
-"""The shape of config.yaml as structs, and what to say when a value does not fit; it opens nothing.
+"""The shape of config.yaml as structs, and the messages for values that do not fit; it opens nothing.
 
 Msgspec decides what fits, the words are ours: what was read, what was expected, how to mend it. Msgspec stops at the
 first misfit, so a part that does not fit is held against its struct again, key by key.
@@ -38,7 +38,7 @@ class _Part(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
 
 
 class Price(_Part, frozen=True):
-    """What a vendor charges: per million tokens and per request; ``rate`` is US dollars for one ``currency``."""
+    """A vendor's prices per million tokens and per request; ``rate`` is US dollars for one ``currency``."""
 
     input: _Amount | None = None
     output: _Amount | None = None
@@ -50,7 +50,7 @@ class Price(_Part, frozen=True):
 
 
 class Settings(_Part, frozen=True):
-    """What an entry may set, and ``defaults:`` for all entries."""
+    """The settings of an entry, which ``defaults:`` may set for all entries."""
 
     validator: str | None = None
     temperature: _Temperature | None = None
@@ -80,7 +80,7 @@ class VendorEntry(Settings, frozen=True, kw_only=True):
 
 
 class ModelSection(_Part, frozen=True):
-    """What stands under a unified model name; its entries are checked one by one."""
+    """The section of a unified model name; its entries are checked one by one."""
 
     vendors: Annotated[list[Any], Meta(min_length=1, extra={"expected": "at least one vendor"})]
     gates: Any = None  # read with those of all models
@@ -88,7 +88,7 @@ class ModelSection(_Part, frozen=True):
 
 
 class _Misfit(Struct, frozen=True):
-    """One thing that does not fit, ``path`` below the part; ``expected`` says what would."""
+    """One misfit at ``path`` below the part; ``expected`` is the text of what would fit."""
 
     path: tuple[str, ...]
     trouble: Literal["unknown", "missing", "unfit"]
@@ -172,7 +172,7 @@ def _misfits(part: type[Struct], content: Any) -> Iterator[_Misfit]:
 
 
 def _within(wanted: Any, value: Any) -> Iterator[_Misfit]:
-    """What does not fit in a ``value`` that does not fit ``wanted``: of a mapping its items, else the value itself."""
+    """The misfits of a ``value`` that does not fit ``wanted``: of a mapping its items, else the value itself."""
     kind = get_args(wanted)[0] if NoneType in get_args(wanted) else wanted
     if isinstance(value, dict) and kind is Price:
         yield from _misfits(Price, value)
@@ -206,7 +206,7 @@ def _without(content: Mapping[str, Any], misfits: list[_Misfit]) -> dict[str, An
 
 
 def check_overrides(overrides: Mapping[str, Any]) -> Mapping[str, str]:
-    """What is wrong with settings from the command line: name → message."""
+    """The problems of settings from the command line: name → message."""
     return {misfit.path[0]: f"expected {misfit.expected}" for misfit in _misfits(Settings, dict(overrides))}
 
 
@@ -236,7 +236,7 @@ def _unknown_key(kind: type[Struct], name: str, path: Path) -> str:
 
 
 def describe_node(node: Node | None, path: Path) -> str:
-    """What was read, as a message may say it."""
+    """The words for a node of the file in an error message."""
     if isinstance(node, Table):
         return "a mapping"
     if isinstance(node, Listing):

@@ -1,7 +1,7 @@
-"""Options of evaluations: held against what each takes, and merged from config, flags and ``--suite-option``.
+"""The options of evaluations: checked by evaluation, and merged from config, flags and ``--suite-option``.
 
-The nearer word replaces the farther one: the config's is replaced by a flag, which speaks to every evaluation that
-takes the option, and a flag by ``--suite-option``, which speaks to one. A word that would reach nobody is refused.
+A flag replaces the config's option in every evaluation that takes it, and ``--suite-option`` replaces a flag in one
+evaluation. An option that no evaluation of the run takes is refused.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from vendor_verifier.suites.base import Suite
 
 @dataclass(frozen=True, slots=True)
 class TaskOptions:
-    """What every evaluation takes: which samples, and how long an attempt may last (seconds)."""
+    """The options of every evaluation: the selection of samples and the time limit of an attempt (seconds)."""
 
     test_file_path: str | None = None
     dataset_format: str | None = None
@@ -53,10 +53,10 @@ def known_suite(name: str) -> SuiteKind:
 
 
 def split_options(kind: SuiteKind, options: Mapping[str, Any]) -> tuple[TaskOptions, dict[str, Any]]:
-    """What selects samples, and what the suite itself takes.
+    """The options that select samples and those of the suite itself, split by who takes them.
 
     Raises:
-        ProblemsError: options that nobody takes or that cannot be read, all of them.
+        ProblemsError: all options that are unknown or cannot be read.
     """
     own, every = set(_own_options(kind)), _task_options(kind)
     general = {key: _one_or_many(key, value) for key, value in options.items() if key in every}
@@ -85,7 +85,7 @@ def split_options(kind: SuiteKind, options: Mapping[str, Any]) -> tuple[TaskOpti
 
 
 def takes(kind: SuiteKind, option: str) -> bool:
-    """Whether an option means something to the suite."""
+    """Whether the suite takes an option."""
     return option in _own_options(kind) or option in _task_options(kind)
 
 
@@ -149,7 +149,7 @@ def _out_of_bounds(kind: SuiteKind, task: TaskOptions, given: Mapping[str, Any])
 
 
 def _task_options(kind: SuiteKind) -> tuple[str, ...]:
-    """Those of every evaluation, without the row format where rows tell it themselves or there is no file."""
+    """The names of the options of every evaluation, without the row format where rows show it or there is no file."""
     reads_rows = isinstance(kind.samples, str) and ":" not in kind.samples
     return _TASK_OPTIONS if reads_rows else tuple(name for name in _TASK_OPTIONS if name != "dataset_format")
 
@@ -183,7 +183,7 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class StatedOptions:
-    """Options by evaluation, and where each was said: a problem without a message."""
+    """Options by evaluation, and where each was stated: a problem without a message."""
 
     options: Mapping[str, Mapping[str, Any]]
     places: Mapping[str, Problem] = field(default_factory=dict)
@@ -195,7 +195,7 @@ class StatedOptions:
 
     @contextmanager
     def placing(self) -> Iterator[None]:
-        """Tell problems of an option with the place it was stated at."""
+        """Add to the problems of an option the place where it was stated."""
         try:
             yield
         except ProblemsError as error:
@@ -224,11 +224,13 @@ def stated_options(
     file: Path | None = None,
     lines: Mapping[str, int] | None = None,
 ) -> StatedOptions:
-    """What each of the ``suites`` of a run is told. ``config`` are the options of its file, by suite, whose ``lines``
-    are known by key; what it says of evaluations that do not take part is held against what they take, and kept.
+    """The options of each of the ``suites`` of a run, from its file and the command line.
+
+    ``config`` are the options of the file by suite, ``lines`` their lines by key. Options of evaluations that do not
+    take part are checked too, and kept.
 
     Raises:
-        ProblemsError: all that cannot be meant or would reach nobody.
+        ProblemsError: all options that are invalid or that no evaluation of the run takes.
     """
     problems: list[Problem] = []
     found = {name: dict(options) for name, options in _of_config(config, file, lines or {}, problems)}

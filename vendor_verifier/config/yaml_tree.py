@@ -1,7 +1,7 @@
 """YAML text as nodes that know their line and what was literally written; everything risky is refused.
 
 Risky is: tags, more than 100 aliases, aliases that blow up or loop, deep nesting, a key given twice, a file above 1 MB,
-and values that YAML 1.1 reads as something nobody meant (``0123``, ``12:30:00``, dates).
+and values that YAML 1.1 reads as something else than meant (``0123``, ``12:30:00``, dates).
 """
 
 from __future__ import annotations
@@ -184,9 +184,9 @@ def parse(text: str) -> tuple[Node | None, tuple[Flaw, ...]]:
 
 
 def _syntax_message(error: yaml.MarkedYAMLError) -> str:
-    """What the parser says, without the longer pieces of text it quotes: they may be a key."""
-    said = ": ".join(part for part in (error.context, error.problem) if part) or "it cannot be parsed"
-    brief = _QUOTED.sub(lambda match: match[0] if len(match[0]) < 6 or match[0][1] == "<" else "…", said)
+    """The parser's message without the longer pieces of text it quotes, which may be a key."""
+    message = ": ".join(part for part in (error.context, error.problem) if part) or "it cannot be parsed"
+    brief = _QUOTED.sub(lambda match: match[0] if len(match[0]) < 6 or match[0][1] == "<" else "…", message)
     return f"not valid YAML: {brief}"
 
 

@@ -124,33 +124,35 @@ class RunOptions:
     max_cost: Annotated[
         float | None, option("Stop when about so many US dollars are spent.", PACE, check=_POSITIVE)
     ] = None
-    client: Annotated[ClientName, option("Our own, or the official SDKs.", PACE)] = "direct"
-    transport: Annotated[TransportName, option("Whose HTTP.", PACE)] = "fast"
+    client: Annotated[ClientName, option("Our own client, or the official SDKs.", PACE)] = "direct"
+    transport: Annotated[TransportName, option("HTTP client to send with.", PACE)] = "fast"
     no_calibration: Annotated[bool, flag("Skip the second that measures our own error.", PACE)] = False
 
     workers: Annotated[WorkersWish, option("Processes here: N, or auto by load and cores.", PACE)] = 1
     executor: Annotated[ExecutorName, option("Send from here, or over a Dask cluster.", PACE)] = "local"
-    dask_scheduler: Annotated[str | None, option("Its scheduler, tls://HOST:PORT.", PACE)] = None
-    dask_local: Annotated[int | None, option("Instead: N worker processes here.", PACE, check=_AT_LEAST_1)] = None
+    dask_scheduler: Annotated[str | None, option("Dask scheduler, tls://HOST:PORT.", PACE)] = None
+    dask_local: Annotated[int | None, option("N Dask worker processes here instead.", PACE, check=_AT_LEAST_1)] = None
     dask_hang_after: Annotated[float, option("Seconds a worker may be silent.", PACE, check=Number(gte=3))] = 30
     insecure_cluster: Annotated[bool, flag("Allow a cluster without TLS off this machine.", PACE)] = False
 
-    temperature: Annotated[float | None, option("0 to 2.", MODEL, check=Number(gte=0, lte=2))] = None
+    temperature: Annotated[float | None, option("Sampling temperature, 0 to 2.", MODEL, check=Number(gte=0, lte=2))] = (
+        None
+    )
     max_tokens: Annotated[int | None, option("Output tokens at the most.", MODEL, check=_AT_LEAST_1)] = None
     extra_body: Annotated[str | None, option("JSON object merged into every body.", MODEL)] = None
 
     use_raw_completions: Annotated[
         bool, flag("Ask raw /completions.", MODEL, "--use-raw-completions", "--use_raw_completions")
     ] = False
-    tokenizer_model: Annotated[str | None, option("Folder or hub name of their chat template.", MODEL)] = None
+    tokenizer_model: Annotated[str | None, option("Folder or hub name of the chat template.", MODEL)] = None
 
     undecided: Annotated[Undecided, option("A vendor's failure in F1: a miss, or left out.", JUDGE)] = "missed"
     schema: Annotated[SchemaPolicy, option('"" as arguments: lenient {}, strict invalid.', JUDGE)] = "lenient"
     rank_metric: Annotated[tuple[str, ...], many("A suite's score joins the IRF (repeatable).", JUDGE)] = ()
 
     gate: Annotated[tuple[str, ...], many('Threshold "f1 >= 0.9", or preset (repeatable).', JUDGE)] = ()
-    slo: Annotated[tuple[str, ...], many('Of each request: "tps >= 30" (repeatable).', JUDGE)] = ()
-    baseline_f1: Annotated[BaselineF1, option("Its F1 in the ranking: 1.0, or measured.", JUDGE)] = "fixed"
+    slo: Annotated[tuple[str, ...], many('SLO of each request: "tps >= 30" (repeatable).', JUDGE)] = ()
+    baseline_f1: Annotated[BaselineF1, option("Baseline's F1 in the ranking: 1.0, or measured.", JUDGE)] = "fixed"
 
     output_dir: Annotated[
         Path | None, option("Run folder. [default: runs/<timestamp>]", OUTPUT, "--output-dir", "-o")

@@ -1,1 +1,1 @@
-"""What hangs off the line, each whole: command, logic, text, page; none imports another."""
+"""Features around the evaluation pipeline, one folder each with its command, logic, text and page."""

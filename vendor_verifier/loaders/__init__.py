@@ -1,4 +1,4 @@
-"""One data-set row format a file → samples; pure. A new format is a module and a line in ``FILES``."""
+"""The loaders of data sets into samples, one row format a module; a new format is a module and a line in ``FILES``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When requests of a replayed schedule are due, one a line: JSON objects, or numbers as a spreadsheet saves them.
+"""The due times of a replayed schedule's requests, one a line: JSON objects, or numbers as a spreadsheet saves them.
 
     {"at_s": 1.25, "sample": "weather-3"}        at_s,sample           0.0
                                                  1.25,weather-3        1.25
@@ -25,7 +25,7 @@ _SHAPE = 'expected seconds after the start: a number such as 1.25, "1.25,sample-
 
 
 class _Unreadable(ValueError):
-    """Why a line says no time."""
+    """A line without a readable time; the message is the reason."""
 
 
 def read_schedule(lines: Iterable[bytes], file: Path) -> tuple[Due, ...]:

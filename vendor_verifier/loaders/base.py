@@ -1,4 +1,4 @@
-"""What a loader gives back, how it complains, and JSON lines and arrays as rows; it knows no row and opens no file."""
+"""The base of all loaders: their result, their errors, and the reading of JSON lines and arrays as rows; no I/O."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Keep = Callable[[Sample], None]
 
 @dataclass(frozen=True, slots=True)
 class LoadedSamples:
-    """The usable samples of one file, in its order; none where whoever asked took each as it came.
+    """The usable samples of one file, in its order; empty where the caller took each as it was read.
 
     ``skipped`` are the lines left out at the user's wish; ``defects`` are sentences about what the data set itself has
     wrong or peculiar, for the report: never a vendor's fault. ``format`` names the loader that was used.
@@ -39,7 +39,7 @@ class LoadedSamples:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a row asks. ``tags`` hold all control keys, ``expected`` those of them that state the right answer."""
+    """The turn that a row asks. ``tags`` hold all control keys, ``expected`` those that state the right answer."""
 
     turn: Turn
     tags: Mapping[str, Any] = field(default_factory=dict)
@@ -71,7 +71,7 @@ def data_error(problems: Sequence[Problem]) -> DataError:
 
 
 def kind_of(value: object) -> str:
-    """What a JSON value is, in words for an error message."""
+    """The kind of a JSON value, in words for an error message."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -95,7 +95,7 @@ class Row:
 
 
 class _Unreadable(ValueError):
-    """Why a line is not a row; ``key`` names the offending one if it is about a key."""
+    """A line that is not a row; the message is the reason, ``key`` the offending key if there is one."""
 
     def __init__(self, message: str, key: str | None = None) -> None:
         super().__init__(message)
@@ -172,7 +172,7 @@ class _Pairs:
         self.inner: dict[str, None] = {}
 
     def forget(self) -> None:
-        """Begin with another row."""
+        """Reset for another row."""
         self.last = ()
         self.inner = {}
 
@@ -192,7 +192,7 @@ class _Pairs:
 def half_character(value: object) -> str | None:
     r"""The first half of a surrogate pair inside ``value``, spelled out, or None.
 
-    ``\ud83d`` without its partner is legal JSON, yet text that nobody can be sent: it has no UTF-8 form.
+    ``\ud83d`` without its partner is legal JSON, yet text that cannot be sent, because it has no UTF-8 form.
     """
     pending = [value]
     while pending:

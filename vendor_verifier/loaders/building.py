@@ -1,4 +1,4 @@
-"""Chat requests → questions, and rows of any format → samples with identities; all problems at once."""
+"""The building of questions from chat requests, and of samples with ids from rows of any format."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Digests, Sample, Source, ToolSets, numbered
 from vendor_verifier.wire.payload import PayloadError, as_dict, parse_json
 
-# Chosen by the run, whatever the row says.
+# Keys that the run sets, whatever the row states.
 REPLACED_KEYS = frozenset({"model", "stream", "stream_options"})
-# What a good model should do, in the words of the data set.
+# Keys of the right answer, as the data set states it.
 EXPECTED_KEYS = frozenset({"should_call_tool", "official_finish_reason", "scenario_check"})
-# About the row; never part of a chat-completions body. Every key that begins with "expected" joins them.
+# Keys about the row, never part of a chat-completions body, as is every key that begins with "expected".
 CONTROL_KEYS = EXPECTED_KEYS | {
     "check_type", "tags", "category", "difficulty", "language", "domain", "id", "name", "description", "case_id",
     "comment", "data_index", "hash", "notes", "reference", "source",
@@ -205,7 +205,7 @@ def build_samples(
         raise data_error(problems)
     if not seen.occurrences:
         raise data_error([Problem(f"no usable sample: expected {holds}", file), *problems])
-    return LoadedSamples(tuple(samples), tuple(problems), (*defects.told(), *seen.told(place)))
+    return LoadedSamples(tuple(samples), tuple(problems), (*defects.notices(), *seen.notices(place)))
 
 
 def place_in(file: Path, place: str, number: int, key: str | None, message: str) -> Problem:
@@ -252,14 +252,14 @@ class _Defects:
         else:
             self._hidden += 1
 
-    def told(self) -> list[str]:
+    def notices(self) -> list[str]:
         if not self._hidden:
             return self._shown
         return [*self._shown, f"and {self._hidden} more defect{'s' if self._hidden > 1 else ''} like these"]
 
 
 class _Seen:
-    """How often each content occurred, and on which lines it was not for the first time."""
+    """The number of samples with each content, and the lines of those that repeat an earlier one."""
 
     def __init__(self) -> None:
         self.occurrences: dict[str, int] = {}
@@ -274,7 +274,7 @@ class _Seen:
             self._repeated.append(line)
         return numbered(digest, number)
 
-    def told(self, place: str) -> list[str]:
+    def notices(self, place: str) -> list[str]:
         repeats = sorted(self._repeated)
         if not repeats:
             return []

@@ -1,4 +1,4 @@
-"""Finds out which format a data set has, by its rows, and reads it; it opens no file and knows no format itself."""
+"""The detection of a data set's format by its rows, and its reading with that format's loader."""
 
 from __future__ import annotations
 

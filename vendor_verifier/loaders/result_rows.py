@@ -1,4 +1,4 @@
-"""One row of another verifier's results → a question and how the vendor answered it; it never sees a second row.
+"""One row of another verifier's results → its question and the vendor's answer.
 
 K2-Vendor-Verifier, MiniMax-Provider-Verifier, their forks and the published ``agent-vendor-verifier`` write the same
 row; every field but ``request`` may be missing. What those tools are known to get wrong is not taken over: their
@@ -50,7 +50,7 @@ def _rule(words: str, kind: FailureKind, phase: Phase) -> tuple[re.Pattern[str],
     return re.compile(words, re.IGNORECASE), kind, phase
 
 
-# First match wins, over "type message"; the more telling words stand first.
+# First match wins, over "type message"; the more specific words stand first.
 _WORDS = (
     _rule(r"name resolution|name or service not known|getaddrinfo|nodename", "dns", "dns"),
     _rule(r"connection refused|actively refused", "connect_refused", "connect"),
@@ -77,14 +77,14 @@ def guess_failure(response: object) -> Failure:
     their own code could not digest in an answer.
     """
     error_type, message, body = _words(response)
-    said = scrubbed(f"{error_type}: {message}" if error_type and error_type not in message else message or error_type)
+    text = scrubbed(f"{error_type}: {message}" if error_type and error_type not in message else message or error_type)
     status = _status(error_type, message, body)
     if status is not None:
-        return Failure.of(kind_of_status(status, message), said, status, phase="headers")
+        return Failure.of(kind_of_status(status, message), text, status, phase="headers")
     for pattern, kind, phase in _WORDS:
         if pattern.search(f"{error_type} {message}"):
-            return Failure.of(kind, said, phase=phase)
-    return Failure.of("bad_payload", said)
+            return Failure.of(kind, text, phase=phase)
+    return Failure.of("bad_payload", text)
 
 
 def scrubbed(text: str) -> str:
@@ -150,7 +150,7 @@ def read_result(row: Mapping[str, Any], line: int) -> ResultRow:
     except UnusableRequest as reason:
         raise UnusableRequest(str(reason), f"request.{reason.key}" if reason.key else "request") from None
     streamed = request.get("stream") is True
-    said = {key: value for key, value in control_tags(row).items() if key not in _BOOKKEEPING}
+    stated = {key: value for key, value in control_tags(row).items() if key not in _BOOKKEEPING}
     return ResultRow(
         line=line,
         index=as_count(row.get("data_index")),
@@ -159,7 +159,7 @@ def read_result(row: Mapping[str, Any], line: int) -> ResultRow:
         attempt=_attempt(row, streamed=streamed, asked_model=as_text(request.get("model"))),
         model_id=as_text(request.get("model")) or None,
         provider=_pinned_provider(request) or _pinned_provider(as_dict(row.get("extra_body"))),
-        tags={**question.tags, **said},
+        tags={**question.tags, **stated},
     )
 
 
@@ -216,7 +216,7 @@ def _positive(value: object) -> float | None:
 
 
 def _pinned_provider(body: Mapping[str, Any]) -> str | None:
-    """The upstream a router was told to use: first of ``provider.only`` or ``provider.order``."""
+    """The upstream that the request pins a router to: first of ``provider.only`` or ``provider.order``."""
     provider = as_dict(body.get("provider"))
     names = as_list(provider.get("only")) or as_list(provider.get("order"))
     return as_text(names[0]) if names else None

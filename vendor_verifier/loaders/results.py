@@ -1,4 +1,4 @@
-"""Result files of other verifiers → samples and records that score like our own; it opens no file, judges no answer."""
+"""Result files of other verifiers → samples and records that score like our own."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Occurrences:
                 seen.setdefault(content, set()).add(index)
         self._order = {content: sorted(indices) for content, indices in seen.items()}
         for content, lines in (sample_lines or {}).items():
-            # Another count (from 0, or of a filtered file) says only the order; the same count says the very line.
+            # Another count (from 0, or of a filtered file) only gives the order; the same count gives the line.
             if set(self._order.get(content, ())) <= set(lines):
                 self._order[content] = sorted(lines)
         self._number = {
@@ -193,7 +193,7 @@ def _sample(key: _Key, row: ResultRow) -> Sample:
 
 
 def _place(row: ResultRow) -> int:
-    """The line its sample stood on, as far as anybody said."""
+    """The line of its sample in the test file, where any file states it."""
     return row.line if row.index is None else row.index
 
 

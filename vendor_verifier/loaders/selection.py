@@ -1,7 +1,7 @@
-"""Which samples of a data set are asked: filters, a limit, strata; pure, and the same for every suite.
+"""The selection of a data set's samples by filters, a limit and strata; pure, and the same for every suite.
 
-Which samples of a stratum are taken is decided by digests of their ids (:func:`lot`), so a
-row added to the file moves no other sample in the order of its stratum.
+The samples of a stratum are taken in the order of digests of their ids (:func:`lot`), so a row added to the file moves
+no other sample in the order of its stratum.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def unmatched(samples: Iterable[Sample], option: str, words: Sequence[str]) -> l
 
 
 def words_there_are(samples: Iterable[Sample], option: str) -> list[str]:
-    """What a filter could have asked for, sorted."""
+    """The values that a filter could match in these samples, sorted."""
     found: set[str] = set()
     for sample in samples:
         if option == "ids":

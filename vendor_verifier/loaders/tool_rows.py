@@ -1,4 +1,4 @@
-"""What rows of tool evaluations have in common: a query, tools in many spellings, expected calls; it knows no data set.
+"""Readers for the parts that rows of all tool evaluations share: a query, tools in many spellings, expected calls.
 
 Gold calls that their own tools refuse (no such tool, parameters against the schema) are reported as the data set's
 defects and kept: the published numbers were made with them.

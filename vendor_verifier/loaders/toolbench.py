@@ -41,7 +41,7 @@ KEY = "conversations"
 _FINISH = "Finish"
 _LIST_START = re.compile(r"APIs:\s*(?=\[)")
 _MAX_LIST = 1_000_000
-_Said = tuple[str, str]
+_Message = tuple[str, str]
 
 
 def recognises(row: Mapping[str, Any]) -> bool:
@@ -98,7 +98,7 @@ def function_name(tool: str, api: str) -> str:
 
 
 def _free_name(name: str, taken: set[str]) -> str:
-    """Two APIs that differ only in characters a name cannot have are told apart by number."""
+    """A name that is still free: APIs that differ only in characters a name cannot have are numbered."""
     number, free = 1, name
     while free in taken:
         number += 1
@@ -151,7 +151,7 @@ def _declared(name: str, item: Mapping[str, Any]) -> Tool:
 
 
 def _property(parameter: Mapping[str, Any]) -> dict[str, Any]:
-    """RapidAPI's types are many (``STRING``, ``DATE``, ``ENUM`` …); what JSON does not know is text."""
+    """The schema of a parameter; types of RapidAPI that JSON does not know (``DATE``, ``ENUM`` …) become text."""
     found = {"type": _TYPES.get(str(parameter.get("type")).lower(), "string")}
     words = [parameter["description"]] if isinstance(parameter.get("description"), str) else []
     if (example := parameter.get("default")) not in (None, ""):
@@ -173,16 +173,16 @@ def read_conversation_row(row: Mapping[str, Any]) -> Question:
     """
     if KEY not in row and "api_list" in row:
         return read_openbmb_row(row)
-    said = _said(row)
-    query = next((text.strip().removesuffix("Begin!").strip() for role, text in said if role == "user"), "")
+    messages = _conversation(row)
+    query = next((text.strip().removesuffix("Begin!").strip() for role, text in messages if role == "user"), "")
     if not query:
         raise UnusableRequest("no user message; expected one that asks something", KEY)
-    tools, defects = _tools(next((text for role, text in said if role == "system"), ""))
-    return question_of(query, tools, _calls(said), row_tags(row), defects=defects)
+    tools, defects = _tools(next((text for role, text in messages if role == "system"), ""))
+    return question_of(query, tools, _calls(messages), row_tags(row), defects=defects)
 
 
-def _said(row: Mapping[str, Any]) -> list[_Said]:
-    """Who said what: a list of objects, or an object of two lists."""
+def _conversation(row: Mapping[str, Any]) -> list[_Message]:
+    """The (role, text) pairs of a conversation, given as a list of objects or an object of two lists."""
     value = unpacked(row.get(KEY), KEY)
     if isinstance(value, dict):
         roles, texts = value.get("from"), value.get("value")
@@ -191,13 +191,13 @@ def _said(row: Mapping[str, Any]) -> list[_Said]:
         value = [{"from": role, "value": text} for role, text in zip(roles, texts, strict=True)]
     if not isinstance(value, list):
         raise UnusableRequest(f"expected an array of messages, read {kind_of(value)}", KEY)
-    said: list[_Said] = []
+    messages: list[_Message] = []
     for position, item in enumerate(value, 1):
         role, text = (item.get("from"), item.get("value")) if isinstance(item, dict) else (None, None)
         if not isinstance(role, str) or not isinstance(text, str):
             raise UnusableRequest("expected an object with texts as `from` and `value`", f"{KEY}[{position}]")
-        said.append((role, text))
-    return said
+        messages.append((role, text))
+    return messages
 
 
 def _tools(system: str) -> tuple[list[Tool], list[str]]:
@@ -224,9 +224,9 @@ def _literal(text: str) -> list[Any]:
     return found
 
 
-def _calls(said: list[_Said]) -> list[NormalCall]:
+def _calls(messages: list[_Message]) -> list[NormalCall]:
     calls: list[NormalCall] = []
-    for position, (role, text) in enumerate(said, 1):
+    for position, (role, text) in enumerate(messages, 1):
         before, is_action, arguments = text.partition("Action Input:")
         name = before.rpartition("Action:")[2].strip()
         if role != "assistant" or not is_action or name == _FINISH:
@@ -234,7 +234,7 @@ def _calls(said: list[_Said]) -> list[NormalCall]:
         if not name or "\n" in name:
             raise UnusableRequest("expected `Action:` and a name before `Action Input:`", f"{KEY}[{position}]")
         call: dict[str, Any] = {"name": name, "parameters": _parameters(arguments, position)}
-        following = said[position] if position < len(said) else ("", "")
+        following = messages[position] if position < len(messages) else ("", "")
         if following[0] == "function":
             call["output"] = _result(following[1])
         calls.append(call)

@@ -1,6 +1,6 @@
 """The evaluations on offer, an explicit list; a suite is in it or it does not run.
 
-What builds them is named and not imported: together they are some fifty modules, of which a run needs a few.
+Their builders are named and not imported: together they are some fifty modules, of which a run needs a few.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from vendor_verifier.values.sample import Sample
 
 @dataclass(frozen=True, slots=True)
 class SuiteKind:
-    """One evaluation: its name, what builds it (keyword options), the samples that ship with it, and its main value.
+    """One evaluation: its name, its builder (keyword options), the samples that ship with it, and its main value.
 
     ``builder``, ``option_class`` and built-in samples are named as ``module:name`` in this package. ``ranks_by`` is the
     key of ``Score.values`` whose mean joins the ranking table under the suite's name; ``None`` for the suite whose
@@ -44,13 +44,13 @@ class SuiteKind:
 
     @property
     def build(self) -> Callable[..., Suite]:
-        """What makes the suite."""
+        """The function or class that builds the suite from its options."""
         built: Callable[..., Suite] = _named(self.builder)
         return built
 
     @property
     def dataset(self) -> str | Callable[[], tuple[Sample, ...]] | None:
-        """The shipped file, or what gives the samples that are built in."""
+        """The shipped file, or the function that gives the built-in samples."""
         return _named(self.samples) if self.samples is not None and ":" in self.samples else self.samples
 
     @property

@@ -1,8 +1,8 @@
-"""What a suite is: a pure generator over a sample. The same code runs against a network, a file or a list.
+"""The protocol of a suite: a pure generator over a sample, the same against a network, a file or a list.
 
 ``play`` yields the turn to send and is sent back the final :class:`Attempt` of that turn (a failure is an attempt too);
-it may yield again, and returns its judgement: a function that gives the :class:`Score` when somebody asks for it. A run
-never asks, so no scoring happens while streams are being timed. A play never sees a clock, a socket or another sample.
+it may yield again, and returns its judgement: a function that gives the :class:`Score` when it is called. A run never
+calls it, so no scoring happens while streams are being timed. A play never sees a clock, a socket or another sample.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Suite(Protocol):
     def name(self) -> str: ...
 
     def play(self, sample: Sample) -> Play:
-        """Ask, listen, judge."""
+        """Yield each turn to send, take its final attempt, and return the judgement."""
 
 
 def replay(play: Play, answers: Iterator[Attempt]) -> Score | None:

@@ -32,7 +32,7 @@ from vendor_verifier.suites.tool_calls.calls import (
 )
 from vendor_verifier.suites.tool_calls.matching import pair_calls
 from vendor_verifier.suites.tool_calls.prompt import extract_calls
-from vendor_verifier.suites.tool_calls.suite import CallSuite, Heard, raw_calls
+from vendor_verifier.suites.tool_calls.suite import AnsweredCalls, CallSuite, raw_calls
 
 
 def evaluate(task: dict[str, Any], solution: str, *, mode: Mode = "strict") -> dict[str, Any]:
@@ -145,13 +145,13 @@ class MCPToolBenchSuite(CallSuite):
         any_expected = any(call.parameters for call in expectation.calls)
         return frozenset() if any_expected else frozenset({"parameter_accuracy"})
 
-    def evaluate(self, expectation: Expectation, heard: Heard) -> dict[str, Any]:
-        """The page's fields for the calls heard."""
+    def evaluate(self, expectation: Expectation, answered: AnsweredCalls) -> dict[str, Any]:
+        """The page's fields for the calls of an answer."""
         if self.mode == "strict":
-            return compare(expectation.calls, heard.calls, heard.problem)
+            return compare(expectation.calls, answered.calls, answered.problem)
         if not expectation.calls:
             return {"resolved": False, "error": compat.NO_GROUND_TRUTH}
-        calls: Any = raw_calls(heard.calls)
-        if heard.in_text:
-            calls = [call for text in heard.texts for call in compat.extract_mcp_toolbench(text) or ()]
+        calls: Any = raw_calls(answered.calls)
+        if answered.in_text:
+            calls = [call for text in answered.texts for call in compat.extract_mcp_toolbench(text) or ()]
         return compat.compare_mcp_toolbench(raw_calls(expectation.calls), calls)

@@ -1,4 +1,4 @@
-"""Judges a call's arguments by the sample's own schema; it fetches nothing and blames no vendor for a bad schema.
+"""The judgement of a call's arguments by the sample's own schema; a bad schema counts against no vendor.
 
 Theory of operation: a tool's ``parameters`` are compiled on first use (:func:`compiled`).
 Arguments are read by RFC 8259 (see :mod:`vendor_verifier.wire.payload`); of duplicate keys the last one wins. What does
@@ -26,7 +26,7 @@ from vendor_verifier.wire.payload import PayloadError, as_dict, as_text, parse_j
 
 MESSAGE_CAP = 300
 _PATTERNS = jsonschema_rs.FancyRegexOptions(backtrack_limit=MAX_BACKTRACKS)
-# The schema's pattern could not be evaluated, which says nothing about the arguments.
+# The schema's pattern could not be evaluated, so the arguments are neither valid nor invalid.
 _PATTERN_GAVE_UP = (
     jsonschema_rs.ValidationErrorKind.BacktrackLimitExceeded,
     jsonschema_rs.ValidationErrorKind.RegexEngineFailure,
@@ -35,7 +35,7 @@ _PATTERN_GAVE_UP = (
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What a schema makes of arguments; ``pointer`` to the place of the first violation."""
+    """The verdict of a schema on arguments, with a JSON ``pointer`` to the first violation."""
 
     verdict: CallClass
     message: str | None = None
@@ -44,7 +44,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class CompiledSchema:
-    """A schema ready to judge, or the reason why it cannot: ``unusable`` by itself, or ``too_large`` for its bounds."""
+    """A compiled schema, or the reason that it cannot be used: ``unusable``, or ``too_large`` for its bounds."""
 
     validator: jsonschema_rs.Validator | None = None
     bounds: SchemaBounds | None = None
@@ -104,7 +104,7 @@ def compiled(parameters: object) -> CompiledSchema:
 
 
 def pointer_of(path: Sequence[str | int]) -> str:
-    """RFC 6901."""
+    """The path as a JSON pointer (RFC 6901)."""
     return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
 
 
@@ -120,7 +120,7 @@ class ArgumentChecker:
             self._parameters.setdefault(name, parameters)
 
     def check(self, call: ToolCall) -> CallVerdict:
-        """The verdict on one call; no arguments and no schema make it raise."""
+        """The verdict on one call; never raises, whatever the arguments or the schema are."""
         if call.name not in self._parameters:
             return CallVerdict(call.name, "unknown_tool", "the sample declares no such tool")
         empty = not call.arguments.strip()
@@ -154,17 +154,17 @@ class ArgumentChecker:
         return read.violations(arguments, len(call.arguments), most) if isinstance(arguments, dict) else ()
 
     def unusable(self, name: str) -> str | None:
-        """Why the schema of this tool cannot judge anything by its letter, or ``None`` when it can."""
+        """The reason that the schema of this tool cannot be applied as written, or ``None`` when it can."""
         return self._readings(name)[0].unusable
 
     @cached_property
     def dialect(self) -> tuple[str, ...]:
-        """The words of the schemas that are no JSON Schema, as far as it is known what they mean."""
+        """The keywords of the schemas that belong to a known dialect instead of JSON Schema."""
         return tuple(sorted({word for name in self._parameters if self._readings(name) for word in self._words[name]}))
 
     @cached_property
     def schema_defects(self) -> tuple[str, ...]:
-        """Which of the schemas cannot be used by their letter, and why, in words: a vendor may refuse these."""
+        """One sentence for each schema that cannot be applied as written, which a vendor may refuse."""
         reasons = ((name, self.unusable(name)) for name in self._parameters)
         return tuple(f"the schema of tool {name!r} is unusable: {reason}" for name, reason in reasons if reason)
 
@@ -174,14 +174,14 @@ class ArgumentChecker:
 
         A schema that its dialect explains is none of these: a data set says so once (:func:`dialect_notice`).
         """
-        told = [*_name_defects(self._tools)]
+        found = [*_name_defects(self._tools)]
         for name in self._parameters:
             last = self._readings(name)[-1]
             if last.unusable is not None:
-                told.append(f"the schema of tool {name!r} is unusable: {self.unusable(name)}")
+                found.append(f"the schema of tool {name!r} is unusable: {self.unusable(name)}")
             elif last.too_large is not None:
-                told.append(f"arguments of tool {name!r} are not judged: {last.too_large}")
-        return tuple(told)
+                found.append(f"arguments of tool {name!r} are not judged: {last.too_large}")
+        return tuple(found)
 
     def _validate(self, name: str, arguments: object, written: int) -> CallVerdict:
         plain, *meant = self._readings(name)
@@ -235,12 +235,12 @@ def _name_defects(tools: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
 
 
 def dataset_defects(sample: Sample) -> tuple[str, ...]:
-    """What is wrong with the sample's own tools: see :attr:`ArgumentChecker.defects`."""
+    """The defects of the sample's own tools: see :attr:`ArgumentChecker.defects`."""
     return ArgumentChecker(sample.turn.tools).defects
 
 
 def schema_defects(sample: Sample) -> tuple[str, ...]:
-    """Which of the sample's tool schemas cannot be used, and why; calls of those tools are nobody's fault."""
+    """One sentence for each of the sample's tool schemas that cannot be used; calls of those tools are not judged."""
     return ArgumentChecker(sample.turn.tools).schema_defects
 
 

@@ -1,4 +1,4 @@
-"""Says what judging arguments by a schema may cost, before anybody does it; it judges nothing itself.
+"""Upper bounds on the cost of judging arguments by a schema, estimated before they are judged.
 
 A schema of two kilobytes whose references double at each step, or a pattern that looks around itself in a long text,
 costs minutes and gigabytes. So every check is estimated first, from above: how often a schema is applied to a value
@@ -25,7 +25,7 @@ MAX_DEPTH = 120
 MAX_PAIRS = 200_000
 MAX_NS = 1_000_000_000
 STEP_NS = 400
-# Beyond so many steps the library's account of what is wrong takes far longer and more memory than its verdict.
+# Beyond so many steps the library's list of violations takes far longer and more memory than its verdict.
 MAX_EXPLAINED_NS = 20_000 * STEP_NS
 # Steps back that a pattern may take in one text, before the library gives up.
 MAX_BACKTRACKS = 50_000
@@ -42,7 +42,7 @@ class OverBoundError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """How many single characters a pattern may stand for once its counts are spelled out; ``is_linear``: see above."""
+    """The size of a pattern in single characters once its counts are spelled out; ``is_linear``: see above."""
 
     size: int
     is_linear: bool
@@ -56,7 +56,7 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """What a schema itself brings to any value: time, where its references lead, its patterns for texts and names."""
+    """The costs of a schema that hold for any value: time, the targets of its references, its patterns."""
 
     own_ns: int
     tellings: int
@@ -79,7 +79,7 @@ class SchemaBounds:
         self._tree_ns = _Tree(self).cost_ns(root)
 
     def estimate_ns(self, arguments: object, written: int) -> int:
-        """What judging ``arguments``, ``written`` as so many characters of JSON, may cost at most.
+        """An upper bound on the time for judging ``arguments``, ``written`` as so many characters of JSON.
 
         Raises:
             OverBoundError: more than it may.
@@ -91,7 +91,7 @@ class SchemaBounds:
         return _Meeting(self).cost_ns(arguments)
 
     def facts(self, node: Node) -> _Facts:
-        """What is known of a schema of this tree, found out once."""
+        """The facts of a schema of this tree, computed once."""
         known = self._facts.get(id(node))
         if known is None:
             known = self._facts[id(node)] = self._facts_of(node)
@@ -102,7 +102,7 @@ class SchemaBounds:
         targets = [self._target(reference) for reference in references]
         values = node.get("enum")
         compared = sum(isinstance(one, (dict, list)) for one in values) if isinstance(values, list) else 0
-        # A reference that leads out of what can be seen here is to one of the library's own small schemas.
+        # A reference that leads out of this schema is to one of the library's own small schemas.
         unseen = targets.count(None) * _UNKNOWN_STEPS
         return _Facts(
             own_ns=STEP_NS * (1 + compared + unseen),
@@ -131,7 +131,7 @@ class SchemaBounds:
 
 
 class _Tree:
-    """What two characters of arguments may cost, whatever they are: every reference written out in its place."""
+    """An upper bound on the cost of any two characters of arguments, with every reference written out in its place."""
 
     def __init__(self, bounds: SchemaBounds) -> None:
         self._bounds = bounds
@@ -178,7 +178,7 @@ class _Tree:
 
 
 class _Meeting:
-    """What judging one value costs: every pair of a schema and a value that meet, as often as they do."""
+    """The cost of judging one value: the sum over every pair of a schema and a value that it is applied to."""
 
     def __init__(self, bounds: SchemaBounds) -> None:
         self._bounds = bounds
@@ -227,7 +227,7 @@ def _check_depth(depth: int) -> None:
 
 @functools.lru_cache(maxsize=4096)
 def pattern_of(text: str) -> Pattern:
-    """What is known of a pattern; one that no engine takes is refused when it is compiled."""
+    """The size and linearity of a pattern; one that no engine takes is refused when it is compiled."""
     try:
         jsonschema_rs.validator_for({"pattern": text}, pattern_options=jsonschema_rs.RegexOptions(), offline=True)
     except (jsonschema_rs.ValidationError, ValueError):

@@ -1,8 +1,8 @@
-"""Reads what passes for JSON Schema among those who describe tools, as they mean it; pure, it judges no arguments.
+"""The translation of tool schemas in common dialects of JSON Schema into JSON Schema 2020-12.
 
 OpenAPI's ``nullable``, the type names of Python and of other cases, draft 4's ``exclusiveMinimum: true``, draft 3's
 ``required: true`` and draft 7's tuples are written every day without the ``$schema`` that would allow them. Each is
-said again in 2020-12's words. A schema that uses none of them comes back as it is.
+translated into 2020-12's words. A schema that uses none of them comes back as it is.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _schemas(values: list[Any]) -> list[Node]:
     return [value for value in values if isinstance(value, dict)]
 
 
-# What JSON Schema calls a type that others call so, in lower case; None stands for any type.
+# JSON Schema's name of each type name of a dialect, in lower case; None stands for any type.
 _TYPES: dict[str, str | None] = {
     "dict": "object", "map": "object", "hashmap": "object",
     "list": "array", "tuple": "array", "set": "array", "arraylist": "array",
@@ -106,7 +106,7 @@ _TYPES: dict[str, str | None] = {
     "float": "number", "double": "number", "bool": "boolean", "none": "null", "any": None,
 }  # fmt: skip
 _STANDARD = frozenset({"object", "array", "string", "integer", "number", "boolean", "null"})
-# The words that can refuse null; what describes an object, a list or a text says nothing about it.
+# The keywords that can refuse null; those that describe an object, a list or a text do not apply to it.
 _MAY_REFUSE_NULL = (
     "$ref", "$dynamicRef", "$recursiveRef", "const", "allOf", "anyOf", "oneOf", "not", "if", "then", "else",
 )  # fmt: skip
@@ -129,7 +129,7 @@ def standard_schema(schema: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, 
 
 
 class _Reading:
-    """``draft``: 3 to 7 where the schema names one of these. ``words``: what was said in other words."""
+    """The state of one translation. ``draft``: 3 to 7 where the schema names one; ``words``: translated keywords."""
 
     def __init__(self, draft: int | None, *, is_named: bool) -> None:
         self.words: set[str] = set()
@@ -149,9 +149,9 @@ class _Reading:
 
     def _types(self, made: dict[str, Any]) -> None:
         stated = made.get("type")
-        told = stated if isinstance(stated, list) else [stated]
-        names = [name for name in told if isinstance(name, str)]
-        if not names or len(names) < len(told) or _STANDARD.issuperset(names):
+        types = stated if isinstance(stated, list) else [stated]
+        names = [name for name in types if isinstance(name, str)]
+        if not names or len(names) < len(types) or _STANDARD.issuperset(names):
             return
         meant = [name.lower() if name.lower() in _STANDARD else _TYPES.get(name.lower(), name) for name in names]
         if meant == names:

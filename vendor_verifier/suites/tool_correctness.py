@@ -1,4 +1,4 @@
-"""Tool Correctness: were the expected tools called? Counts names, and parameters when asked; calls no model to judge.
+"""Tool Correctness: the share of expected tools that were called, by name and on request by parameters.
 
 Let E be the expected and C the called names.
 
@@ -27,7 +27,7 @@ from vendor_verifier.suites.tool_calls.matching import (
     names_in_common,
     total_likeness,
 )
-from vendor_verifier.suites.tool_calls.suite import CallSuite, Heard
+from vendor_verifier.suites.tool_calls.suite import AnsweredCalls, CallSuite
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def _reason(value: float, wanted: list[str], got: list[str], exact_match: bool, 
 
 
 def _without(names: list[str], others: list[str]) -> list[str]:
-    """What is left of ``names`` after taking away each of ``others`` once, in order."""
+    """The rest of ``names``, in order, after taking away each of ``others`` once."""
     left = Counter(others)
     kept = []
     for name in names:
@@ -167,12 +167,12 @@ class ToolCorrectnessSuite(CallSuite):
     def unresolved(self, reason: str) -> dict[str, Any]:
         return {"score": 0.0, "success": False, "reason": reason}
 
-    def evaluate(self, expectation: Expectation, heard: Heard) -> dict[str, Any]:
+    def evaluate(self, expectation: Expectation, answered: AnsweredCalls) -> dict[str, Any]:
         """Details: score, success, reason. No tool expected and none called is a full score."""
         if self.compare_parameters:
             result = score_calls(
                 expectation.calls,
-                heard.calls,
+                answered.calls,
                 threshold=self.threshold,
                 exact_match=self.exact_match,
                 check_ordering=self.check_ordering,
@@ -180,12 +180,12 @@ class ToolCorrectnessSuite(CallSuite):
         else:
             result = score(
                 [call.name for call in expectation.calls],
-                [call.name for call in heard.calls],
+                [call.name for call in answered.calls],
                 threshold=self.threshold,
                 exact_match=self.exact_match,
                 check_ordering=self.check_ordering,
                 mode=self.mode,
             )
-        malformed = first_problem(heard.calls) or heard.problem
+        malformed = first_problem(answered.calls) or answered.problem
         reason = f"{result.reason} Beware: {malformed}." if malformed and self.mode == "strict" else result.reason
         return {"score": result.score, "success": result.success, "reason": reason}

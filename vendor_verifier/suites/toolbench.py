@@ -29,7 +29,7 @@ from vendor_verifier.suites.tool_calls.calls import (
 )
 from vendor_verifier.suites.tool_calls.matching import names_in_common
 from vendor_verifier.suites.tool_calls.prompt import extract_calls
-from vendor_verifier.suites.tool_calls.suite import CallSuite, Heard, raw_calls
+from vendor_verifier.suites.tool_calls.suite import AnsweredCalls, CallSuite, raw_calls
 
 
 def evaluate(task: dict[str, Any], solution: str, *, mode: Mode = "strict") -> dict[str, Any]:
@@ -122,13 +122,13 @@ class ToolBenchSuite(CallSuite):
     def not_applicable(self, expectation: Expectation) -> frozenset[str]:  # noqa: ARG002
         return frozenset({"precision"}) if self.mode == "compat" else frozenset()
 
-    def evaluate(self, expectation: Expectation, heard: Heard) -> dict[str, Any]:
-        """The page's fields for the calls heard."""
+    def evaluate(self, expectation: Expectation, answered: AnsweredCalls) -> dict[str, Any]:
+        """The page's fields for the calls of an answer."""
         if self.mode == "strict":
-            return compare(expectation.calls, heard.calls, heard.problem)
+            return compare(expectation.calls, answered.calls, answered.problem)
         if not expectation.calls:
             return {"resolved": False, "error": compat.NO_EXPECTED}
-        calls: list[Any] = raw_calls(heard.calls)
-        if heard.in_text:
-            calls = [call for text in heard.texts for call in compat.extract_toolbench(text)]
+        calls: list[Any] = raw_calls(answered.calls)
+        if answered.in_text:
+            calls = [call for text in answered.texts for call in compat.extract_toolbench(text)]
         return compat.compare_toolbench(raw_calls(expectation.calls), calls)

@@ -1,4 +1,4 @@
-"""The suite ``trigger``: does the model call a tool, and do the arguments fit? One turn; it compares with nobody.
+"""The suite ``trigger``: one turn, scored by whether the model calls a tool and whether the arguments fit.
 
 Outcome of a sample:
 
@@ -32,7 +32,7 @@ _MOST_CHECKERS = 1000
 
 
 class KeptCheckers:
-    """Checkers of the tool sets met lately, for callers that judge many samples with the same tools."""
+    """A cache of checkers by tool set, for callers that judge many samples with the same tools."""
 
     def __init__(self) -> None:
         self._by_tools: BoundedCache[bytes, ArgumentChecker] = BoundedCache(_MOST_CHECKERS)
@@ -68,7 +68,7 @@ class TriggerSuite:
     checkers: Callable[[Sample], ArgumentChecker] = field(default_factory=KeptCheckers, compare=False)
 
     def play(self, sample: Sample) -> Play:
-        """Ask once, judge the answer."""
+        """Yield the sample's turn once and return the judgement of its answer."""
         attempt = yield sample.turn
         return partial(self.judge, sample, attempt)
 
@@ -94,7 +94,7 @@ def decide(response: Response, calls: tuple[ToolCall, ...]) -> Decision:
 
 
 def complete_calls(response: Response) -> tuple[tuple[ToolCall, ...], tuple[str, ...]]:
-    """The calls that count, and what was noticed while leaving others out.
+    """The calls that count, and the anomalies of those left out.
 
     Pieces with neither name nor arguments are no calls. At the length limit only the last call can be unfinished, and
     is, unless its arguments are whole JSON: the limit cut it, not the model.

@@ -45,7 +45,7 @@ class Usage(msgspec.Struct, frozen=True):
     """Tokens as the vendor reports them; ``None`` is "not reported", never zero.
 
     ``input`` includes cached tokens and ``output`` includes reasoning tokens whatever the wire's own convention.
-    ``cost_usd`` is what the vendor says it charged.
+    ``cost_usd`` is the vendor's own statement of its charge.
     """
 
     input: Count | None = None

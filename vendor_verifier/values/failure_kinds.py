@@ -1,4 +1,4 @@
-"""Every kind of failure in one table: where it happens, what a run does about it, who answers for it, and its words.
+"""Every kind of failure in one table: its phase, its treatment in a run, who answers for it, and its words.
 
 A kind is added by adding one row. Retries, limits, bills, causes, the doctor, the reports and the table in
 docs/reliability.md read the columns; code that has to treat a kind apart names that kind.
@@ -56,7 +56,7 @@ class Kind:
 
     @property
     def unreachable(self) -> bool:
-        """Nobody was there to answer: what a vendor that is down looks like from here."""
+        """Whether nobody was there to answer, as with a vendor that is down."""
         return self.charge in ("network", "door")
 
 
@@ -257,7 +257,7 @@ def kinds_where(chosen: Callable[[Kind], bool]) -> frozenset[FailureKind]:
 
 # Failures that are ours: nothing was asked of the vendor, so nothing is held against it.
 NOT_CHARGED = kinds_where(lambda kind: kind.charge == "us")
-# Nothing was sent, or nobody need be asked again to know the same.
+# Nothing was sent, or asking again would give the same result.
 NOT_SENT = kinds_where(lambda kind: kind.charge in ("us", "unasked"))
 # Refusals that a sample with a broken tool schema brings upon itself.
 QUESTION_REFUSED = kinds_where(lambda kind: kind.charge == "question")

@@ -306,7 +306,7 @@ class ModelVerdict:
 
     ``intervals`` are by label, then metric; ``money``, ``prices``, ``blame`` and ``served`` by label.
 
-    A renderer shows the parts that are there and says nothing of the others.
+    A renderer shows the parts that are there and leaves out the others.
     """
 
     ranking: RankingJudgement | None = None

@@ -72,14 +72,14 @@ class Forecast:
     max_cost_usd: float | None = None
 
 
-# Who sends: our own transport, or the official SDKs as an application would use them.
+# The client that sends: our own transport, or the official SDKs as an application would use them.
 ClientName = Literal["direct", "sdk"]
 TransportName = Literal["fast", "httpx2"]
 
-# How requests of an open loop follow each other: at even distances, or at random (a Poisson process).
+# The arrival of an open loop's requests: at even distances, or at random (a Poisson process).
 Arrival = Literal["constant", "poisson"]
 
-# From where: this process, or the workers of a Dask cluster.
+# The executor of requests: this process, or the workers of a Dask cluster.
 ExecutorName = Literal["local", "dask"]
 
 
@@ -92,7 +92,7 @@ class ExecutorChoice:
     """The place to send from: this process, ``workers`` processes of this machine, the Dask cluster at ``scheduler``,
     or one of ``local_workers`` processes here.
 
-    ``hang_after_s`` is how long a worker may be silent before its work goes to others.
+    ``hang_after_s`` are the seconds a worker may be silent before its work goes to others.
     """
 
     name: ExecutorName = "local"
@@ -163,7 +163,7 @@ class RetryRules:
 class Due:
     """One line of a schedule: a request begins ``at_s`` seconds after the start, with this sample or the next one.
 
-    ``line`` is where it stands in its file, for whoever has to complain about it.
+    ``line`` is its line in the file, for error messages.
     """
 
     at_s: float
@@ -197,7 +197,7 @@ class LoadShape:
 
     @property
     def is_shaped(self) -> bool:
-        """Whether it is anything else than a closed loop over the plan."""
+        """Whether the load has any other shape than a closed loop over the plan."""
         return self != LoadShape()
 
     @property

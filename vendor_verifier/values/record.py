@@ -80,7 +80,7 @@ class Failure(msgspec.Struct, frozen=True):
     """The reason why an attempt did not succeed; a value, not an exception. ``message`` is capped and scrubbed of
     secrets.
 
-    ``request_id`` is what the answer's headers call the request: by it a vendor's support finds what failed.
+    ``request_id`` is the request's id in the answer's headers, by which a vendor's support finds it.
 
     Raises:
         ValueError: ``KINDS`` knows no such kind.
@@ -122,7 +122,7 @@ class Failure(msgspec.Struct, frozen=True):
 
     @property
     def rules(self) -> Kind:
-        """The row of the table that it is treated by: an error inside a 200 by the status it names."""
+        """The row of the table of kinds for this failure; an error inside a 200 counts as the status it names."""
         if self.kind == "api_error_in_200" and self.status is not None:
             return KINDS[kind_of_status(self.status)]
         return KINDS[self.kind]
@@ -149,7 +149,7 @@ class Attempt(msgspec.Struct, frozen=True):
 class TurnRecord(msgspec.Struct, frozen=True):
     """All tries of one turn, in order; the last one is the turn's outcome.
 
-    ``rewritten`` names what the wire had to say in other words than the sample (a schema keyword dropped, a budget
+    ``rewritten`` names what the wire had to send in other words than the sample (a schema keyword dropped, a budget
     added), so that a difference between protocols can be traced to the question.
     """
 
@@ -196,7 +196,7 @@ class Record(msgspec.Struct, frozen=True):
     @property
     def succeeded(self) -> bool:
         """Whether every turn ended in a success."""
-        # Asked a dozen times a record when scoring: a loop costs a third of a generator.
+        # Read a dozen times a record when scoring: a loop costs a third of a generator.
         for turn in self.turns:
             if not turn.attempts or not turn.attempts[-1].succeeded:
                 return False
@@ -213,7 +213,7 @@ class Record(msgspec.Struct, frozen=True):
 
 
 class Outcome(Protocol):
-    """Anything that has succeeded or not: a record, or what is kept of one."""
+    """The protocol of anything that has succeeded or not: a record, or its observation."""
 
     @property
     def succeeded(self) -> bool: ...

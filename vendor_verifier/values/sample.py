@@ -121,7 +121,7 @@ class Samples(Sequence[Sample]):
 
     @cached_property
     def _places(self) -> dict[str, int]:
-        """Positions by id, made when first asked for: whoever only walks through never needs them."""
+        """Positions by id, made when first asked for, as plain iteration never needs them."""
         return {sample_id: place for place, sample_id in enumerate(self.ids)}
 
 
@@ -178,7 +178,7 @@ def sample_in(by_suite: Mapping[str, Samples], suite: str, sample_id: str) -> Sa
 
 
 def listed(samples: Sequence[Sample]) -> Samples:
-    """``samples`` as they are if they can be found by id, else with that ability."""
+    """``samples`` themselves if they can be found by id, else a sequence of them that can."""
     return samples if isinstance(samples, Samples) else ListedSamples(samples)
 
 
@@ -190,7 +190,7 @@ MOST_TOOLS_BYTES = 4 * 2**20
 
 
 class ToolSets:
-    """The sets of tools met lately. Nobody may change what was given to it or came from it."""
+    """A cache of sets of tools; neither what is given to it nor what comes from it may be changed."""
 
     def __init__(self) -> None:
         self._known: BoundedCache[bytes, Tools] = BoundedCache(MOST_TOOLS_BYTES)

@@ -1,4 +1,4 @@
-"""What records are worth: a sample's score, a vendor's figures, a model's ranking and the report that holds them."""
+"""The values of scoring: a sample's score, a vendor's figures, a model's ranking and the report that holds them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Example:
     """One record that went wrong, cut to what fits on a page.
 
     ``reason`` is the failure kind, the argument class or the evaluation's own word; ``pointer`` the JSON pointer of the
-    violation inside the arguments; ``prompt`` the last message asked; ``source`` says where the sample came from.
+    violation inside the arguments; ``prompt`` the last message asked; ``source`` is the sample's origin.
     """
 
     kind: ExampleKind
@@ -60,9 +60,9 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """How one record ended: ``seconds`` spent in its requests (waits between attempts left out), None if none was sent.
+    """The outcome of one record; ``failure`` is None for a success, else the kind.
 
-    ``failure`` is None for a success, else the kind.
+    ``seconds`` were spent in its requests (waits between attempts left out), None if none was sent.
     """
 
     suite: str
@@ -110,7 +110,7 @@ FeatureStatus = Literal["kept", "broken", "not_offered", "not_measurable"]
 
 @dataclass(frozen=True, slots=True)
 class CallVerdict:
-    """What one tool call's arguments are worth.
+    """The verdict on one tool call's arguments.
 
     ``empty_arguments`` marks ``""`` sent to a known tool without required arguments, ``valid_in_dialect`` arguments
     that fit the schema only as its dialect means it: both valid when lenient, invalid when strict. ``not_judged``:
@@ -209,10 +209,10 @@ class SchemaCounts:
 
 @dataclass(frozen=True, slots=True)
 class EntryInfo:
-    """What scoring needs to know of an entry: a line of the ranking without its endpoint, key or limits.
+    """The facts of an entry that scoring uses: a line of the ranking without its endpoint, key or limits.
 
-    ``repeat`` is how often it was asked everything, ``None`` for as often as the run says. ``begun`` is how many
-    records were begun where nobody planned how many (by a duration or a schedule): the last repetition may be a part.
+    ``repeat`` is the number of times it was asked everything, ``None`` for the run's own number. ``begun`` is the
+    number of records started where none was planned (by a duration or a schedule): the last repetition may be a part.
     """
 
     model: str
@@ -227,7 +227,7 @@ class EntryInfo:
 
 @dataclass(frozen=True, slots=True)
 class FeatureCheck:
-    """What one check of the contract found of one vendor.
+    """The outcome of one check of the contract for one vendor.
 
     With ``--repeat``, ``status`` is ``broken`` if it ever was, else the first of kept, not offered, not measurable that
     occurs; ``evidence`` is of the first record with that status and ``statuses`` counts them all.
@@ -271,7 +271,7 @@ class PlayedTask:
 
 @dataclass(frozen=True, slots=True)
 class Goodput:
-    """How many of one vendor's requests kept every SLO.
+    """The number of one vendor's requests that kept every SLO.
 
     Of ``asked``, ``good`` did; ``failed`` never came, ``unmeasured`` broke none that could be measured, the rest broke
     one. ``kept``: SLO → requests that kept it. ``stalled`` were asked besides and are left out, because only our own
@@ -292,7 +292,7 @@ class Goodput:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How a vendor was asked, from its first request until its last sample had been sent once.
+    """The load that a vendor was asked at, from its first request until its last sample had been sent once.
 
     ``in_flight`` requests at a time on average, of ``places`` that were asked for (``None`` at a stated rate), and
     ``answers_per_s`` over those ``seconds``; where vendors took turns, or after a pause, only while it was asked.
@@ -322,7 +322,7 @@ class RegionScore:
 
 @dataclass(frozen=True, slots=True)
 class VendorScore:
-    """Everything known about one entry of one model.
+    """All figures of one entry of one model.
 
     ``metrics`` holds the rank metrics by their public names (``f1``, ``success_rate``, ``schema_accuracy``,
     ``avg_tokens``, ``avg_ttft_ms``, ``tps`` and any suite score); ``measured`` says over how many records each was

@@ -5,7 +5,7 @@ from __future__ import annotations
 from changing import replace
 from load_levels import BOUNDS, SAMPLES, Conduct, curve, visit
 
-from vendor_verifier.features.capacity.values import Sitting
+from vendor_verifier.features.capacity.values import Session
 
 GOOD, SLOW, MISSING = Conduct(), Conduct(ttft_ms=2500), Conduct(misses=0.5)
 
@@ -46,7 +46,7 @@ def test_a_vendor_that_got_worse_meanwhile_is_not_said_to_have_given_way() -> No
 
 
 def test_more_of_an_undecided_level_is_one_level() -> None:
-    """What is asked in a second sitting joins the first: requests add up, repetitions are not mixed up."""
+    """What is asked in a second session joins the first: requests add up, repetitions are not mixed up."""
     known = curve()
     visit(known, GOOD, "unloaded", 1, repetitions=2)
     visit(known, GOOD, "level", 8)
@@ -60,7 +60,7 @@ def test_a_cut_level_changes_nothing_but_the_reason() -> None:
     known = curve()
     visit(known, GOOD, "unloaded", 1, repetitions=2)
     visit(known, GOOD, "level", 2)
-    visit(known, SLOW, "level", 4, sitting=Sitting("cut", "level", 4, 0, 1, 40, cut="time"))
+    visit(known, SLOW, "level", 4, session=Session("cut", "level", 4, 0, 1, 40, cut="time"))
     found = known.concluded("time")
     assert (found.capacity, found.reason, found.broke_at) == (2, "time", None)
 

@@ -7,19 +7,19 @@ from changing import replace
 from load_levels import SAMPLES, Conduct, curve, visit
 
 from vendor_verifier.features.capacity.level import limit_outcome
-from vendor_verifier.features.capacity.values import LevelOutcome, Point, Sitting
+from vendor_verifier.features.capacity.values import LevelOutcome, Point, Session
 from vendor_verifier.gates.thresholds import parse_threshold
 from vendor_verifier.values.judgement import Estimate
 
 GOOD = Conduct()
-LIMITED = Sitting("limited", "level", 8, 0, 1, 40, lag_p99_ms=80.0, client_limited=True)
+LIMITED = Session("limited", "level", 8, 0, 1, 40, lag_p99_ms=80.0, client_limited=True)
 
 
-def at_level(conduct: Conduct, *limits: str, sitting: Sitting | None = None, repetitions: int = 1) -> Point:
+def at_level(conduct: Conduct, *limits: str, session: Session | None = None, repetitions: int = 1) -> Point:
     """Eight in flight after a faultless unloaded level."""
     known = curve(limits)
     visit(known, GOOD, "unloaded", 1, repetitions=2)
-    return visit(known, conduct, "level", 8, sitting=sitting, repetitions=repetitions)
+    return visit(known, conduct, "level", 8, session=session, repetitions=repetitions)
 
 
 @pytest.mark.parametrize(
@@ -79,12 +79,12 @@ def test_a_near_miss_is_undecided_and_more_of_the_same_decides_it() -> None:
 )
 def test_our_own_process_is_blamed_only_for_what_it_can_spoil(conduct: Conduct, outcome: LevelOutcome) -> None:
     """A late event loop explains late tokens and time-outs; it neither misses tool calls nor answers 429."""
-    assert at_level(conduct, sitting=LIMITED).outcome == outcome
+    assert at_level(conduct, session=LIMITED).outcome == outcome
 
 
 def test_what_was_cut_short_is_not_judged() -> None:
     """A level that was not sent to its end says so, whatever its figures."""
-    assert at_level(Conduct(misses=0.5), sitting=replace(LIMITED, cut="time")).outcome == "cut"
+    assert at_level(Conduct(misses=0.5), session=replace(LIMITED, cut="time")).outcome == "cut"
 
 
 def test_throughput_is_over_the_time_of_sending() -> None:

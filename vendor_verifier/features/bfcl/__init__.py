@@ -1,1 +1,1 @@
-"""What does I/O for the leaderboard: finding its data, calling REST services and functions, its pages and command."""
+"""The I/O side of the BFCL leaderboard: finding its data, calling REST services and functions, pages and command."""

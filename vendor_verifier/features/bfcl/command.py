@@ -14,7 +14,7 @@ from vendor_verifier.console.options import WHAT, RunOptions, flag, option
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class BfclRunOptions(RunOptions):
-    """What ``run`` takes; which evaluation it is a job says, so a typed ``--suite`` is refused and none is offered."""
+    """The options of ``run`` without ``--suite``, which is refused because a job states its evaluation itself."""
 
     suite: Annotated[tuple[str, ...], Parameter(show=False, negative=(), consume_multiple=False)] = ()
 

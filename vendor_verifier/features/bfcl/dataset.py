@@ -1,4 +1,4 @@
-"""The rows of ``bfcl``: finds what its options or a job file name, and says what was not run and why; it sends nothing.
+"""The rows of ``bfcl`` that its options or a job file name, with the reasons for those that are not run.
 
 A task is what the published job calls one: categories, data, and a page of results of its own. Without a job file there
 is one task, named after the suite. A row that several tasks ask for is asked once.
@@ -16,7 +16,7 @@ from vendor_verifier.config.suite_options import TaskOptions, known_suite, read_
 from vendor_verifier.errors import ConfigError, DataError, Problem, ProblemsError, UsageError
 from vendor_verifier.features.bfcl import source
 from vendor_verifier.features.bfcl.executables import find_functions
-from vendor_verifier.features.bfcl.job import told_job
+from vendor_verifier.features.bfcl.job import job_identity
 from vendor_verifier.features.bfcl.source import Loaded
 from vendor_verifier.loaders.base import LoadedSamples
 from vendor_verifier.loaders.selection import classes_of
@@ -52,7 +52,7 @@ def bfcl_dataset(
     typed: Collection[str] = (),
     skip_bad: bool = False,
 ) -> Dataset:
-    """All rows that can run. ``keys`` are the names of those there are for rest rows; of options that contradict each
+    """All rows that can run. ``keys`` are the names of the keys set for rest rows; of options that contradict each
     other those ``typed`` on the command line stand.
 
     Raises:
@@ -79,7 +79,7 @@ def bfcl_dataset(
         not_run=not_run,
         warnings=tuple(not_run_lines(not_run)),
         classes=classes_of(samples),
-        job={} if job is None else told_job(job),
+        job={} if job is None else job_identity(job),
     )
 
 
@@ -95,7 +95,7 @@ def not_run_lines(not_run: Mapping[str, Mapping[str, str]]) -> list[str]:
 def _nearer(
     own: Mapping[str, Any], chosen: TaskOptions, typed: Collection[str]
 ) -> tuple[Mapping[str, Any], TaskOptions]:
-    """Without what the config says where the command line names other rows."""
+    """The options without those of the config that name rows where the command line names other ones."""
     replaced = {"job": ("category", "data", "test_file_path"), "test_file_path": ("data",), "data": ("test_file_path",)}
     gone = {other for key in typed for other in replaced.get(key, ())} - set(typed)
     if "test_file_path" in gone:
@@ -125,7 +125,7 @@ def _parts(
 
 
 def _refuse_beside_job(job: Job, own: Mapping[str, Any], chosen: TaskOptions, typed: Collection[str]) -> None:
-    """A job says itself which rows it asks; another word about it would not be heard."""
+    """Refuse options that name rows beside a job file, which names its own rows."""
     if "category" in own:
         raise _refused("category", "the tasks of the job say which categories; leave it out")
     if chosen.test_file_path is not None:
@@ -135,7 +135,7 @@ def _refuse_beside_job(job: Job, own: Mapping[str, Any], chosen: TaskOptions, ty
 
 
 def _refuse_idle(parts: Sequence[_Part], own: Mapping[str, Any], customs: Sequence[bool]) -> None:
-    """Options that speak of custom rows where there are none, and the other way round."""
+    """Refuse options for custom rows where there are none, and options for other rows beside custom ones."""
     if own.get("tools") is not None and str(own.get("infer_tools", False)).lower() not in ("false", "0"):
         raise _refused("infer_tools", "a file of tools is given, so none are inferred; keep one of them")
     for key in ("tools", "infer_tools"):

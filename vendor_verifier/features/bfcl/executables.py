@@ -67,7 +67,7 @@ try:
 except (ImportError, OSError, ValueError):
     pass
 names = {"math": math}
-# What a function prints is nobody's; its result is all that is answered, and not without bound.
+# A function's printed output is discarded; its result is the whole answer, up to a limit.
 answers, sys.stdout = sys.stdout, open(os.devnull, "w")
 exec(compile(json.loads(sys.stdin.readline()), "functions", "exec"), names)
 for line in sys.stdin:
@@ -96,7 +96,7 @@ class InstalledFunctions:
     time_limit_s: float = TIME_LIMIT_S
 
     def missing(self, name: str) -> str | None:
-        """Why this function cannot be run here, or None when it can."""
+        """The reason that this function cannot be run here, or None when it can."""
         if name in self.known:
             return None
         return f"{name} needs a network, keys or an evaluation of text" if name in self.refused else f"no {name}"
@@ -169,7 +169,7 @@ def _names(node: ast.AST) -> set[str]:
 
 
 def _free_names(node: ast.FunctionDef) -> set[str]:
-    """Names used that are no parameters: a parameter may well be called ``time``."""
+    """The names that are used and are no parameters; a parameter may well be called ``time``."""
     arguments = node.args
     own = {item.arg for item in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
     return _names(node) - own
@@ -199,7 +199,7 @@ class _Stored(msgspec.Struct):
 
 
 def read_rest_answers(folder: RunFolder) -> dict[str, Fetched]:
-    """What is stored of them, by call.
+    """The stored answers of REST services, by the digest of their call.
 
     Raises:
         RunFolderError: the file is damaged.
@@ -228,7 +228,7 @@ def fetch_rest_answers(
     *,
     pause_s: float = PAUSE_S,
 ) -> None:
-    """Ask for every call of the run's records that nobody has asked about yet, and store what came.
+    """Ask the services for every call of the run's records without a stored answer, and store the answers.
 
     Raises:
         StorageError: the disk refused.
@@ -282,7 +282,7 @@ async def _fetch(transport: Transport, request: RestRequest, scrubber: Scrubber)
     try:
         return Fetched(exchange.status, shape_of(parse_json(exchange.body)))
     except ValueError:
-        # What is no JSON has no shape; the status says more.
+        # An answer that is no JSON has no shape; its status is compared instead.
         return Fetched(exchange.status)
 
 

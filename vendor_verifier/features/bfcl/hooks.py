@@ -1,4 +1,4 @@
-"""What ``bfcl`` does around a run: job files, keys of live services, simulated services, result pages."""
+"""The hooks of ``bfcl`` around a run: job files, keys of live services, simulated services, result pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A BFCL job file and what it says of a run's settings.
+"""The reading of a BFCL job file and its effect on a run's settings.
 
 The command line counts more than the job, and the job more than the configuration.
 """
@@ -44,7 +44,7 @@ def read_job_file(path: Path) -> Job:
 
 
 def with_job(request: RunRequest, job: Job) -> RunRequest:
-    """The request with the pace and patience that the job asks for, where nobody stated another."""
+    """The request with the job's concurrency, timeout and retries, where no others are stated."""
     changes: dict[str, Any] = {}
     if job.parallelism is not None and request.request_concurrency is None:
         changes["request_concurrency"] = job.parallelism
@@ -63,13 +63,13 @@ def with_job_settings(entries: Sequence[Entry], job: Job, overrides: Mapping[str
     return tuple(_with_settings(entry, stated) for entry in entries) if stated else tuple(entries)
 
 
-def told_job(job: Job) -> dict[str, Any]:
-    """What the job calls itself, for the manifest."""
+def job_identity(job: Job) -> dict[str, Any]:
+    """The name and namespace of a job, as far as it states them, for the manifest."""
     return {name: value for name, value in (("name", job.name), ("namespace", job.namespace)) if value is not None}
 
 
 def _with_settings(entry: Entry, stated: Mapping[str, Any]) -> Entry:
-    """No wire has a setting of its own for top_p, so it goes with the further keys of the body."""
+    """The entry with the job's settings; top_p goes into ``extra_body``, as no wire has a setting of its own for it."""
     parameters = {name: value for name, value in stated.items() if name != "top_p"}
     body = {name: value for name, value in entry.endpoint.body.items() if name not in parameters}
     body |= {name: value for name, value in stated.items() if name == "top_p"}
@@ -77,7 +77,7 @@ def _with_settings(entry: Entry, stated: Mapping[str, Any]) -> Entry:
 
 
 def _lines(text: str) -> Mapping[str, int]:
-    """Where each key stands, as messages name keys; JSON is read as the YAML that it is, else without lines."""
+    """The line of each key, by the name that messages give it; empty where JSON does not parse as YAML."""
     try:
         root, _ = parse(text)
     except SourceError:

@@ -1,6 +1,6 @@
 """The result pages of ``bfcl``, one a vendor, in the published layout: from a stored run into ``bfcl/`` in its folder.
 
-Records are replayed as for the report. What says nothing about the vendor (never sent, or our own fault) is left out.
+Records are replayed as for the report. Those not charged to the vendor (never sent, or our own fault) are left out.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ _MAX_NAME = 100
 
 
 @dataclass(slots=True)
-class _Heard:
-    """What one vendor did in one task."""
+class _VendorTask:
+    """The scores and times of one vendor in one task."""
 
     scores: list[Score] = field(default_factory=list)
     times_s: list[float] = field(default_factory=list)
     stalled: int = 0
 
     def note_times(self, record: Record) -> None:
-        """Keep how long its calls took, unless we were late ourselves."""
+        """Keep the times of a record's calls, unless our own process was late."""
         is_stalled = "e2e_ms" in measured(record).spoilt
         self.stalled += is_stalled
         self.times_s += [] if is_stalled else call_latencies_s(record)
 
     @property
     def latencies_s(self) -> list[float]:
-        """Nothing where that took too many out."""
+        """The times of its calls, or none where our own lateness took too many out."""
         return [] if too_many_spoilt(self.stalled, len(self.times_s)) else self.times_s
 
 
@@ -68,7 +68,7 @@ def write_bfcl_pages(folder: RunFolder) -> list[Path]:
     samples = folder.read_samples(SUITE)
     suite = ready_suite(SUITE, task.options, samples, folder)
     version, not_run = _options(task.options).version, task.not_run
-    models = _heard(folder, suite, {sample.id: sample for sample in samples})
+    models = _results(folder, suite, {sample.id: sample for sample in samples})
     written: list[Path] = []
     homes: set[str] = set()
     for model, tasks in models.items():
@@ -76,7 +76,7 @@ def write_bfcl_pages(folder: RunFolder) -> list[Path]:
         folder.create_inside(home)
         names: set[str] = set()
         for label, page in result_pages(tasks, version=version).items():
-            # A task of which nothing could run has no metrics, but its reasons.
+            # A task of which nothing could run has reasons instead of metrics.
             page["run"] = {
                 name: {**page["run"].get(name, {}), "not_run": dict(not_run.get(name, {}))}
                 for name in dict.fromkeys([*page["run"], *not_run])
@@ -91,9 +91,11 @@ def _options(stored: Mapping[str, Any]) -> BfclOptions:
     return options
 
 
-def _heard(folder: RunFolder, suite: Suite, samples: Mapping[str, Sample]) -> dict[str, dict[str, list[VendorResult]]]:
+def _results(
+    folder: RunFolder, suite: Suite, samples: Mapping[str, Sample]
+) -> dict[str, dict[str, list[VendorResult]]]:
     """Model → task → results of its vendors."""
-    heard: dict[str, dict[str, dict[str, _Heard]]] = {}
+    results: dict[str, dict[str, dict[str, _VendorTask]]] = {}
     # In the order of the samples, so that pages list categories as the plan does.
     places = {sample: place for place, sample in enumerate(samples)}
     known = (record for record in _standing(folder).values() if record.sample in samples)
@@ -104,7 +106,7 @@ def _heard(folder: RunFolder, suite: Suite, samples: Mapping[str, Sample]) -> di
         finals = (turn.attempts[-1] for turn in record.turns if turn.attempts)
         score = record.score or replay(suite.play(sample), finals)
         for task in sample.tags.get(TASKS_TAG) or [SUITE]:
-            found = heard.setdefault(record.model, {}).setdefault(task, {}).setdefault(record.label, _Heard())
+            found = results.setdefault(record.model, {}).setdefault(task, {}).setdefault(record.label, _VendorTask())
             found.note_times(record)
             found.scores += [score] if score is not None else []
     return {
@@ -112,7 +114,7 @@ def _heard(folder: RunFolder, suite: Suite, samples: Mapping[str, Sample]) -> di
             task: [vendor_result(label, one.scores, one.latencies_s) for label, one in vendors.items()]
             for task, vendors in tasks.items()
         }
-        for model, tasks in heard.items()
+        for model, tasks in results.items()
     }
 
 

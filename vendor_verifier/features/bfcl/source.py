@@ -72,7 +72,7 @@ class BfclData:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """Samples of all categories that can run, and for the others why not."""
+    """The samples of all categories that can run, and the reasons for the others."""
 
     samples: LoadedSamples
     not_run: Mapping[str, str]
@@ -153,11 +153,11 @@ def load_categories(
     limit_per_category: int | None = None,
     skip_bad: bool = False,
 ) -> Loaded:
-    """Read what can run of these categories (v4 names).
+    """Read the rows of these categories (v4 names) that can run.
 
-    ``services``: the simulated services are there. ``functions``: what executable rows call; rows whose calls cannot
-    be run here are left out, and said. ``keys``: names of those there are for rest rows, likewise. ``limit``: the first
-    so many rows of all categories together.
+    ``services``: the simulated services are installed. ``functions``: the functions that executable rows call; rows
+    whose calls cannot be run here are left out and reported. ``keys``: the names of keys set for rest rows, likewise.
+    ``limit``: the first so many rows of all categories together.
 
     Raises:
         DataError: unusable rows.
@@ -210,7 +210,7 @@ class InstalledServices:
 
 
 def stated_rows(where: str) -> tuple[Sample, ...]:
-    """The rows of data found by :func:`find_data` that say which calls are right without anything being run.
+    """The rows of data found by :func:`find_data` that state the right calls without running anything.
 
     Raises:
         UsageError: there is no such data.
@@ -253,7 +253,7 @@ def find_services(where: str) -> Services | None:
 
 
 def _runnable(loaded: LoadedSamples, functions: Functions, limit: int | None) -> tuple[LoadedSamples, str | None]:
-    """The rows whose right calls can be run here, and what is to be said of the others."""
+    """The rows whose right calls can be run here, and a notice about the others."""
     kept = [
         sample
         for sample in loaded.samples
@@ -265,7 +265,7 @@ def _runnable(loaded: LoadedSamples, functions: Functions, limit: int | None) ->
 
 
 def _answerable(loaded: LoadedSamples, keys: frozenset[str], limit: int | None) -> tuple[LoadedSamples, str | None]:
-    """The rows whose keys there are, and what is to be said of the others."""
+    """The rows whose keys are set, and a notice about the others."""
     wanted = {sample.id: needed_keys(sample.expected, list(sample.turn.messages)) for sample in loaded.samples}
     kept = [sample for sample in loaded.samples if wanted[sample.id] <= keys]
     missing = sorted(frozenset().union(*wanted.values()) - keys)
@@ -329,7 +329,7 @@ def _within(folder: Path) -> Iterable[Path]:
 
 
 def _homes(folder: Path) -> Iterable[Path]:
-    """Where the package may be installed, given a folder in, at or above it."""
+    """The folders where the package may be installed, given a folder in, at or above it."""
     yield folder
     yield from folder.resolve().parents
 

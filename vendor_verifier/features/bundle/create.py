@@ -35,7 +35,7 @@ _PART = re.compile(r'[^./\\:*?"<>|\x00-\x1f\x7f][^/\\:*?"<>|\x00-\x1f\x7f]{0,199
 
 
 def top_folder(run: object) -> str:
-    """What the one folder of the archive is called."""
+    """The name of the archive's one folder."""
     return run if isinstance(run, str) and _TOP.fullmatch(run) else "run"
 
 
@@ -97,7 +97,7 @@ def make_bundle(folder: RunFolder, target: Path | None) -> Path:
 
 @contextmanager
 def _at_rest(folder: RunFolder) -> Iterator[None]:
-    """Keep writers out while the files are read; a folder that cannot be written has none."""
+    """Lock the run folder while its files are read; a folder that cannot be written needs no lock."""
     lock = filelock.FileLock(folder.path / ".lock", timeout=0, mode=FILE_MODE)
     try:
         lock.acquire()

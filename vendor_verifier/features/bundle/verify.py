@@ -1,4 +1,4 @@
-"""The command ``bundle``, and how a bundle is held against itself: its hashes, and its records scored again.
+"""The command ``bundle``, and the verification of a bundle by its hashes and by scoring its records again.
 
 A bundle is a stranger's file: nothing is unpacked outside a temporary folder, links and unexpected names are refused,
 sizes are bounded, and paths that its manifest names are not followed.
@@ -42,16 +42,16 @@ _PIECE = 1024**2
 _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 _COMPARED = ("run", "models", "settings", "dataset", "complete")
 _MOST_SHOWN = 10
-# Where prices show: sums, price lists, break-evens, and figures per request or call.
+# The keys that depend on prices: sums, price lists, break-evens, and figures per request or call.
 _MONEY = re.compile(r"/judgement/(money|prices|break_evens)\b|_usd\b")
 _PLACES_FOR_CODE = ("shipped", "installed")
 
 
 @dataclass(frozen=True, slots=True)
 class VerifiedBundle:
-    """A bundle that is what it says: the run's name, how many files, their size, and how many vendors re-scored.
+    """A verified bundle: the run's name, the number of files, their size, and the number of vendors scored again.
 
-    ``notes`` are differences that are nobody's doing, a sentence each.
+    ``notes`` are differences with harmless causes, a sentence each.
     """
 
     run: str
@@ -77,7 +77,7 @@ def verify_bundle(file: Path, *, max_bytes: int = MAX_BYTES) -> VerifiedBundle:
 
 
 class _Bounded:
-    """A stream that gives no more than it may, in all and at once: a small archive can unpack to anything."""
+    """A stream with a limit on all its bytes and on each read, because a small archive can unpack to any size."""
 
     def __init__(self, source: gzip.GzipFile, most: int) -> None:
         self._source, self._most = source, most
@@ -97,7 +97,7 @@ class _Bounded:
 
 
 def _unpack(file: Path, place: Path, max_bytes: int) -> tuple[Path, dict[str, str], int]:
-    """Folder, digest by name, bytes in all."""
+    """The top folder, the digest of each file by name, and the bytes in all."""
     digests: dict[str, str] = {}
     tops: set[str] = set()
     size = 0
@@ -157,7 +157,7 @@ def _hash_problems(folder: Path, digests: Mapping[str, str]) -> Iterator[str]:
 
 
 def _rescored(file: Path, folder: RunFolder) -> tuple[str, int, tuple[str, ...]]:
-    """The run's name, how many vendors have the same scores again, and what differs by another price list."""
+    """The run's name, the number of vendors with the same scores again, and the differences from another price list."""
     try:
         stated = parse_json((folder.path / SCORES).read_text(encoding="utf-8"))
         manifest = _without_paths(folder.read_manifest())
@@ -189,7 +189,7 @@ def _keeps_no_prices(manifest: Manifest) -> bool:
 
 
 def _other_versions(manifest: Manifest) -> Iterator[str]:
-    """What made the bundle and is another here."""
+    """One sentence for each package whose version here differs from the one that made the bundle."""
     made = {"agent-vendor-verifier": manifest.tool and manifest.tool.version, **(manifest.packages or {})}
     here = {"agent-vendor-verifier": __version__, **package_versions()}
     for name, version in made.items():
@@ -220,7 +220,7 @@ def _differences(pointer: str, old: Any, new: Any) -> Iterator[tuple[str, Any, A
 
 
 def _same(old: Any, new: Any) -> bool:
-    """Sums of floats may end in another last digit on another machine."""
+    """Whether two values are equal, up to the last digits of floats, which may differ on another machine."""
     if isinstance(old, float | int) and isinstance(new, float | int) and isinstance(old, bool) == isinstance(new, bool):
         return math.isclose(old, new, rel_tol=1e-9, abs_tol=1e-12)
     return bool(old == new)

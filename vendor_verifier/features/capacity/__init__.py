@@ -1,1 +1,1 @@
-"""How much load a vendor bears: the search, its measurements and its report."""
+"""The search for a vendor's capacity: the load levels, their measurements and the report."""

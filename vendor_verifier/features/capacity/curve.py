@@ -1,4 +1,4 @@
-"""One vendor's load curve: its limits, the choice of the next level, and what the measured levels say together.
+"""One vendor's load curve: its limits, the choice of the next level, and the capacity found.
 
 Nothing is sent here; the same code serves a search under way and one that is judged again.
 
@@ -26,7 +26,7 @@ from vendor_verifier.features.capacity.values import (
     LoadKind,
     Point,
     SearchBounds,
-    Sitting,
+    Session,
     Stage,
     Step,
     Tried,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 def next_step(seen: Sequence[Tried], bounds: SearchBounds) -> Step | Ended:
-    """What to do after ``seen``: the unloaded level, then every level tried, in the order of trying, each once.
+    """The next step of a search, given ``seen``: the unloaded level, then every level tried, in that order, each once.
 
     Raises:
         ValueError: ``seen`` is empty; without the unloaded level there is nothing to compare with.
@@ -70,7 +70,7 @@ def next_step(seen: Sequence[Tried], bounds: SearchBounds) -> Step | Ended:
 
 
 def repetitions_at(level: float, bounds: SearchBounds) -> int:
-    """How often every sample is asked at ``level``: so often that each place is filled ``per_place`` times.
+    """The repetitions of every sample at ``level``: enough that each place is filled ``per_place`` times.
 
     For a rate ``per_place`` is the seconds that it is kept up.
     """
@@ -84,12 +84,12 @@ def aside_at(level: float) -> int:
 
 
 def requests_at(level: float, bounds: SearchBounds) -> int:
-    """What one visit to ``level`` takes: the repetitions, and what is sent before and after them."""
+    """The requests of one session at ``level``: the repetitions, and those sent before and after them."""
     return repetitions_at(level, bounds) * bounds.samples + 2 * aside_at(level)
 
 
 def resolution(level: float, bounds: SearchBounds) -> float:
-    """How far above ``level`` the next one may lie when a search ends."""
+    """The greatest distance from ``level`` to the next one above it at which a search ends."""
     return max(1.0, bounds.step * level) if bounds.kind == "concurrency" else bounds.step * level
 
 
@@ -148,7 +148,7 @@ _Key = tuple[Stage, float]
 
 @dataclass(slots=True)
 class Curve:
-    """What is known of one entry. ``new_rng`` gives the same generator every time, so that judging twice agrees."""
+    """The load curve of one entry. ``new_rng`` gives the same generator every time, so that judging twice agrees."""
 
     model: str
     label: str
@@ -157,31 +157,31 @@ class Curve:
     samples: Sequence[str]
     bounds: SearchBounds
     new_rng: Callable[[], np.random.Generator]
-    sittings: list[Sitting] = field(default_factory=list)
+    sessions: list[Session] = field(default_factory=list)
     _evidence: dict[_Key, LevelEvidence] = field(default_factory=dict)
     _points: dict[_Key, Point] = field(default_factory=dict)
 
-    def add(self, sitting: Sitting, records: Sequence[tuple[Record, Observation]]) -> Point:
-        """Take in one sitting with all its records; the level's point as it is now."""
-        self.sittings.append(sitting)
-        key = (sitting.stage, sitting.level)
+    def add(self, session: Session, records: Sequence[tuple[Record, Observation]]) -> Point:
+        """Add one session with all its records and return the level's point as it is now."""
+        self.sessions.append(session)
+        key = (session.stage, session.level)
         evidence = self._evidence.setdefault(key, LevelEvidence())
         for record, row in records:
             evidence.add(record.run, row)
-        reference = self._evidence["unloaded", self.sittings[0].level]
-        own = [one for one in self.sittings if (one.stage, one.level) == key]
+        reference = self._evidence["unloaded", self.sessions[0].level]
+        own = [one for one in self.sessions if (one.stage, one.level) == key]
         point = judge_level(
-            sitting.stage, sitting.level, evidence, reference, own, self.thresholds, self.samples, self.new_rng()
+            session.stage, session.level, evidence, reference, own, self.thresholds, self.samples, self.new_rng()
         )
         # By rate, the level without load is the rate that one request after the other makes.
-        if sitting.stage != "level" and self.bounds.kind == "rate":
+        if session.stage != "level" and self.bounds.kind == "rate":
             point = replace(point, level=float(f"{point.requests_per_s or 0:.3g}"))
         self._points[key] = point
         return point
 
     def repetitions_at(self, stage: Stage, level: float) -> int:
-        """How often every sample has been asked there."""
-        return sum(one.repetitions for one in self.sittings if (one.stage, one.level) == (stage, level))
+        """The number of times that every sample has been asked at this level."""
+        return sum(one.repetitions for one in self.sessions if (one.stage, one.level) == (stage, level))
 
     @property
     def unloaded(self) -> Point | None:
@@ -193,11 +193,11 @@ class Curve:
 
     @property
     def requests(self) -> int:
-        """Everything that was sent, what was thrown away included."""
-        return sum(one.requests for one in self.sittings)
+        """The number of requests sent, uncounted ones included."""
+        return sum(one.requests for one in self.sessions)
 
     def tried(self) -> list[Tried]:
-        """The levels in the order of trying, the unloaded one first, without what was cut short."""
+        """The levels in the order of trying, the unloaded one first, without those that were cut short."""
         return [
             Tried(point.level, point.outcome, self._requests_at(key))
             for key, point in self._points.items()
@@ -205,7 +205,7 @@ class Curve:
         ]
 
     def _requests_at(self, key: _Key) -> int:
-        return sum(one.requests for one in self.sittings if (one.stage, one.level) == key)
+        return sum(one.requests for one in self.sessions if (one.stage, one.level) == key)
 
     def gave_way(self) -> Point | None:
         """The lowest level that does not hold."""
@@ -218,7 +218,7 @@ class Curve:
         """The result. ``stopped`` says why a search ended that was not through, or how a stored one did."""
         tried = self.tried()
         ended = self._ended(tried, stopped)
-        # What is missed without load is said of the answers without load, also when levels are judged again after it.
+        # A limit missed without load is reported of the unloaded answers, also when levels are judged again after it.
         failed = None if ended.reason == "unloaded" else self.gave_way()
         if ended.reason in ("edge", "client") and failed is not None and self._has_drifted(failed):
             ended = replace(ended, reason="drifted")
@@ -237,7 +237,7 @@ class Curve:
             afterwards=self.afterwards,
             requests=self.requests,
             notes=tuple(self._notes(levels)),
-            sittings=tuple(self.sittings),
+            sittings=tuple(self.sessions),
         )
 
     def _ended(self, tried: Sequence[Tried], stopped: EndReason | None) -> Ended:
@@ -252,7 +252,7 @@ class Curve:
         return Ended(stopped or reason, capacity_of(tried))
 
     def _has_drifted(self, failed: Point) -> bool:
-        """Whether without load, afterwards, the same is missed for good: then it was not the load, or not alone."""
+        """Whether the same limits are clearly missed without load afterwards, so that load was not the only cause."""
         after = self.afterwards
         if after is None:
             return False
@@ -260,7 +260,7 @@ class Curve:
         return any(limit.threshold.subject in lost for limit in failed.missed)
 
     def _gap(self) -> Iterator[str]:
-        """Where nothing was measured, although the edge lies there."""
+        """A note on the interval between the last level that holds and the first that fails, if it is not measured."""
         tried = self.tried()
         failed, capacity = (first_failed(tried), capacity_of(tried)) if tried else (None, None)
         if failed is not None and capacity is not None and failed.level - capacity > resolution(capacity, self.bounds):
@@ -270,9 +270,9 @@ class Curve:
         unmeasured = [] if self.unloaded is None else _unmeasured(self.unloaded, levels)
         if unmeasured:
             yield f"not measured, so not judged: {', '.join(unmeasured)}"
-        yield from (one.words for one in self.sittings if one.words is not None)
+        yield from (one.words for one in self.sessions if one.words is not None)
         yield from self._gap()
-        # What fails at once keeps places empty by itself, and is told as what it is.
+        # Requests that fail at once leave places empty by themselves; the failures are reported instead.
         short = [one for one in levels if _is_short(one)] if self.bounds.kind == "concurrency" else []
         if short:
             worst = min(short, key=lambda one: (one.in_flight or 0.0) / one.level)
@@ -304,7 +304,7 @@ def _unmeasured(unloaded: Point, levels: Sequence[Point]) -> list[str]:
 
 # enough: it bears what was asked for; too_little: it is known not to; unknown: the search ended before it could tell.
 Standing = Literal["enough", "too_little", "unknown"]
-# Ends that no other judgement of the same records changes.
+# Reasons for an end that judging the same records again cannot change.
 RAN_OUT: frozenset[EndReason] = frozenset({"requests", "cost", "time", "stopped", "interrupted"})
 
 _ANY = ("success_rate >= 0.99", "f1 >= ceiling - 0.05", "schema_accuracy >= ceiling - 0.05")
@@ -326,7 +326,7 @@ def read_limits(texts: Sequence[str], kind: LoadKind) -> tuple[Threshold, ...]:
 
 
 def _thing(limit: Threshold) -> str:
-    """What several metrics measure in their own ways."""
+    """The quantity that a limit's metric measures, shared by metrics that measure it in several ways."""
     return next((thing for thing in ("ttft", "success_rate") if thing in limit.metric), limit.metric)
 
 
@@ -338,7 +338,7 @@ def _limit(text: str) -> Threshold:
 
 
 def standing(vendor: VendorCapacity, at_least: float | None) -> Standing:
-    """Whether a vendor bears ``at_least``; without a wish, whether it was found what it bears, be it ever so little."""
+    """Whether a vendor bears ``at_least``; without that, whether any capacity was found."""
     if at_least is None:
         return "too_little" if vendor.reason == "unloaded" else "unknown" if vendor.reason in RAN_OUT else "enough"
     if vendor.capacity is not None and vendor.capacity >= at_least:

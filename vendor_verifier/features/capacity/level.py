@@ -20,7 +20,7 @@ from vendor_verifier.features.capacity.values import (
     LimitOutcome,
     LimitVerdict,
     Point,
-    Sitting,
+    Session,
     Stage,
 )
 from vendor_verifier.gates.judge import decide
@@ -40,15 +40,15 @@ if TYPE_CHECKING:
 _REFERENCE, _LOADED = "unloaded", "loaded"
 _RATES = ("success_rate", "first_attempt_success_rate")
 _ASPECTS: tuple[Aspect, ...] = ("rate_limit", "success", "latency", "speed", "quality", "other")
-# What our own process can spoil: not what a vendor says, and not that it refuses.
+# The aspects that lateness of our own process can spoil: success and times, not the content of answers, not refusals.
 _OURS: frozenset[Aspect] = frozenset({"success", "latency", "speed"})
 
 
 @dataclass(slots=True)
 class LevelEvidence:
-    """What the records of one level say; ``add`` them in any order.
+    """The evidence of one level's records; ``add`` them in any order.
 
-    ``spans`` are (first sending, last end) in seconds of wall time by sitting.
+    ``spans`` are (first sending, last end) in seconds of wall time by session.
     """
 
     table: ObservationTable = field(default_factory=ObservationTable)
@@ -59,8 +59,8 @@ class LevelEvidence:
     busy_s: float = 0.0
     output_tokens: float = 0.0
 
-    def add(self, sitting: str, row: Observation) -> None:
-        """Count one record of a sitting."""
+    def add(self, session: str, row: Observation) -> None:
+        """Count one record of a session."""
         self.table.add(row)
         self.repetitions = max(self.repetitions, row.repetition + 1)
         if row.traits.failure is not None:
@@ -68,14 +68,14 @@ class LevelEvidence:
             self.rate_limited += row.traits.is_rate_limited
         for each in row.tries:
             if each.begin_s is not None and each.seconds is not None:
-                first, last = self.spans.get(sitting, (each.begin_s, each.begin_s))
-                self.spans[sitting] = (min(first, each.begin_s), max(last, each.begin_s + each.seconds))
+                first, last = self.spans.get(session, (each.begin_s, each.begin_s))
+                self.spans[session] = (min(first, each.begin_s), max(last, each.begin_s + each.seconds))
                 self.busy_s += each.seconds
             self.output_tokens += each.usage.output or 0 if each.answered else 0
 
     @property
     def seconds(self) -> float | None:
-        """How long the level was sent, without the pauses between its sittings."""
+        """The seconds during which the level was sent, without the pauses between its sessions."""
         return sum(end - begin for begin, end in self.spans.values()) or None
 
 
@@ -84,7 +84,7 @@ def judge_level(
     level: float,
     evidence: LevelEvidence,
     reference: LevelEvidence,
-    sittings: Sequence[Sitting],
+    sessions: Sequence[Session],
     thresholds: Sequence[Threshold],
     samples: Sequence[str],
     rng: np.random.Generator,
@@ -95,7 +95,7 @@ def judge_level(
     """
     quality = _Quality.of(evidence, reference, thresholds, samples, rng)
     table = evidence.table
-    is_limited = any(sitting.client_limited for sitting in sittings)
+    is_limited = any(session.client_limited for session in sessions)
     limits = tuple(
         _verdict(one, estimate, evidence)
         for one in thresholds
@@ -104,9 +104,9 @@ def judge_level(
     )
     limits = tuple(sorted(limits, key=lambda limit: _ASPECTS.index(limit.aspect)))
     is_lost = any(limit.outcome == "unmeasured" and _is_lost(limit.threshold, table) for limit in limits)
-    cut = next((sitting.cut for sitting in sittings if sitting.cut), None)
+    cut = next((session.cut for session in sessions if session.cut), None)
     succeeded, seconds = table.count(lambda traits: traits.succeeded), evidence.seconds
-    # From the moment it was due, where there is one: what somebody waited who came at that moment.
+    # From the moment it was due, where there is one: the wait of a user who came at that moment.
     ttft = distribution(table.values("ttft_from_schedule_ms") or table.values("ttft_ms"))
     return Point(
         stage=stage,
@@ -126,8 +126,8 @@ def judge_level(
         in_flight=evidence.busy_s / seconds if seconds else None,
         f1=quality.value("f1"),
         schema_accuracy=quality.value("schema_accuracy"),
-        lag_p99_ms=_most(sitting.lag_p99_ms for sitting in sittings),
-        core_share=_most(sitting.core_share for sitting in sittings),
+        lag_p99_ms=_most(session.lag_p99_ms for session in sessions),
+        core_share=_most(session.core_share for session in sessions),
         client_limited=is_limited,
         cut=cut,
     )
@@ -200,7 +200,7 @@ def _verdict(threshold: Threshold, found: Estimate, evidence: LevelEvidence) -> 
 
 
 def limit_outcome(threshold: Threshold, found: Estimate) -> LimitOutcome:
-    """Kept or broken where the whole interval says so; else met or missed, by the figure itself."""
+    """Kept or broken where the whole interval lies on one side of the limit; else met or missed, by the figure."""
     decided = decide(threshold, found)
     if found.value is None:
         return "unmeasured"
@@ -226,7 +226,7 @@ def _is_lost(threshold: Threshold, table: ObservationTable) -> bool:
 
 
 def _outcome(limits: Sequence[LimitVerdict], *, client_limited: bool, is_lost: bool) -> LevelOutcome:
-    """``is_lost``: a limit could not be looked at because of us, so that keeping the others says nothing."""
+    """The outcome of a level. ``is_lost``: our own lateness kept a limit from being measured, so it stays undecided."""
     missed = [limit for limit in limits if limit.outcome in ("missed", "broken")]
     if not missed:
         return "client" if is_lost else "holds"

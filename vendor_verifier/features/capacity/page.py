@@ -42,7 +42,7 @@ def render(report: CapacityReport, language: Language = "en") -> str:
 
 
 def _verdicts(report: CapacityReport, t: Texts) -> list[str]:
-    """What each vendor bears: a line each where they are few, else one sentence, the most first."""
+    """The capacity of each vendor: a line each where they are few, else one sentence, the greatest first."""
     if not report.vendors:
         return [t("capacity_nobody")]
     if len(report.vendors) <= _FEW:

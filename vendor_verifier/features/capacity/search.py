@@ -1,4 +1,4 @@
-"""The search for capacity: unloaded, then level by level, one vendor after the other. It wires; rules live elsewhere.
+"""The search for capacity: unloaded, then level by level, one vendor after the other.
 
 Vendors go one at a time, because they would disturb each other through our own process. Everything is on disk after
 each level: ``capacity.json`` with what was found, ``records.jsonl`` with the answers it rests on.
@@ -31,7 +31,7 @@ from vendor_verifier.features.capacity.values import (
     LoadKind,
     Point,
     SearchBounds,
-    Sitting,
+    Session,
     Stage,
     VendorCapacity,
 )
@@ -64,7 +64,7 @@ MOST_IN_FLIGHT = 1000
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What sending takes, for all levels of all vendors. ``guard`` keeps the books over all of them."""
+    """The shared resources for sending all levels of all vendors. ``guard`` counts the spending over all of them."""
 
     run: str
     plan: Plan
@@ -79,8 +79,8 @@ class Bench:
 
 def send_level(
     bench: Bench, entry: Entry, stage: Stage, level: float, *, first: int, repetitions: int
-) -> tuple[Sitting, tuple[Record, ...], int | None]:
-    """The sitting, its records, and the signal that ended it, if one did.
+) -> tuple[Session, tuple[Record, ...], int | None]:
+    """The session that was sent, its records, and the signal that ended it, if one did.
 
     Every sample is asked ``repetitions`` times, numbered from ``first`` on.
 
@@ -108,7 +108,7 @@ def send_level(
     cut, words = why_cut(end, bench.guard, own.account, stage, records)
     core_share = None if end.loop is None else end.loop.core_share
     lag_ms = _lag_ms(end)
-    sitting = Sitting(
+    session = Session(
         name=name,
         stage=stage,
         level=level,
@@ -121,7 +121,7 @@ def send_level(
         cut=cut,
         words=words,
     )
-    return sitting, tuple(records), end.signal_number
+    return session, tuple(records), end.signal_number
 
 
 def _level_plan(bench: Bench, entry: Entry, stage: Stage, level: float) -> Plan:
@@ -157,7 +157,7 @@ def _queue(prepared: Prepared, entry: Entry, first: int, repetitions: int) -> Wo
 
 
 def _lag_ms(end: RunEnd) -> float | None:
-    """How late our own process was at p99: its loop, or requests that were due and found a free place."""
+    """The p99 lag of our own process: of its event loop, or of requests that were due and found a free place."""
     found = [] if end.loop is None else [end.loop.p99_ms]
     found += [offered.lag_p99_ms for offered in (end.load or {}).values() if not offered.held_back]
     return max((lag for lag in found if lag is not None), default=None)
@@ -166,10 +166,10 @@ def _lag_ms(end: RunEnd) -> float | None:
 def why_cut(
     end: RunEnd, guard: GuardedSpending, account: str, stage: Stage, records: Sequence[Record]
 ) -> tuple[EndReason | None, str | None]:
-    """Why not everything was sent, and what is known about it.
+    """The reason that not everything was sent, or None, and a sentence about it.
 
-    A vendor that cannot be reached any more is stopped by the limiter, but under load that is no accident: it is how
-    this level fails, and the search goes on below it.
+    A vendor that cannot be reached any more is stopped by the limiter. Under load that is the failure of this level,
+    and the search goes on below it.
     """
     if end.signal_number is not None:
         return "interrupted", None
@@ -191,7 +191,7 @@ OnPoint = Callable[[Entry, Point], None]
 
 @dataclass(frozen=True, slots=True)
 class CapacityOutcome:
-    """A finished search: where it lies, what was found, and the signal that ended it, if one did."""
+    """A finished search: its folder, its report, and the signal that ended it, if one did."""
 
     folder: RunFolder
     report: CapacityReport
@@ -209,15 +209,15 @@ class _Search:
     signal_number: int | None = None
 
     def visit(self, stage: Stage, level: float, repetitions: int) -> EndReason | None:
-        """Send one level and judge it; why it was cut short, if it was."""
+        """Send one level and judge it; return the reason that it was cut short, or None."""
         first = self.curve.repetitions_at(stage, level)
-        sitting, records, self.signal_number = send_level(
+        session, records, self.signal_number = send_level(
             self.bench, self.entry, stage, level, first=first, repetitions=repetitions
         )
         task = self.bench.prepared.plan.tasks[0]
-        point = self.curve.add(sitting, with_observations(records, task.samples, ready_suite(SUITE, {}, task.samples)))
+        point = self.curve.add(session, with_observations(records, task.samples, ready_suite(SUITE, {}, task.samples)))
         self.on_point(self.entry, point)
-        return sitting.cut
+        return session.cut
 
 
 def measure_capacity(
@@ -227,9 +227,9 @@ def measure_capacity(
     on_point: OnPoint = lambda _entry, _point: None,
     on_record: Callable[[Record], None] = lambda _record: None,
 ) -> CapacityOutcome:
-    """Find what every vendor of the plan bears.
+    """Find the capacity of every vendor of the plan.
 
-    ``on_point`` is told of every level when it is judged, ``on_record`` of every counted answer as it comes.
+    ``on_point`` is called for every level when it is judged, ``on_record`` for every counted answer as it comes.
 
     Raises:
         UsageError: signals cannot be handled here, a proxy that cannot be spoken to, what contradicts itself, a limit
@@ -286,7 +286,7 @@ def _blank_report(
         vendors=(),
         arrival=arrival if options.by == "rate" else None,
         at_least=options.at_least,
-        # Every vendor is compared with itself; that there is no baseline takes nothing away.
+        # Every vendor is compared with itself, so no baseline is needed.
         warnings=tuple(warning for warning in plan.warnings if not warning.endswith(NO_F1)),
     )
 
@@ -304,7 +304,7 @@ def _curve(entry: Entry, report: CapacityReport, plan: Plan) -> Curve:
 
 
 def _keep(folder: RunFolder, report: CapacityReport, scrubber: Scrubber, so_far: VendorCapacity) -> None:
-    """What is known while a vendor's search goes on; a search that is killed leaves this behind."""
+    """Write the intermediate result of a vendor's search, so that a search that is killed leaves it behind."""
     write_capacity(folder, replace(report, vendors=(*report.vendors, so_far)), scrubber, only=DOCUMENT)
 
 
@@ -318,7 +318,7 @@ def _searched(search: _Search, keep: Callable[[VendorCapacity], None]) -> Vendor
             break
         stopped = search.visit("level", step.level, step.repetitions)
     if stopped is None and curve.gave_way() is not None:
-        # Whether what gave way comes back once the load is gone: if not, load was not the cause.
+        # Whether the missed limits are kept again once the load is gone: if not, load was not the cause.
         search.visit("afterwards", 1, 1)
     return curve.concluded(stopped)
 

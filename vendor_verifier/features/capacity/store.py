@@ -3,10 +3,10 @@
 ::
 
     runs/<timestamp>-capacity/
-    ├── capacity.json      bounds, limits, sittings and the curves found; no secret
-    ├── capacity.html      the same to look at
+    ├── capacity.json      bounds, limits, sessions and the curves found; no secret
+    ├── capacity.html      the same as a page
     ├── samples/           the questions
-    └── records.jsonl      one line per counted answer; ``run`` names its sitting
+    └── records.jsonl      one line per counted answer; ``run`` names its session
 
 The ``schema`` of capacity.json counts up when a key changes its meaning or goes; new keys may appear under the same
 number.
@@ -58,7 +58,7 @@ def render(report: CapacityReport) -> str:
 
 
 def read(text: bytes) -> CapacityReport:
-    """What :func:`render` wrote.
+    """The report in a document that :func:`render` wrote.
 
     Raises:
         msgspec.MsgspecError: not such a document, or one of a later version.
@@ -129,9 +129,9 @@ def judge_again(folder: RunFolder, limits: Sequence[str], at_least: float | None
             vendor.model, vendor.label, vendor.vendor, thresholds, ids, stored.bounds, lambda: new_rng(stored.seed)
         )
         suite = ready_suite(SUITE, {}, samples)
-        for sitting in vendor.sittings:
-            own = records.get((vendor.model, vendor.label, sitting.name), [])
-            curve.add(sitting, with_observations(own, samples, suite))
+        for session in vendor.sittings:
+            own = records.get((vendor.model, vendor.label, session.name), [])
+            curve.add(session, with_observations(own, samples, suite))
         vendors.append(_concluded(curve, vendor))
     left_out = [f"cannot be read and is not judged: {line}" for line in unreadable]
     wanted = stored.at_least if at_least is None else at_least
@@ -157,7 +157,7 @@ def _read(folder: RunFolder) -> CapacityReport:
 def with_observations(
     records: Iterable[Record], samples: Sequence[Sample], suite: Suite
 ) -> list[tuple[Record, Observation]]:
-    """Each record with what judging needs of it."""
+    """Each record with its observation."""
     by_id = {sample.id: sample for sample in samples}
     known = [(record, by_id[record.sample]) for record in records if record.sample in by_id]
     return [(record, observe(record, judged(record, suite, sample), sample)) for record, sample in known]

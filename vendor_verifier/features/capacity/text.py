@@ -1,4 +1,4 @@
-"""What a search for capacity found, in sentences, and as lines with a table of levels a vendor; it computes nothing."""
+"""The text of a capacity report: sentences, and lines with a table of levels for each vendor."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _TERMINAL, _PAGE = frozenset({"terminal"}), frozenset({"html"})
 
 
 def at(level: float, kind: LoadKind, t: Texts) -> str:
-    """``8 in flight``."""
+    """A level in words, such as ``8 in flight``."""
     return t(f"at_{kind}", level=f"{level:g}")
 
 
 def verdict(vendor: VendorCapacity, kind: LoadKind, t: Texts) -> str:
-    """What the vendor bears and what gave way first, in one sentence."""
+    """One sentence with the vendor's capacity and the limits it missed first."""
     bears = t("bears_none") if vendor.capacity is None else t("bears", at=at(vendor.capacity, kind, t))
     gave_way = _gave_way(vendor, kind, t)
     match vendor.reason:
@@ -79,11 +79,11 @@ def _figure(metric: str, value: float | None) -> str:
 def _client(vendor: VendorCapacity, t: Texts) -> str:
     point = next((one for one in vendor.points if one.level == vendor.broke_at), None)
     lag, core = (None, None) if point is None else (point.lag_p99_ms, point.core_share)
-    told = [
+    clauses = [
         None if lag is None else t("client_lag", ms=f"{lag:.0f}"),
         None if core is None else t("client_core", share=f"{core:.0%}"),
     ]
-    return t.joined(told, "clause") or t("client_clock")
+    return t.joined(clauses, "clause") or t("client_clock")
 
 
 def mark(point: Point, t: Texts) -> str:
@@ -104,7 +104,7 @@ def why(point: Point, t: Texts) -> str:
 
 
 def shown_needs(report: CapacityReport, t: Texts) -> Iterator[str]:
-    """How many requests a level would need for its success limit to be more than a figure."""
+    """A note for each success limit on the number of requests that a level needs to prove it."""
     for threshold in report.thresholds:
         if threshold.metric == "success_rate" and not threshold.ceiling and 0 < threshold.number < 1:
             # The least n with rateⁿ ≤ 2.5 %: Clopper–Pearson's lower end for n of n.
@@ -164,7 +164,7 @@ def capacity_lines(report: CapacityReport, language: Language = "en") -> Iterato
 
 
 def _table_lines(shown: Table) -> Iterator[str]:
-    """What a level misses stands at its end."""
+    """The lines of the table of levels, the missed limits in the last column."""
     if shown.items:
         rows = [[row.head, *(cell.text for cell in row.cells)] for row in shown.rows]
         for line in tables.aligned([[shown.head, *shown.titles], *rows], prose=1):
@@ -179,7 +179,7 @@ def _rate(value: float | None) -> str:
 
 
 def level_line(label: str, point: Point, kind: LoadKind, t: Texts) -> str:
-    """One level as it is told while the search goes on."""
+    """The line for one level while the search goes on."""
     figures = {
         "success": _rate(succeeded_share(point)),
         "ttft": number_format.quantity(point.ttft_p95_ms),

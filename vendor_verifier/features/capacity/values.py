@@ -19,7 +19,7 @@ from vendor_verifier.values.judgement import Estimate, Threshold
 from vendor_verifier.values.plan import Arrival, Limits, TransportName
 from vendor_verifier.words import Language
 
-# What is raised from level to level: requests in flight, or requests begun a second.
+# The quantity raised from level to level: requests in flight, or requests started a second.
 LoadKind = Literal["concurrency", "rate"]
 # unloaded: the reference, asked twice; level: under load; afterwards: unloaded again, when something gave way.
 Stage = Literal["unloaded", "level", "afterwards"]
@@ -30,17 +30,17 @@ LimitOutcome = Literal["kept", "met", "missed", "broken", "unmeasured"]
 LevelOutcome = Literal["holds", "undecided", "broken", "client", "cut"]
 # edge: between a level that holds and one that does not; highest: every level up to the highest holds; client: nothing
 # can be said above; unloaded: a limit is missed without any load; drifted: a limit is missed without load afterwards;
-# the others: what ran out, or who stopped.
+# the others: the budget that ran out, or the cause of the stop.
 EndReason = Literal[
     "edge", "highest", "client", "unloaded", "drifted", "requests", "cost", "time", "stopped", "interrupted"
 ]
-# What a limit is about, in the order in which causes are named: refusals explain failures, failures everything else.
+# The subjects of limits, in the order in which causes are named: refusals explain failures, failures everything else.
 Aspect = Literal["rate_limit", "success", "latency", "speed", "quality", "other"]
 
 
 @dataclass(frozen=True, slots=True)
 class SearchBounds:
-    """Where a search may go: not above ``highest``, no finer than ``step`` of a level, within ``max_requests``.
+    """The bounds of a search: not above ``highest``, no finer than ``step`` of a level, within ``max_requests``.
 
     ``step`` is a share; levels of concurrency are whole numbers and never nearer than 1. ``samples`` is how many
     questions there are, ``per_place`` how many requests a level needs for each one in flight; ``more`` is how many
@@ -82,12 +82,12 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
-class Sitting:
-    """One stretch of sending at one level: what no record tells.
+class Session:
+    """One session of sending at one level, with the facts that no record holds.
 
     ``name`` marks its records (``run``); ``repetitions`` are what it sent, from ``first_repetition`` on. ``lag_p99_ms``
     and ``core_share`` are of our own process, ``None`` where it was watched for too short a time; ``client_limited`` is
-    what they mean: times are not the vendor's alone. ``cut`` says why it ended early, ``words`` what was said about it.
+    what they mean: times are not the vendor's alone. ``cut`` is the reason for an early end, ``words`` its sentence.
     """
 
     name: str
@@ -152,10 +152,10 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class VendorCapacity:
-    """What one vendor bears. ``points``: the unloaded one, then the levels in rising order.
+    """The capacity of one vendor. ``points``: the unloaded one, then the levels in rising order.
 
     ``gave_way`` are the limits missed at the lowest level that does not hold, ``broke_at``; ``notes`` say in words what
-    else a reader must know. ``sittings`` are what was sent, in that order.
+    else a reader must know. ``sittings``, a key of capacity.json, are the sessions in order.
     """
 
     model: str
@@ -169,7 +169,7 @@ class VendorCapacity:
     afterwards: Point | None = None
     requests: int = 0
     notes: tuple[str, ...] = ()
-    sittings: tuple[Sitting, ...] = ()
+    sittings: tuple[Session, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,8 +227,10 @@ class CapacityOptions:
     max_seconds: Annotated[float, option("Seconds for each vendor.", PACE, check=_POSITIVE)] = 1800
     timeout: Annotated[float, option("Seconds, a whole attempt.", PACE, check=_POSITIVE)] = 600
     first_token_timeout: Annotated[float, option("Seconds to the first token.", PACE, check=_POSITIVE)] = 120
-    transport: Annotated[TransportName, option("Whose HTTP.", PACE)] = "fast"
-    temperature: Annotated[float | None, option("0 to 2.", MODEL, check=Number(gte=0, lte=2))] = None
+    transport: Annotated[TransportName, option("HTTP client to send with.", PACE)] = "fast"
+    temperature: Annotated[float | None, option("Sampling temperature, 0 to 2.", MODEL, check=Number(gte=0, lte=2))] = (
+        None
+    )
     max_tokens: Annotated[int | None, option("Output tokens at the most.", MODEL, check=_AT_LEAST_1)] = None
     slo: Annotated[tuple[str, ...], many('Limit "avg_ttft_ms.p95 <= 2000" (repeatable).', JUDGE)] = ()
     at_least: Annotated[float | None, option("Exit 1 unless all bear this.", JUDGE, check=_POSITIVE)] = None
@@ -240,7 +242,7 @@ class CapacityOptions:
     json: Annotated[bool, flag("Print capacity.json instead of tables.", OUTPUT)] = False
 
     def request(self) -> RunRequest:
-        """What is asked of whom; pace and patience are the search's own."""
+        """The run request of a search without rates and repetitions, which the search sets itself."""
         stated = {"temperature": self.temperature, "max_tokens": self.max_tokens}
         return RunRequest(
             config_file=self.config_file_path,

@@ -1,1 +1,1 @@
-"""Examines vendors with at most three tiny requests each; what it finds is judged by pure functions."""
+"""The examination of vendors with at most three tiny requests each."""

@@ -1,7 +1,7 @@
-"""Judges what a vendor shows: name, TLS, key, model, clock, a whole answer, tools, streaming, usage, identity; pure.
+"""The checks of one vendor: name, TLS, key, model, clock, a whole answer, tools, streaming, usage, identity.
 
-Each check is ok, warning, failed or not measurable, with what it rests on. A check says "not measurable" rather than
-guess: a vendor that refuses everything shows neither that its key is good nor that its model exists.
+Each check is ok, warning, failed or not measurable, with its evidence. A check is "not measurable" rather than
+guessed: a vendor that refuses everything shows neither that its key is good nor that its model exists.
 """
 
 from __future__ import annotations
@@ -114,25 +114,25 @@ def usage_check(case: Case) -> Check:
     whole = [answer for answer in case.answers if answer.succeeded and answer.response is not None]
     if not whole:
         return Check("usage reported", "not_measurable", "no whole answer")
-    told: list[str] = []
+    texts: list[str] = []
     flaws: list[str] = []
     for answer in whole:
         usage = answer.response.usage if answer.response is not None else None
         given = usage.input if usage is not None else None
         got = usage.output if usage is not None else None
-        told.append(f"{answer.question.name}: {_number(given)} in, {_number(got)} out")
+        texts.append(f"{answer.question.name}: {_number(given)} in, {_number(got)} out")
         if given is None or got is None:
             flaws.append("not reported")
         elif given == 0 or got == 0:
             flaws.append("zero")
-    words = "; ".join(told)
+    words = "; ".join(texts)
     return Check("usage reported", "warning" if flaws else "ok", f"{flaws[0]}: {words}" if flaws else words)
 
 
 def served_model_check(case: Case) -> Check:
     """The model that says it answered is the one asked for; a date or a folder more in its name is the same model."""
     asked = case.entry.endpoint.model_id
-    served = _said(case, "served_model")
+    served = _stated(case, "served_model")
     if not served:
         return Check("served model", "not_measurable", "the answers name no model")
     strangers = [name for name in served if not same_model(asked, name)]
@@ -152,7 +152,7 @@ def same_model(asked: str, served: str) -> bool:
 
 def provider_check(case: Case) -> Check:
     """A router lets the pinned provider answer; without a pin the router is measured, not a vendor."""
-    served = _said(case, "served_provider")
+    served = _stated(case, "served_provider")
     pinned = _pinned(case)
     is_router = case.entry.vendor == "openrouter" or case.reach.host.endswith("openrouter.ai")
     if pinned is None:
@@ -185,10 +185,10 @@ def _same_provider(pinned: str, served: str) -> bool:
     return bool(first and second) and (first.startswith(second) or second.startswith(first))
 
 
-def _said(case: Case, field: str) -> list[str]:
-    """What the answers say of themselves, each once."""
-    said = [getattr(answer.response, field) for answer in case.answers if answer.response is not None]
-    return list(dict.fromkeys(value for value in said if value))
+def _stated(case: Case, field: str) -> list[str]:
+    """The distinct values of one field of the answers, in order."""
+    values = [getattr(answer.response, field) for answer in case.answers if answer.response is not None]
+    return list(dict.fromkeys(value for value in values if value))
 
 
 def _number(tokens: int | None) -> str:
@@ -269,11 +269,11 @@ def answer_check(case: Case) -> Check:
     failed = [answer for answer in case.answers if answer.failure is not None]
     if not case.answers:
         return Check("answers", "failed", "nothing could be asked")
-    told = "; ".join(f"{answer.question.name}: {_failure_words(answer)}" for answer in failed)
+    texts = "; ".join(f"{answer.question.name}: {_failure_words(answer)}" for answer in failed)
     if len(failed) == len(case.answers):
-        return Check("answers", "failed", told)
+        return Check("answers", "failed", texts)
     if failed:
-        return Check("answers", "warning", f"{len(failed)} of {len(case.answers)} requests failed: {told}")
+        return Check("answers", "warning", f"{len(failed)} of {len(case.answers)} requests failed: {texts}")
     return Check("answers", "ok", f"{len(case.answers)} of {len(case.answers)} requests, each to its end")
 
 
@@ -319,7 +319,7 @@ def _skew_s(exchange: Exchange, date: datetime) -> float:
 
 
 def _shows_key_taken(answer: Answer) -> bool:
-    """Whether the answer shows it: a page of a web server and an error in its place do not."""
+    """Whether the answer shows that the key was taken; a web server's page or an error in its place does not."""
     begun = answer.response is not None
     return answer.accepted and (begun or answer.failure is None or not KINDS[answer.failure.kind].no_answer)
 

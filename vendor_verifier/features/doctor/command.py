@@ -63,8 +63,8 @@ def _block(diagnosis: Diagnosis, scrubber: Scrubber) -> Iterator[str]:
         yield f"  {_STATUSES[check.status]:8} {check.name:16} {safe(check.evidence)}"
     for finding in diagnosis.sdk:
         status = "ok" if finding.status == "consistent" else "FAILED"
-        told = "; ".join(finding.evidence) or finding.status
-        yield f"  {status:8} {'sdk':16} {safe(f'{finding.sdk} {finding.route}, {finding.question}: {told}')}"
+        evidence = "; ".join(finding.evidence) or finding.status
+        yield f"  {status:8} {'sdk':16} {safe(f'{finding.sdk} {finding.route}, {finding.question}: {evidence}')}"
     if diagnosis.timeline_of is not None:
         yield "  " + safe(f"the answer to: {diagnosis.timeline_of}")
     for moment in diagnosis.timeline:

@@ -69,13 +69,13 @@ def spending(answers: Sequence[Answer], price: Mapping[str, Any] | None) -> Spen
 
 
 def _usage(answer: Answer) -> tuple[Usage, bool]:
-    """What the answer reports of its tokens, or an estimate by the characters, and whether it is one."""
+    """The token usage that the answer reports, or an estimate by its characters, and whether it is an estimate."""
     usage = (answer.response.usage if answer.response is not None else None) or Usage()
     if usage.input is not None and usage.output is not None:
         return usage, False
-    said = _characters(answer.response) if answer.response is not None else 0
+    received = _characters(answer.response) if answer.response is not None else 0
     given = -(-len(answer.request.body) // CHARACTERS_PER_TOKEN)
-    return structs.replace(usage, input=given, output=-(-said // CHARACTERS_PER_TOKEN)), True
+    return structs.replace(usage, input=given, output=-(-received // CHARACTERS_PER_TOKEN)), True
 
 
 def _characters(response: Response) -> int:
@@ -89,26 +89,26 @@ _NS_PER_MS = 1e6
 
 
 def timeline(answer: Answer, reader: Reader) -> tuple[Moment, ...]:
-    """When what happened, in milliseconds since the request was sent; ``reader`` is fresh and used up.
+    """The moments of an answer, in milliseconds since the request was sent; ``reader`` is fresh and used up.
 
-    Token moments beyond the third are told as one, with their longest pause, and the last.
+    Token moments beyond the third are summed up in one, with their longest pause, before the last.
     """
     exchange = answer.exchange
     moments = [Moment(0.0, "request sent")]
     if exchange.headers_ns is not None:
         moments.append(Moment(_ms(exchange.headers_ns), f"headers, status {exchange.status}"))
-    heard = list(_heard(answer, reader)) if answer.accepted else []
-    if heard:
-        moments.append(Moment(_ms(heard[0][0]), "first event"))
-    moments += _token_moments(heard)
-    moments += [told for at_ns, event in heard if (told := _told(at_ns, event)) is not None]
+    events = list(_events(answer, reader)) if answer.accepted else []
+    if events:
+        moments.append(Moment(_ms(events[0][0]), "first event"))
+    moments += _token_moments(events)
+    moments += [moment for at_ns, event in events if (moment := _moment(at_ns, event)) is not None]
     end = answer.failure.kind if answer.failure is not None else "end of the answer"
     moments.append(Moment(_ms(exchange.end_ns), end))
     return tuple(sorted(moments, key=lambda moment: moment.at_ms))
 
 
-def _heard(answer: Answer, reader: Reader) -> Iterator[tuple[int, StreamEvent | None]]:
-    """Every event with its moment; ``None`` stands for one that says nothing."""
+def _events(answer: Answer, reader: Reader) -> Iterator[tuple[int, StreamEvent | None]]:
+    """Every event with its moment; ``None`` stands for one without content."""
     decoder = SseDecoder()
     last_ns = 0
     for at_ns, chunk in answer.exchange.chunks:
@@ -121,25 +121,25 @@ def _heard(answer: Answer, reader: Reader) -> Iterator[tuple[int, StreamEvent | 
 
 def _read(at_ns: int, event: SseEvent, reader: Reader) -> Iterator[tuple[int, StreamEvent | None]]:
     yield at_ns, None
-    for heard in reader.read(event):
-        yield at_ns, heard
+    for parsed in reader.read(event):
+        yield at_ns, parsed
 
 
-def _token_moments(heard: Sequence[tuple[int, StreamEvent | None]]) -> list[Moment]:
+def _token_moments(events: Sequence[tuple[int, StreamEvent | None]]) -> list[Moment]:
     texts: dict[int, str] = {}
-    for at_ns, event in heard:
+    for at_ns, event in events:
         words = _words(event)
         if words:
             texts[at_ns] = (texts.get(at_ns, "") + words)[: _TEXT_LENGTH + 1]
-    told = [Moment(_ms(at_ns), "token", _shortened(text)) for at_ns, text in texts.items()]
-    if told:
-        told[0] = Moment(told[0].at_ms, "first token", told[0].text)
-    hidden = told[_SHOWN_FIRST:-1]
+    moments = [Moment(_ms(at_ns), "token", _shortened(text)) for at_ns, text in texts.items()]
+    if moments:
+        moments[0] = Moment(moments[0].at_ms, "first token", moments[0].text)
+    hidden = moments[_SHOWN_FIRST:-1]
     if len(hidden) < 2:
-        return told
-    pause_ms = max(later.at_ms - earlier.at_ms for earlier, later in pairwise(told[_SHOWN_FIRST - 1 :]))
+        return moments
+    pause_ms = max(later.at_ms - earlier.at_ms for earlier, later in pairwise(moments[_SHOWN_FIRST - 1 :]))
     many = Moment(hidden[0].at_ms, f"{len(hidden)} more token moments", f"longest pause {pause_ms:.0f} ms")
-    return [*told[:_SHOWN_FIRST], many, Moment(told[-1].at_ms, "last token", told[-1].text)]
+    return [*moments[:_SHOWN_FIRST], many, Moment(moments[-1].at_ms, "last token", moments[-1].text)]
 
 
 def _words(event: StreamEvent | None) -> str:
@@ -151,7 +151,7 @@ def _words(event: StreamEvent | None) -> str:
     return ""
 
 
-def _told(at_ns: int, event: StreamEvent | None) -> Moment | None:
+def _moment(at_ns: int, event: StreamEvent | None) -> Moment | None:
     match event:
         case Finish(reason, raw):
             return Moment(_ms(at_ns), "finish", reason if raw in (None, reason) else f"{reason} (said {raw!r})")

@@ -1,4 +1,4 @@
-"""Examines the vendors of a config: how each is reached, and what it answers when asked as a run asks."""
+"""The examination of a config's vendors: their network path, and their answers when asked as a run asks."""
 
 from __future__ import annotations
 
@@ -122,13 +122,13 @@ async def _case(
 
 
 def _once(turn: Turn) -> Play:
-    """A play of one question, whose answer is judged by nobody."""
+    """A play of one question without a judgement."""
     yield turn
     return partial(Score, "doctor")
 
 
 class _Witness:
-    """A client that keeps the bytes of the last exchange, for what a run keeps of it is not enough to judge by."""
+    """A client that keeps the bytes of the last exchange, because a run's record holds too little to judge by."""
 
     def __init__(self, client: Client, scrubber: Scrubber) -> None:
         self._client = client
@@ -154,7 +154,7 @@ class _Witness:
         return self._exchange
 
     def answer(self, question: Question, attempt: Attempt) -> Answer:
-        """What became of ``question``; an answer that a plugin stumbled over is none to look at."""
+        """The answer to ``question``, without its exchange where our own code failed while reading it."""
         failure = attempt.failure
         seen = _NOTHING if failure is not None and failure.kind == "harness" else self._exchange
         return Answer(question, self._request, seen, attempt.timing, attempt.response, failure)
@@ -162,7 +162,7 @@ class _Witness:
 
 @dataclass(frozen=True, slots=True)
 class DoctorRequest:
-    """What the user asked for. ``env_file`` None means the ``.env`` beside the config."""
+    """The options of one examination. ``env_file`` None means the ``.env`` beside the config."""
 
     config_file: Path
     env_file: Path | None = None
@@ -175,7 +175,7 @@ class DoctorRequest:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """What was found, with what is needed to tell it safely."""
+    """The diagnoses of an examination, with the scrubber that must see every text printed of them."""
 
     diagnoses: tuple[Diagnosis, ...]
     scrubber: Scrubber
@@ -212,7 +212,7 @@ def doctor(request: DoctorRequest, environ: Mapping[str, str]) -> Visit:
 
 
 async def reach(base_url: str, environ: Mapping[str, str]) -> Reach:
-    """What the network says of an address, in at most twelve seconds. Behind a proxy nothing is looked up here.
+    """The reachability of an address, found in at most twelve seconds; behind a proxy nothing is looked up here.
 
     Raises:
         AddressError: the address is none; configuration has refused it long before.
@@ -227,7 +227,7 @@ async def reach(base_url: str, environ: Mapping[str, str]) -> Reach:
     port = parts.port or _PORTS[parts.scheme]
     found = replace(known, dns_error=f"no answer within {_LIMIT_S:g} s")
     with anyio.move_on_after(_LIMIT_S):
-        # A resolver cannot be told to hurry; its thread is left behind when time is up.
+        # A resolver cannot be interrupted; its thread is left behind when time is up.
         found = await anyio.to_thread.run_sync(_resolved, known, port, abandon_on_cancel=True)
     if not found.addresses or parts.scheme != "https":
         return found

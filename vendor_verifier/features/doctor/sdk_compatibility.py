@@ -1,4 +1,4 @@
-"""Replays recorded answers through official SDKs, and compares what their user holds with our own reading.
+"""The replay of recorded answers through official SDKs, and the comparison with our own reading.
 
 The code here is meant to be what the SDKs' own guides show, so an attribute that is ``None`` where the guide uses it
 raises here as it would there. Items are the SDK's objects, untyped because an SDK is imported only when asked for.
@@ -27,7 +27,7 @@ from vendor_verifier.wire.payload import PayloadError, parse_json
 
 @dataclass(slots=True)
 class SdkReading:
-    """What the application holds in the end; calls are (name, arguments as JSON text)."""
+    """The answer as an application on the SDK receives it; calls are (name, arguments as JSON text)."""
 
     text: str = ""
     calls: list[tuple[str, str]] = field(default_factory=list)
@@ -151,7 +151,7 @@ _SHOWN = 60
 
 
 def losses(reading: SdkReading, response: Response | None, failure: Failure | None, wire: str) -> tuple[str, ...]:
-    """What the application lost, or holds that was never said; empty when both agree.
+    """The differences between the SDK's reading of an answer and ours; empty when both agree.
 
     A failure that the SDK did not raise is a loss too: the application takes a cut or refused answer for a whole one.
     Raw completions are compared by text alone, because calls in them are ours to find, not the SDK's.
@@ -172,31 +172,31 @@ def _losses(reading: SdkReading, response: Response | None, failure: Failure | N
     if response.finish_reason is not None and reading.finish is None:
         yield "the finish reason is lost"
     usage = response.usage
-    for name, said, held in (
+    for name, expected, held in (
         ("input", usage.input if usage else None, reading.input_tokens),
         ("output", usage.output if usage else None, reading.output_tokens),
     ):
-        if said is not None and held != said:
-            yield f"usage, {name} tokens: {'none' if held is None else held} instead of {said}"
+        if expected is not None and held != expected:
+            yield f"usage, {name} tokens: {'none' if held is None else held} instead of {expected}"
 
 
-def _call_losses(held: Sequence[tuple[str, str]], said: Sequence[tuple[str, str]]) -> Iterator[str]:
-    if len(held) != len(said):
-        yield f"{len(held)} tool calls instead of {len(said)}"
+def _call_losses(held: Sequence[tuple[str, str]], expected: Sequence[tuple[str, str]]) -> Iterator[str]:
+    if len(held) != len(expected):
+        yield f"{len(held)} tool calls instead of {len(expected)}"
         return
-    for number, ((held_name, held_arguments), (name, arguments)) in enumerate(zip(held, said, strict=True), 1):
+    for number, ((held_name, held_arguments), (name, arguments)) in enumerate(zip(held, expected, strict=True), 1):
         if held_name != name:
             yield f"tool call {number}: name {_shown(held_name)} instead of {_shown(name)}"
         if not _same_json(held_arguments, arguments):
             yield f"tool call {number}: arguments {_shown(held_arguments)} instead of {_shown(arguments)}"
 
 
-def _same_json(held: str, said: str) -> bool:
-    """Equal as JSON, or as text; nothing said and an empty object are the same to a tool."""
+def _same_json(held: str, expected: str) -> bool:
+    """Whether arguments are equal as JSON or as text; no arguments and an empty object are the same to a tool."""
     try:
-        return bool(parse_json(held or "{}") == parse_json(said or "{}"))
+        return bool(parse_json(held or "{}") == parse_json(expected or "{}"))
     except PayloadError:
-        return held == said
+        return held == expected
 
 
 def _shown(text: str | None) -> str:
@@ -246,12 +246,12 @@ async def _replay(answer: Answer, wire: str, route: _Route, name: str) -> SdkFin
 
 
 def _raised(answer: Answer, sdk: str, route: str, error: Exception) -> SdkFinding:
-    """An exception for an answer that failed is as it should be; for a whole answer it is a crash."""
+    """The finding for an exception of the SDK: expected for an answer that failed, a crash for a whole one."""
     words = named_error(error)
     if answer.failure is None:
         return SdkFinding(answer.question.name, sdk, route, "crashes", (words,))
-    told = f"raises {words}, and the answer did fail ({answer.failure.kind})"
-    return SdkFinding(answer.question.name, sdk, route, "consistent", (told,))
+    text = f"raises {words}, and the answer did fail ({answer.failure.kind})"
+    return SdkFinding(answer.question.name, sdk, route, "consistent", (text,))
 
 
 async def _events(client: Any, wire: str, body: _Body) -> SdkReading:

@@ -48,7 +48,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How the vendor is reached, before and beside its answers.
+    """The network path to a vendor, apart from its answers.
 
     ``origin`` is scheme, host and port the key goes to. ``addresses`` and the TLS facts come from a connection of their
     own (standard library, no request); ``None`` and empty where it was not made, ``*_error`` where it failed.
@@ -89,7 +89,7 @@ class Moment:
 class Spending:
     """Tokens of all requests together, as reported or (``estimated``) a quarter of the characters.
 
-    ``cost_usd`` is what the vendor says, else by the configured price; ``None`` when neither is known.
+    ``cost_usd`` is the vendor's own figure, else by the configured price; ``None`` when neither is known.
     """
 
     requests: int
@@ -104,7 +104,7 @@ SdkStatus = Literal["consistent", "crashes", "loses"]
 
 @dataclass(frozen=True, slots=True)
 class SdkFinding:
-    """What an application on the official SDK makes of one answer. ``route``: the SDK's call that was used."""
+    """The outcome of reading one answer with the official SDK. ``route``: the SDK's call that was used."""
 
     question: str
     sdk: str
@@ -115,7 +115,7 @@ class SdkFinding:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Everything found out about one entry."""
+    """The whole diagnosis of one entry."""
 
     model: str
     label: str
@@ -135,7 +135,7 @@ class Diagnosis:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One entry with all that was heard: what the judgements are made from."""
+    """One entry with its network path and all its answers, the input of every check."""
 
     entry: Entry
     reach: Reach
@@ -176,7 +176,7 @@ def first_questions(entry: Entry) -> tuple[Question, Question]:
 
 
 def next_question(entry: Entry, answers: Sequence[Answer]) -> Question | None:
-    """What to ask after ``answers``, or ``None`` when enough is known or nothing more can be."""
+    """The question to ask after ``answers``, or ``None`` when enough is known or nothing more can be."""
     if len(answers) >= MAX_REQUESTS or any(_is_hopeless(answer) for answer in answers):
         return None
     tools, text = first_questions(entry)

@@ -1,1 +1,1 @@
-"""Why one request counted as it did, with the request as curl."""
+"""The explanation of a single request's score, with the request as curl."""

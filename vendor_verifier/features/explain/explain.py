@@ -1,6 +1,6 @@
 """Gathers the evidence of a stored run about one vendor: its worst samples, or one answer with all around it.
 
-It sends nothing, reads no key and writes nothing. An answer's request is told as a ``curl`` command for a POSIX shell:
+It sends nothing, reads no key and writes nothing. An answer's request is shown as a ``curl`` command for a POSIX shell:
 the key is a variable, and what strangers wrote stands only in a quoted here-document of ASCII JSON.
 """
 
@@ -15,15 +15,15 @@ from dataclasses import dataclass
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.features.explain.find_problems import (
     Answers,
+    BadSamples,
     Explanation,
-    Slips,
+    bad_samples_of,
     expected_decisions,
+    facts_of,
     other_answer,
     read_answers,
     reasons,
     severity,
-    slips_of,
-    told_of,
     turns_asked,
     violations_of,
 )
@@ -81,7 +81,7 @@ _SIMULATED = "http://127.0.0.1:8600"
 def curl_for(
     manifest: Manifest, model: str, label: str, turn: Turn | None, *, redacted: bool
 ) -> tuple[str | None, str | None]:
-    """(command, None), or (None, why there is none)."""
+    """The command and None, or None and the reason that there is none."""
     if redacted:
         return None, "the run stored digests, not what was asked"
     if turn is None:
@@ -133,7 +133,7 @@ def _remarks(stored: StoredEntry, url: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Whom and what to explain. ``vendor`` is a label or a vendor's name; a sample may be the beginning of its id."""
+    """The vendor and sample to explain. ``vendor`` is a label or a vendor's name; a sample may be an id's beginning."""
 
     vendor: str
     sample: str | None = None
@@ -142,8 +142,8 @@ class Wanted:
     repetition: int | None = None
 
 
-def worst_samples(folder: RunFolder, wanted: Wanted, most: int) -> Slips:
-    """What went wrong at the vendor, worst first, at most ``most`` samples.
+def worst_samples(folder: RunFolder, wanted: Wanted, most: int) -> BadSamples:
+    """The samples that went wrong at the vendor, worst first, at most ``most`` of them.
 
     Raises:
         RunFolderError: not a readable run folder.
@@ -158,14 +158,14 @@ def worst_samples(folder: RunFolder, wanted: Wanted, most: int) -> Slips:
         folder, [info for info in infos if info in chosen or (info.is_baseline and info.model in models)]
     )
     found = [
-        slip
+        sample
         for info in chosen
-        for slip in slips_of(info, answers[_key(info)], expected_decisions(infos, info, answers))
-        if wanted.suite in (None, slip.suite)
+        for sample in bad_samples_of(info, answers[_key(info)], expected_decisions(infos, info, answers))
+        if wanted.suite in (None, sample.suite)
     ]
-    found.sort(key=lambda slip: (severity(slip.reasons[0]), -slip.records))
+    found.sort(key=lambda sample: (severity(sample.reasons[0]), -sample.records))
     read = sum(len(answers[_key(info)]) for info in chosen)
-    return Slips(manifest.run, tuple(found[:most]), len(found), read, tuple(_notes(folder, manifest)))
+    return BadSamples(manifest.run, tuple(found[:most]), len(found), read, tuple(_notes(folder, manifest)))
 
 
 def explain(folder: RunFolder, wanted: Wanted) -> tuple[Explanation, ...]:
@@ -245,8 +245,8 @@ def _explain_sample(
     scores = {key: judged(record, suite, sample) for key, record in records.items()}
     answers: Answers = {}
     for (model, label, _), record in records.items():
-        told = told_of(record, scores[model, label, record.repetition])
-        answers.setdefault((model, label), {})[told.unit] = told
+        facts = facts_of(record, scores[model, label, record.repetition])
+        answers.setdefault((model, label), {})[facts.unit] = facts
     for info in chosen:
         decided = expected_decisions(manifest.infos, info, answers).get((suite.name, sample.id), frozenset())
         own = [

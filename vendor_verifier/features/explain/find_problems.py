@@ -1,6 +1,6 @@
-"""What can be known of a vendor's answers in a stored run: those that went wrong, and the evidence in each record.
+"""The problems in a vendor's answers of a stored run, and the evidence for them in each record.
 
-It judges like scoring does, but runs no code: rows of ``bfcl`` that need some are left out, and that is said.
+It judges like scoring does, but runs no code: rows of ``bfcl`` that need some are left out, and the result notes it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from vendor_verifier.values.score import CallVerdict, Decision, EntryInfo, Score
 
 
 @dataclass(frozen=True, slots=True)
-class Slip:
+class BadSample:
     """One sample that went wrong at one vendor: ``reasons`` over its ``records`` repetitions, worst first."""
 
     model: str
@@ -35,14 +35,14 @@ class Slip:
 
 
 @dataclass(frozen=True, slots=True)
-class Slips:
+class BadSamples:
     """The worst samples of the vendors asked about, and how many there are in all. ``notes`` say what is not looked at.
 
-    ``records`` are how many answers of these vendors were read.
+    ``records`` is the number of these vendors' answers that were read.
     """
 
     run: str
-    shown: tuple[Slip, ...]
+    shown: tuple[BadSample, ...]
     found: int
     records: int
     notes: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ class Slips:
 
 @dataclass(frozen=True, slots=True)
 class OtherAnswer:
-    """What another vendor, or the same one another time, made of the sample. ``outcome``: ``ok`` or the failure."""
+    """The answer of another vendor, or of the same one in another repetition. ``outcome``: ``ok`` or the failure."""
 
     label: str
     repetition: int
@@ -64,7 +64,7 @@ class OtherAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One place of one call's arguments that breaks the declared schema, or all that can be said of the call."""
+    """One place of one call's arguments that breaks the declared schema, or the one message there is on the call."""
 
     tool: str
     verdict: str
@@ -74,7 +74,7 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One record with all that stands around it.
+    """One record with all the evidence around it.
 
     ``asked`` are the turns as the evaluation put them, one per turn of the record (fewer where a conversation cannot be
     played again here). ``curl`` is a shell command without the key, ``no_curl`` why there is none.
@@ -98,8 +98,8 @@ Unit = tuple[str, str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """The few facts kept of a record. ``value`` is the suite's main score."""
+class AnswerFacts:
+    """The facts of a record that show problems. ``value`` is the suite's main score."""
 
     suite: str
     sample: str
@@ -116,7 +116,7 @@ class Told:
         return (self.suite, self.sample, self.repetition)
 
 
-Answers = dict[tuple[str, str], dict[Unit, Told]]
+Answers = dict[tuple[str, str], dict[Unit, AnswerFacts]]
 Decisions = dict[tuple[str, str], frozenset[str]]
 
 
@@ -131,56 +131,56 @@ def read_answers(folder: RunFolder, wanted: Iterable[EntryInfo]) -> Answers:
         sample = sample_in(samples, record.suite, record.sample)
         if own is None or sample is None:
             continue
-        told = told_of(record, judged(record, suites[record.suite], sample))
-        before = own.get(told.unit)
-        if before is None or supersedes(told, before):
-            own[told.unit] = told
+        facts = facts_of(record, judged(record, suites[record.suite], sample))
+        before = own.get(facts.unit)
+        if before is None or supersedes(facts, before):
+            own[facts.unit] = facts
     return found
 
 
 def quiet_suite(task: StoredTask) -> Suite:
-    """The suite without services and functions, so that judging runs nobody's code."""
+    """The suite without services and functions, so that judging runs no foreign code."""
     return build_suite(known_suite(task.suite), task.options)
 
 
-def slips_of(info: EntryInfo, own: Mapping[Unit, Told], expected: Decisions) -> Iterator[Slip]:
-    """Samples with something wrong, in the order asked; repetitions of one sample are one slip."""
-    by_sample: dict[tuple[str, str], list[tuple[Told, tuple[str, ...]]]] = {}
-    for told in own.values():
-        wrong = reasons(told, expected.get((told.suite, told.sample), frozenset()))
-        by_sample.setdefault((told.suite, told.sample), []).append((told, wrong))
+def bad_samples_of(info: EntryInfo, own: Mapping[Unit, AnswerFacts], expected: Decisions) -> Iterator[BadSample]:
+    """Samples with something wrong, in the order asked; its repetitions count as one."""
+    by_sample: dict[tuple[str, str], list[tuple[AnswerFacts, tuple[str, ...]]]] = {}
+    for facts in own.values():
+        wrong = reasons(facts, expected.get((facts.suite, facts.sample), frozenset()))
+        by_sample.setdefault((facts.suite, facts.sample), []).append((facts, wrong))
     for (suite, sample), rows in by_sample.items():
-        bad = [(told, wrong) for told, wrong in rows if wrong]
+        bad = [(facts, wrong) for facts, wrong in rows if wrong]
         if bad:
             words = sorted({word for _, wrong in bad for word in wrong}, key=severity)
             first = min(bad, key=lambda row: (min(map(severity, row[1])), row[0].repetition))[0]
-            yield Slip(info.model, info.label, suite, sample, first.repetition, len(bad), tuple(words))
+            yield BadSample(info.model, info.label, suite, sample, first.repetition, len(bad), tuple(words))
 
 
-def reasons(told: Told, expected: frozenset[str]) -> tuple[str, ...]:
-    """What is wrong with an answer, in words; nothing when it is as it should be."""
+def reasons(facts: AnswerFacts, expected: frozenset[str]) -> tuple[str, ...]:
+    """The problems of an answer, in words; empty when it has none."""
     found = []
-    if not told.succeeded and not told.apart:
-        found.append(f"failed: {told.failure or 'no answer'}")
-    found += [f"invalid call: {verdict}" for verdict in dict.fromkeys(told.bad_calls)]
-    if told.succeeded and expected and told.decision in ("called", "not_called") and told.decision not in expected:
-        found.append(f"disagreement: {told.decision}, the baseline {' or '.join(sorted(expected))}")
-    if told.value is not None and told.value < 1 and (told.succeeded or told.apart):
-        found.append(f"score: {told.value:.2f}")
+    if not facts.succeeded and not facts.apart:
+        found.append(f"failed: {facts.failure or 'no answer'}")
+    found += [f"invalid call: {verdict}" for verdict in dict.fromkeys(facts.bad_calls)]
+    if facts.succeeded and expected and facts.decision in ("called", "not_called") and facts.decision not in expected:
+        found.append(f"disagreement: {facts.decision}, the baseline {' or '.join(sorted(expected))}")
+    if facts.value is not None and facts.value < 1 and (facts.succeeded or facts.apart):
+        found.append(f"score: {facts.value:.2f}")
     return tuple(found)
 
 
 def severity(reason: str) -> int:
-    """The smaller the worse."""
+    """The rank of a problem in severity, the smaller the worse."""
     kinds = ("failed", "invalid call", "disagreement", "score")
     return kinds.index(reason.partition(":")[0])
 
 
-def told_of(record: Record, score: Score) -> Told:
+def facts_of(record: Record, score: Score) -> AnswerFacts:
     """The facts of a record and its score."""
     kind = known_suite(record.suite)
     failure = first_failure(record)
-    return Told(
+    return AnswerFacts(
         suite=record.suite,
         sample=record.sample,
         repetition=record.repetition,
@@ -194,15 +194,15 @@ def told_of(record: Record, score: Score) -> Told:
 
 
 def expected_decisions(infos: Sequence[EntryInfo], info: EntryInfo, answers: Answers) -> Decisions:
-    """What the baseline of ``info``'s model decided, by (suite, sample); nothing to hold a baseline itself against."""
+    """The decisions of the baseline of ``info``'s model, by (suite, sample); empty where ``info`` is the baseline."""
     baseline = next((other for other in infos if other.model == info.model and other.is_baseline), None)
     found: Decisions = {}
     if baseline is None or baseline == info:
         return found
-    for told in answers.get((baseline.model, baseline.label), {}).values():
-        if told.decision in ("called", "not_called") and told.succeeded and not told.apart:
-            key = (told.suite, told.sample)
-            found[key] = found.get(key, frozenset()) | {told.decision}
+    for facts in answers.get((baseline.model, baseline.label), {}).values():
+        if facts.decision in ("called", "not_called") and facts.succeeded and not facts.apart:
+            key = (facts.suite, facts.sample)
+            found[key] = found.get(key, frozenset()) | {facts.decision}
     return found
 
 
@@ -245,12 +245,12 @@ def other_answer(record: Record, score: Score, *, is_baseline: bool) -> OtherAns
     response = final.response if final is not None else None
     timing = final.timing if final is not None else None
     first_ns = timing.first_token_ns if timing is not None else None
-    told = told_of(record, score)
+    facts = facts_of(record, score)
     return OtherAnswer(
         label=record.label,
         repetition=record.repetition,
         is_baseline=is_baseline,
-        outcome="ok" if record.succeeded else told.failure or "no answer",
+        outcome="ok" if record.succeeded else facts.failure or "no answer",
         decision=score.decision,
         calls=tuple(f"{call.name}({call.arguments})" for call in response.tool_calls) if response else (),
         verdicts=score.calls,

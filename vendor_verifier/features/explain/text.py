@@ -13,7 +13,7 @@ from cyclopts.validators import Number
 
 from vendor_verifier.console.options import OUTPUT, WHAT, flag, option
 from vendor_verifier.console.output import EXIT_OK
-from vendor_verifier.features.explain.find_problems import Explanation, OtherAnswer, Slips
+from vendor_verifier.features.explain.find_problems import BadSamples, Explanation, OtherAnswer
 from vendor_verifier.metrics.lateness import is_spoilt
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.scoring.excerpts import compact
@@ -22,15 +22,17 @@ from vendor_verifier.values.record import Attempt, Response, Timing
 SHORT, FULL = 2_000, 1_000_000
 
 
-def slip_lines(slips: Slips) -> Iterator[str]:
+def sample_lines(listed: BadSamples) -> Iterator[str]:
     """One line a sample, worst first, and how to see one of them."""
-    yield from (plain(note) for note in slips.notes)
-    for slip in slips.shown:
-        times = "" if slip.records == 1 else f" ({slip.records} times)"
-        yield plain(f"{slip.model} / {slip.label}  {slip.suite}  {slip.sample}  {'; '.join(slip.reasons)}{times}")
-    more = f", the worst {len(slips.shown)} shown" if slips.found > len(slips.shown) else ""
-    yield f"{slips.found} samples with something wrong in {slips.records} answers{more}"
-    if slips.shown:
+    yield from (plain(note) for note in listed.notes)
+    for sample in listed.shown:
+        times = "" if sample.records == 1 else f" ({sample.records} times)"
+        yield plain(
+            f"{sample.model} / {sample.label}  {sample.suite}  {sample.sample}  {'; '.join(sample.reasons)}{times}"
+        )
+    more = f", the worst {len(listed.shown)} shown" if listed.found > len(listed.shown) else ""
+    yield f"{listed.found} samples with something wrong in {listed.records} answers{more}"
+    if listed.shown:
         yield "see one with --sample ID"
 
 
@@ -66,8 +68,8 @@ def _asked(explained: Explanation, limit: int) -> Iterator[str]:
     turn = explained.asked[-1] if explained.asked else explained.sample.turn
     for message in turn.messages:
         rest = {key: value for key, value in message.items() if key != "role"}
-        said = rest.get("content") if set(rest) == {"content"} else rest
-        yield _inner(f"{message.get('role')}: {said if isinstance(said, str) else compact(said)}", limit)
+        content = rest.get("content") if set(rest) == {"content"} else rest
+        yield _inner(f"{message.get('role')}: {content if isinstance(content, str) else compact(content)}", limit)
     names = [str(tool.get("function", {}).get("name")) for tool in turn.tools if isinstance(tool, Mapping)]
     yield _inner(f"tools: {', '.join(names) or 'none'}", limit)
     if turn.parameters:
@@ -99,8 +101,8 @@ def _timing(timing: Timing) -> Iterator[str]:
         ("last token", timing.last_token_ns),
         ("end", timing.end_ns),
     )
-    told = [f"{name} {_ms(ns)}" for name, ns in marks if ns is not None]
-    yield "after sending: " + ", ".join(told)
+    moments = [f"{name} {_ms(ns)}" for name, ns in marks if ns is not None]
+    yield "after sending: " + ", ".join(moments)
     if timing.our_lateness_ns is not None and is_spoilt(timing.our_lateness_ns, 0):
         yield f"we were late ourselves meanwhile, by up to {_ms(timing.our_lateness_ns)}: shorter times are not counted"
     if timing.gaps_ns:
@@ -125,9 +127,9 @@ def _response(response: Response, limit: int) -> Iterator[str]:
         "fingerprint": response.fingerprint,
         "request id": response.request_id,
     }
-    told = [f"{name} {value}" for name, value in identity.items() if value is not None]
-    if told:
-        yield plain(", ".join(told))
+    names = [f"{name} {value}" for name, value in identity.items() if value is not None]
+    if names:
+        yield plain(", ".join(names))
     usage = response.usage
     if usage is not None:
         parts = (("in", usage.input), ("out", usage.output), ("cached", usage.cached), ("reasoning", usage.reasoning))
@@ -138,7 +140,7 @@ def _expected(explained: Explanation, limit: int) -> Iterator[str]:
     yield "expected"
     baseline = [other for other in explained.others if other.is_baseline]
     for other in baseline:
-        yield _inner(f"the baseline {other.label}: {_said(other)}", limit)
+        yield _inner(f"the baseline {other.label}: {_answer_text(other)}", limit)
     if explained.sample.expected:
         yield _inner(f"the sample: {compact(dict(explained.sample.expected))}", limit)
     elif not baseline:
@@ -164,10 +166,10 @@ def _other(other: OtherAnswer, limit: int) -> str:
     name = other.label + (" (baseline)" if other.is_baseline else "")
     ttft = [] if other.ttft_ms is None else [f"first token {other.ttft_ms:.0f} ms"]
     bad = [call.verdict for call in other.verdicts if call.verdict != "valid"]
-    return _inner(f"{name}, repetition {other.repetition}: " + ", ".join([_said(other), *ttft, *bad]), limit)
+    return _inner(f"{name}, repetition {other.repetition}: " + ", ".join([_answer_text(other), *ttft, *bad]), limit)
 
 
-def _said(other: OtherAnswer) -> str:
+def _answer_text(other: OtherAnswer) -> str:
     if other.outcome != "ok":
         return f"failed: {other.outcome}"
     return other.decision + (": " + "; ".join(other.calls) if other.calls else "")
@@ -219,8 +221,8 @@ def explain_command(
     wanted = Wanted(vendor, sample, model, suite, repetition)
     folder = RunFolder(run)
     if sample is None:
-        slips = worst_samples(folder, wanted, limit)
-        lines, document = list(slip_lines(slips)), msgspec.to_builtins(slips)
+        listed = worst_samples(folder, wanted, limit)
+        lines, document = list(sample_lines(listed)), msgspec.to_builtins(listed)
     else:
         found = explain(folder, wanted)
         lines = [line for each in found for line in explanation_lines(each, FULL if full else SHORT)]

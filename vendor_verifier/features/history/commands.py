@@ -29,7 +29,7 @@ Notify = Literal["failure", "always"]
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class CheckOptions:
-    """What ``check`` takes beside everything that ``run`` takes."""
+    """The options of ``check`` beside those of ``run``."""
 
     fail_on: Annotated[
         tuple[str, ...], many("Figure whose lasting loss fails (repeatable). [default: six]", JUDGE)
@@ -66,7 +66,7 @@ def check_command(options: RunOptions = _RUN, check: CheckOptions = _CHECK) -> i
 
 
 def _webhook(options: RunOptions, check: CheckOptions, environ: Mapping[str, str]) -> Webhook | None:
-    """Looked up before anything is sent: who waits for a message must not wait in vain."""
+    """The webhook of the options, checked before anything is sent, so that a bad address costs no run."""
     if check.webhook_env is None:
         return None
     from vendor_verifier.config.env_file import read_variables
@@ -117,7 +117,7 @@ def _document(result: CheckResult) -> str:
 
 
 def _print(result: CheckResult, options: RunOptions) -> None:
-    """A scheduler mails what is printed, so nothing is when nothing is wrong."""
+    """Print the result only when something is wrong, because schedulers mail what is printed."""
     from vendor_verifier.features.history.notice import notice_lines
 
     if options.json:

@@ -1,6 +1,6 @@
 """A SQLite history of scored runs: figures per run and vendor. It holds no records, never fails a run and loses none.
 
-What cannot be written (locked, read-only, newer schema, damaged) is a sentence for the user, and waits in a folder
+A run that cannot be written (locked, read-only, newer schema, damaged) is reported in a sentence, and waits in a folder
 beside the history until the next run brings it in. Added again, a run replaces itself.
 
 The folder of ``history.sqlite`` is ``history.sqlite.waiting``. A file in it is newer than what the history holds of its
@@ -29,7 +29,7 @@ _decode = msgspec.json.Decoder(HistoryRun).decode
 
 
 def waiting_folder(history: Path) -> Path:
-    """Where the runs wait that ``history`` has not."""
+    """The folder of the runs that are still to be added to ``history``."""
     return history.with_name(f"{history.name}.waiting")
 
 
@@ -41,7 +41,7 @@ def keep_waiting(history: Path, run: HistoryRun) -> None:
     """
     folder = RunFolder(waiting_folder(history))
     folder.create()
-    # A stranger's run may be called anything, so no name of a file is made of it.
+    # An imported run may have any name, so no file name is made of it.
     name = hashlib.sha256(run.run.encode(errors="surrogatepass")).hexdigest()[:32]
     folder.write(f"{name}.json", msgspec.json.encode(run))
 
@@ -57,7 +57,7 @@ def waiting_runs(history: Path) -> list[tuple[Path, HistoryRun]]:
 
 
 def waits_no_more(paths: Iterable[Path]) -> None:
-    """Take away the files of runs that the history has now; what cannot be taken away is only added once more."""
+    """Delete the waiting files of runs that the history has now; one that cannot be deleted is only added once more."""
     for path in paths:
         with suppress(OSError):
             path.unlink()
@@ -100,7 +100,7 @@ class _Unusable(Exception):
 
 
 class _Foreign(_Unusable):
-    """It never was one."""
+    """The file is no history of this program."""
 
 
 # Errors that another try would meet again.
@@ -134,7 +134,7 @@ def remember(folder: RunFolder, report: Report, file: Path | None) -> str | None
 
 
 def add_run(file: Path, run: HistoryRun, *, wait_s: float = BUSY_TIMEOUT_S) -> str | None:
-    """Write ``run`` and all that waited, replacing older judgements of them; ``None``, or why not in one sentence."""
+    """Write ``run`` and all that waited, replacing older judgements; ``None``, or one sentence on the failure."""
     try:
         with _writable(file, wait_s) as connection:
             waited = waiting_runs(file)
@@ -147,7 +147,7 @@ def add_run(file: Path, run: HistoryRun, *, wait_s: float = BUSY_TIMEOUT_S) -> s
 
 
 def _kept_aside(file: Path, run: HistoryRun, error: Exception) -> str:
-    """What became of a run that was not added. Nothing is put beside a file that is no history."""
+    """A sentence on a run that was not added, after storing it to wait; nothing is stored beside a foreign file."""
     words = f"the run is not in the history {file}: {_reason(error)}; "
     try:
         if not file.is_file() or isinstance(error, (*_OF_THE_RUN, _Foreign)):
@@ -216,7 +216,7 @@ def _writable(file: Path, wait_s: float) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def _readable(file: Path) -> Iterator[sqlite3.Connection]:
-    """A connection that cannot write; a file in a read-only folder is read as one that nobody changes."""
+    """A connection that cannot write; a file in a read-only folder is read as one that does not change."""
     address = file.resolve().as_uri()
     with closing(sqlite3.connect(f"{address}?mode=ro", uri=True, timeout=BUSY_TIMEOUT_S)) as connection:
         try:

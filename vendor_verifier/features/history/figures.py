@@ -102,7 +102,7 @@ def _between(values: NDArray[np.float64], points: Sequence[int], index: int, lea
 def _borne_out(before: NDArray[np.float64], after: NDArray[np.float64], effect: float, least_effect: float) -> bool:
     """Whether every run of a level of two shows the change: the least effect, and a third of what both show together.
 
-    One wild run beside a normal one is no level.
+    One outlier beside a normal run is no level.
     """
     import numpy as np
 
@@ -129,7 +129,7 @@ def _t_test(before: NDArray[np.float64], after: NDArray[np.float64]) -> tuple[fl
 
 _PERCENTILES = ("p50", "p95")
 _DISTRIBUTIONS = ("ttft_ms", "e2e_ms", "tps", "total_tokens")
-# What people type.
+# Short names that users type for figures.
 ALIASES: Mapping[str, str] = {
     "ttft": "ttft_ms.p50",
     "ttft_p95": "ttft_ms.p95",
@@ -152,7 +152,7 @@ def known_figures(suites: Iterable[str] = ()) -> tuple[str, ...]:
 
 
 def metric_names(words: Iterable[str]) -> tuple[str, ...]:
-    """The figures that people's words mean, such as ``ttft`` for ``ttft_ms.p50``; unknown words stay as they are."""
+    """The figures that short names stand for, such as ``ttft`` for ``ttft_ms.p50``; unknown words stay as they are."""
     return tuple(dict.fromkeys(ALIASES.get(word, word) for word in words))
 
 
@@ -165,8 +165,8 @@ def check_figures(words: Iterable[str], suites: Iterable[str]) -> None:
     known = known_figures(suites)
     unknown = [word for word in words if ALIASES.get(word, word) not in known]
     if unknown:
-        said = f"read {', '.join(unknown)}; known are {', '.join((*ALIASES, *known))}"
-        raise ProblemsError([Problem(said, key="--fail-on")])
+        message = f"read {', '.join(unknown)}; known are {', '.join((*ALIASES, *known))}"
+        raise ProblemsError([Problem(message, key="--fail-on")])
 
 
 def scale_of(metric: str) -> Scale:
@@ -175,7 +175,7 @@ def scale_of(metric: str) -> Scale:
 
 
 def direction_of(metric: str) -> Direction:
-    """Which end is better; a suite's score is better when higher."""
+    """The direction in which a metric is better; a suite's score is better when higher."""
     return DIRECTIONS.get(metric.split(".")[0], "higher")
 
 
@@ -215,7 +215,7 @@ def _served(report: Report, model: str, label: str) -> ServedNames:
 
 
 def question_of(report: Report) -> str:
-    """First 16 hex digits of a digest of what was asked and how it was judged.
+    """The first 16 hex digits of a digest of the questions asked and the rules of judging.
 
     Entries stay out: that a vendor is asked elsewhere, or with other settings, is what a history is to show. The
     shape of a load is in, where there is one: who is asked more often is slower without having got worse.

@@ -1,4 +1,4 @@
-"""A check's result as a message: lines, one JSON document, or what Slack takes. It sends nothing and judges nothing."""
+"""A check's result as a message: lines, one JSON document, or a document for Slack."""
 
 from __future__ import annotations
 

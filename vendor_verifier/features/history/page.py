@@ -36,7 +36,7 @@ def render_runs(reports: Sequence[Report], comparisons: Sequence[RunComparison],
     sections = [Section("runs", t("runs_which"), tables=(_runs(reports, t),))]
     sections += [_model(index, model, reports, t) for index, model in enumerate(models_of(reports))]
     sections += [_changes(index, found, t) for index, found in enumerate(comparisons)]
-    verdicts = [_said(found, t) for found in comparisons]
+    verdicts = [_verdict_line(found, t) for found in comparisons]
     method = [t("runs_method"), t("by_definition"), t("method_missing")]
     return plain_page(t("runs_title"), verdicts, [], sections, t, method)
 
@@ -67,11 +67,11 @@ def _vendors(report: Report, model: str) -> Iterator[VendorScore]:
             yield from each.vendors
 
 
-def _said(found: RunComparison, t: Texts) -> str:
+def _verdict_line(found: RunComparison, t: Texts) -> str:
     verdicts = [change.verdict for change in found.changes]
     counted = [t(f"runs_{word}", n=verdicts.count(word)) for word in CHANGE_ORDER if word in verdicts]
-    told = t.joined(counted) or t("runs_nothing")
-    return t("runs_says", after=page_label(found.after), before=page_label(found.before), counted=told)
+    counts = t.joined(counted) or t("runs_nothing")
+    return t("runs_says", after=page_label(found.after), before=page_label(found.before), counted=counts)
 
 
 def _runs(reports: Sequence[Report], t: Texts) -> Table:
@@ -118,8 +118,8 @@ def _changes(index: int, found: RunComparison, t: Texts) -> Section:
     columns = (
         Column("metric", lambda change: words(metric_title(change.metric, t))),
         Column("outcome", lambda change: _verdict_cell(change, t)),
-        Column("runs_before", lambda change: _told(change, change.before)),
-        Column("runs_after", lambda change: _told(change, change.after)),
+        Column("runs_before", lambda change: _value_cell(change, change.before)),
+        Column("runs_after", lambda change: _value_cell(change, change.after)),
         Column("runs_effect", lambda change: _effect_cell(change, t)),
         Column("n", lambda change: tables.count(change.effect.n)),
     )
@@ -133,7 +133,7 @@ def _verdict_cell(change: MetricChange, t: Texts) -> Cell:
     return words(t(f"runs_verdict_{change.verdict}"), css=_CSS.get(change.verdict))
 
 
-def _told(change: MetricChange, value: float | None) -> Cell:
+def _value_cell(change: MetricChange, value: float | None) -> Cell:
     return Cell(number_format.quantity(value) if change.scale == "ratio" else number_format.rate(value))
 
 
@@ -147,7 +147,7 @@ def _effect_cell(change: MetricChange, t: Texts) -> Cell:
 _TREND_CSS = {"regression": "gate-fail", "warning": "gate-undecided", "improvement": "gate-pass"}
 _WIDTH, _HEIGHT = 960.0, 240.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64.0, 940.0, 34.0, 204.0
-# More would not be told apart, and the page has to stay small enough to be mailed.
+# More nights could not be distinguished in a plot, and the page has to stay small enough to be mailed.
 _MOST_NIGHTS = 180
 _MOST_PLOTS = 30
 
@@ -200,7 +200,7 @@ def _newest(trend: Trend) -> Cell:
 
 
 def _reason(trend: Trend, t: Texts) -> str:
-    """As it was judged; a page in Chinese names the changes themselves."""
+    """The reason for a verdict as it was judged; a page in Chinese names the changes themselves."""
     if t.language != "zh" or trend.verdict in ("no_verdict", "warning"):
         return visible(t.said(trend.reason))
     changes = [_effect(trend, change) for change in trend.changes]
@@ -283,9 +283,9 @@ def render_runs_text(reports: Sequence[Report], comparisons: Sequence[RunCompari
         for metric in metrics_of(reports, model):
             lines += ["", *tables.markdown_lines(figures(model, metric, reports, t))]
     for found in comparisons:
-        told = [
+        changes = [
             f"- {t(f'runs_verdict_{change.verdict}')}: {markdown(change_words(change, t))}" for change in found.changes
         ]
-        lines += ["", f"## {markdown(f'{found.before} → {found.after}')}", "", *told]
+        lines += ["", f"## {markdown(f'{found.before} → {found.after}')}", "", *changes]
         lines += [f"- {t('note_line', note=markdown(t.said(note)))}" for note in found.notes]
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""Did a vendor get worse? A verdict from the history of runs; two runs alone are never enough for one.
+"""The verdict on whether a vendor got worse, from the history of runs; two runs alone are never enough for one.
 
 Per vendor and metric, over runs that asked the same: quantities on a log scale, shares as they are; what the *other*
 vendors of the same run moved in common is taken out (:mod:`vendor_verifier.features.history.run_diff`), for what
@@ -48,7 +48,7 @@ _Z_RUNS = 20
 _Z_ALARM = 3.0
 _Z_FAMILY_P_VALUE = 0.01
 _Z_DEGREES = 8
-# Older runs say little about tonight, and a split costs the square of the length.
+# Older runs tell little about the newest one, and a split costs the square of the length.
 _MOST_RUNS = 150
 
 Level = Mapping[str, float]
@@ -111,7 +111,7 @@ def history_trends(
 
 
 def identity_changes(file: Path, run: str) -> tuple[tuple[str, Finding], ...]:
-    """(model, finding): what the answers of ``run`` call themselves otherwise than in the last run before it.
+    """(model, finding) for each served model name in the answers of ``run`` that differs from the last run before it.
 
     Raises:
         UsageError: the history cannot be read, or does not hold the run.
@@ -139,7 +139,7 @@ def _position(runs: Sequence[HistoryRun], name: str, file: Path) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
-    """What chance must be beaten by: the greatest p of a change of level, the least robust z of one night."""
+    """The limits of significance: the greatest p of a change of level, the least robust z of one night."""
 
     p_value: float
     z: float
@@ -170,11 +170,11 @@ class _Series:
             hodges_lehmann(self.plain[before], self.plain[after]),
         )
 
-    def told(self, shift: float) -> float:
+    def on_scale(self, shift: float) -> float:
         return math.expm1(shift) if self.scale == "ratio" else shift
 
     def words(self, shift: float) -> str:
-        return f"{self.told(shift):+.1%}" if self.scale == "ratio" else f"{100 * shift:+.1f} points"
+        return f"{self.on_scale(shift):+.1%}" if self.scale == "ratio" else f"{100 * shift:+.1f} points"
 
 
 def _trend(runs: Sequence[HistoryRun], entry: HistoryEntry, metric: str, limits: _Limits) -> Trend:
@@ -249,12 +249,12 @@ def _changes(series: _Series, points: Sequence[tuple[int, float]]) -> tuple[Leve
         effect, plain = series.shift(slice(edges[index], position), slice(position, edges[index + 2]))
         worse = series.sign * effect > 0
         run = series.nights[position].run
-        found.append(LevelChange(position, run, series.told(effect), series.told(plain), p_value, worse))
+        found.append(LevelChange(position, run, series.on_scale(effect), series.on_scale(plain), p_value, worse))
     return tuple(found)
 
 
 def _robust_z(values: Sequence[float], least_spread: float) -> float:
-    """How far the newest value is from those before it; the spread has a floor, for identical nights have none."""
+    """The robust z of the newest value against those before it; the spread has a floor, as equal nights have none."""
     before = values[-1 - _Z_RUNS : -1]
     centre = median(before)
     spread = 1.4826 * median(abs(value - centre) for value in before)

@@ -51,7 +51,7 @@ _MOST_LOGARITHM = 18.4
 
 
 def common_shift(others: Sequence[float]) -> float:
-    """How far the others moved together, given how far each moved; 0 where they did not, or are fewer than three."""
+    """The change that the others share, given each one's change; 0 where they share none, or are fewer than three."""
     needed = max(LEAST_OTHERS, math.ceil(_SHARE * len(others)))
     if len(others) < needed:
         return 0.0
@@ -62,7 +62,7 @@ def common_shift(others: Sequence[float]) -> float:
 
 
 _SHOWN = 200
-# What differs between any two runs, or repeats what is told elsewhere.
+# Parts of a manifest that differ between any two runs, or are shown elsewhere.
 _INCIDENTAL = frozenset(
     {
         *("run", "created_at", "finished_at", "status", "identity", "warnings", "stopped", "schema", "imported"),
@@ -113,7 +113,7 @@ def flip_counts(flips: Sequence[Flip]) -> dict[str, int]:
 
 
 def setting_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[SettingChange, ...]:
-    """What differs between two manifests, by path; entries are joined by model and label, tasks by suite."""
+    """The differences between two manifests, by path; entries are joined by model and label, tasks by suite."""
     first, second = dict(_flat(_keyed(before))), dict(_flat(_keyed(after)))
     paths = dict.fromkeys([*first, *second])
     return tuple(
@@ -237,7 +237,7 @@ def _influences(before: Panel, after: Panel, label: str, metric: str) -> NDArray
 
 
 def _shared(own: _Paired, paired: Sequence[_Paired]) -> float:
-    """How far the other vendors' times moved together: the network's or the hour's doing."""
+    """The change that the other vendors' times share, which comes from the network or the hour; 0 for other metrics."""
     if not _is_time(own.metric):
         return 0.0
     others = [float(each.changes.mean()) for each in paired if each.metric == own.metric and each.label != own.label]
@@ -335,8 +335,8 @@ def _choices(before: Mapping[str, Sequence[str]], after: Mapping[str, Sequence[s
         first, second = set(before[suite]), set(after[suite])
         if first != second:
             both = len(first & second)
-            told = (f"{len(each)}, of which {both} in both runs" for each in (first, second))
-            yield SettingChange(f"tasks.{suite}.samples", *told)
+            counts = (f"{len(each)}, of which {both} in both runs" for each in (first, second))
+            yield SettingChange(f"tasks.{suite}.samples", *counts)
 
 
 def _changes(one: StoredTrials, other: StoredTrials, samples: list[str]) -> Iterator[MetricChange]:
@@ -391,5 +391,5 @@ def _unpaired(one: StoredTrials, other: StoredTrials, changes: Sequence[MetricCh
 
 
 def _policies(stored: StoredTrials) -> ScoreRequest:
-    """What changes figures; gates only look at them, and what the baseline is given concerns ranks."""
+    """The scoring policies that change figures; those for gates, SLOs and the baseline's rank are reset."""
     return structs.replace(stored.score, gates=(), model_gates={}, slos=(), baseline_f1="fixed")

@@ -1,7 +1,7 @@
 """One scheduled check: a run, gates and trends over it, a post to a webhook, then old runs cleared.
 
-The post to the webhook follows no redirect, retries nothing, reads no answer but its status, and never says an address:
-many of them hold a token.
+The post to the webhook follows no redirect, retries nothing and reads only the status of the answer; its messages never
+show the address, because many addresses hold a token.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def only_check(runs: Path) -> Iterator[None]:
 
 
 def read_age(text: str) -> timedelta:
-    """``90d``, ``12w`` or ``36h``.
+    """The duration of a text such as ``90d``, ``12w`` or ``36h``.
 
     Raises:
         ProblemsError: anything else, and no time at all.
@@ -76,10 +76,10 @@ def read_age(text: str) -> timedelta:
 def judge_check(
     outcome: RunOutcome, thresholds: Sequence[Threshold], history: Path | None, fail_on: Sequence[str]
 ) -> CheckResult:
-    """Everything a check says about a run that has just been scored; adds it to the history first.
+    """The result of a check of a run that has just been scored, which is added to the history first.
 
-    An interrupted run is held against nothing: it did not see what the threshold is about. The history is only looked
-    at, never a reason to fail, when it cannot be read. ``fail_on`` are the figures to watch.
+    An interrupted run is not judged, because it lacks part of the samples that thresholds are about. A history that
+    cannot be read is never a reason to fail. ``fail_on`` are the figures to watch.
     """
     folder, report = outcome.folder, outcome.report
     notices = [] if (unkept := remember(folder, report, history)) is None else [unkept]
@@ -126,7 +126,7 @@ def judge_check(
 
 
 def _status(outcome: RunOutcome, *, failed: bool, unfinished: bool) -> tuple[CheckStatus, int]:
-    """A proven failure says more than an incomplete run."""
+    """The status of a check; a proven failure takes precedence over an incomplete run."""
     if outcome.signal_number is not None:
         return "interrupted", _SIGNAL_BASE + outcome.signal_number
     if failed:
@@ -174,7 +174,7 @@ _HEADERS = {"content-type": "application/json", "user-agent": f"agent-vendor-ver
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """Where to post. ``origin`` is what may be shown; ``is_slack`` says which document it takes."""
+    """The webhook to post to. Only its ``origin`` may be shown; ``is_slack`` selects the document it takes."""
 
     address: str
     origin: str
@@ -206,11 +206,11 @@ def read_webhook(address: str, name: str) -> Webhook:
 
 
 def post(webhook: Webhook, document: bytes, *, total_s: float = TOTAL_S) -> str | None:
-    """Send ``document``; ``None``, or in one sentence why it may not have arrived. Takes ``total_s`` at the most."""
+    """Send ``document`` within ``total_s``; ``None``, or one sentence on the failure."""
     silence(*HTTP_LOGGERS)
     where = f"the webhook at {webhook.origin}"
     sent: Future[int] = Future()
-    # Looking up a name can neither be timed nor called off: a thread that nobody waits for may hang in it.
+    # A name lookup can neither be timed nor cancelled, so it runs in a thread that may hang without being waited for.
     Thread(target=_send, args=(webhook, document, total_s, sent), daemon=True).start()
     try:
         status = sent.result(total_s)

@@ -37,9 +37,9 @@ def summary(comparison: RunComparison, t: Texts) -> str:
     """``run B against run A over 20 samples: 2 worse, 1 improved, 9 same, 4 undecided``."""
     verdicts = [change.verdict for change in comparison.changes]
     counted = [t("runs_count", count=verdicts.count(word), verdict=t(f"runs_verdict_{word}")) for word in CHANGE_ORDER]
-    told = t.joined(counted) if verdicts else t("runs_nothing")
+    counts = t.joined(counted) if verdicts else t("runs_nothing")
     over = t("summary_samples", n=comparison.common_samples)
-    return plain(t("runs_line", after=comparison.after, before=comparison.before, over=over, counted=told))
+    return plain(t("runs_line", after=comparison.after, before=comparison.before, over=over, counted=counts))
 
 
 def _changes(comparison: RunComparison, t: Texts) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What the simulated model answers: a pure function of seed, question and the key of known right answers.
+"""The answers of the simulated model: a pure function of seed, question and the key of known right answers.
 
 The trigger decision is drawn from the question's digest: a call in ``CALL_RATE`` of the questions that end with the
 user and in ``CALL_AGAIN_RATE`` of those that end with a tool result, unless ``tool_choice`` says otherwise. Arguments
@@ -95,7 +95,7 @@ def finished(question: Question, text: str, calls: tuple[Call, ...]) -> Answer:
 
 
 def limited(question: Question, answer: Answer) -> Answer:
-    """The answer within ``stop`` and ``max_tokens``: cut in the middle of what was being said, finish ``length``."""
+    """The answer within ``stop`` and ``max_tokens``: cut in the middle of its text, finish ``length``."""
     stop = question.turn.parameters.get("stop")
     for mark in [stop] if isinstance(stop, str) else as_list(stop):
         if isinstance(mark, str) and mark and mark in answer.text:
@@ -146,7 +146,7 @@ def _calls(question: Question, dice: random.Random, words: list[str], seed: int,
     chosen = [dice.choice(range(len(allowed))) for _ in range(2)][: 2 if several else 1]
     calls = []
     for index, place in enumerate(chosen):
-        # Each call has dice of its own: where a protocol's schema makes one call differ, the others stay the same.
+        # Each call has a generator of its own, so that a schema which changes one call leaves the others the same.
         own = generator(seed, question.digest, "arguments", index, mind)
         calls.append(Call(allowed[place], arguments_for(tools[allowed[place]], own, words)))
     return tuple(calls)

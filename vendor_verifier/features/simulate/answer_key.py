@@ -52,7 +52,7 @@ def written_key(key: AnswerKey) -> str:
 
 
 def read_key(text: bytes) -> dict[str, Known]:
-    """What :func:`written_key` wrote.
+    """The key of right answers in a text that :func:`written_key` wrote.
 
     Raises:
         PayloadError: the text is not JSON.

@@ -21,7 +21,7 @@ from typing import cast
 import httptools
 
 from vendor_verifier.features.simulate.performance import Ending, Performance
-from vendor_verifier.features.simulate.wires.base import Told
+from vendor_verifier.features.simulate.wires.base import StreamedAnswer
 
 MAX_HEAD = 64 * 1024
 MAX_BODY = 32 * 1024 * 1024
@@ -64,7 +64,7 @@ class CallParser:
         self.on_message_begin()
 
     def feed(self, data: bytes) -> None:
-        """Read ``data``; what is wrong with it is said once the requests before it were taken."""
+        """Read ``data``; an error in it is raised once the requests before it were taken."""
         if self._refusal is not None:
             return
         try:
@@ -188,7 +188,7 @@ class Reply:
 def whole_reply(
     status: int, body: bytes, *, headers: Sequence[tuple[str, str]] = (), persona: str | None = None
 ) -> Reply:
-    """A body that is there at once."""
+    """A reply whose body is sent at once."""
     return Reply(status, (Step(0.0, body),), headers=headers, length=len(body), persona=persona)
 
 
@@ -201,17 +201,17 @@ def body_reply(performance: Performance, body: bytes, speed: float, persona: str
     return Reply(200, (Step(after_s, sent),), length=length, ending=ending, persona=persona)
 
 
-def stream_reply(performance: Performance, told: Told, speed: float, persona: str) -> Reply:
+def stream_reply(performance: Performance, streamed: StreamedAnswer, speed: float, persona: str) -> Reply:
     """A streamed answer: opening, then a piece at a time at an even pace; the closing comes with the last piece."""
-    pieces = told.pieces or [b""]
+    pieces = streamed.pieces or [b""]
     if performance.ending == "complete":
-        pieces = [*pieces[:-1], pieces[-1] + told.closing]
+        pieces = [*pieces[:-1], pieces[-1] + streamed.closing]
     else:
         pieces = pieces[: max(1, min(int(len(pieces) * performance.kept), len(pieces) - 1))]
-    gap_s = performance.decode_s / max(len(told.pieces) - 1, 1)
+    gap_s = performance.decode_s / max(len(streamed.pieces) - 1, 1)
     moments = [performance.first_token_s * _OPENING_SHARE, performance.first_token_s]
     moments += [performance.first_token_s + gap_s * number for number in range(1, len(pieces))]
-    data = [told.opening, *pieces]
+    data = [streamed.opening, *pieces]
     if performance.buffers:
         moments, data = [performance.first_token_s + performance.decode_s], [b"".join(data)]
     waits = [moments[0], *(later - sooner for sooner, later in pairwise(moments))]
@@ -219,7 +219,7 @@ def stream_reply(performance: Performance, told: Told, speed: float, persona: st
     return Reply(
         200,
         steps,
-        content_type=told.content_type,
+        content_type=streamed.content_type,
         headers=(("cache-control", "no-cache"),),
         # An early end is a stream that is whole as far as HTTP can tell.
         ending="complete" if performance.ending == "early_end" else performance.ending,
@@ -228,7 +228,7 @@ def stream_reply(performance: Performance, told: Told, speed: float, persona: st
 
 
 class Connection(asyncio.Protocol):
-    """Callbacks of one connection. ``respond`` answers a request, ``done`` is told of each reply that has ended."""
+    """The callbacks of one connection. ``respond`` answers a request, ``done`` is called for each reply that ended."""
 
     def __init__(
         self, respond: Callable[[HttpCall], Reply], done: Callable[[Reply], None], connections: set[Connection]

@@ -1,6 +1,6 @@
-"""Who the simulated vendors are, and how each answers: calls spoilt, refusals, cuts, timing; no protocol, no clock.
+"""The simulated vendors' personas, and their behaviour: spoilt calls, refusals, cuts, timing; no protocol, no clock.
 
-Rates are shares of 0..1 of the questions (or calls, where said) that show the trait.
+Rates are shares of 0..1 of the questions (or calls, where stated) that show the trait.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from vendor_verifier.wire.payload import as_dict, as_list
 
 @dataclass(frozen=True, slots=True)
 class Persona:
-    """One way of being a vendor; the defaults are those of an honest one.
+    """The traits of one simulated vendor; the defaults are those of an honest one.
 
     ``miss_rate``: calls not made; ``false_rate``: calls made where none was due; ``flip_rate``: decision reversed;
     ``break_rate``: of calls, arguments or name spoilt; ``leak_rate``: of calling answers, markup in text instead of
@@ -67,7 +67,7 @@ class Persona:
     crowd_wait_s: float = 0.0
 
     def among(self, in_flight: int) -> Persona:
-        """The persona as a request meets it that makes ``in_flight`` of them, itself included."""
+        """The persona for a request that is one of ``in_flight``, itself included."""
         if self.room is None or in_flight <= self.room:
             return self
         late_s = self.crowd_wait_s * (in_flight - self.room)
@@ -185,7 +185,7 @@ def _unknown(question: Question, call: Call) -> Call | None:
 
 Ending = Literal["complete", "early_end", "closed", "reset"]
 
-# Short answers take as long as this many tokens: told faster, a busy listener could not tell them from buffered ones.
+# Short answers take as long as this many tokens: sent faster, a busy client could not tell them from buffered ones.
 _MIN_PACED_TOKENS = 50
 _MAX_REFUSALS = 2
 _TOKENS_PER_PIECE = 4
@@ -213,7 +213,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Performance:
-    """An answer with the circumstances of its giving.
+    """An answer with its timing and its faults.
 
     ``piece_count`` is about how many deltas it is streamed in; with ``ending`` other than complete, ``kept`` is the
     share of what would have been sent that still is. ``first_token_s`` and ``decode_s`` are at normal speed.
@@ -233,13 +233,13 @@ class Performance:
 
 
 def refusal_of(status: int, retry_after_s: float | None = None) -> Refusal:
-    """The refusal a vendor words for ``status``."""
+    """A vendor's refusal with HTTP ``status``."""
     code, message = _REFUSALS[status]
     return Refusal(status, code, message, retry_after_s)
 
 
 def first_refusals(question: Question, persona: Persona, seed: int) -> int:
-    """How many times in a row this vendor refuses this question before it answers."""
+    """The number of times in a row that this vendor refuses this question before it answers."""
     draw = chance(seed, question.digest, persona.name, "burst")
     if draw >= persona.burst_rate:
         return 0
@@ -249,7 +249,7 @@ def first_refusals(question: Question, persona: Persona, seed: int) -> int:
 def perform(
     question: Question, persona: Persona, seed: int, *, refused: int, asked: int, key: AnswerKey = NOTHING_KNOWN
 ) -> Performance | Refusal:
-    """What the vendor does with a question.
+    """The vendor's timed answer to a question, or its refusal.
 
     Args:
         question: what was asked.
@@ -309,7 +309,7 @@ def _model_answer(question: Question, persona: Persona, seed: int, known: Known 
     """The known calls where the question is known and the vendor's model does not get it wrong; else made up."""
     calling = _decision(question, persona, seed, known)
     right = known.calls_for(question) if known is not None and calling else None
-    # Another model does not only decide otherwise: it also has other calls in mind.
+    # Another model does not only decide otherwise, it also makes other calls.
     if persona.mind and chance(seed, question.digest, persona.name, "recall") < persona.flip_rate:
         right = None
     if known is not None and known.in_text:

@@ -2,8 +2,8 @@
 
 Protocols join system texts and move them to the front, merge messages of one role, drop empty ones, make ids unique,
 bring the results of parallel calls into another order, turn results into objects and narrow tool names. All of that
-is levelled here: two requests that ask the same thing have the same digest, whatever protocol brought them. Tool
-schemas stay out of it, because Gemini's subset changes them.
+is normalised here: two requests that ask the same thing have the same digest over every protocol. Tool schemas stay
+out of it, because Gemini's subset changes them.
 """
 
 from __future__ import annotations
@@ -30,33 +30,33 @@ Kind = Literal["system", "user", "assistant", "call", "result", "image"]
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One thing said, asked of a tool, or answered by it; white space is single blanks."""
+    """One text, tool call or tool result of a conversation; white space is single blanks."""
 
     kind: Kind
     text: str
 
 
 def pieces_of(turn: Turn) -> tuple[Piece, ...]:
-    """The levelled conversation of a turn; the system's words are in front."""
+    """The normalised conversation of a turn, with the system messages in front."""
     history = read_messages(turn.messages, Notes())
-    system = [Piece("system", said.text) for said in history if said.role == "system"]
-    talk = (piece for said in history if said.role != "system" for piece in _pieces(said))
-    return tuple(_levelled([*system, *talk]))
+    system = [Piece("system", message.text) for message in history if message.role == "system"]
+    talk = (piece for message in history if message.role != "system" for piece in _pieces(message))
+    return tuple(_normalised([*system, *talk]))
 
 
 def name_stem(name: str) -> str:
-    """What every protocol's alphabet and length leave of a tool's name, without the number that keeps two apart."""
+    """A tool's name narrowed to every protocol's alphabet and length, without the number that parts equal ones."""
     narrowed = re.sub(r"^[^a-zA-Z_]|[^a-zA-Z0-9]", "_", name)[:_STEM_LENGTH]
     return re.sub(r"(_\d*)+$", "", narrowed)
 
 
-def _pieces(said: PastMessage) -> Iterator[Piece]:
-    if said.role == "tool":
-        yield Piece("result", _result(" ".join(part.text for part in said.parts if isinstance(part, TextPart))))
-        yield from (_piece("user", part) for part in said.parts if not isinstance(part, TextPart))
+def _pieces(message: PastMessage) -> Iterator[Piece]:
+    if message.role == "tool":
+        yield Piece("result", _result(" ".join(part.text for part in message.parts if isinstance(part, TextPart))))
+        yield from (_piece("user", part) for part in message.parts if not isinstance(part, TextPart))
         return
-    yield from (_piece("assistant" if said.role == "assistant" else "user", part) for part in said.parts)
-    for call in said.calls:
+    yield from (_piece("assistant" if message.role == "assistant" else "user", part) for part in message.parts)
+    for call in message.calls:
         yield Piece("call", f"{name_stem(call.name)} {_canonical(call.arguments or '{}')}")
 
 
@@ -64,7 +64,7 @@ def _piece(kind: Kind, part: Part) -> Piece:
     return Piece(kind, part.text) if isinstance(part, TextPart) else Piece("image", part.data or part.url or "")
 
 
-def _levelled(pieces: Iterable[Piece]) -> Iterator[Piece]:
+def _normalised(pieces: Iterable[Piece]) -> Iterator[Piece]:
     tidy = (Piece(piece.kind, " ".join(piece.text.split())) for piece in pieces)
     for kind, run in groupby((piece for piece in tidy if piece.text), key=lambda piece: piece.kind):
         texts = [piece.text for piece in run]
@@ -122,7 +122,7 @@ class Question:
 
     @property
     def last_user_text(self) -> str:
-        """What the user said last, without interruption."""
+        """The text of the user's last message."""
         return next((piece.text for piece in reversed(self.pieces) if piece.kind == "user"), "")
 
     @property
@@ -176,14 +176,14 @@ def question_of(turn: Turn) -> Question:
         raise BadQuestion(f"tool_choice names a tool that was not given: {unknown[0]}", "tool_choice")
     pieces = pieces_of(turn)
     declared = [
-        [name, function.get("description") or "", _said_parameters(function.get("parameters"))]
+        [name, function.get("description") or "", _stated_parameters(function.get("parameters"))]
         for name, function in functions.items()
     ]
     size = sum(_IMAGE_SIZE if piece.kind == "image" else len(piece.text) for piece in pieces)
     size += _PIECE_SIZE * len(pieces) + (len(json.dumps(declared)) if declared else 0)
-    said = [(piece.kind, piece.text.replace(" ", "")) for piece in pieces]
+    texts = [(piece.kind, piece.text.replace(" ", "")) for piece in pieces]
     choice = [mode, *sorted(map(name_stem, names))]
-    content = json.dumps([said, [name_stem(name) for name in functions], choice], separators=(",", ":"))
+    content = json.dumps([texts, [name_stem(name) for name in functions], choice], separators=(",", ":"))
     digest = hashlib.sha256(content.encode()).hexdigest()[:16]
     return Question(turn, digest, -(-size // CHARACTERS_PER_TOKEN), pieces)
 
@@ -198,8 +198,8 @@ def _functions(turn: Turn) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _said_parameters(schema: object) -> object:
-    """A tool's schema, nothing for one that says nothing: some protocols must have an object there."""
+def _stated_parameters(schema: object) -> object:
+    """A tool's schema, None for an empty one, because some protocols must send an object there."""
     is_empty = not isinstance(schema, dict) or not any(value for key, value in schema.items() if key != "type")
     return None if is_empty else schema
 

@@ -1,7 +1,7 @@
-"""What the simulated vendors can know of a plan: the right answers by question, found by playing every row through.
+"""The answer key of the simulated vendors for a plan: right answers by question, found by playing every row through.
 
 A row's answer key is tried before anything is sent: the suite asks, the faithful vendor answers from the key, the suite
-asks on or judges. Whatever does not come out right is a row that these vendors cannot know, and is named.
+asks on or judges. A row that does not come out right has no key, and a warning names it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from vendor_verifier.words import english
 _FAITHFUL = PERSONAS["faithful"]
 _MOST_NAMED = 10
 
-# Is told each question of a play in turn and gives the calls that are right then.
+# A function of each question of a play in turn, which returns the calls that are right then.
 _Script = Callable[[Turn], Sequence[RightCall]]
 
 
@@ -58,14 +58,14 @@ class Rehearsed:
         for suite, rows in self.unknown.items():
             named = ", ".join(list(rows)[:_MOST_NAMED]) + (", …" if len(rows) > _MOST_NAMED else "")
             reasons = "; ".join(f"{reason} ({count})" for reason, count in Counter(rows.values()).most_common(3))
-            told = {"suite": suite, "unknown": len(rows), "rows": self.rows[suite], "named": named}
-            yield english("warn_by_chance", **told, reasons=reasons)
+            counts = {"suite": suite, "unknown": len(rows), "rows": self.rows[suite], "named": named}
+            yield english("warn_by_chance", **counts, reasons=reasons)
 
 
 def rehearse(tasks: Sequence[Task], seed: int) -> Rehearsed:
     """Play every row of ``tasks`` with the faithful vendor of a simulation with this ``seed``. Sends nothing.
 
-    Where answers are only compared with the baseline's, nobody has to know one, so such rows are never unknown.
+    Rows whose answers are only compared with the baseline's need no right answer, so they are never unknown.
     """
     found = _Rehearsal(seed)
     judged = [task for task in tasks if (kind := suite_kind(task.suite)) is not None and not kind.apart]
@@ -76,7 +76,7 @@ def rehearse(tasks: Sequence[Task], seed: int) -> Rehearsed:
 
 
 def rehearsed_key(tasks: Sequence[Task], seed: int) -> tuple[str, list[str]]:
-    """What was found by :func:`rehearse`, as the line that the vendors' process reads, and its warnings."""
+    """The key that :func:`rehearse` found, as the line that the vendors' process reads, and its warnings."""
     found = rehearse(tasks, seed)
     return written_key(found.key), list(found.warnings())
 
@@ -132,7 +132,7 @@ class _Rehearsal:
     def _try(self, suite: Suite, sample: Sample, main: str) -> None:
         score = self._played(suite, sample)
         value = score.values.get(main)
-        # None is the row's own defect, or nothing is here to judge it by; both are said elsewhere.
+        # None is the row's own defect, or nothing is here to judge it by; both are reported elsewhere.
         if value is not None and value < 1.0:
             raise UnknownAnswer("the answer in its key is not counted as right")
 
@@ -182,7 +182,7 @@ def _until_made(calls: Sequence[RightCall]) -> _Script:
 
 
 def _conversation(sample: Sample) -> _Script:
-    """What the row's own solution calls when the user has spoken, and nothing once it has the results."""
+    """A script of the calls of the row's own solution after each user message, and no calls after a tool's result."""
     answers = iter(sample.expected["answer"])
 
     def script(turn: Turn) -> Sequence[RightCall]:

@@ -25,7 +25,7 @@ _SMALLEST_OF = frozenset({"maximum", "exclusiveMaximum", "maxLength", "maxItems"
 
 
 def resolved(root: Mapping[str, Any], reference: object) -> dict[str, Any]:
-    """What a local ``$ref`` points at in ``root``; an empty schema for any other reference."""
+    """The schema that a local ``$ref`` points at in ``root``; an empty schema for any other reference."""
     if not isinstance(reference, str) or not reference.startswith("#"):
         return {}
     found: Any = root
@@ -229,7 +229,7 @@ class _Maker:
         required = [key for key in as_list(schema.get("required")) if isinstance(key, str)]
         extra = schema.get("additionalProperties")
         extra = extra if isinstance(extra, dict) else {}
-        # Required keys first, then each optional one on the toss of a coin, in the schema's own order.
+        # Required keys first, then each optional one with probability one half, in the schema's own order.
         limit = as_count(schema.get("maxProperties"))
         chosen = {*required}
         for key, rule in properties.items():

@@ -230,7 +230,7 @@ async def serve(
     known: AnswerKey = NOTHING_KNOWN,
     ready: Callable[[Mapping[str, str]], None] | None = None,
 ) -> None:
-    """Serve until cancelled; ``ready`` is told the base url of every persona once the port is open.
+    """Serve until cancelled; ``ready`` is called with the base url of every persona once the port is open.
 
     ``known`` are answers beside those to the rows that ship, and before them.
 
@@ -301,7 +301,7 @@ def simulate_command(
     except OSError as error:
         raise UsageError(f"cannot serve on port {port}: {error.strerror}; choose another with --port") from None
     except KeyboardInterrupt:
-        # Whoever started us for a run knows why; only a person at a terminal is told.
+        # A run that started us has its own messages; only a person at a terminal needs these.
         if answers_from_stdin:
             raise
         say("stopped")
@@ -316,7 +316,7 @@ def _key_from_stdin() -> AnswerKey:
 
 
 def _end_with_stdin() -> None:
-    """A run keeps our input open as long as it lives, however it ends."""
+    """Stop when stdin closes, because a run keeps it open as long as it lives, however it ends."""
     # Of the descriptor itself: a reader of the buffered stream would hold its lock when the program ends.
     while os.read(sys.stdin.fileno(), 4096):
         pass

@@ -1,6 +1,6 @@
 """The categories of the leaderboard: names of both versions, groups, and what each needs to run; it reads no file.
 
-The v4 names are ours; v3 says ``simple``, ``java`` and ``javascript`` where v4 says ``simple_python``, ``simple_java``
+The v4 names are ours; v3 has ``simple``, ``java`` and ``javascript`` where v4 has ``simple_python``, ``simple_java``
 and ``simple_javascript``. The rest is spelled alike.
 """
 
@@ -49,7 +49,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 
-# What upstream's full sets hold, for weighting the categories a run left out (v3: nvidia_bfcl 26.3, v4: 2026.3.23).
+# The rows of upstream's full sets, for weighting categories that a run left out (v3: nvidia_bfcl 26.3, v4: 2026.3.23).
 V3_ROWS: Mapping[str, int] = MappingProxyType(
     {
         "simple_python": 400, "simple_java": 100, "simple_javascript": 50, "multiple": 200, "parallel": 200,
@@ -108,8 +108,11 @@ def expand(names: Iterable[str]) -> tuple[str, ...]:
 def not_run_reason(
     category: str, *, simulators: bool = False, functions: bool = False, keys: bool = False
 ) -> str | None:
-    """Why this category (v4 name) cannot run, or None when it can. ``simulators``: bfcl_eval's services are there;
-    ``functions``: those of nvidia_bfcl; ``keys``: some of the keys of rest rows."""
+    """The reason that this category (v4 name) cannot run, or None when it can.
+
+    ``simulators``: bfcl_eval's services are installed; ``functions``: those of nvidia_bfcl; ``keys``: at least one key
+    of the rest rows is set.
+    """
     able = (MULTI_TURN if simulators else ()) + (EXECUTABLE if functions else ()) + (REST if keys else ())
     if category in able:
         return None
@@ -118,7 +121,7 @@ def not_run_reason(
 
 
 def language_of(category: str) -> Language:
-    """What the row's values are written in, by the name of its category in either version."""
+    """The programming language of a row's values, by the name of its category in either version."""
     if "javascript" in category:
         return "javascript"
     return "java" if "java" in category else "python"

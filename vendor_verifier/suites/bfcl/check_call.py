@@ -1,4 +1,4 @@
-"""One call against one document and one answer, the heart of the checker; which call belongs to which is not its job.
+"""The check of calls against function documents and possible answers, one call or several in any order.
 
 The first thing wrong wins, in this order: name, required parameters, then each argument as the model ordered them
 (known, type, value), then parameters the answer demands and the model left out.
@@ -19,7 +19,7 @@ _WRONG_LANGUAGE = {"java": "type_error:java", "javascript": "type_error:js"}
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How to check. ``underscore_to_dot``: the tool was sent with ``_`` for ``.``, and so it must be called.
+    """The rules of a check. ``underscore_to_dot``: the tool was sent with ``_`` for ``.``, and so it must be called.
 
     ``mode`` ``strict`` takes an argument that equals the document's ``default`` for an argument left out, and one left
     out for its default.
@@ -32,7 +32,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What a function document says that matters here."""
+    """The parts of a function document that the check uses."""
 
     name: str
     properties: Mapping[str, Any]
@@ -137,7 +137,7 @@ def _may_be_left_out(parameter: str, options: Any, document: Document, rules: Ru
 def _is_explicit_default(
     parameter: str, value: object, document: Document, accepted: Mapping[str, Any], rules: Rules
 ) -> bool:
-    """Saying the default aloud is the same as saying nothing, where saying nothing is right."""
+    """Whether the value is the documented default of an argument that may be left out."""
     default = _default(parameter, document, rules)
     if default is None or not json_equal(value, default):
         return False

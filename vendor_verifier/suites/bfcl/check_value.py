@@ -56,7 +56,7 @@ class Expected:
 
 
 def named_type(parameter: str, details: object, language: Language) -> tuple[str, type]:
-    """What ``type`` in the document means.
+    """The name and the Python type of a parameter's ``type`` in the document.
 
     Raises:
         DataError: no type, or a name this language does not have.
@@ -125,7 +125,9 @@ def _wrong(parameter: str, value: object, wanted: str) -> str:
 
 
 def check_value(parameter: str, value: Any, options: Any, expected: Expected, *, literally: bool) -> Verdict | None:
-    """What is wrong with ``value``, or None. ``literally``: the answer is written as another type; nothing is folded.
+    """The mismatch of ``value`` with its options, or None.
+
+    ``literally``: the answer is written as another type, so nothing is folded.
 
     Raises:
         DataError: an option that this type cannot be compared with.
@@ -186,7 +188,7 @@ def _first_wrong_member(parameter: str, value: list[Any], option: Any) -> Verdic
         raise uncheckable(f"{option!r:.80} is accepted for {parameter!r}, where a list of objects is meant")
     for member, accepted in zip(value, option, strict=True):
         if not isinstance(member, dict):
-            # Upstream has no verdict here, it fails itself: its type check does not look inside this list.
+            # Upstream raises here instead of giving a verdict: its type check does not look inside this list.
             return invalid("type_error:nested", f"a member of {parameter!r} is no object: {member!r:.200}")
         found = _check_object(parameter, member, [accepted])
         if found is not None:

@@ -1,4 +1,4 @@
-"""The checker's door: one row's calls against its possible answers; it asks nobody and reads no reply.
+"""The entry point of the checker: one row's calls against its possible answers.
 
 Theory of operation: the *name* of the category decides, by the parts it contains, as upstream has it. ``relevance``
 asks only whether a call was made; ``parallel`` matches in any order; ``multiple`` finds the document by the answer's
@@ -37,7 +37,7 @@ def check(
         language: what the arguments are written in.
         underscore_to_dot: the tools were sent with ``_`` for ``.`` (every native wire), so calls must have it too.
         mode: ``compat`` is bfcl_eval's verdict and error type; ``strict`` differs only where that is plainly wrong: any
-            assignment of parallel calls counts, documented defaults count as said, and a call that cannot be read is
+            assignment of parallel calls counts, documented defaults count as given, and a call that cannot be read is
             no abstention.
 
     Raises:
@@ -78,7 +78,7 @@ def well_formed_calls(calls: object) -> bool:
 
 
 def _check_relevance(calls: object, category: str, mode: Mode) -> Verdict:
-    """A call counts by being there and readable; whether the function exists is not asked."""
+    """The verdict on a relevance row: a readable call counts, whether or not the function exists."""
     readable = well_formed_calls(calls)
     called = readable and bool(calls)
     if not expects_no_call(category):

@@ -66,10 +66,10 @@ def without_answer(
     end = len(messages)
     if called:
         last = called[-1]
-        said = read_calls(messages[last]["tool_calls"], f"messages[{last}].tool_calls")
+        last_calls = read_calls(messages[last]["tool_calls"], f"messages[{last}].tool_calls")
         followed = last + 1 < len(messages) and messages[last + 1].get("role") in ("tool", "user")
-        if stated is None or (_same_calls(said, stated) and not _asked_again(messages, last)):
-            end, stated = last, said
+        if stated is None or (_same_calls(last_calls, stated) and not _asked_again(messages, last)):
+            end, stated = last, last_calls
         elif not followed:
             key = f"messages[{last}].tool_calls"
             raise UnusableRequest("the calls in the messages are not the row's tool_calls", key)
@@ -80,7 +80,7 @@ def without_answer(
 
 
 def without_closing(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """What is sent: chat-completions messages without the assistant turns that close them.
+    """The messages to send: chat-completions messages without the assistant turns at their end.
 
     Raises:
         UnusableRequest: an unknown role; or nothing is left to ask.

@@ -43,7 +43,7 @@ class FunctionCall:
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """What a call returned, as JSON reads it back, or ``error``: why it did not."""
+    """The value that a call returned, as JSON reads it back, or the ``error`` that kept it from returning."""
 
     value: Any = None
     error: str | None = None
@@ -53,7 +53,7 @@ class Functions(Protocol):
     """Runs functions by name, each within a time limit."""
 
     def missing(self, name: str) -> str | None:
-        """Why this function cannot be run here, or None when it can."""
+        """The reason that this function cannot be run here, or None when it can."""
 
     def call(self, call: FunctionCall) -> Returned:
         """Run one call; whatever goes wrong is its error."""
@@ -187,7 +187,7 @@ class RestRequest:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """What the service answered, reduced to its shape; ``error``: why there is no answer."""
+    """A service's answer reduced to its shape, or the ``error`` that kept it from answering."""
 
     status: int | None = None
     shape: Shape | None = None
@@ -207,7 +207,7 @@ def needed_keys(expected: Mapping[str, Any], question: object) -> frozenset[str]
 
 
 def shape_of(value: object) -> dict[str, Any]:
-    """What is compared of an answer: its keys, never its values."""
+    """The shape of an answer: its keys, without its values."""
     if isinstance(value, dict):
         return {"dict": sorted(value)}
     if isinstance(value, list):
@@ -216,9 +216,9 @@ def shape_of(value: object) -> dict[str, Any]:
 
 
 def call_digest(sample_id: str, arguments: Mapping[str, Any]) -> str:
-    """What a stored answer is found by: the row and the call, as the vendor made it."""
-    said = json.dumps([sample_id, arguments], sort_keys=True)
-    return hashlib.sha256(said.encode()).hexdigest()[:24]
+    """The key of a stored answer: the digest of its row and of the call as the vendor made it."""
+    content = json.dumps([sample_id, arguments], sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()[:24]
 
 
 def request_of(expected: Mapping[str, Any], arguments: Mapping[str, Any]) -> RestRequest:
@@ -269,7 +269,7 @@ def with_keys(
 def judge_rest(
     sample_id: str, expected: Mapping[str, Any], reply: Reply, fetched: Mapping[str, Fetched]
 ) -> Verdict | None:
-    """The verdict, or None when nobody has asked the service what it says to this call."""
+    """The verdict, or None where the service's answer to this call is not stored."""
     if reply.outcome != "calls":
         return invalid("executable_decoder:decoder_failed", reply.reason or "no calls that can be read came")
     if len(reply.calls) != 1:

@@ -1,6 +1,6 @@
 """Function documents in the leaderboard's dialect → chat-completions tools; documents go in and stay as they are.
 
-What a vendor is sent is upstream's own translation: a hint of the language in every description, Java and JavaScript
+A vendor is sent upstream's own translation: a hint of the language in every description, Java and JavaScript
 parameters as strings that hold source text, dotted names with underscores, and type names of JSON Schema. One thing
 differs: a ``response`` schema moves into the description for every vendor, where upstream leaves it inside the tool for
 some, which strict hosts refuse.
@@ -60,7 +60,7 @@ def _function(document: Mapping[str, Any], language: Language) -> dict[str, Any]
 
 
 def _as_source_text(details: Mapping[str, Any], language: Language) -> dict[str, Any]:
-    """A parameter as a string that holds Java or JavaScript source, its type told in words."""
+    """A parameter as a string that holds Java or JavaScript source, its type stated in its description."""
     name, tongue = details.get("type"), "Java" if language == "java" else "JavaScript"
     described = dict(details)
     text = str(details.get("description", ""))

@@ -144,7 +144,7 @@ def _params(value: object, where: str, known: Collection[str], problems: list[Pr
     if not isinstance(value, dict):
         problems.append(Problem(f"read {value!r}, expected an object", key=where))
         return {}
-    # What a job has under `extra` is for programs that this one is not.
+    # The keys of a job under `extra` are for other programs.
     inner = value.get("extra")
     further = {f"extra.{key}": each for key, each in inner.items()} if isinstance(inner, dict) else {}
     fields = {key: each for key, each in value.items() if key != "extra" or not isinstance(inner, dict)} | further

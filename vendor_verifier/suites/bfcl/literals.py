@@ -1,6 +1,6 @@
 """Java and JavaScript values as models write them, read into Python values; nothing is evaluated.
 
-The unreadable stays text.
+Text that cannot be read stays text.
 
 As the leaderboard reads them: arrays are split at every comma, objects at keys that look like keys, and text after a
 complete array is ignored. Nested objects come out broken, which is its rule too.
@@ -54,7 +54,7 @@ def read_java(source: str, type_name: str, element: str | None = None) -> object
 
 
 def read_untyped_java(source: str) -> object:
-    """A literal of which nothing is known: what it looks like, else its text."""
+    """The value of a literal of unknown type by its form, else its text."""
     if source in ("true", "false"):
         return source == "true"
     if source.startswith('"') and source.endswith('"'):
@@ -177,12 +177,12 @@ def read_javascript(source: str, type_name: str, element: str | None = None) -> 
     try:
         return _javascript_number(source, type_name)
     except ValueError:
-        # More digits than Python will convert: no number anybody meant.
+        # More digits than Python converts; the text stays as it is.
         return source
 
 
 def read_untyped_javascript(source: str) -> object:
-    """A literal of which nothing is known: what it looks like, else its text."""
+    """The value of a literal of unknown type by its form, else its text."""
     source = source.strip()
     if source in ("true", "false"):
         return source == "true"
@@ -233,7 +233,7 @@ def _grid_rows(source: str) -> Iterator[list[object]]:
 
 
 def _grid_end(source: str) -> int | None:
-    """Where an array of arrays at the start of ``source`` ends, or None.
+    """The end of an array of arrays at the start of ``source``, or None where there is none.
 
     The leaderboard's own pattern may split the rows in exponentially many ways before it gives up; walking the same
     choices in the same order but never twice from one place finds the same end.
@@ -254,7 +254,7 @@ def _rows_end(source: str, inside: int, closing: str) -> int | None:
     """
     # Each row that is open: where it began, where to look on for its end, where its line ends.
     rows = [(inside, inside, _line_end(source, inside))]
-    # End of line → from where on every ``]`` before it has been tried in vain.
+    # End of line → the position from which every ``]`` before it has failed already.
     exhausted: dict[int, int] = {}
     while rows:
         began, look, stop = rows.pop()

@@ -27,7 +27,10 @@ Step = tuple[ServiceCall, ...]
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What the model did: turns it was given, in each the steps that had calls. ``failure``: why it ended early."""
+    """The turns that the model was given, each with the steps that had calls, and its replies.
+
+    ``failure`` is the reason for an early end.
+    """
 
     turns: tuple[tuple[Step, ...], ...]
     replies: tuple[Reply, ...]
@@ -36,17 +39,17 @@ class Conversation:
 
 
 def converse(sample: Sample, services: Services) -> Generator[Turn, Attempt, Conversation]:
-    """Yield each question, take its attempt, give the conversation when it is over."""
+    """Yield each question, take its attempt, and return the conversation when it is over."""
     expected = sample.expected
     instances = start_services(expected, services)
     messages: list[Mapping[str, Any]] = []
     tools = list(sample.turn.tools)
     turns: list[tuple[Step, ...]] = []
     replies: list[Reply] = []
-    for index, said in enumerate(expected["turns"]):
+    for index, asked in enumerate(expected["turns"]):
         added = expected["withheld"].get(str(index), ())
         tools += added
-        messages += [{"role": "user", "content": MORE_FUNCTIONS}] if str(index) in expected["withheld"] else said
+        messages += [{"role": "user", "content": MORE_FUNCTIONS}] if str(index) in expected["withheld"] else asked
         steps: list[Step] = []
         while True:
             attempt = yield Turn(tuple(messages), tuple(tools), sample.turn.parameters)
@@ -125,7 +128,7 @@ def check_conversation(expected: Mapping[str, Any], conversation: Conversation, 
 
 
 def extra_calls(expected: Mapping[str, Any], conversation: Conversation) -> tuple[int, ...]:
-    """Turns (from 0) in which no call is right and the model made some. Upstream runs them and looks away."""
+    """Turns (from 0) that expect no call and in which the model made some; upstream runs and ignores these calls."""
     pairs = enumerate(zip(conversation.turns, expected["answer"], strict=False))
     return tuple(index for index, (steps, sources) in pairs if steps and not sources)
 

@@ -37,7 +37,7 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class ReadRow:
-    """A row as it was understood: a ``digest`` of what it says, and why its own answers fail it, if they do."""
+    """A row that was read: a ``digest`` of its content, and the reason that its own answers fail it, if they do."""
 
     digest: str
     turn: Turn
@@ -192,7 +192,7 @@ def _own_answer(fields: Mapping[str, Any]) -> list[str] | None:
 
 
 def _match_types(value: object, answer: object) -> list[str]:
-    """How each expected call's result is compared; by equality where the row does not say."""
+    """The comparison of each expected call's result; equality where the row states none."""
     calls = len(answer) if isinstance(answer, list) else 0
     given = [str(word) for word in value] if isinstance(value, list) else []
     return (given or ["exact_match"] * calls) if len(given) in (0, calls) else [given[0]] * calls
@@ -200,7 +200,9 @@ def _match_types(value: object, answer: object) -> list[str]:
 
 def _question(question: object) -> list[list[dict[str, Any]]]:
     turns = question if isinstance(question, list) else []
-    if not turns or not all(isinstance(turn, list) and all(isinstance(said, dict) for said in turn) for turn in turns):
+    if not turns or not all(
+        isinstance(turn, list) and all(isinstance(message, dict) for message in turn) for turn in turns
+    ):
         raise UnusableRequest("expected a list of turns, each a list of messages", "question")
     return turns
 
@@ -265,5 +267,5 @@ class _Services:
 
 
 def digest_of(content: object) -> str:
-    """What tells a row from others."""
+    """The digest of a row's content."""
     return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()[:16]

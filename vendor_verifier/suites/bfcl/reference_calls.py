@@ -19,7 +19,7 @@ OUTCOMES: tuple[Outcome, ...] = ("calls", "text", "unparsable", "no_call", "erro
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back. ``calls`` are ``{name: arguments}``; ``wrong_form``: arguments were read but are no object."""
+    """A model's answer. ``calls`` are ``{name: arguments}``; ``wrong_form``: arguments were read but are no object."""
 
     outcome: Outcome
     calls: list[dict[str, dict[str, Any]]] = field(default_factory=list)

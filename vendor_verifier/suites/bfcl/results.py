@@ -120,7 +120,7 @@ _CUSTOM_VALUES = ("function_name_accuracy", "function_name_and_args_accuracy")
 
 @dataclass(frozen=True, slots=True)
 class CategoryResult:
-    """One category of one vendor: ``correct`` of ``total`` judged rows; ``unjudged`` rows are nobody's fault."""
+    """One category of one vendor: ``correct`` of ``total`` judged rows; ``unjudged`` rows count for neither."""
 
     correct: int
     total: int

@@ -23,7 +23,7 @@ from vendor_verifier.suites.bfcl.verdict import uncheckable
 
 
 def row_problem(expected: Mapping[str, Any]) -> str | None:
-    """Why a single-turn row cannot be checked, in a sentence, or None when it can."""
+    """The reason in one sentence that a single-turn row cannot be checked, or None when it can."""
     category = str(expected["category"])
     if is_relevance(category):
         return None
@@ -35,7 +35,7 @@ def row_problem(expected: Mapping[str, Any]) -> str | None:
 
 
 def unreachable(expected: Mapping[str, Any]) -> str | None:
-    """Why even the row's own answers fail it, or None. For rows without a :func:`row_problem`."""
+    """The reason that a row's own answers fail it, or None when they pass; for rows without a :func:`row_problem`."""
     category = str(expected["category"])
     if is_relevance(category):
         return None

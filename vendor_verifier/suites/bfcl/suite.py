@@ -1,4 +1,4 @@
-"""The suite ``bfcl``: asks the leaderboard's questions as it does and judges by its rules; it compares with nobody.
+"""The suite ``bfcl``: the leaderboard's questions, asked and judged by its rules, without a baseline.
 
 A single-turn sample is one question. A multi-turn sample is a conversation with simulated services, which are injected:
 without them it asks nothing and says so. Every score holds both verdicts, upstream's (``compat``) and the one that
@@ -33,8 +33,8 @@ class BfclSuite:
     ``functions``: what executable rows call, likewise. ``fetched``: what services answered to the calls of rest rows.
 
     A score's ``values`` are ``correct``, ``compat`` and ``strict``, each 1.0 or 0.0; a failure is 0.0 but where
-    ``compat`` credits it as abstention. A row that cannot be checked or was not run has ``None``: that is nobody's
-    fault. Custom rows that name their calls add ``function_name_accuracy`` and ``function_name_and_args_accuracy``, and
+    ``compat`` credits it as abstention. A row that cannot be checked or was not run has ``None`` and counts in no
+    mean. Custom rows that name their calls add ``function_name_accuracy`` and ``function_name_and_args_accuracy``, and
     the latter is ``correct``. ``details`` are ``category``, ``outcome``, ``error_type`` and ``error``.
     """
 
@@ -45,7 +45,7 @@ class BfclSuite:
     fetched: Mapping[str, Fetched] = field(default_factory=dict)
 
     def play(self, sample: Sample) -> Play:
-        """Ask, listen, judge."""
+        """Yield each turn to send, take its final attempt, and return the judgement."""
         category = sample.expected["category"]
         if category in EXECUTABLE and self.functions is None:
             return partial(self._not_run, sample)

@@ -1,4 +1,4 @@
-"""What the checker says of an answer, and how it folds and compares values; a row it cannot check is a data error."""
+"""The checker's verdict, and its folding and comparison of values; a row it cannot check is a data error."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Does a vendor keep the contract of its own API? One check a feature; the questions are built in, not read."""
+"""The suite ``contract``: one check for each feature of a vendor's own API, with built-in questions."""

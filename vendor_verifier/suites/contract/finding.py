@@ -1,7 +1,7 @@
-"""What a check found, and what a missing answer means for it; it knows no feature.
+"""The findings of a contract check, and the finding for a missing answer, independent of the feature that is checked.
 
-A vendor that is down must not pass. So a refusal says something only if the same vendor answers a harmless request
-right after it, and every other failure says nothing.
+A vendor that is down must not pass. So a refusal counts only if the same vendor answers a harmless request right after
+it, and every other failure leaves the feature not measurable.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def ask(words: str, parameters: Mapping[str, Any] | None = None, *, tools: bool 
 
 
 def bare(turn: Turn) -> Turn:
-    """The same words and nothing else: whether the vendor answers at all."""
+    """The same words without parameters or tools, to find out whether the vendor answers at all."""
     return Turn(turn.messages)
 
 
@@ -49,7 +49,7 @@ def without(turn: Turn, parameter: str) -> Turn:
     return replace(turn, parameters=kept, fixed=())
 
 
-# What a router says where no host behind it takes the parameters.
+# The message of a router where no host behind it takes the parameters.
 _DECLINED = QUESTION_REFUSED | {"not_found"}
 _SETTLED = _DECLINED | {"untranslatable"}
 _MAX_QUOTE = 160
@@ -95,16 +95,17 @@ def not_measurable(evidence: str) -> Finding:
 
 
 def unanswered(turn: Turn, attempt: Attempt) -> Examination:
-    """What a failure of a legitimate ``turn`` means: refused is not offered, if a bare question is then answered."""
+    """The finding for a failure of a legitimate ``turn``: not offered if it was refused and a bare question is then
+    answered, else not measurable."""
     failure = attempt.failure
     if failure is None or failure.kind not in _SETTLED:
-        return not_measurable(told(failure))
+        return not_measurable(failure_text(failure))
     if failure.kind == "untranslatable":
-        return not_offered(told(failure))
+        return not_offered(failure_text(failure))
     control = yield bare(turn)
     if control.succeeded:
-        return not_offered(told(failure))
-    return not_measurable(f"{told(failure)}; a bare question fails too: {told(control.failure)}")
+        return not_offered(failure_text(failure))
+    return not_measurable(f"{failure_text(failure)}; a bare question fails too: {failure_text(control.failure)}")
 
 
 def is_refused(attempt: Attempt) -> bool:
@@ -125,8 +126,8 @@ def is_settled(record: Record) -> bool:
     )
 
 
-def told(failure: Failure | None) -> str:
-    """A failure in one short sentence."""
+def failure_text(failure: Failure | None) -> str:
+    """The text of a failure, one short sentence."""
     if failure is None:
         return "no answer"
     if failure.kind == "untranslatable":
@@ -136,15 +137,15 @@ def told(failure: Failure | None) -> str:
 
 
 def quote(text: str) -> str:
-    """The beginning of what somebody said, on one line."""
+    """The beginning of a text, on one line."""
     line = " ".join(text.split())
     return line if len(line) <= _MAX_QUOTE else line[: _MAX_QUOTE - 1] + "…"
 
 
 def ending(response: Response) -> str:
-    """How an answer without what was wanted ended, and what it said instead."""
-    said = f", said {quote(response.text)!r}" if response.text.strip() else ", no text"
-    return f"finish {response.finish_raw or response.finish_reason or 'none'}{said}"
+    """The finish reason and the beginning of the text of an answer that lacks what was asked for."""
+    text = f", said {quote(response.text)!r}" if response.text.strip() else ", no text"
+    return f"finish {response.finish_raw or response.finish_reason or 'none'}{text}"
 
 
 def names(calls: tuple[ToolCall, ...]) -> str:

@@ -1,4 +1,4 @@
-"""Does the answer take the form and the length that were asked for? It reads text, finish and output tokens."""
+"""The contract checks of an answer's form and length, by its text, finish reason and output tokens."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class _OneText(ABC):
 
     @abstractmethod
     def judge(self, response: Response) -> Finding:
-        """What a whole answer shows."""
+        """The finding for a whole answer."""
 
 
 class _JsonText(_OneText):
@@ -68,7 +68,7 @@ class _JsonText(_OneText):
 
     @abstractmethod
     def problem(self, text: str) -> str | None:
-        """Why the text is not what was asked for."""
+        """The mismatch of a text with what was asked for, or None when it matches."""
 
 
 class JsonObject(_JsonText):

@@ -1,4 +1,4 @@
-"""Is the tool choice obeyed, and the wish for one call at a time? It reads calls, not their arguments."""
+"""The contract checks of ``tool_choice`` and ``parallel_tool_calls``, by the calls made, not their arguments."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WANTS_WEATHER = "What is the weather in Oslo right now?"
 _WANTS_NOTHING = "Say hello in one short sentence."
 _WANTS_TWO = "What is the weather in Oslo right now, and what is it in Lima?"
 _MARKUP = "markup_in_text"
-# These endings are nobody's answer to the question whether a tool had to be called.
+# With these finish reasons an answer shows nothing about whether a required tool is called.
 _CUT_SHORT = ("length", "content_filter")
 
 
@@ -46,7 +46,7 @@ class _OneAnswer(ABC):
 
     @abstractmethod
     def judge(self, response: Response, calls: tuple[ToolCall, ...]) -> Finding:
-        """What a whole answer shows."""
+        """The finding for a whole answer and its calls."""
 
 
 class ToolChoiceNone(_OneAnswer):

@@ -1,4 +1,4 @@
-"""Three features: are senseless values refused, does the switch for thinking work, is usage the same streamed?
+"""The contract checks of refused invalid values, of the switch for thinking, and of usage when streamed.
 
 How thinking is switched is the wire's business (:class:`vendor_verifier.wire.request_support.ThinkingSwitch`)."""
 
@@ -11,12 +11,12 @@ from vendor_verifier.suites.contract.finding import (
     ask,
     broken,
     ending,
+    failure_text,
     is_declined,
     is_refused,
     kept,
     not_measurable,
     not_offered,
-    told,
     unanswered,
     without,
 )
@@ -41,13 +41,15 @@ class Refusal:
             value = turn.parameters.get(self.parameter)
             return broken(f"{self.parameter} {value!r} was accepted: {ending(attempt.response)}")
         if failure is not None and failure.kind == "untranslatable":
-            return not_offered(told(failure))
+            return not_offered(failure_text(failure))
         if not is_refused(attempt):
-            return not_measurable(told(failure))
+            return not_measurable(failure_text(failure))
         control = yield without(turn, self.parameter)
         if control.succeeded:
-            return kept(told(failure))
-        return not_measurable(f"{told(failure)}; without {self.parameter} it fails too: {told(control.failure)}")
+            return kept(failure_text(failure))
+        return not_measurable(
+            f"{failure_text(failure)}; without {self.parameter} it fails too: {failure_text(control.failure)}"
+        )
 
 
 def _refusal(name: str, parameter: str, value: object, *, tools: bool = False) -> Refusal:
@@ -71,7 +73,7 @@ REFUSAL_CHECKS = (
 _PUZZLE = (
     "How many of the whole numbers from 1 to 60 are divisible by 3 or by 4, but not by both? Answer with one number."
 )
-# Thinking does not go with settings of one's own everywhere.
+# Some vendors refuse thinking together with sampling settings.
 _UNTOUCHED = (
     *("temperature", "top_p", "top_k", "max_tokens", "max_completion_tokens"),
     *("thinking", "enable_thinking", "reasoning_effort"),
@@ -91,7 +93,7 @@ class ThinkingSwitch:
         silent = yield replace(turn, thinking="off")
         if silent.response is None or not silent.succeeded:
             verdict = not_offered if is_declined(silent) else not_measurable
-            return verdict(f"switched off: {told(silent.failure)}")
+            return verdict(f"switched off: {failure_text(silent.failure)}")
         evidence = f"switched on: {_shown(thinking.response)}; switched off: {_shown(silent.response)}"
         if _thinks(silent.response):
             return broken(evidence)
@@ -128,7 +130,7 @@ class UsageStreaming:
         for failed, other, how in ((streamed, whole, "streamed"), (whole, streamed, "in one piece")):
             if not failed.succeeded:
                 verdict = not_offered if is_declined(failed) and other.succeeded else not_measurable
-                return verdict(f"{how}: {told(failed.failure)}")
+                return verdict(f"{how}: {failure_text(failed.failure)}")
         counts = (_prompt_tokens(streamed), _prompt_tokens(whole))
         evidence = (
             f"prompt tokens {_word(counts[0])} streamed, {_word(counts[1])} in one piece; completion tokens "

@@ -1,1 +1,1 @@
-"""What the evaluations of tool calls share: a call's normal form, asking, pairing, and the originals' arithmetic."""
+"""The shared parts of tool-call evaluations: a call's normal form, asking, pairing, and the originals' arithmetic."""

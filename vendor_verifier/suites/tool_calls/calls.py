@@ -1,4 +1,4 @@
-"""The normal form of a tool call, expected or answered, whatever it was spelled like; it compares nothing.
+"""The normal form of a tool call, expected or answered, in any of its spellings.
 
 ``{name, parameters}`` is read from a plain object, from chat-completions (``function: {name, arguments}``), Responses,
 Anthropic (``input``) and Gemini (``functionCall: {name, args}``) calls. A call that cannot be read is kept with the
@@ -35,7 +35,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What a sample expects, or the ``problem`` that makes it unusable (the dataset's fault, nobody's score)."""
+    """The calls that a sample expects, or the ``problem`` that makes it unusable and leaves it out of every score."""
 
     calls: tuple[Call, ...] = ()
     problem: str | None = None
@@ -57,7 +57,7 @@ def read_call(value: object) -> Call:
 
 
 def read_native(call: ToolCall) -> Call:
-    """The call a wire heard; no arguments at all are no parameters."""
+    """The normal form of a call that a wire has read; no arguments at all are no parameters."""
     return read_call({"name": call.name, "arguments": call.arguments})
 
 
@@ -90,7 +90,7 @@ def unwrapped(value: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def first_problem(calls: Sequence[Call]) -> str | None:
-    """What is wrong with the first malformed call, or None when all can be read."""
+    """The problem of the first malformed call, or None when all can be read."""
     return next((f"call {at} is malformed: {call.problem}" for at, call in enumerate(calls, 1) if call.problem), None)
 
 
@@ -125,12 +125,12 @@ def _read_parameters(spelled: object) -> tuple[Mapping[str, Any], str | None]:
 
 
 Mode = Literal["strict", "compat"]
-# What a level asks for in a data set that tells rows apart by the number of their calls.
+# The kind of row that a difficulty stands for in a data set that parts rows by the number of their calls.
 CALL_TYPES = {"easy": "single", "single": "single", "hard": "multi", "multi": "multi", "medium": "multi"}
 
 
 def is_compat(mode: str) -> bool:
-    """Whether the original is to be reproduced.
+    """Whether ``mode`` asks for the original's arithmetic.
 
     Raises:
         UsageError: neither mode; a misspelled one must not pass for strict.

@@ -122,7 +122,7 @@ class Pair:
 
 
 def names_in_common(expected: Sequence[str], called: Sequence[str]) -> int:
-    """How many of the expected names were called, a name expected twice being called twice."""
+    """The number of expected names that were called; a name expected twice counts twice only if called twice."""
     return (Counter(expected) & Counter(called)).total()
 
 

@@ -23,7 +23,7 @@ from vendor_verifier.values.request import Turn
 from vendor_verifier.wire.payload import PayloadError, as_dict, parse_json
 
 AnswerFormat = Literal["auto", "native", "text"]
-# Where calls are looked for; "either" is the text of an answer that makes no native call.
+# The places to read calls from; "either" means the text of an answer that makes no native call.
 Reading = Literal["native", "text", "either"]
 PLACEHOLDER = "{problem_statement}"
 TEXT_PROMPT = """{problem_statement}
@@ -31,7 +31,7 @@ TEXT_PROMPT = """{problem_statement}
 Answer with the tool calls that fulfil the request and with nothing else: one JSON array, in the order in which the \
 tools are to be called. Each element is an object with "name", the tool, and "parameters", an object ({} for a tool \
 without parameters). If no tool is needed, answer []."""
-# Speaks of declared tools, so it cannot go out where none are declared.
+# This prompt mentions declared tools, so it is not sent where none are declared.
 _TOOL_PARAMETERS = frozenset({"tool_choice", "parallel_tool_calls"})
 NEUTRAL_RESULT = {"status": "ok"}
 # A prompt that names a form calls are written in: JSON, tool_calls, or the keys of a call.
@@ -46,7 +46,7 @@ def asks_in_text(agent_prompt: str | None) -> bool:
 
 
 def reading_of(answer_format: AnswerFormat, agent_prompt: str | None, mode: Mode) -> Reading:
-    """Where the calls of an answer are looked for; a format that was chosen always wins."""
+    """The place to read an answer's calls from; a format that was chosen always wins."""
     if answer_format != "auto":
         return answer_format
     return "either" if mode == "compat" or asks_in_text(agent_prompt) else "native"
@@ -67,11 +67,11 @@ def next_turn(
     texts = [json.dumps(result, ensure_ascii=False) for result in results]
     if in_text:
         lines = [f"{call.name}: {text}" for call, text in zip(calls, texts, strict=True)]
-        told: list[Mapping[str, Any]] = [
+        exchanged: list[Mapping[str, Any]] = [
             {"role": "assistant", "content": response.text},
             {"role": "user", "content": "\n".join(["Results of the tools:", *lines, "", _GO_ON])},
         ]
-        return replace(turn, messages=(*turn.messages, *told))
+        return replace(turn, messages=(*turn.messages, *exchanged))
     ids = [f"call_{len(turn.messages)}_{at}" for at in range(len(calls))]
     made = [
         {
@@ -82,15 +82,15 @@ def next_turn(
         for call_id, call in zip(ids, calls, strict=True)
     ]
     answered = [{"role": "tool", "tool_call_id": one, "content": text} for one, text in zip(ids, texts, strict=True)]
-    said = {"role": "assistant", "content": response.text or None, "tool_calls": made}
-    return replace(turn, messages=(*turn.messages, said, *answered))
+    reply = {"role": "assistant", "content": response.text or None, "tool_calls": made}
+    return replace(turn, messages=(*turn.messages, reply, *answered))
 
 
 _GO_ON = "Go on in the same format with the calls that are still needed; answer [] if there are none."
 
 
 def tool_results(expected: Sequence[Call], earlier: Sequence[Call], calls: Sequence[Call]) -> list[object]:
-    """What each of ``calls`` gets back: the recorded output of the expected call it repeats, else a neutral success.
+    """The result of each of ``calls``: the recorded output of the expected call it repeats, else a neutral success.
 
     Of several expected calls of one tool the n-th call of it, ``earlier`` ones counted, gets the n-th output.
     """
@@ -227,7 +227,7 @@ def _fenced(text: str) -> list[object]:
 
 
 def _blocks(text: str) -> Iterator[str]:
-    """What stands between a fence and the next one of its kind that is at least as long, or the end of the text."""
+    """The texts between a fence and the next one of its kind that is at least as long, or the end of the text."""
     opened: re.Match[str] | None = None
     for fence in _FENCE.finditer(text):
         if opened is None:

@@ -1,9 +1,9 @@
-"""What the evaluations of tool calls have in common: asking, asking again, and a failure that never pays.
+"""The base class of tool-call suites: it plays a sample's turns, reads the calls and scores them.
 
 A sample of several expected calls may be played over several turns: while an answer calls tools and expected calls are
-still missing, the tools' results are told (recorded ones where the sample has them, else a neutral success) and the
-model goes on. A failed or undecided answer scores 0 everywhere, so failing can never raise a mean. A sample that
-expects nothing readable is the dataset's defect: it scores None, and says so.
+still missing, the tools' results are sent (recorded ones where the sample has them, else a neutral success) and the
+model goes on. A failed or undecided answer scores 0 everywhere, so failing can never raise a mean. A sample without
+readable expected calls is a defect of the dataset: it scores None, and its details name the defect.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import Decision, Score
 
-# The answer holds calls, but not where this evaluation was told to read them.
+# The answer holds calls, but not where this evaluation reads them.
 CALLS_ONLY_IN_TEXT = "calls_only_in_text"
 CALLS_ONLY_NATIVE = "calls_only_native"
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class AnsweredCalls:
     """The calls of all turns in order.
 
     ``texts`` are the answers' texts, one a turn, and ``in_text`` says that calls were looked for there; ``problem`` is
-    why a text's calls cannot be used; ``failure`` is why there is no whole answer, and then nothing heard counts.
+    why a text's calls cannot be used; ``failure`` is why there is no whole answer, and then no call counts.
     """
 
     decision: Decision
@@ -63,19 +63,19 @@ class Heard:
     in_text: bool = False
 
 
-def hear(attempts: Sequence[Attempt], reading: Reading) -> Heard:
+def read_attempts(attempts: Sequence[Attempt], reading: Reading) -> AnsweredCalls:
     """Read the final attempt of every turn. One failed turn makes the whole sample undecided."""
     responses: list[Response] = []
     for attempt in attempts:
         if attempt.response is None or not attempt.succeeded:
             kind = attempt.failure.kind if attempt.failure else "no response"
-            return Heard("undecided", failure=f"no answer: {kind}")
+            return AnsweredCalls("undecided", failure=f"no answer: {kind}")
         responses.append(attempt.response)
     if not responses:
-        return Heard("undecided", failure="no answer: never asked")
-    turns = [hear_turn(response, reading) for response in responses]
+        return AnsweredCalls("undecided", failure="no answer: never asked")
+    turns = [read_turn(response, reading) for response in responses]
     called = any(turn.decision == "called" for turn in turns)
-    return Heard(
+    return AnsweredCalls(
         "called" if called else turns[-1].decision,
         tuple(call for turn in turns for call in turn.calls),
         tuple(text for turn in turns for text in turn.texts),
@@ -85,25 +85,27 @@ def hear(attempts: Sequence[Attempt], reading: Reading) -> Heard:
     )
 
 
-def hear_turn(response: Response, reading: Reading) -> Heard:
+def read_turn(response: Response, reading: Reading) -> AnsweredCalls:
     """Read one answer. Calls that stand where none were looked for are an anomaly and nothing more."""
     native, anomalies = complete_calls(response)
     if reading == "native" or (reading == "either" and native):
         unread = (CALLS_ONLY_IN_TEXT,) if not native and extract_calls(response.text).calls else ()
-        return Heard(decide(response, native), tuple(map(read_native, native)), (response.text,), (*anomalies, *unread))
+        return AnsweredCalls(
+            decide(response, native), tuple(map(read_native, native)), (response.text,), (*anomalies, *unread)
+        )
     found = extract_calls(response.text)
     decision = "called" if found.calls else decide(response, ())
     unread = (CALLS_ONLY_NATIVE,) if native and not found.calls else ()
-    return Heard(decision, found.calls, (response.text,), unread, problem=found.problem, in_text=True)
+    return AnsweredCalls(decision, found.calls, (response.text,), unread, problem=found.problem, in_text=True)
 
 
-# What the originals raise on input they do not foresee; here such a sample is unresolved, with the reason.
+# The exceptions that the originals raise on unforeseen input; here such a sample is unresolved, with the reason.
 ORIGINAL_CRASHES = (AttributeError, TypeError, ValueError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallSuite(ABC):
-    """Options of every evaluation of tool calls; subclasses say what an answer is worth.
+    """The options of every evaluation of tool calls; subclasses score an answer.
 
     ``max_iterations`` is the greatest number of turns per sample. Raises UsageError for options that cannot be meant.
     """
@@ -126,7 +128,7 @@ class CallSuite(ABC):
 
     @property
     def reading(self) -> Reading:
-        """Where the calls of an answer are looked for."""
+        """The place to read an answer's calls from."""
         return reading_of(self.answer_format, self.agent_prompt, self.mode)
 
     @abstractmethod
@@ -134,15 +136,15 @@ class CallSuite(ABC):
         """The keys of ``Score.values``."""
 
     @abstractmethod
-    def evaluate(self, expectation: Expectation, heard: Heard) -> dict[str, Any]:
+    def evaluate(self, expectation: Expectation, answered: AnsweredCalls) -> dict[str, Any]:
         """The details of a whole answer; values are read from it by name, absent ones as 0."""
 
     def defect(self, expectation: Expectation) -> str | None:  # noqa: ARG002 - most take any expectation
-        """Why no answer can be scored against this expectation, or None."""
+        """The reason that no answer can be scored against this expectation, or None."""
         return None
 
     def unresolved(self, reason: str) -> dict[str, Any]:
-        """The details of an answer that is worth nothing."""
+        """The details of an answer that scores 0."""
         return {"resolved": False, "error": reason}
 
     def not_applicable(self, expectation: Expectation) -> frozenset[str]:  # noqa: ARG002 - most measure everything
@@ -150,7 +152,7 @@ class CallSuite(ABC):
         return frozenset()
 
     def play(self, sample: Sample) -> Play:
-        """Ask, go on while calls are missing, judge."""
+        """Yield the first turn and further ones while expected calls are missing, and return the judgement."""
         expected = read_expectation(sample.expected.get("calls")).calls
         turn = first_turn(sample.turn, self.answer_format, self.agent_prompt)
         attempts: list[Attempt] = []
@@ -170,35 +172,37 @@ class CallSuite(ABC):
         response = attempt.response
         if turns >= self.max_iterations or len(expected) < 2 or response is None or not attempt.succeeded:
             return None, earlier
-        heard = hear_turn(response, self.reading)
-        calls = heard.calls
+        answered = read_turn(response, self.reading)
+        calls = answered.calls
         made = (*earlier, *calls)
         missing = Counter(call.name for call in expected) - Counter(call.name for call in made)
         if not calls or not missing or first_problem(calls):
             return None, made
         results = tool_results(expected, earlier, calls)
-        return next_turn(turn, response, calls, results, in_text=heard.in_text), made
+        return next_turn(turn, response, calls, results, in_text=answered.in_text), made
 
     def judge(self, sample: Sample, attempts: Sequence[Attempt]) -> Score:
         """The score of the final attempts of all turns."""
         expectation = read_expectation(sample.expected.get("calls"))
-        heard = hear(attempts, self.reading)
+        answered = read_attempts(attempts, self.reading)
         if defect := self._defect(sample, expectation):
             values: Mapping[str, float | None] = dict.fromkeys(self.value_names())
-            return Score(self.name, heard.decision, values=values, details={"error": defect}, anomalies=heard.anomalies)
-        if heard.decision == "undecided":
-            details = self.unresolved(heard.failure or "the answer ended before it called anything")
+            return Score(
+                self.name, answered.decision, values=values, details={"error": defect}, anomalies=answered.anomalies
+            )
+        if answered.decision == "undecided":
+            details = self.unresolved(answered.failure or "the answer ended before it called anything")
         else:
-            details = self._evaluated(expectation, heard)
+            details = self._evaluated(expectation, answered)
         skipped = self.not_applicable(expectation)
         values = {name: None if name in skipped else _number(details.get(name, 0.0)) for name in self.value_names()}
-        return Score(self.name, heard.decision, values=values, details=details, anomalies=heard.anomalies)
+        return Score(self.name, answered.decision, values=values, details=details, anomalies=answered.anomalies)
 
-    def _evaluated(self, expectation: Expectation, heard: Heard) -> dict[str, Any]:
+    def _evaluated(self, expectation: Expectation, answered: AnsweredCalls) -> dict[str, Any]:
         if self.mode == "strict":
-            return self.evaluate(expectation, heard)
+            return self.evaluate(expectation, answered)
         try:
-            return self.evaluate(expectation, heard)
+            return self.evaluate(expectation, answered)
         except ORIGINAL_CRASHES as crash:
             return self.unresolved(f"the original cannot score this answer ({type(crash).__name__})")
 

@@ -15,7 +15,7 @@ from vendor_verifier.features.simulate.performance import Performance, Refusal
 from vendor_verifier.features.simulate.question import BadQuestion, question_of
 from vendor_verifier.features.simulate.wires.base import (
     Asked,
-    Told,
+    StreamedAnswer,
     answer_id,
     arguments_object,
     call_ids,
@@ -61,11 +61,11 @@ class SimulatedAnthropic:
         turn = Turn(tuple(_messages(request)), tools, _parameters(request))
         return Asked(question_of(turn), model, stream, body=request)
 
-    def stream(self, asked: Asked, performance: Performance, created: int) -> Told:  # noqa: ARG002 it has no date
+    def stream(self, asked: Asked, performance: Performance, created: int) -> StreamedAnswer:  # noqa: ARG002 it has no date
         answer = performance.answer
         blocks = _Blocks()
         parts = pieces(answer, performance.piece_count, call_ids(performance, "toolu_"))
-        told = [
+        events = [
             blocks.text(piece.text)
             if isinstance(piece, TextDelta)
             else blocks.tool(piece.id, piece.name, piece.arguments)
@@ -74,9 +74,9 @@ class SimulatedAnthropic:
         message = {**_message(asked, performance), "content": [], "usage": _usage(answer, output=1)}
         start = _event("message_start", message=message)
         delta = _event("message_delta", delta=_ending(answer), usage=_usage(answer, output=answer.output_tokens))
-        return Told(
+        return StreamedAnswer(
             opening=start + _event("ping"),
-            pieces=told,
+            pieces=events,
             closing=blocks.stopped() + delta + _event("message_stop"),
         )
 

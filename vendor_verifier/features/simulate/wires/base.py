@@ -1,4 +1,4 @@
-"""What all simulated protocols share: the role of a protocol, JSON bodies, and the errors of the OpenAI ones."""
+"""The base of all simulated protocols: their interface, JSON bodies, and the errors of the OpenAI ones."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def model_of(request: Mapping[str, Any]) -> str:
 
 
 def is_streamed(request: Mapping[str, Any]) -> bool:
-    """``stream``.
+    """Whether the request asks for a stream.
 
     Raises:
         BadQuestion: neither true nor false.
@@ -99,7 +99,7 @@ def answer_id(performance: Performance, prefix: str) -> str:
 
 
 def call_ids(performance: Performance, prefix: str) -> tuple[str, ...]:
-    """The calls' ids likewise."""
+    """The calls' ids with the protocol's own prefix, unless the vendor's ids are of another family."""
     return tuple(_with_prefix(call_id, _OWN_CALL_ID, prefix) for call_id in performance.call_ids)
 
 
@@ -140,9 +140,9 @@ EVENT_STREAM = "text/event-stream; charset=utf-8"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question with what only concerns how it is answered. ``body`` is the request as it came.
+    """A question with the settings that only concern the form of its answer. ``body`` is the request as it came.
 
-    ``style`` is a word between a protocol's ``read`` and its telling: which of several forms the answer takes.
+    ``style`` passes from a protocol's ``read`` to its answer which of several forms the answer takes.
     """
 
     question: Question
@@ -154,10 +154,10 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StreamedAnswer:
     """A streamed answer as bytes: what comes before the first token, the tokens, and what ends it.
 
-    An empty piece is time in which the model generates and the protocol has nothing to say.
+    An empty piece is time in which the model generates and the protocol sends nothing.
     """
 
     opening: bytes
@@ -184,7 +184,7 @@ class SimulatedWire(Protocol):
             PayloadError: not JSON.
         """
 
-    def stream(self, asked: Asked, performance: Performance, created: int) -> Told:
+    def stream(self, asked: Asked, performance: Performance, created: int) -> StreamedAnswer:
         """The answer in pieces."""
 
     def whole(self, asked: Asked, performance: Performance, created: int) -> bytes:
@@ -195,7 +195,7 @@ class SimulatedWire(Protocol):
 
 
 class OpenAIWire:
-    """What the OpenAI protocols share: one path each, and one shape of errors."""
+    """The base of the OpenAI protocols: one path each, and one shape of errors."""
 
     name = path = ""
 

@@ -26,8 +26,8 @@ calls between ``<tool_call>`` marks and results between ``<tool_response>`` mark
     </tool_response><|im_end|>
     <|im_start|>assistant
 
-Marks inside what somebody said get a backslash after their ``<`` and lose it when they are read, so nothing that is
-said can end a message. No model was trained on this; it is for simulated vendors and tests.
+Marks inside a message's text get a backslash after their ``<`` and lose it when they are read, so no text can end a
+message. No model was trained on this; it is for simulated vendors and tests.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from vendor_verifier.features.simulate.wires.base import (
     Asked,
     OpenAIChunks,
     OpenAIWire,
-    Told,
+    StreamedAnswer,
     arguments_object,
     is_streamed,
     model_of,
@@ -60,9 +60,9 @@ from vendor_verifier.wire.payload import PayloadError, as_dict, parse_json
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """How a family writes: a call (finished or not) with its number, what stands around all calls, one to show.
+    """The text format of a model family: a call (finished or not) with its number, the frame of all calls, an example.
 
-    ``signs`` are marks in a prompt that tell that its model is of this family.
+    ``signs`` are marks in a prompt that show that its model is of this family.
     """
 
     call: Callable[[Call, int, bool], str]
@@ -158,7 +158,7 @@ _THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 
 
 def plain_template(family: str = "hermes") -> Callable[[Turn], str]:
-    """A ``render`` for the product's raw-completions wire; ``family`` is how the model is told to write calls.
+    """A ``render`` for the product's raw-completions wire; ``family`` is the text format of calls in its prompt.
 
     Raises:
         KeyError: no such family.
@@ -167,12 +167,12 @@ def plain_template(family: str = "hermes") -> Callable[[Turn], str]:
 
     def render(turn: Turn) -> str:
         history = read_messages(turn.messages, Notes())
-        frames = [_frame("system", said.text) for said in history if said.role == "system"]
+        frames = [_frame("system", message.text) for message in history if message.role == "system"]
         if turn.tools:
             lines = "\n".join(_json(tool) for tool in turn.tools)
             text = f"# Tools\n\n<tools>\n{lines}\n</tools>\n\nCalls are written as {example}"
             frames.append(f"{_START}system\n{text}{_END}\n")
-        frames += [_rendered(said) for said in history if said.role != "system"]
+        frames += [_rendered(message) for message in history if message.role != "system"]
         return "".join(frames) + f"{_START}assistant\n"
 
     return render
@@ -181,7 +181,7 @@ def plain_template(family: str = "hermes") -> Callable[[Turn], str]:
 def read_prompt(prompt: str) -> tuple[Turn, str]:
     """Messages and tools of a prompt, and the family its calls are to be written in.
 
-    A prompt without these marks is what one user says, without tools.
+    A prompt without these marks is one user message without tools.
     """
     frames = [(frame[1], frame[2]) for frame in _FRAME.finditer(prompt)]
     if not frames:
@@ -203,12 +203,12 @@ def read_prompt(prompt: str) -> tuple[Turn, str]:
     return Turn(tuple(messages), tuple(tools)), family
 
 
-def _rendered(said: PastMessage) -> str:
-    words = "\n".join(part.text for part in said.parts if isinstance(part, TextPart))
-    if said.role == "tool":
+def _rendered(message: PastMessage) -> str:
+    words = "\n".join(part.text for part in message.parts if isinstance(part, TextPart))
+    if message.role == "tool":
         return f"{_START}user\n<tool_response>\n{_escaped(words)}\n</tool_response>{_END}\n"
-    calls = [f"<tool_call>\n{_json(_past_call(call.name, call.arguments))}\n</tool_call>" for call in said.calls]
-    return f"{_START}{said.role}\n" + "\n".join([_escaped(words), *calls]) + f"{_END}\n"
+    calls = [f"<tool_call>\n{_json(_past_call(call.name, call.arguments))}\n</tool_call>" for call in message.calls]
+    return f"{_START}{message.role}\n" + "\n".join([_escaped(words), *calls]) + f"{_END}\n"
 
 
 def _frame(role: str, text: str) -> str:
@@ -224,7 +224,7 @@ def _past_call(name: str, arguments: str) -> dict[str, Any]:
 
 
 def _json(value: object) -> str:
-    """On one line and without a mark in it."""
+    """The value as JSON on one line without a mark of the family in it."""
     return json.dumps(value).replace("<", "\\u003c")
 
 
@@ -283,12 +283,12 @@ class SimulatedCompletions(OpenAIWire):
         include_usage = as_dict(request.get("stream_options")).get("include_usage") is True
         return Asked(question, model, stream, include_usage, request, style=family)
 
-    def stream(self, asked: Asked, performance: Performance, created: int) -> Told:
+    def stream(self, asked: Asked, performance: Performance, created: int) -> StreamedAnswer:
         chunks = OpenAIChunks(asked, performance, created, "text_completion", "cmpl-")
         text = replace(performance.answer, text=written(performance.answer, asked.style), calls=())
         parts = [piece.text for piece in pieces(text, performance.piece_count, ()) if isinstance(piece, TextDelta)]
-        told = [chunks.event(_choice(part)) for part in parts]
-        return Told(opening=b"", pieces=told, closing=chunks.closing(_choice("", _finish(performance))))
+        events = [chunks.event(_choice(part)) for part in parts]
+        return StreamedAnswer(opening=b"", pieces=events, closing=chunks.closing(_choice("", _finish(performance))))
 
     def whole(self, asked: Asked, performance: Performance, created: int) -> bytes:
         chunks = OpenAIChunks(asked, performance, created, "text_completion", "cmpl-")

@@ -17,7 +17,7 @@ from vendor_verifier.features.simulate.performance import Performance, Refusal
 from vendor_verifier.features.simulate.question import BadQuestion, question_of
 from vendor_verifier.features.simulate.wires.base import (
     Asked,
-    Told,
+    StreamedAnswer,
     answer_id,
     arguments_object,
     call_ids,
@@ -53,7 +53,7 @@ def fields(value: object, place: str) -> dict[str, Any]:
 
 
 def json_schema_of(schema: object, place: str = "parameters") -> dict[str, Any]:
-    """The JSON Schema that says the same.
+    """The JSON Schema that is equivalent to a schema of Gemini's OpenAPI subset.
 
     Raises:
         BadQuestion: a word, type or format that Gemini's ``Schema`` does not know; ``place`` says where.
@@ -134,24 +134,24 @@ class SimulatedGemini:
         style = "" if parse_qs(query).get("alt") == ["sse"] else _ARRAY
         return Asked(question, unquote(found[1]), found[2] == "streamG", body=request, style=style)
 
-    def stream(self, asked: Asked, performance: Performance, created: int) -> Told:  # noqa: ARG002 it has no date
+    def stream(self, asked: Asked, performance: Performance, created: int) -> StreamedAnswer:  # noqa: ARG002 it has no date
         chunks = _Chunks(asked, performance)
         calls = _call_parts(performance)
-        told: list[dict[str, Any] | None] = []
+        events: list[dict[str, Any] | None] = []
         ends: dict[int, int] = {}
         for piece in pieces(performance.answer, performance.piece_count, performance.call_ids):
             if isinstance(piece, TextDelta):
-                told.append(chunks.chunk([{"text": piece.text}]))
+                events.append(chunks.chunk([{"text": piece.text}]))
             else:
                 # While a call's arguments are generated there is silence.
-                ends[piece.index or 0] = len(told)
-                told.append(None)
+                ends[piece.index or 0] = len(events)
+                events.append(None)
         for index, part in calls.items():
-            told[ends[index]] = chunks.chunk([part])
+            events[ends[index]] = chunks.chunk([part])
         if asked.style == _ARRAY:
-            between = [b"" if chunk is None else encoded(chunk) + b",\r\n" for chunk in told]
-            return Told(b"[", between, encoded(chunks.ending()) + b"]", "application/json; charset=utf-8")
-        return Told(b"", [b"" if chunk is None else event(chunk) for chunk in told], event(chunks.ending()))
+            between = [b"" if chunk is None else encoded(chunk) + b",\r\n" for chunk in events]
+            return StreamedAnswer(b"[", between, encoded(chunks.ending()) + b"]", "application/json; charset=utf-8")
+        return StreamedAnswer(b"", [b"" if chunk is None else event(chunk) for chunk in events], event(chunks.ending()))
 
     def whole(self, asked: Asked, performance: Performance, created: int) -> bytes:  # noqa: ARG002 it has no date
         text = performance.answer.text
@@ -244,10 +244,10 @@ def _messages(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             yield {"role": "tool", "tool_call_id": call_id, "content": _result(as_dict(answer.get("response")))}
         calls = [as_dict(part["functionCall"]) for part in parts if "functionCall" in part]
         waiting = [str(call.get("name")) for call in calls]
-        said = [_part(part) for part in parts if not part.keys() & {"functionCall", "functionResponse"}]
-        if said or calls:
+        own_parts = [_part(part) for part in parts if not part.keys() & {"functionCall", "functionResponse"}]
+        if own_parts or calls:
             past = [_past_call(call, f"call_{count + place}") for place, call in enumerate(calls)]
-            yield {"role": "assistant" if role == "model" else "user", "content": said, "tool_calls": past}
+            yield {"role": "assistant" if role == "model" else "user", "content": own_parts, "tool_calls": past}
         count += len(calls)
     if waiting:
         raise BadQuestion("Please ensure that function call turn is followed by a function response.", "contents")

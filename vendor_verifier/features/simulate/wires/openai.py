@@ -13,7 +13,7 @@ from vendor_verifier.features.simulate.wires.base import (
     Asked,
     OpenAIChunks,
     OpenAIWire,
-    Told,
+    StreamedAnswer,
     answer_id,
     call_ids,
     encoded,
@@ -45,15 +45,15 @@ class SimulatedResponses(OpenAIWire):
         turn = Turn(tuple(_messages(request)), tools, _parameters(request))
         return Asked(question_of(turn), model, stream, body=request)
 
-    def stream(self, asked: Asked, performance: Performance, created: int) -> Told:
+    def stream(self, asked: Asked, performance: Performance, created: int) -> StreamedAnswer:
         story = _Story(asked, performance, created)
         answer = performance.answer
         parts = pieces(answer, performance.piece_count, call_ids(performance, "call_"))
-        told = [
+        events = [
             story.text(piece.text) if isinstance(piece, TextDelta) else story.call(piece.name, str(piece.arguments))
             for piece in parts
         ]
-        return Told(opening=story.opening(), pieces=told, closing=story.closing())
+        return StreamedAnswer(opening=story.opening(), pieces=events, closing=story.closing())
 
     def whole(self, asked: Asked, performance: Performance, created: int) -> bytes:
         return encoded(_response(asked, performance, created, output=_output(performance)))
@@ -72,7 +72,7 @@ class _Story:
 
     def opening(self) -> bytes:
         response = _response(self._asked, self._performance, self._created, output=None)
-        # These two come before everything else, also where the pieces were told first.
+        # These two come before everything else, also where the pieces were made first.
         return b"".join(
             event({"type": kind, "sequence_number": number, "response": response}, kind)
             for number, kind in enumerate(("response.created", "response.in_progress"))
@@ -89,8 +89,8 @@ class _Story:
             begun = self._begin({"content": []})
             empty = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}
             begun += self._event("response.content_part.added", {**self._place(), "content_index": 0, "part": empty})
-        told = {**self._place(), "content_index": 0, "delta": words, "logprobs": []}
-        return begun + self._event("response.output_text.delta", told)
+        delta = {**self._place(), "content_index": 0, "delta": words, "logprobs": []}
+        return begun + self._event("response.output_text.delta", delta)
 
     def call(self, name: str | None, arguments: str) -> bytes:
         if name is not None:
@@ -109,12 +109,12 @@ class _Story:
         item = self._items[self._at]
         if item["type"] == "function_call":
             ending = {**self._place(), "name": item["name"], "arguments": item["arguments"]}
-            told = self._event("response.function_call_arguments.done", ending)
+            events = self._event("response.function_call_arguments.done", ending)
         else:
             place, part = {**self._place(), "content_index": 0}, item["content"][0]
-            told = self._event("response.output_text.done", {**place, "text": part["text"], "logprobs": []})
-            told += self._event("response.content_part.done", {**place, "part": part})
-        return told + self._event("response.output_item.done", {"output_index": self._at, "item": item})
+            events = self._event("response.output_text.done", {**place, "text": part["text"], "logprobs": []})
+            events += self._event("response.content_part.done", {**place, "part": part})
+        return events + self._event("response.output_item.done", {"output_index": self._at, "item": item})
 
     def _place(self) -> dict[str, Any]:
         return {"item_id": self._items[self._at]["id"], "output_index": self._at}
@@ -256,12 +256,12 @@ class SimulatedChat(OpenAIWire):
         include_usage = as_dict(request.get("stream_options")).get("include_usage") is True
         return Asked(question_of(turn), model, stream, include_usage, request)
 
-    def stream(self, asked: Asked, performance: Performance, created: int) -> Told:
+    def stream(self, asked: Asked, performance: Performance, created: int) -> StreamedAnswer:
         chunks = OpenAIChunks(asked, performance, created, "chat.completion.chunk", "chatcmpl-")
         answer = performance.answer
         parts = pieces(answer, performance.piece_count, performance.call_ids)
         first = {"role": "assistant", "content": None if answer.calls and not answer.text else ""}
-        return Told(
+        return StreamedAnswer(
             opening=chunks.event(_choice("delta", first)),
             pieces=[chunks.event(_choice("delta", _delta(piece))) for piece in parts],
             closing=chunks.closing(_choice("delta", {}, answer.finish)),
@@ -279,8 +279,8 @@ class SimulatedChat(OpenAIWire):
         return chunks.whole(_choice("message", message, answer.finish))
 
 
-def _choice(key: str, said: Mapping[str, Any], finish: str | None = None) -> dict[str, Any]:
-    return {"index": 0, key: said, "logprobs": None, "finish_reason": finish}
+def _choice(key: str, content: Mapping[str, Any], finish: str | None = None) -> dict[str, Any]:
+    return {"index": 0, key: content, "logprobs": None, "finish_reason": finish}
 
 
 def _delta(piece: Piece) -> dict[str, Any]:
