@@ -141,12 +141,13 @@ async def test_requests_per_minute_are_begun_at_even_distances() -> None:
         assert await limiter.acquire(a, Ask(0)) == "granted"
         given_at.append(anyio.current_time())
 
+    began_at = anyio.current_time()
     async with anyio.create_task_group() as group:
         for _ in range(15):
             group.start_soon(ask)
     given_at.sort()
-    # Leave may be late on a busy machine, and catches up by no more than is allowed for.
-    assert all(at - given_at[0] >= number * 0.02 - CATCH_UP_S - 0.001 for number, at in enumerate(given_at))
+    # A permit may be late on a busy machine, and be heard of late; it catches up by no more than is allowed for.
+    assert all(at - began_at >= number * 0.02 - CATCH_UP_S - 0.001 for number, at in enumerate(given_at))
 
 
 async def test_entries_of_one_account_share_its_budget_of_tokens() -> None:
