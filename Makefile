@@ -48,8 +48,10 @@ bench:
 	.bench/product/bin/python -m pip install --quiet --constraint constraints.txt '.[fast,sdk]'
 	.bench/product/bin/python benchmarks/bench.py $(BENCH)
 
+# A request costs 3.0 to 3.8 raw limits; on a machine that others use as well single figures reach further.
+AT_MOST ?= 4
 bench-smoke: $(VENV)/.installed-test
-	$(BIN)/python benchmarks/cost.py --requests 20000 --rounds 2 --at-most 4
+	$(BIN)/python benchmarks/cost.py --requests 20000 --rounds 2 --at-most $(AT_MOST)
 
 # Everything that reads what others wrote, by coverage, for a stated time. Skipped with a message where atheris has no wheel.
 FUZZ_SECONDS ?= 300
