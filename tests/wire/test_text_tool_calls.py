@@ -11,7 +11,7 @@ from costs import assert_linear
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.wire.openai_completions.text_tool_calls import marker_family, parse_text, read_value
+from vendor_verifier.wire.openai_completions.text_tool_calls import parse_text, read_value
 
 
 def kimi(name: str, arguments: str, number: int = 0) -> str:
@@ -219,15 +219,6 @@ def test_unfinished_thinking() -> None:
     """Thinking that never ended is reasoning, not an answer."""
     parsed = parse_text("<think>hm, <tool_call>{")
     assert (parsed.reasoning, parsed.text, parsed.tool_calls) == ("hm, <tool_call>{", "", ())
-
-
-@pytest.mark.parametrize(
-    ("family", "name"), [("kimi", "kimi"), ("hermes", "hermes"), ("glm", "hermes"), ("deepseek-v3", "deepseek")]
-)
-def test_marker_family(family: str, name: str) -> None:
-    """The family is known by its first call marker."""
-    assert marker_family("Hi " + section(family, ("f", "{}"))) == name
-    assert marker_family("Hi") is None
 
 
 @pytest.mark.parametrize("write", [glm, qwen_coder, minimax])

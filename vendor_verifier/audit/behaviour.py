@@ -133,14 +133,14 @@ def _share(label: str, share: _Share, rows: Sequence[_Row], baseline: Sequence[T
     if len(showing) < 2 or len(asked) < LEAST_ROWS:
         return None
     found, reference = wilson(len(showing), len(asked)), _reference(share, baseline)
+    assert found.value is not None
     assert found.low is not None
     assert found.high is not None
     if found.low <= max(LEAST_SHARE, reference.high or 0.0):
         return None
     against = "" if reference.value is None else english("finding_against", percent=f"{100 * reference.value:.3g}")
-    value = found.value or 0.0
-    evidence: dict[str, float | int | str] = {"share": value, "low": found.low, "high": found.high}
-    words: dict[str, Any] = {"showing": len(showing), "all": len(asked), "percent": f"{100 * value:.3g}"}
+    evidence: dict[str, float | int | str] = {"share": found.value, "low": found.low, "high": found.high}
+    words: dict[str, Any] = {"showing": len(showing), "all": len(asked), "percent": f"{100 * found.value:.3g}"}
     return finding(share.name, label, evidence, tuple(dict.fromkeys(showing))[:3], against=against, **words)
 
 

@@ -115,12 +115,6 @@ def parse_text(text: str, tools: Iterable[Mapping[str, Any]] = (), *, is_cut: bo
     return Parsed(left.strip(), reasoning, tuple(deltas))
 
 
-def marker_family(text: str) -> str | None:
-    """The family whose call marker comes first in ``text``: kimi, hermes, deepseek, dsml or minimax."""
-    family = _family_of(text)
-    return family.names[0] if family else None
-
-
 def _family_of(text: str) -> _Family | None:
     found = [(at, family) for family in _FAMILIES if (at := text.find(family.begin)) >= 0]
     return min(found, key=lambda pair: pair[0])[1] if found else None
