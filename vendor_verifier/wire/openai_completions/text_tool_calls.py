@@ -90,7 +90,6 @@ class _Marked:
 
 @dataclass(frozen=True, slots=True)
 class _Family:
-    names: tuple[str, ...]
     begin: str
     end: str
     wrappers: tuple[str, ...]
@@ -265,29 +264,26 @@ def _written(name: str, pairs: Iterable[tuple[str, str, bool | None]], marked: _
 
 _FAMILIES = (
     _Family(
-        ("kimi",),
         "<|tool_call_begin|>",
         "<|tool_call_end|>",
         ("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"),
         _read_kimi,
     ),
-    _Family(("hermes", "qwen", "glm"), "<tool_call>", "</tool_call>", (), _read_tool_call),
+    # Hermes, Qwen and GLM.
+    _Family("<tool_call>", "</tool_call>", (), _read_tool_call),
     _Family(
-        ("deepseek",),
         "<｜tool▁call▁begin｜>",
         "<｜tool▁call▁end｜>",
         ("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"),
         _read_deepseek,
     ),
     _Family(
-        ("dsml",),
         '<｜DSML｜invoke name="',
         "</｜DSML｜invoke>",
         tuple(f"<{slash}｜DSML｜{word}>" for slash in ("", "/") for word in ("function_calls", "tool_calls")),
         _reader_of_invocations("｜DSML｜"),
     ),
     _Family(
-        ("minimax",),
         '<invoke name="',
         "</invoke>",
         ("<minimax:tool_call>", "</minimax:tool_call>"),
