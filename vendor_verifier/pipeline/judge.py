@@ -28,6 +28,7 @@ from vendor_verifier.stats.intervals import estimates_of
 from vendor_verifier.stats.judge_ranking import judge_ranking
 from vendor_verifier.stats.noise_floor import gap, noise_floor
 from vendor_verifier.stats.ratio_table import TRIGGER, Trials
+from vendor_verifier.stats.score_differences import score_differences
 from vendor_verifier.values.judgement import BlameCounts, Finding, ModelVerdict, Money, Price, ServedNames
 from vendor_verifier.values.sample import ChosenSamples, JoinedSamples, Samples
 from vendor_verifier.values.score import ModelScore, Report
@@ -166,6 +167,7 @@ def _compare(
         else (),
         intervals=estimates_of(panel, resampled),
         break_evens=break_evens(money, model.prices, resampled),
+        score_differences=tuple(score_differences(panel, resampled, model.stored.scores)),
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import structs
 
+from vendor_verifier.audit.choice import advise
 from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.gates.goodput import with_goodput
 from vendor_verifier.manifest import Manifest, ScoreRequest, StoredTask
@@ -27,7 +28,7 @@ from vendor_verifier.scoring.report_samples import gather_details
 from vendor_verifier.scoring.row_warnings import unread_calls
 from vendor_verifier.scoring.score_run import score_run
 from vendor_verifier.store import RunFolder
-from vendor_verifier.values.judgement import Threshold
+from vendor_verifier.values.judgement import ModelVerdict, Threshold
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.sample import Samples, listed, sample_in
 from vendor_verifier.values.score import PlayedTask, Report
@@ -108,12 +109,14 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
     samples = {task.suite: listed(task.samples) for task in played if not task.apart}
     twice = _duplicates(folder, tables, samples, unreadable)
     unread = unread_calls(tables.rows, suites.values())
+    verdicts = judge_report(report, tables.rows, samples, recounts)
     return replace(
         report,
         # Records are read while scoring, so unreadable lines are only known now.
         warnings=tuple(dict.fromkeys([*report.warnings, *unread, *twice, *unreadable])),
         details=details.finished(),
-        verdicts=judge_report(report, tables.rows, samples, recounts),
+        verdicts=verdicts,
+        advice={model.model: advise(model, verdicts.get(model.model, ModelVerdict())) for model in report.models},
     )
 
 

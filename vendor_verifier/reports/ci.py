@@ -15,6 +15,7 @@ from vendor_verifier.reports import number_format, sentences
 from vendor_verifier.reports.escape import markdown, visible
 from vendor_verifier.reports.ranking import ranking
 from vendor_verifier.reports.tables import markdown_label, markdown_lines
+from vendor_verifier.reports.verdicts import first_line
 from vendor_verifier.values.failure_kinds import KINDS, Charge
 from vendor_verifier.values.score import Case, ModelScore, Report, VendorDetails, VendorScore
 from vendor_verifier.words import Language, Texts
@@ -156,7 +157,7 @@ def render_step_summary(report: Report, language: Language = "en") -> str:
 
 def _blocks(report: Report, t: Texts) -> Iterator[str]:
     yield f"## {t('md_title', run=markdown_label(report.run))}"
-    yield sentences.summary(report, t, markdown_label)
+    yield first_line(report, t, markdown_label)
     cautions = sentences.cautions(report, t)
     if cautions:
         shown = [f"> - {markdown(text)}" for text in cautions[:_MAX_WARNINGS]]

@@ -11,6 +11,7 @@ from vendor_verifier.reports.number_format import suites_of
 from vendor_verifier.reports.ranking import ranking
 from vendor_verifier.reports.run_conditions import clock_lines, load_lines, pace_lines
 from vendor_verifier.reports.tables import Section, Table, markdown_label, markdown_lines
+from vendor_verifier.reports.verdicts import first_line
 from vendor_verifier.values.judgement import Finding
 from vendor_verifier.values.score import ModelScore, Report
 from vendor_verifier.words import Language, Texts
@@ -24,7 +25,7 @@ _READING = ("irf", "success", "f1", "schema", "tokens", "ttft", "tps")
 def render(report: Report, language: Language = "en") -> str:
     """The whole page, ending in one newline."""
     t = Texts(language, "wide")
-    lines = [f"# {t('md_title', run=markdown_label(report.run))}", "", sentences.summary(report, t, markdown_label)]
+    lines = [f"# {t('md_title', run=markdown_label(report.run))}", "", first_line(report, t, markdown_label)]
     lines += _block(f"## {t('warnings')}", _bullets(sentences.cautions(report, t), t))
     for model in report.models:
         lines += _model(model, report, t)

@@ -77,6 +77,18 @@ def quantity(value: float | None) -> str:
     return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
+def money(usd: float | None) -> str:
+    """US dollars as people write them: ``$1,250``, ``$0.37``, ``$0.0037``; "–" when not known."""
+    usd = finite(usd)
+    if usd is None:
+        return MISSING
+    if abs(usd) >= 1000:
+        return f"${usd:,.0f}"
+    if abs(usd) >= 0.095 or usd == 0:
+        return f"${usd:,.2f}"
+    return f"${usd:.{1 - math.floor(math.log10(abs(usd)))}f}"
+
+
 def count(value: int | None) -> str:
     return MISSING if value is None else str(value)
 

@@ -41,35 +41,6 @@ def valid_calls(vendor: VendorScore) -> int:
     return schema.valid_strict if schema.policy == "strict" else schema.valid_lenient
 
 
-def summary(report: Report, t: Texts, escape: Escape) -> str:
-    """The result in one sentence."""
-    models = [model for model in report.models if model.vendors]
-    if not models:
-        return t("nothing")
-    leaders = t.joined((_leader(model, t, escape) for model in models), "semicolon")
-    return t("summary", samples=t("summary_samples", n=report.samples), often=_how_often(report, t), leaders=leaders)
-
-
-def _how_often(report: Report, t: Texts) -> str:
-    shape = shape_of(report)
-    if shape.get("duration_s") is not None:
-        return t("often_for", seconds=f"{shape['duration_s']:g}")
-    return t("often_schedule") if shape.get("schedule") else t("often_times", n=report.repeat)
-
-
-def _leader(model: ModelScore, t: Texts, escape: Escape) -> str:
-    name, count = escape(model.model), len(model.vendors)
-    if nobody_answered(model):
-        return t("silent_all", label=escape(model.vendors[0].label), n=count, model=name)
-    if count == 1:
-        return t("lead_only", label=escape(model.vendors[0].label), model=name)
-    leaders = [vendor for vendor in model.vendors if place(vendor, model) == 1]
-    if not leaders:
-        return t("lead_none", count=count, model=name)
-    words = {"label": t.listed([escape(vendor.label) for vendor in leaders]), "count": count, "model": name}
-    return t("lead_of", n=len(leaders), irf=number_format.fusion(leaders[0].irf), **words)
-
-
 def cautions(report: Report, t: Texts) -> list[str]:
     """The report's warnings, led by a notice where the run is incomplete."""
     warnings = [t.said(warning) for warning in report.warnings]

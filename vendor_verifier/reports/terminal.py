@@ -16,6 +16,7 @@ from vendor_verifier.reports.judged import overlap_line
 from vendor_verifier.reports.ranking import ranking
 from vendor_verifier.reports.run_conditions import clock_lines
 from vendor_verifier.reports.tables import Row, Table
+from vendor_verifier.reports.verdicts import first_line
 from vendor_verifier.values.judgement import ModelVerdict, RankingJudgement
 from vendor_verifier.values.score import ModelScore, Report
 from vendor_verifier.words import Language, Texts
@@ -39,7 +40,7 @@ def render(report: Report, language: Language = "en") -> RenderableType:
     from rich.text import Text
 
     t = Texts(language, "narrow")
-    parts: list[RenderableType] = [Text(sentences.summary(report, t, label))]
+    parts: list[RenderableType] = [Text(first_line(report, t, label))]
     parts += [Text(line, style="yellow") for line in _warnings(report, t)]
     for model in report.models:
         parts += [Text(), Text(_title(model, t), style="bold")]
@@ -54,7 +55,7 @@ def render(report: Report, language: Language = "en") -> RenderableType:
 def plain_lines(report: Report, language: Language = "en") -> list[str]:
     """The same as text without colour or box, one line per vendor with named figures; no line ends inside."""
     t = Texts(language, "narrow")
-    lines = [sentences.summary(report, t, label), *_warnings(report, t)]
+    lines = [first_line(report, t, label), *_warnings(report, t)]
     for model in report.models:
         lines += [_title(model, t), *_lines(ranking(report, [model], t).of("terminal"))]
         lines += [f"  {note}" for note in _notes(model, report, t)]

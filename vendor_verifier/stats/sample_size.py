@@ -40,6 +40,30 @@ def f1_detectable_drop(
     return math.sqrt(_z2(alpha, power) * _f1_variance(ceiling, prevalence) / n)
 
 
+def f1_seen_drop(n: int, ceiling: float, prevalence: float, *, level: float, power: float = POWER) -> float:
+    """The drop of F1 that ``n`` samples show at that level, by both tests that a verdict takes.
+
+    The larger of :func:`f1_detectable_drop` and of what McNemar's test needs where the baseline never contradicts
+    itself: without m of its π·n calls F1 drops by m ÷ (2πn − m).
+    """
+    missed, calls = _least_faults(level, power), prevalence * n
+    by_count = missed / (2 * calls - missed) if calls > missed else 1.0
+    return max(by_count, f1_detectable_drop(n, ceiling, prevalence, alpha=level, power=power))
+
+
+def score_seen_drop(n: int, *, level: float, power: float = POWER) -> float:
+    """The drop of an evaluation's score (0..1) that ``n`` samples show at that level, where the baseline makes no
+    fault; 1 or more where they show none."""
+    return _least_faults(level, power) / n
+
+
+def _least_faults(level: float, power: float) -> float:
+    """The expected number of faults, Poisson, that reaches with that power the ⌈log₂(1 ÷ level)⌉ of a sign test."""
+    from scipy.special import gammaincinv
+
+    return float(gammaincinv(math.ceil(math.log2(1 / level)), power))
+
+
 def _f1_variance(ceiling: float, prevalence: float) -> float:
     if not 0 <= ceiling <= 1:
         raise ValueError("F1 lies between 0 and 1")

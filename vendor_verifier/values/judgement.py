@@ -204,6 +204,17 @@ class GateVerdict:
 
 
 @dataclass(frozen=True, slots=True)
+class ScoreDifference:
+    """``first`` − ``second`` in an evaluation's main score; ``p_value`` is None where no sample moves it."""
+
+    suite: str
+    first: str
+    second: str
+    delta: Estimate
+    p_value: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """An observation with the numbers it rests on, in neutral words; ``samples`` are the clearest examples."""
 
@@ -314,6 +325,7 @@ class ModelVerdict:
     gaps: tuple[Gap, ...] = ()
     gates: tuple[GateVerdict, ...] = ()
     findings: tuple[Finding, ...] = ()
+    score_differences: tuple[ScoreDifference, ...] = ()
     intervals: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
     money: Mapping[str, Money] = field(default_factory=dict)
     prices: Mapping[str, Price] = field(default_factory=dict)

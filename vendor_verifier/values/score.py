@@ -9,10 +9,9 @@ from typing import Any, Literal
 from vendor_verifier.values.event import Amount
 from vendor_verifier.values.judgement import ModelVerdict
 from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.verdict import Advice
 
-MAX_POINTS = 400
-MAX_EXAMPLES = 20
-MAX_CASES = 2_000
+MAX_POINTS, MAX_EXAMPLES, MAX_CASES = 400, 20, 2_000
 
 # A failed request, arguments against the schema, a call unlike the baseline's, a bad score of an evaluation.
 ExampleKind = Literal["failure", "arguments", "called", "not_called", "evaluation"]
@@ -77,8 +76,7 @@ class Case:
 class VendorDetails:
     """One entry's share: at most ``MAX_POINTS`` points in time order, ``MAX_EXAMPLES`` examples, ``MAX_CASES`` cases.
 
-    ``histograms`` are by metric name (``ttft_ms``, ``tps``). ``records`` is what the samples were drawn from,
-    ``examples_found`` how many records would have made an example.
+    ``histograms`` are by metric name; ``records`` is what samples were drawn from, ``examples_found`` all examples.
     """
 
     points: tuple[Point, ...] = ()
@@ -380,8 +378,8 @@ class ModelScore:
 class Report:
     """A scored run, ready for any renderer. ``dataset`` lists the defects of the samples themselves.
 
-    ``details`` are single requests and examples, ``verdicts`` what the statistics say by model; without them a renderer
-    shows less.
+    By model ``verdicts`` are what the statistics say and ``advice`` what follows for a buyer; without them, or
+    ``details``, a renderer shows less.
     """
 
     run: str
@@ -398,3 +396,4 @@ class Report:
     manifest: Mapping[str, Any] = field(default_factory=dict)
     details: ReportDetails | None = None
     verdicts: Mapping[str, ModelVerdict] = field(default_factory=dict)
+    advice: Mapping[str, Advice] = field(default_factory=dict)

@@ -1,0 +1,137 @@
+"""The verdict on every vendor: a word for each facet and over all, by what the verdict table says against it.
+
+A facet is as bad as the worst that was found about it. Where nothing was found it is *as sold* if enough was asked to
+have found something, else there is *too little evidence*. A vendor is as bad as its worst facet; of facets without
+enough evidence only those of ``_NEEDED`` keep a vendor from being as sold. A difference that only a single comparison
+would call proven leaves too little evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from vendor_verifier.audit.verdict_table import (
+    DOUBTFUL_LEVEL,
+    Subject,
+    against,
+    against_baseline,
+    points,
+    success,
+)
+from vendor_verifier.stats.sample_size import f1_seen_drop, score_seen_drop
+from vendor_verifier.values.judgement import Estimate, ModelVerdict, ScoreDifference
+from vendor_verifier.values.score import ModelScore
+from vendor_verifier.values.verdict import FACETS, Facet, FacetName, Status, VendorVerdict
+from vendor_verifier.words import english
+
+LEAST_ANSWERS = 10
+# A run that could only see a larger loss than this says nothing of how a vendor calls tools.
+LARGEST_UNSEEN_LOSS = 0.25
+_WORST_FIRST: tuple[Status, ...] = ("unusable", "not_as_sold", "doubtful", "too_little_evidence", "as_sold")
+_NEEDED: frozenset[FacetName] = frozenset({"model", "tool_calls", "reliability"})
+
+
+def judge_vendors(model: ModelScore, verdict: ModelVerdict) -> dict[str, VendorVerdict]:
+    """The verdict on every vendor of a scored and judged model, by label."""
+    baseline = next((vendor for vendor in model.vendors if vendor.label == model.baseline), None)
+    return {
+        vendor.label: _judge(Subject(vendor, model, verdict, None if vendor is baseline else baseline))
+        for vendor in model.vendors
+    }
+
+
+def _judge(about: Subject) -> VendorVerdict:
+    found = list(against(about))
+    facets = tuple(
+        min(
+            (each for each in found if each.name == name),
+            key=lambda each: _WORST_FIRST.index(each.status),
+            default=None,
+        )
+        or _unblemished(name, about)
+        for name in FACETS
+    )
+    counted = [each.status for each in facets if each.status != "too_little_evidence" or each.name in _NEEDED]
+    status: Status = min(counted, key=_WORST_FIRST.index, default="too_little_evidence")
+    return VendorVerdict(about.label, status, facets, about.vendor.is_baseline)
+
+
+def _unblemished(name: FacetName, about: Subject) -> Facet:
+    """The facet of which nothing bad was found: as sold, or too little evidence to say so."""
+    if about.vendor.succeeded < LEAST_ANSWERS:
+        return _open(name, "verdict_few_answers", n=about.vendor.succeeded)
+    if name == "reliability":
+        own = success(about.vendor)
+        return _fine(name, "verdict_reliable", own, answered=about.vendor.succeeded, asked=own.n)
+    if about.vendor.is_baseline:
+        return _fine(name, "verdict_reference")
+    if about.reference is None:
+        return _open(name, "verdict_no_baseline")
+    if about.reference.succeeded < LEAST_ANSWERS:
+        return _open(name, "verdict_baseline_silent", n=about.reference.succeeded)
+    return _COMPARED[name](about)
+
+
+def _model(about: Subject) -> Facet:
+    return _fine("model", "verdict_model_fine", n=about.vendor.succeeded)
+
+
+def _bill(about: Subject) -> Facet:
+    counted = about.vendor.measured.get("avg_tokens", 0)
+    if not counted:
+        return _open("bill", "verdict_no_usage")
+    return _fine("bill", "verdict_bill_fine", n=counted)
+
+
+def _speed(about: Subject) -> Facet:
+    ranking = about.verdict.ranking
+    pair = {about.label, about.model.baseline}
+    compared = ranking is not None and any(
+        each.metric in ("avg_ttft_ms", "tps") and {each.first, each.second} == pair for each in ranking.differences
+    )
+    return _fine("speed", "verdict_speed_fine") if compared else _open("speed", "verdict_speed_unknown")
+
+
+def _tool_calls(about: Subject) -> Facet:
+    """As sold where a loss would have been seen: of F1 against the ceiling, else of an evaluation's score."""
+    gap, trigger = about.gap, about.vendor.trigger
+    floor = about.verdict.noise_floor
+    if gap is not None and trigger is not None and floor is not None and trigger.tp + trigger.fn:
+        if gap.delta.high is not None and gap.delta.high < 0:
+            return _open("tool_calls", "verdict_calls_hint", gap.delta, points=points(-(gap.delta.value or 0.0)))
+        prevalence = (trigger.tp + trigger.fn) / (trigger.tp + trigger.fp + trigger.fn + trigger.tn)
+        level = DOUBTFUL_LEVEL / about.comparisons
+        seen = f1_seen_drop(gap.delta.n, floor.ceiling.value or 0.0, prevalence, level=level)
+        return _seen(seen, "verdict_calls_fine", gap.delta)
+    scores = against_baseline(about)
+    if scores:
+        return _of_scores(scores, about)
+    return _open("tool_calls", "verdict_baseline_once" if trigger is not None else "verdict_no_calls")
+
+
+def _of_scores(scores: Sequence[ScoreDifference], about: Subject) -> Facet:
+    least = min(scores, key=lambda each: each.delta.n)
+    hint = next((each for each in scores if each.delta.high is not None and each.delta.high < 0), None)
+    if hint is not None:
+        return _open("tool_calls", "verdict_calls_hint", hint.delta, points=points(-(hint.delta.value or 0.0)))
+    level = DOUBTFUL_LEVEL / about.comparisons / len(scores)
+    return _seen(score_seen_drop(least.delta.n, level=level), "verdict_scores_fine", least.delta)
+
+
+def _seen(loss: float, name: str, estimate: Estimate) -> Facet:
+    if loss > LARGEST_UNSEEN_LOSS:
+        return _open("tool_calls", "verdict_calls_few", estimate, points=points(min(1.0, loss)), n=estimate.n)
+    return _fine("tool_calls", name, estimate, points=points(loss))
+
+
+_COMPARED: Mapping[FacetName, Callable[[Subject], Facet]] = {
+    "model": _model, "tool_calls": _tool_calls, "bill": _bill, "speed": _speed,
+}  # fmt: skip
+
+
+def _fine(name: FacetName, words: str, estimate: Estimate | None = None, **values: object) -> Facet:
+    return Facet(name, "as_sold", english(words, **values), estimate=estimate)
+
+
+def _open(name: FacetName, words: str, estimate: Estimate | None = None, **values: object) -> Facet:
+    return Facet(name, "too_little_evidence", english(words, **values), estimate=estimate)

@@ -1,0 +1,121 @@
+"""The verdict in every output: the first line, the matrix of vendors and facets, the reasons with their evidence."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+from vendor_verifier.reports import number_format
+from vendor_verifier.reports.run_conditions import shape_of
+from vendor_verifier.reports.sentences import Escape
+from vendor_verifier.reports.tables import Cell, Column, Item, Table, table, words
+from vendor_verifier.values.score import ModelScore, Report
+from vendor_verifier.values.verdict import BEST_FIRST, FACETS, Advice, Choice, Facet, Status, VendorVerdict
+from vendor_verifier.words import Texts
+
+# A shape beside the word and the colour, for those who see neither.
+SIGNS: dict[Status, str] = {
+    "as_sold": "✔", "doubtful": "△", "not_as_sold": "✘", "unusable": "⊘", "too_little_evidence": "…",
+}  # fmt: skip
+
+
+def first_line(report: Report, t: Texts, escape: Escape) -> str:
+    """What to do, in one sentence a model; then how much was asked."""
+    models = [model for model in report.models if model.vendors]
+    if not models:
+        return t("nothing")
+    choices = t.joined((choice_line(model, report, t, escape) for model in models), "semicolon")
+    return t("summary", choices=choices, samples=t("summary_samples", n=report.samples), often=_how_often(report, t))
+
+
+def choice_line(model: ModelScore, report: Report, t: Texts, escape: Escape) -> str:
+    """The choice between one model's vendors."""
+    advice = report.advice.get(model.model)
+    name = escape(model.model)
+    if advice is None:
+        return t("choice_unjudged", model=name, n=len(model.vendors))
+    choice = advice.choice
+    return t(
+        f"choice_{choice.kind}",
+        model=name,
+        labels=t.listed([escape(label) for label in choice.labels], most=5),
+        n=len(model.vendors) if choice.kind == "nobody_answered" else choice.of,
+        others=choice.counts.get("as_sold", 1) - 1,
+        parted=_parted(choice, t, escape),
+        rest=_rest(choice, t),
+    )
+
+
+def _parted(choice: Choice, t: Texts, escape: Escape) -> str:
+    parts = []
+    if choice.cheapest is not None and choice.cheapest_usd is not None:
+        usd = number_format.money(1000 * choice.cheapest_usd)
+        parts.append(t("choice_cheapest", label=escape(choice.cheapest), usd=usd))
+    if choice.fastest is not None:
+        parts.append(t("choice_fastest", label=escape(choice.fastest)))
+    return "".join(parts)
+
+
+def _rest(choice: Choice, t: Texts) -> str:
+    """How many vendors are something else than as sold."""
+    worst_first = [*reversed(BEST_FIRST[1:]), *(["too_little_evidence"] if choice.kind != "undecided" else [])]
+    parts = [f"{choice.counts[status]} {t(f'status_{status}')}" for status in worst_first if choice.counts.get(status)]
+    return t("choice_rest", parts=t.joined(parts)) if parts else ""
+
+
+def _how_often(report: Report, t: Texts) -> str:
+    shape = shape_of(report)
+    if shape.get("duration_s") is not None:
+        return t("often_for", seconds=f"{shape['duration_s']:g}")
+    return t("often_schedule") if shape.get("schedule") else t("often_times", n=report.repeat)
+
+
+def status_word(verdict: VendorVerdict, t: Texts) -> str:
+    """The word for a vendor; the baseline is the reference unless something speaks against it."""
+    if verdict.is_reference and verdict.status in ("as_sold", "too_little_evidence"):
+        return t("status_reference")
+    return t(f"status_{verdict.status}")
+
+
+def matrix(model: ModelScore, advice: Advice, t: Texts) -> Table:
+    """Vendors × facets: a word and a shape in each cell, in the order of the ranking."""
+    columns = [
+        Column("verdict", lambda verdict: _cell(verdict.status, status_word(verdict, t))),
+        *(_facet_column(name, t) for name in FACETS),
+    ]
+    items = [
+        Item(vendor.label, advice.vendors[vendor.label], index, vendor.is_baseline)
+        for index, vendor in enumerate(model.vendors)
+        if vendor.label in advice.vendors
+    ]
+    return table(t("verdict"), t("vendor"), columns, items, t)
+
+
+def _facet_column(name: Any, t: Texts) -> Column:
+    def cell(verdict: VendorVerdict) -> Cell:
+        facet = verdict.facet(name)
+        return _cell(facet.status, t(f"status_{facet.status}"))
+
+    return Column(f"facet_{name}", cell, t(f"facet_{name}"))
+
+
+def _cell(status: Status, word: str) -> Cell:
+    return words(f"{SIGNS[status]} {word}", css=f"status-{status.replace('_', '-')}")
+
+
+def reasons(advice: Advice, run: str) -> Iterator[tuple[VendorVerdict, Facet, str]]:
+    """The facets with something to say against a vendor, the worst vendor first, each with the command that shows its
+    evidence."""
+    worst_first = [*reversed(BEST_FIRST), "too_little_evidence"]
+    ordered = sorted(advice.vendors.values(), key=lambda verdict: worst_first.index(verdict.status))
+    for verdict in ordered:
+        for facet in sorted(verdict.facets, key=lambda facet: worst_first.index(facet.status)):
+            if facet.status not in ("as_sold", "too_little_evidence"):
+                yield verdict, facet, evidence_command(run, verdict.label, facet)
+
+
+def evidence_command(run: str, label: str, facet: Facet) -> str:
+    """The command that shows the evidence of a facet: its first sample, else the vendor's worst ones."""
+    words = ["agent-vendor-verifier", "explain", run, "--vendor", label]
+    return shlex.join([*words, "--sample", facet.samples[0]] if facet.samples else words)
