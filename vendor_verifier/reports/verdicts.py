@@ -59,7 +59,8 @@ def _parted(choice: Choice, t: Texts, escape: Escape) -> str:
 
 def _rest(choice: Choice, t: Texts) -> str:
     """How many vendors are something else than as sold."""
-    worst_first = [*reversed(BEST_FIRST[1:]), *(["too_little_evidence"] if choice.kind != "undecided" else [])]
+    worst_first: list[Status] = [*reversed(BEST_FIRST[1:])]
+    worst_first += [] if choice.kind == "undecided" else ["too_little_evidence"]
     parts = [f"{choice.counts[status]} {t(f'status_{status}')}" for status in worst_first if choice.counts.get(status)]
     return t("choice_rest", parts=t.joined(parts)) if parts else ""
 
