@@ -13,8 +13,8 @@ from vendor_verifier.config import read_environment
 from vendor_verifier.errors import UsageError
 from vendor_verifier.features.history.database import remember
 from vendor_verifier.features.history.run_diff import compare_folders
+from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.pipeline.plan import prepare
-from vendor_verifier.pipeline.request import RunRequest, Selection
 from vendor_verifier.pipeline.run import OnRecord, RunOutcome, run
 from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.store import RunFolder
@@ -30,7 +30,7 @@ def verify(
     samples: Folder | None = None,
     models: Sequence[str] = (),
     vendors: Sequence[str] = (),
-    suites: Sequence[str] = ("trigger",),
+    suites: Sequence[str] = (),
     limit: int | None = None,
     head: bool = False,
     repeat: int = 1,
@@ -46,8 +46,9 @@ def verify(
     ``samples`` None takes the shipped ones; of these ``limit`` takes a choice that keeps classes and categories, with
     ``head`` the first so many. ``output_dir`` None makes ``runs/<timestamp>``; ``history`` None adds the
     run to no history, and one that cannot take it is a UserWarning. ``environ`` replaces the process environment as the
-    source of keys. ``settings`` are further fields of :class:`vendor_verifier.pipeline.request.RunRequest`. A vendor
-    that fails is in the report, not raised.
+    source of keys. ``settings`` are further fields of :class:`vendor_verifier.pipeline.options.RunOptions`, named
+    like the flags of ``run``; unlike these, our own error is not measured and a baseline is asked once unless they say
+    so. A vendor that fails is in the report, not raised.
 
     Raises:
         ConfigError, DataError: the configuration or the samples, all problems at once.
@@ -57,20 +58,20 @@ def verify(
     """
     if _inside_a_loop():
         raise UsageError("verify() needs a thread without an event loop; in a notebook run `!agent-vendor-verifier`")
-    request = RunRequest(
-        config_file=Path(config),
-        test_file=None if samples is None else Path(samples),
-        models=tuple(models),
-        vendors=tuple(vendors),
-        suites=tuple(suites),
-        selection=Selection(limit=limit, head=head),
+    options = RunOptions(
+        config_file_path=Path(config),
+        test_file_path=None if samples is None else Path(samples),
+        model=tuple(models),
+        vendor=tuple(vendors),
+        suite=tuple(suites),
+        limit=limit,
+        head=head,
         repeat=repeat,
         seed=seed,
         output_dir=None if output_dir is None else Path(output_dir),
-        **settings,
+        **{"no_calibration": True, "baseline_repeats": 1, **settings},
     )
-    prepared = prepare(request, read_environment() if environ is None else environ)
-    outcome = run(request, prepared, on_record=on_record)
+    outcome = run(prepare(options, read_environment() if environ is None else environ), on_record=on_record)
     unkept = remember(outcome.folder, outcome.report, None if history is None else Path(history))
     if unkept is not None:
         warnings.warn(unkept, stacklevel=2)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from vendor_verifier.config.suite_options import TaskOptions, known_suite, split_options
+from vendor_verifier.config.suite_options import SuiteOptions, TaskOptions, known_suite, suite_options
 from vendor_verifier.errors import ProblemsError
 
 
@@ -15,9 +15,11 @@ def test_text_is_read_as_what_the_option_is() -> None:
     said = {"sample_size": "5", "timeout_seconds": "1.5", "filter_tags": "a, b,"}
     written = {"sample_size": 5, "timeout_seconds": 1.5, "filter_tags": ["a", "b"]}
     trigger = known_suite("trigger")
-    assert split_options(trigger, said) == split_options(trigger, written)
-    assert split_options(trigger, said)[0] == TaskOptions(sample_size=5, timeout_seconds=1.5, filter_tags=("a", "b"))
-    assert split_options(trigger, {}) == (TaskOptions(), {})
+    assert suite_options(trigger, said) == suite_options(trigger, written)
+    assert suite_options(trigger, said).chosen == TaskOptions(
+        sample_size=5, timeout_seconds=1.5, filter_tags=("a", "b")
+    )
+    assert suite_options(trigger, {}) == SuiteOptions()
 
 
 @pytest.mark.parametrize(
@@ -33,12 +35,12 @@ def test_text_is_read_as_what_the_option_is() -> None:
 def test_what_cannot_be_meant_is_refused(name: str, value: Any, words: str) -> None:
     """The message names the evaluation and the option, what was read and what was expected."""
     with pytest.raises(ProblemsError) as caught:
-        split_options(known_suite("trigger"), {name: value})
+        suite_options(known_suite("trigger"), {name: value})
     assert str(caught.value).startswith(f"suites.trigger.{name}: {words}")
 
 
 def test_every_misfit_is_told() -> None:
     """Several wrong options are one message."""
     with pytest.raises(ProblemsError) as caught:
-        split_options(known_suite("trigger"), {"sample_size": 0, "timeout_seconds": -1, "nobody_takes_this": 1})
+        suite_options(known_suite("trigger"), {"sample_size": 0, "timeout_seconds": -1, "nobody_takes_this": 1})
     assert len(caught.value.problems) == 3

@@ -10,23 +10,25 @@ from pathlib import Path
 import pytest
 from changing import replace
 
-from vendor_verifier.console.options import RunOptions
+from vendor_verifier import api
+from vendor_verifier.errors import RunFolderError
 from vendor_verifier.pipeline import run
-from vendor_verifier.pipeline.request import RunRequest
+from vendor_verifier.pipeline.options import RunOptions
+from vendor_verifier.pipeline.plan import Prepared
 from vendor_verifier.pipeline.run import calibrated
 from vendor_verifier.pipeline.simulated_vendors import with_simulated_vendors
+from vendor_verifier.resources import shipped
 from vendor_verifier.run.calibration import Calibration, calibrate
 from vendor_verifier.values.plan import Entry, ExecutorChoice, Plan
 from vendor_verifier.values.request import Endpoint
 
-REQUEST = RunRequest(config_file=Path("config.yaml"), calibrate=True)
 Asked = list[tuple[str, str, int]]
 
 
 def plan(*urls: str, request_concurrency: int = 5) -> Plan:
     """Entries at ``urls``, an account each."""
     entries = (Entry("m", url, "v", Endpoint(url, "m"), "openai", url) for url in urls)
-    return Plan(tuple(entries), (), request_concurrency=request_concurrency)
+    return Plan(tuple(entries), (), request_concurrency=request_concurrency, calibrates=True)
 
 
 @pytest.fixture
@@ -44,35 +46,35 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
 
 def test_it_is_made_with_the_runs_client_transport_and_streams(asked: Asked) -> None:
     """Two accounts of five requests each are ten streams; fewer records than that are fewer streams."""
-    calibrated(REQUEST, plan("http://a/v1", "http://b/v1"), 100)
-    calibrated(REQUEST, replace(plan("http://a/v1"), transport="httpx2", client="sdk"), 3)
+    calibrated(plan("http://a/v1", "http://b/v1"), 100)
+    calibrated(replace(plan("http://a/v1"), transport="httpx2", client="sdk"), 3)
     assert asked == [("direct", "fast", 10), ("sdk", "httpx2", 3)]
 
 
 def test_of_several_processes_each_has_its_share(asked: Asked) -> None:
     """What is calibrated is one process: of 40 streams over 4 workers it has ten."""
-    request = replace(REQUEST, executor=ExecutorChoice(workers=4))
-    calibrated(request, plan("http://a/v1", request_concurrency=40), 1000)
+    shared = replace(plan("http://a/v1", request_concurrency=40), executor=ExecutorChoice(workers=4))
+    calibrated(shared, 1000)
     assert asked == [("direct", "fast", 10)]
 
 
 @pytest.mark.parametrize(
     ("change", "urls", "reason"),
     [
-        (lambda request: replace(request, calibrate=False), ["http://a/v1"], "not asked for"),
-        (lambda request: request, ["sim://faithful", "sim://slow"], "every vendor is simulated"),
+        (lambda whole: replace(whole, calibrates=False), ["http://a/v1"], "not asked for"),
+        (lambda whole: whole, ["sim://faithful", "sim://slow"], "every vendor is simulated"),
         (
-            lambda request: replace(request, executor=ExecutorChoice("dask", local_workers=2)),
+            lambda whole: replace(whole, executor=ExecutorChoice("dask", local_workers=2)),
             ["http://a/v1"],
             "cluster",
         ),
     ],
 )
 def test_whoever_leaves_it_out_says_why(
-    asked: Asked, change: Callable[[RunRequest], RunRequest], urls: list[str], reason: str
+    asked: Asked, change: Callable[[Plan], Plan], urls: list[str], reason: str
 ) -> None:
     """Without numbers the manifest holds a reason, and nothing was measured."""
-    found = calibrated(change(REQUEST), plan(*urls), 10)["calibration"]
+    found = calibrated(change(plan(*urls)), 10)["calibration"]
     assert reason in found["reason"]
     assert found["ttft_error_ms"] is None
     assert asked == []
@@ -80,15 +82,26 @@ def test_whoever_leaves_it_out_says_why(
 
 def test_a_sitting_with_nothing_to_send_keeps_what_is_known(asked: Asked) -> None:
     """Going on with a finished run does not replace the floor under which its records were made."""
-    assert calibrated(REQUEST, plan("http://a/v1"), 0) == {}
+    assert calibrated(plan("http://a/v1"), 0) == {}
     assert asked == []
 
 
-def test_the_command_line_asks_for_it_and_a_program_does_not() -> None:
-    """On unless ``--no-calibration``; a call from a program has to ask."""
-    assert RunOptions().request().calibrate
-    assert not RunOptions(no_calibration=True).request().calibrate
-    assert not RunRequest(config_file=Path("config.yaml")).calibrate
+@pytest.mark.parametrize(("said", "done"), [({}, False), ({"no_calibration": False}, True)])
+def test_a_program_has_to_ask_for_it(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch, said: dict[str, bool], done: bool
+) -> None:
+    """The command measures unless told otherwise; ``verify`` only where its settings say so."""
+    plans: list[Plan] = []
+
+    def stop(prepared: Prepared, **_: object) -> None:
+        plans.append(prepared.plan)
+        raise RunFolderError("far enough")
+
+    monkeypatch.setattr(api, "run", stop)
+    with pytest.raises(RunFolderError):
+        api.verify(shipped("config_example.yaml"), models=["simulated-model"], limit=1, **said)
+    assert plans[0].calibrates is done
+    assert not RunOptions().no_calibration
 
 
 def test_a_run_keeps_the_floor_and_its_report_tells_it(

@@ -11,21 +11,17 @@ import pytest
 from vendor_verifier.errors import ProblemsError
 from vendor_verifier.features.history.database import read_runs
 from vendor_verifier.loaders.selection import classes_of
+from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.pipeline.plan import Prepared, prepare
-from vendor_verifier.pipeline.request import RunRequest, Selection
 from vendor_verifier.resources import shipped
 
 
 def planned(*, seed: int = 0, suites: tuple[str, ...] = ("trigger",), **choice: Any) -> Prepared:
     """The plan over the shipped samples of these evaluations."""
-    request = RunRequest(
-        config_file=shipped("config_example.yaml"),
-        models=("simulated-model",),
-        suites=suites,
-        selection=Selection(**choice),
-        seed=seed,
+    options = RunOptions(
+        config_file_path=shipped("config_example.yaml"), model=("simulated-model",), suite=suites, seed=seed, **choice
     )
-    return prepare(request, {})
+    return prepare(options, {})
 
 
 def test_sixty_of_the_shipped_samples_hold_both_classes_and_every_category() -> None:
@@ -53,7 +49,7 @@ def test_a_choice_without_one_class_is_warned_of() -> None:
         "choose more or others"
     )
     assert planned(limit=60).plan.warnings == ()
-    (words,) = planned(category=("no_call_irrelevant",)).plan.warnings
+    (words,) = planned(filter_category=("no_call_irrelevant",)).plan.warnings
     assert "should not be answered with a tool call, so missed calls cannot show" in words
     assert planned(suites=("toolbench",)).plan.warnings == ()
 
@@ -75,17 +71,17 @@ def test_another_choice_begins_another_series_of_the_history(bench: Any, tmp_pat
     ("choice", "words"),
     [
         (
-            {"category": ("weather", "arrays")},
+            {"filter_category": ("weather", "arrays")},
             "--filter-category: read 'weather', which fits no sample; there is `arrays`",
         ),
-        ({"difficulty": ("extreme",)}, "there is `easy`, `hard`, `medium`"),
-        ({"ids": ("885230638322f857-9",)}, "(did you mean `885230638322f857-1`?)"),
-        ({"tags": ("no such word",)}, "--filter-tags: read 'no such word', which fits no sample"),
+        ({"filter_difficulty": ("extreme",)}, "there is `easy`, `hard`, `medium`"),
+        ({"sample_ids": "885230638322f857-9"}, "(did you mean `885230638322f857-1`?)"),
+        ({"filter_tags": ("no such word",)}, "--filter-tags: read 'no such word', which fits no sample"),
         ({"head": True}, "--head: says which samples of a limit; add --limit N, or leave it out"),
         ({"stratify_by": "domain"}, "--stratify-by: shares a limit among the values of a tag; add --limit N"),
         ({"stratify_by": "domain", "head": True, "limit": 4}, "--head: takes the first samples, --stratify-by a share"),
         (
-            {"category": ("single_call",), "difficulty": ("hard",)},
+            {"filter_category": ("single_call",), "filter_difficulty": ("hard",)},
             "none of its 315 samples passes all the filters together",
         ),
     ],

@@ -58,6 +58,6 @@ def test_a_search_for_capacity_fails_no_request_of_it(tmp_path: Path) -> None:
     with ClosingServer() as server:
         config = configure(tmp_path, server.url())
         options = CapacityOptions(config_file_path=config, limit=8, output_dir=tmp_path / "out", up_to=8)
-        measure_capacity(options, prepare(options.request(), {}), on_record=seen.append)
+        measure_capacity(options, prepare(options.of_run(), {}), on_record=seen.append)
     assert len(seen) > 30
     assert [record.final.failure for record in seen if record.final is not None and record.final.failure] == []

@@ -11,8 +11,8 @@ import pytest
 from changing import replace
 
 from vendor_verifier.pipeline.estimate import forecast
+from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.pipeline.plan import prepare
-from vendor_verifier.pipeline.request import LoadRequest, RunRequest
 from vendor_verifier.values.plan import Assumptions, Forecast
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -37,16 +37,16 @@ some-model:
 
 def _forecast(bench: Any, assumed: Assumptions = Assumptions(), **changes: Any) -> Forecast:  # noqa: B008 frozen
     (bench.folder / "config.yaml").write_text(CONFIG)
-    changes = {"test_file": bench.samples(10), **changes}
-    request = RunRequest(config_file=Path("config.yaml"), **changes)
-    return forecast(prepare(request, {}, require_keys=False), assumed, NOW)
+    changes = {"test_file_path": bench.samples(10), "baseline_repeats": 1, **changes}
+    options = RunOptions(config_file_path=Path("config.yaml"), **changes)
+    return forecast(prepare(options, {}, require_keys=False), assumed, NOW)
 
 
 def test_requests_tokens_and_money_are_those_of_samples_repeats_and_price(bench: Any) -> None:
     """10 samples, twice: requests, input by size, output by assumption, its ceiling by max_tokens, price of each."""
-    found = _forecast(
-        bench, Assumptions(answer_tokens=100), repeat=2, overrides={"max_tokens": 1000}, request_concurrency=4
-    ).entries[0]
+    found = _forecast(bench, Assumptions(answer_tokens=100), repeat=2, max_tokens=1000, request_concurrency=4).entries[
+        0
+    ]
     assert (found.requests, found.records, found.concurrency) == (20, 20, 4)
     assert (found.output_tokens, found.output_ceiling_tokens) == (2_000, 20_000)
     size = len((bench.folder / "samples.jsonl").read_bytes())
@@ -66,7 +66,7 @@ def test_the_baseline_is_asked_as_often_as_its_own_repeats_say(bench: Any) -> No
 
 def test_an_answer_is_never_supposed_longer_than_its_limit(bench: Any) -> None:
     """max_tokens below the assumption is what is counted."""
-    found = _forecast(bench, overrides={"max_tokens": 50}).entries[0]
+    found = _forecast(bench, max_tokens=50).entries[0]
     assert found.output_tokens == found.output_ceiling_tokens == 500
 
 
@@ -80,7 +80,7 @@ def test_without_max_tokens_there_is_no_ceiling(bench: Any) -> None:
 
 def test_an_unknown_price_is_said_and_never_taken_for_free(bench: Any) -> None:
     """It is counted as unpriced and leaves the sum without a ceiling."""
-    found = _forecast(bench, overrides={"max_tokens": 50})
+    found = _forecast(bench, max_tokens=50)
     assert (found.entries[1].price, found.entries[1].cost_usd, found.unpriced) == (None, None, 1)
     assert found.cost_usd == found.entries[0].cost_usd
     assert found.cost_ceiling_usd is None
@@ -91,7 +91,7 @@ def test_a_simulated_vendor_is_free_unless_a_price_is_stated(bench: Any) -> None
     text = CONFIG.replace("https://priced.invalid/v1", "sim://faithful")
     text = text.replace("https://unknown.invalid/v1", "sim://slow")
     (bench.folder / "config.yaml").write_text(text.replace("      api_key: ${PRICED_KEY}\n", ""))
-    request = RunRequest(config_file=Path("config.yaml"), test_file=bench.samples(10))
+    request = RunOptions(config_file_path=Path("config.yaml"), baseline_repeats=1, test_file_path=bench.samples(10))
     priced, free = forecast(prepare(request, {}, require_keys=False), Assumptions(), NOW).entries
     assert priced.price is not None
     assert free.price is not None
@@ -108,16 +108,18 @@ def test_one_vendor_at_a_time_takes_the_sum_and_all_at_once_the_longest(bench: A
 
 def test_conversations_are_counted_turn_by_turn(bench: Any) -> None:
     """An evaluation that asks more than once per sample makes more requests than records."""
-    found = _forecast(bench, suites=("contract",), test_file=None).entries[0]
+    found = _forecast(bench, suite=("contract",), test_file_path=None).entries[0]
     assert found.requests >= found.records > 0
-    assert _forecast(bench, suites=("contract",), test_file=None).detectable_drop is None
+    assert _forecast(bench, suite=("contract",), test_file_path=None).detectable_drop is None
 
 
 def test_what_the_run_can_show_is_the_page_s_example(bench: Any) -> None:
     """300 samples show 3.6 points, 979 show 2: the closed form of docs/judgement.md."""
     bench.configure("official: faithful")
     prepared = prepare(
-        RunRequest(config_file=Path("config.yaml"), test_file=bench.samples(300)), {}, require_keys=False
+        RunOptions(config_file_path=Path("config.yaml"), baseline_repeats=1, test_file_path=bench.samples(300)),
+        {},
+        require_keys=False,
     )
     found = forecast(prepared, Assumptions(), NOW)
     assert found.trigger_samples == 300
@@ -166,17 +168,17 @@ def test_the_command_prints_json(bench: Any) -> None:
 @pytest.mark.parametrize(
     ("load", "requests", "seconds"),
     [
-        (LoadRequest(request_rate=5, warmup=2, cooldown=3), 15, 15 / 5 + 5),
-        (LoadRequest(request_rate=5, duration_s=6, ramp_up_s=2), 25, 6 + 5),
-        (LoadRequest(duration_s=20), 5 * 4, 20 + 5),
-        (LoadRequest(warmup=5), 15, 3 * 5),
+        ({"request_rate": 5, "warmup": 2, "cooldown": 3}, 15, 15 / 5 + 5),
+        ({"request_rate": 5, "duration": 6, "ramp_up": 2}, 25, 6 + 5),
+        ({"duration": 20}, 5 * 4, 20 + 5),
+        ({"warmup": 5}, 15, 3 * 5),
     ],
 )
 def test_a_load_is_foretold_with_what_is_thrown_away(
-    bench: Any, load: LoadRequest, requests: int, seconds: float
+    bench: Any, load: dict[str, Any], requests: int, seconds: float
 ) -> None:
     """Rate × time, or as many as five at a time answer in it; tokens and money follow, and the time is the load's."""
-    shaped = _forecast(bench, load=load).entries[0]
+    shaped = _forecast(bench, **load).entries[0]
     plain = _forecast(bench).entries[0]
     assert (shaped.requests, shaped.records) == (requests, requests)
     assert shaped.duration_s == pytest.approx(seconds)

@@ -10,7 +10,7 @@ import pytest
 from vendor_verifier.config.gates import StatedGate
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.manifest import ScoreRequest
-from vendor_verifier.pipeline.gates import check_gates, read_gates, with_stated_gates
+from vendor_verifier.pipeline.gates import check_gates, read_gates, with_stated
 
 PRICE = "price: {input: 0.2, output: 0.8, cached: 0.02, currency: CNY, rate: 0.14}"
 
@@ -22,7 +22,7 @@ def stated(text: str, model: str | None = None) -> StatedGate:
 def test_a_models_own_gate_replaces_the_same_one_of_all_models() -> None:
     """Of the same figure on the same side the nearer one stands, others are added, and other models keep theirs."""
     config = (stated("f1 >= 0.9"), stated("success_rate >= 0.98"), stated("f1 >= 0.7", "m"), stated("tps >= 20", "m"))
-    request = with_stated_gates(ScoreRequest(gates=("avg_ttft_ms.p95 <= 2000",)), config)
+    request = with_stated(ScoreRequest(gates=("avg_ttft_ms.p95 <= 2000",)), config, ())
     assert [str(one) for one in read_gates(request.gates_of("m"), ())] == [
         "f1 >= 0.7", "success_rate >= 0.98", "tps >= 20", "avg_ttft_ms.p95 <= 2000",
     ]  # fmt: skip

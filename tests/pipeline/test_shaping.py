@@ -18,8 +18,8 @@ from costs import PATIENCE_S
 
 from vendor_verifier.errors import ProblemsError
 from vendor_verifier.pipeline.load_profile import foreseen, places, read_load
-from vendor_verifier.pipeline.request import LoadRequest
-from vendor_verifier.values.plan import Arrival, Due, Entry, ExecutorChoice, LoadShape
+from vendor_verifier.pipeline.options import RunOptions
+from vendor_verifier.values.plan import Arrival, Due, Entry, LoadShape
 from vendor_verifier.values.request import Endpoint
 
 
@@ -27,42 +27,49 @@ def entry(account: str) -> Entry:
     return Entry("m", account, "v", Endpoint("http://h", "m"), "openai", account)
 
 
-def refused(asked: LoadRequest, **others: Any) -> list[str]:
+def refused(**said: Any) -> list[str]:
     with pytest.raises(ProblemsError) as caught:
-        read_load(asked, **others)
+        read_load(RunOptions(**said))
     return [str(problem.key) for problem in caught.value.problems]
 
 
 def test_everything_that_contradicts_itself_is_told_at_once() -> None:
     """Whoever mixes five flags that rule each other out hears of all of them before anything is made."""
-    asked = LoadRequest(
-        request_rate=5, replay_schedule=Path("x.csv"), ramp_up_s=3, cooldown=2, warmup=-1, duration_s=0.0
+    keys = refused(
+        request_rate=5,
+        replay_schedule=Path("x.csv"),
+        ramp_up=3,
+        cooldown=2,
+        warmup=-1,
+        duration=0.0,
+        repeat=3,
+        incremental=True,
+        workers=4,
     )
-    keys = refused(asked, repeat=3, incremental=True, executor=ExecutorChoice(workers=4))
     assert set(keys) == {
         "--request-rate", "--ramp-up", "--cooldown", "--warmup", "--duration", "--replay-schedule", "--workers 4",
     }  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("asked", "others", "keys"),
+    ("said", "keys"),
     [
-        (LoadRequest(arrival="poisson"), {}, ["--arrival"]),
-        (LoadRequest(duration_s=5), {"incremental": True}, ["--duration"]),
-        (LoadRequest(duration_s=5), {"repeat": 2}, ["--duration"]),
-        (LoadRequest(warmup=1), {"executor": ExecutorChoice("dask", local_workers=2)}, ["--executor dask"]),
-        (LoadRequest(request_rate=float("inf")), {}, ["--request-rate"]),
+        ({"arrival": "poisson"}, ["--arrival"]),
+        ({"duration": 5, "incremental": True}, ["--duration"]),
+        ({"duration": 5, "repeat": 2}, ["--duration"]),
+        ({"warmup": 1, "executor": "dask", "dask_local": 2}, ["--executor dask"]),
+        ({"request_rate": float("inf")}, ["--request-rate"]),
     ],
 )
-def test_what_cannot_be_meant_is_refused(asked: LoadRequest, others: dict[str, Any], keys: list[str]) -> None:
+def test_what_cannot_be_meant_is_refused(said: dict[str, Any], keys: list[str]) -> None:
     """Each flag that cannot be kept is named."""
-    assert refused(asked, **others) == keys
+    assert refused(**said) == keys
 
 
 def test_workers_may_choose_to_be_one() -> None:
     """--workers auto goes with a shape, and a run without one goes with any number."""
-    assert read_load(LoadRequest(request_rate=5), executor=ExecutorChoice(workers="auto")).request_rate == 5
-    assert not read_load(LoadRequest(), executor=ExecutorChoice(workers=4), repeat=3, incremental=True).is_shaped
+    assert read_load(RunOptions(request_rate=5, workers="auto")).request_rate == 5
+    assert not read_load(RunOptions(workers=4, repeat=3, incremental=True)).is_shaped
 
 
 def test_an_open_loop_is_not_capped_unless_somebody_says_so() -> None:

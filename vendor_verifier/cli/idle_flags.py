@@ -21,7 +21,6 @@ Typed = Mapping[str, Sequence[str]]
 
 # The commands that take every flag of a run; "" is none, which means run.
 _RUNS = ("", "run", "bfcl", "plan", "check")
-_BFCL_FLAGS = ("--bfcl-data", "--bfcl-category", "--bfcl-version", "--limit-per-category")
 _JUDGING_STORED = ("--from", "--slo", "--at-least", "--lang", "--json")
 # Flags without effect on a plan or a dry run, because they concern sending, judging and reporting.
 _OF_SENDING = (
@@ -91,10 +90,15 @@ def _is_on_dask(typed: Typed) -> bool:
 
 def _asks_trigger(typed: Typed) -> bool:
     """Whether the evaluation that compares with the baseline takes part."""
+    # Loaded only where the question comes up: help stays quick.
+    from vendor_verifier.suites import SUITES, compares
+
     suites = typed.get("--suite", ())
     if "--job" in typed:
         return False
-    return "trigger" in suites if suites else not any(flag in typed for flag in _BFCL_FLAGS)
+    return any(map(compares, suites)) or not (
+        suites or any(flag in typed for kind in SUITES for flag in kind.flags.values())
+    )
 
 
 def _formats(typed: Typed) -> set[str]:

@@ -11,9 +11,9 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from vendor_verifier.config.model_names import MODEL_IDS, known_models, series_of
-from vendor_verifier.console.options import WHAT, many
 from vendor_verifier.console.output import EXIT_OK, say
 from vendor_verifier.errors import Problem, ProblemsError, StorageError
+from vendor_verifier.pipeline.options import WHAT, many
 from vendor_verifier.registry import find_vendors
 from vendor_verifier.resources import shipped
 

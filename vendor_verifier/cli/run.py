@@ -12,20 +12,21 @@ from typing import Annotated
 from cyclopts import Group
 from cyclopts.validators import Number
 
-from vendor_verifier.console.options import OUTPUT, RunOptions, flag, many, option
+from vendor_verifier.console.options import CommandOptions
 from vendor_verifier.console.output import EXIT_OK, say
+from vendor_verifier.pipeline.options import OUTPUT, flag, many, option
 from vendor_verifier.resources import shipped
 from vendor_verifier.values.plan import Assumptions
 
 ASSUMED = Group("Assumptions", sort_key=0)
-_NO_OPTIONS = RunOptions()
+_NO_OPTIONS = CommandOptions()
 _SHARE = Number(gt=0, lte=1)
 _BELOW_1 = Number(gt=0, lt=1)
 _USUAL = Assumptions()
 
 
 def plan_command(
-    options: RunOptions = _NO_OPTIONS,
+    options: CommandOptions = _NO_OPTIONS,
     *,
     answer_tokens: Annotated[int, option("Output tokens of one answer.", ASSUMED, check=Number(gte=1))] = 200,
     answer_seconds: Annotated[float, option("Seconds one answer takes.", ASSUMED, check=Number(gt=0))] = 5.0,
@@ -47,9 +48,8 @@ def plan_command(
     assumed = Assumptions(
         answer_tokens=answer_tokens, answer_s=answer_seconds, ceiling=ceiling, prevalence=prevalence, drop=drop
     )
-    request = options.request()
-    prepared = prepare(request, read_environment(), require_keys=False)
-    check_executor(request.executor, prepared.plan)
+    prepared = prepare(options, read_environment(), require_keys=False)
+    check_executor(prepared.plan)
     for warning in prepared.plan.warnings:
         say(f"warning: {plain(warning)}")
     for dataset in prepared.datasets.values():
@@ -63,7 +63,7 @@ def plan_command(
     return EXIT_OK
 
 
-def run_command(options: RunOptions = _NO_OPTIONS) -> int:
+def run_command(options: CommandOptions = _NO_OPTIONS) -> int:
     """Send every sample to every configured vendor, score the answers, rank the vendors."""
     from vendor_verifier.console.main_job import run_main_job
 

@@ -10,11 +10,11 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from vendor_verifier.console.options import JUDGE, OUTPUT, flag, many, option
 from vendor_verifier.console.output import gates_exit_code, print_report, say
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.features.history.database import history_file, remember
 from vendor_verifier.features.history.run_diff import compare_folders
+from vendor_verifier.pipeline.options import JUDGE, OUTPUT, flag, many, option
 from vendor_verifier.pipeline.score import score_again, score_folder, write_reports
 from vendor_verifier.reports import REPORTS
 from vendor_verifier.store import RunFolder

@@ -11,8 +11,8 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from vendor_verifier.config.model_names import MODEL_IDS
-from vendor_verifier.console.options import OUTPUT, flag, many
 from vendor_verifier.console.output import EXIT_OK
+from vendor_verifier.pipeline.options import OUTPUT, flag, many
 from vendor_verifier.registry import find_vendors
 from vendor_verifier.reports.escape import plain
 

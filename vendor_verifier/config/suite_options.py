@@ -34,6 +34,19 @@ class TaskOptions:
     timeout_seconds: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class SuiteOptions:
+    """The options of one evaluation.
+
+    ``chosen`` are those of every evaluation, ``own`` those of the suite itself, as its task holds them; ``typed`` names
+    those of both that the command line states.
+    """
+
+    chosen: TaskOptions = TaskOptions()
+    own: Mapping[str, Any] = field(default_factory=dict)
+    typed: frozenset[str] = frozenset()
+
+
 _TASK_OPTIONS = tuple(item.name for item in fields(TaskOptions))
 _SEVERAL = ("sample_ids", "filter_difficulty", "filter_category", "filter_tags")
 
@@ -52,14 +65,14 @@ def known_suite(name: str) -> SuiteKind:
     return kind
 
 
-def split_options(kind: SuiteKind, options: Mapping[str, Any]) -> tuple[TaskOptions, dict[str, Any]]:
-    """The options that select samples and those of the suite itself, split by who takes them.
+def suite_options(kind: SuiteKind, options: Mapping[str, Any], typed: frozenset[str] = frozenset()) -> SuiteOptions:
+    """The options of an evaluation, checked and split by who takes them.
 
     Raises:
         ProblemsError: all options that are unknown or cannot be read.
     """
     own, every = set(_own_options(kind)), _task_options(kind)
-    general = {key: _one_or_many(key, value) for key, value in options.items() if key in every}
+    general = {key: one_or_many(value) if key in _SEVERAL else value for key, value in options.items() if key in every}
     special = {key: value for key, value in options.items() if key in own}
     problems = [
         Problem(
@@ -81,7 +94,7 @@ def split_options(kind: SuiteKind, options: Mapping[str, Any]) -> tuple[TaskOpti
         problems += error.problems
     if problems:
         raise ProblemsError(problems)
-    return task, special
+    return SuiteOptions(task, special, typed)
 
 
 def takes(kind: SuiteKind, option: str) -> bool:
@@ -133,11 +146,9 @@ def _misfit(kind: SuiteKind, where: Iterable[object], read: object, words: str) 
     return Problem(f"read {read!r}; {words[:1].lower()}{words[1:]}", key=key)
 
 
-def _one_or_many(name: str, value: object) -> object:
-    """A single word, or several with commas between, as the command line gives them."""
-    if name not in _SEVERAL or not isinstance(value, str):
-        return value
-    return tuple(word.strip() for word in value.split(",") if word.strip())
+def one_or_many(value: Any) -> Any:
+    """The words of a text with commas between, as the command line gives several; anything else as it is."""
+    return tuple(word.strip() for word in value.split(",") if word.strip()) if isinstance(value, str) else value
 
 
 def _out_of_bounds(kind: SuiteKind, task: TaskOptions, given: Mapping[str, Any]) -> Iterator[Problem]:
@@ -181,29 +192,22 @@ class Flag:
     may_idle: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class StatedOptions:
-    """Options by evaluation, and where each was stated: a problem without a message."""
+Places = Mapping[str, Problem]
+"""By key (``suites.trigger.head``) where an option was stated: a problem without a message."""
 
-    options: Mapping[str, Mapping[str, Any]]
-    places: Mapping[str, Problem] = field(default_factory=dict)
 
-    def typed(self, suite: str) -> frozenset[str]:
-        """The options of a suite that the command line states."""
-        own = self.options.get(suite, {})
-        return frozenset(key for key in own if self.places[f"suites.{suite}.{key}"].key != f"suites.{suite}.{key}")
+@contextmanager
+def placing(places: Places) -> Iterator[None]:
+    """Add to the problems of an option the place where it was stated."""
+    try:
+        yield
+    except ProblemsError as error:
+        raise type(error)([_placed(problem, places) for problem in error.problems]) from None
 
-    @contextmanager
-    def placing(self) -> Iterator[None]:
-        """Add to the problems of an option the place where it was stated."""
-        try:
-            yield
-        except ProblemsError as error:
-            raise type(error)([self._placed(problem) for problem in error.problems]) from None
 
-    def _placed(self, problem: Problem) -> Problem:
-        place = self.places.get(problem.key or "")
-        return problem if place is None or problem.file is not None else replace(place, message=problem.message)
+def _placed(problem: Problem, places: Places) -> Problem:
+    place = places.get(problem.key or "")
+    return problem if place is None or problem.file is not None else replace(place, message=problem.message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,11 +227,11 @@ def stated_options(
     *,
     file: Path | None = None,
     lines: Mapping[str, int] | None = None,
-) -> StatedOptions:
-    """The options of each of the ``suites`` of a run, from its file and the command line.
+) -> tuple[dict[str, SuiteOptions], Places]:
+    """The options of each of the ``suites`` of a run, from its file and the command line, and where they were stated.
 
     ``config`` are the options of the file by suite, ``lines`` their lines by key. Options of evaluations that do not
-    take part are checked too, and kept.
+    take part are checked too.
 
     Raises:
         ProblemsError: all options that are invalid or that no evaluation of the run takes.
@@ -257,11 +261,20 @@ def stated_options(
         places[f"suites.{word.suite}.{word.key}"] = Problem("", key=f"--suite-option {word.suite}.{word.key}")
     if problems:
         raise ProblemsError(problems)
-    stated = StatedOptions(found, places)
-    with stated.placing():
-        for name in found.keys() - set(suites):
-            split_options(known_suite(name), found[name])
-    return stated
+    with placing(places):
+        read = {
+            name: suite_options(known_suite(name), found.get(name, {}), _typed(name, places))
+            for name in dict.fromkeys([*(other for other in found if other not in suites), *suites])
+        }
+    return {name: read[name] for name in suites}, places
+
+
+def _typed(suite: str, places: Places) -> frozenset[str]:
+    """The options of a suite that the command line states."""
+    prefix = f"suites.{suite}."
+    return frozenset(
+        key.removeprefix(prefix) for key, place in places.items() if key.startswith(prefix) and place.key != key
+    )
 
 
 def _of_config(

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Collection
 
 from vendor_verifier.config import read_environment
-from vendor_verifier.console.options import RunOptions
+from vendor_verifier.console.options import CommandOptions
 from vendor_verifier.console.output import (
     EXIT_INCOMPLETE,
     EXIT_OK,
@@ -29,24 +29,23 @@ from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.words import Texts
 
 
-def run_main_job(options: RunOptions, *, meant_to_fail: Collection[str] = ()) -> int:
+def run_main_job(options: CommandOptions, *, meant_to_fail: Collection[str] = ()) -> int:
     """Run the main job by its flags and return the exit code.
 
     Vendors in ``meant_to_fail`` (``model: label``) may be incomplete without failing the run.
     """
-    request = options.request()
     history = registered("file of the history")(options.history, none=options.no_history)
-    prepared = prepare(request, read_environment(), require_keys=not options.dry_run)
+    prepared = prepare(options, read_environment(), require_keys=not options.dry_run)
     # Shown before anything is spent, with --quiet too, being no progress; the printed result does not repeat them.
     shown = prepared.plan.warnings
     for warning in shown:
         say(f"warning: {plain(warning)}")
     if options.dry_run:
-        check_executor(request.executor, prepared.plan)
+        check_executor(prepared.plan)
         _print_plan(prepared)
         return EXIT_OK
     with progress(quiet=options.quiet, verbose=options.verbose) as watcher:
-        outcome = run(request, prepared, on_start=watcher.started, on_record=watcher.finished)
+        outcome = run(prepared, on_start=watcher.started, on_record=watcher.finished)
     unkept = registered("remembering a run")(outcome.folder, outcome.report, history)
     if unkept is not None:
         say(f"warning: {plain(unkept)}")

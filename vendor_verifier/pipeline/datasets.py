@@ -5,19 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from vendor_verifier.config.problems import listed, nearest
-from vendor_verifier.config.suite_options import TaskOptions
+from vendor_verifier.config.suite_options import SuiteOptions, TaskOptions, one_or_many
 from vendor_verifier.errors import DataError, Problem, ProblemsError, StorageError, UsageError
 from vendor_verifier.loaders.base import MAX_ARRAY_BYTES, Keep, LoadedSamples
 from vendor_verifier.loaders.detect import loader_named, read_dataset_file
 from vendor_verifier.loaders.openai_jsonl import row_of
 from vendor_verifier.loaders.selection import classes_of, expects_call, select, unmatched, words_there_are
-from vendor_verifier.pipeline.request import Selection
+from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.resources import shipped
 from vendor_verifier.sample_store import Shelf
 from vendor_verifier.samples_file import file_digest, open_lines
@@ -156,7 +156,7 @@ def _defects(sample: Sample, checkers: KeptCheckers) -> Iterator[str]:
     return (f"{where}: {defect}" for defect in checkers(sample).defects)
 
 
-# By field of a selection, the flag of the run and the option of a suite that fill it.
+# By filter, the option of a run and of a suite that states it.
 _FILTERS = {
     "ids": "sample_ids",
     "difficulty": "filter_difficulty",
@@ -166,22 +166,24 @@ _FILTERS = {
 _MOST_LISTED = 20
 
 
-def chosen_samples(dataset: Dataset, own: TaskOptions, asked: Selection) -> Sequence[Sample]:
+def chosen_samples(dataset: Dataset, own: TaskOptions, options: RunOptions) -> Sequence[Sample]:
     """The samples that match the suite's own options and then the run's.
 
     Raises:
         DataError: none is left.
     """
+    # The run's head applies to a suite's own limit, too.
+    head = own.head or (options.head and own.stratify_by is None)
     samples: Sequence[Sample] = dataset.samples
-    for selection in (_own_selection(own, asked), asked):
-        samples = select(samples, **asdict(selection))
+    for stated, limit, is_head in ((own, own.sample_size, head), (options, options.limit, options.head)):
+        samples = select(samples, **_filters(stated), stratify_by=stated.stratify_by, limit=limit, head=is_head)
     if not samples:
         words = f"none of its {len(dataset.samples)} samples passes all the filters together; leave some out"
         raise DataError([Problem(words, Path(dataset.name))])
     return samples
 
 
-def check_choices(datasets: Mapping[str, Dataset], own: Mapping[str, TaskOptions], asked: Selection) -> None:
+def check_choices(datasets: Mapping[str, Dataset], own: Mapping[str, SuiteOptions], options: RunOptions) -> None:
     """Refuse selections that match no sample or contradict themselves, naming the possible choices.
 
     Raises:
@@ -189,16 +191,16 @@ def check_choices(datasets: Mapping[str, Dataset], own: Mapping[str, TaskOptions
     """
     every = [dataset.samples for dataset in datasets.values()]
     flags = {name: "--" + option.replace("_", "-") for name, option in _FILTERS.items()}
+    sizes = [each.chosen.sample_size for each in own.values()]
     problems = [
-        *_limitless(asked, asked.limit, "--limit N", "--head", "--stratify-by", own),
-        *_misspelt(asked, every, flags),
+        *_limitless(options, options.limit, "--limit N", "--head", "--stratify-by", sizes),
+        *_misspelt(options, every, flags),
     ]
-    for suite, options in own.items():
+    for suite, each in own.items():
         keys = {name: f"suites.{suite}.{option}" for name, option in _FILTERS.items()}
-        selection = _own_selection(options, Selection())
         size, head, share = (f"suites.{suite}.{name}" for name in ("sample_size", "head", "stratify_by"))
-        problems += _limitless(selection, options.sample_size, size, head, share)
-        problems += _misspelt(selection, [datasets[suite].samples], keys)
+        problems += _limitless(each.chosen, each.chosen.sample_size, size, head, share)
+        problems += _misspelt(each.chosen, [datasets[suite].samples], keys)
     if problems:
         raise ProblemsError(problems)
 
@@ -220,41 +222,37 @@ def missing_classes(tasks: Sequence[Task], datasets: Mapping[str, Dataset]) -> I
             yield english(name, suite=task.suite, samples=len(task.samples), cure=cure)
 
 
-def _own_selection(options: TaskOptions, asked: Selection) -> Selection:
-    """The choice that a suite's own options make; the run's ``head`` applies to its limit, too."""
-    return Selection(
-        ids=options.sample_ids,
-        difficulty=options.filter_difficulty,
-        category=options.filter_category,
-        tags=options.filter_tags,
-        stratify_by=options.stratify_by,
-        limit=options.sample_size,
-        head=options.head or (asked.head and options.stratify_by is None),
-    )
+def _filters(stated: RunOptions | TaskOptions) -> dict[str, Sequence[str]]:
+    """The words of each filter; ids may be one text with commas between."""
+    found = {name: getattr(stated, option) or () for name, option in _FILTERS.items()}
+    return {name: one_or_many(words) for name, words in found.items()}
 
 
 def _limitless(
-    selection: Selection,
+    stated: RunOptions | TaskOptions,
     limit: int | None,
     limit_key: str,
     head_key: str,
     share_key: str,
-    own: Mapping[str, TaskOptions] | None = None,
+    sizes: Iterable[int | None] = (),
 ) -> Iterator[Problem]:
-    sizes = [options.sample_size for options in (own or {}).values() if options.sample_size is not None]
-    if selection.head and limit is None and not sizes:
+    """Problems of a head or a share without a ``limit``; a head may be of the evaluations' own limits, ``sizes``."""
+    if stated.head and limit is None and all(size is None for size in sizes):
         yield Problem(f"says which samples of a limit; add {limit_key}, or leave it out", key=head_key)
-    if selection.stratify_by is not None and limit is None:
+    if stated.stratify_by is not None and limit is None:
         yield Problem(f"shares a limit among the values of a tag; add {limit_key}, or leave it out", key=share_key)
-    if selection.head and selection.stratify_by is not None:
+    if stated.head and stated.stratify_by is not None:
         yield Problem(f"takes the first samples, {share_key} a share of each value; leave out one", key=head_key)
 
 
-def _misspelt(selection: Selection, sets: Sequence[Sequence[Sample]], keys: Mapping[str, str]) -> Iterator[Problem]:
-    for option, key in keys.items():
-        for word in unmatched(chain.from_iterable(sets), option, getattr(selection, option)):
-            there = words_there_are(chain.from_iterable(sets), option)
-            yield Problem(f"read {word!r}, which fits no sample{nearest(word, there)}; {_there_is(there)}", key=key)
+def _misspelt(
+    stated: RunOptions | TaskOptions, sets: Sequence[Sequence[Sample]], keys: Mapping[str, str]
+) -> Iterator[Problem]:
+    for name, words in _filters(stated).items():
+        for word in unmatched(chain.from_iterable(sets), name, words):
+            there = words_there_are(chain.from_iterable(sets), name)
+            problem = f"read {word!r}, which fits no sample{nearest(word, there)}; {_there_is(there)}"
+            yield Problem(problem, key=keys[name])
 
 
 def _there_is(words: Sequence[str]) -> str:

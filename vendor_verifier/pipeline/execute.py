@@ -16,7 +16,6 @@ import anyio
 
 from vendor_verifier.errors import ClusterError, StorageError, UsageError, VerifierError
 from vendor_verifier.pipeline.plan import Prepared
-from vendor_verifier.pipeline.request import RunRequest
 from vendor_verifier.pipeline.worker_setup import CLUSTER_SIDE
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.budgets import CostOf
@@ -26,7 +25,7 @@ from vendor_verifier.run.executors import check_choice, choose_executor
 from vendor_verifier.run.local_run import RunEnd, Work
 from vendor_verifier.run.work_queue import WorkQueue
 from vendor_verifier.store import FILE_MODE, NO_LINK, RunFolder, encode_record
-from vendor_verifier.values.plan import ExecutorChoice, Plan
+from vendor_verifier.values.plan import Plan
 from vendor_verifier.values.record import Record
 
 
@@ -38,12 +37,13 @@ class Sent:
     executor: Mapping[str, Any]
 
 
-def check_executor(choice: ExecutorChoice, plan: Plan) -> None:
-    """Refuse a plan that the chosen executor cannot run, before a run folder is made.
+def check_executor(plan: Plan) -> None:
+    """Refuse a plan that its executor cannot run, before a run folder is made.
 
     Raises:
         UsageError: contradictory flags, a cluster without encryption, or simulated vendors that workers cannot reach.
     """
+    choice = plan.executor
     check_choice(choice)
     is_far = choice.scheduler is not None and not is_loopback(scheduler_address(choice.scheduler))
     if is_far and any(entry.is_simulated for entry in plan.entries):
@@ -53,22 +53,22 @@ def check_executor(choice: ExecutorChoice, plan: Plan) -> None:
         )
 
 
-def job_of(run: str, plan: Plan, request: RunRequest, prepared: Prepared) -> Job:
+def job_of(run: str, plan: Plan, prepared: Prepared) -> Job:
     """The job that is handed to workers."""
+    options = prepared.options
     return Job(
         run=run,
         execution=f"{run}-{secrets.token_hex(4)}",
         plan=travelling(plan),
         suite_options={task.suite: task.options for task in prepared.plan.tasks},
-        config_file=request.config_file.absolute(),
-        env_file=request.env_file.absolute() if request.env_file is not None else None,
-        vendor_paths=tuple(path.absolute() for path in request.vendor_paths),
-        tokenizer_model=request.tokenizer_model,
+        config_file=options.config_file_path.absolute(),
+        env_file=options.env_file.absolute() if options.env_file is not None else None,
+        vendor_paths=tuple(path.absolute() for path in options.vendor_path),
+        tokenizer_model=options.tokenizer_model,
     )
 
 
 def send(
-    choice: ExecutorChoice,
     job: Job,
     plan: Plan,
     queue: WorkQueue,
@@ -88,7 +88,7 @@ def send(
         StorageError: a record could not be kept.
         ClusterError: the cluster went away; its ``executor`` describes the session until then.
     """
-    executor = choose_executor(choice, CLUSTER_SIDE, plan)
+    executor = choose_executor(plan.executor, CLUSTER_SIDE, plan)
     work = Work(plan, queue, job, emit, emit_duplicate, scrubber, costs, has_uvloop(), in_flight)
 
     async def whole() -> RunEnd:

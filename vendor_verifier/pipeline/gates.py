@@ -33,15 +33,20 @@ def read_gates(texts: Sequence[str], suites: Collection[str]) -> tuple[Threshold
     return tuple({(one.subject, one.comparison, one.ceiling): one for one in found}.values())
 
 
-def with_stated_gates(request: ScoreRequest, stated: Sequence[StatedGate]) -> ScoreRequest:
-    """``request`` with the config's gates before the typed ones; a model's own come between both."""
-    everybody = [gate.text for gate in stated if gate.model is None]
+def with_stated(typed: ScoreRequest, gates: Sequence[StatedGate], slos: Sequence[StatedGate]) -> ScoreRequest:
+    """``typed`` with the config's gates and SLOs before its own; a model's own gates come between both."""
+    everybody = [gate.text for gate in gates if gate.model is None]
     own = {
-        model: (*everybody, *(gate.text for gate in stated if gate.model == model), *request.gates)
-        for model in dict.fromkeys(gate.model for gate in stated)
+        model: (*everybody, *(gate.text for gate in gates if gate.model == model), *typed.gates)
+        for model in dict.fromkeys(gate.model for gate in gates)
         if model is not None
     }
-    return structs.replace(request, gates=(*everybody, *request.gates), model_gates=own)
+    return structs.replace(
+        typed,
+        gates=(*everybody, *typed.gates),
+        model_gates=own,
+        slos=(*(slo.text for slo in slos), *typed.slos),
+    )
 
 
 def check_gates(stated: Sequence[StatedGate], typed: Sequence[str], suites: Collection[str]) -> tuple[Threshold, ...]:

@@ -11,10 +11,10 @@ from pathlib import Path
 from vendor_verifier.errors import DataError, Problem, ProblemsError
 from vendor_verifier.loaders.arrival_schedule import read_schedule
 from vendor_verifier.loaders.base import MAX_SHOWN, data_error
-from vendor_verifier.pipeline.request import LoadRequest
+from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.run.load_lane import due_times, offered
 from vendor_verifier.transport.connect import most_connections
-from vendor_verifier.values.plan import Entry, ExecutorChoice, LoadShape, Plan, Task
+from vendor_verifier.values.plan import Entry, LoadShape, Plan, Task
 from vendor_verifier.values.sample import listed
 
 # Default requests in flight per account: of a closed loop, and the most of an open one.
@@ -24,31 +24,28 @@ MOST_PLACES = 10_000
 MOST_COUNTED = 100_000
 
 
-def read_load(
-    asked: LoadRequest, *, repeat: int = 1, incremental: bool = False, executor: ExecutorChoice | None = None
-) -> LoadShape:
+def read_load(options: RunOptions) -> LoadShape:
     """The requested load shape, with the schedule's file read.
 
     Raises:
         ProblemsError: flags that contradict each other or the rest of the run, all at once.
         DataError: the schedule cannot be read.
     """
-    problems = [*_ranges(asked), *_contradictions(asked), *_with_others(asked, repeat, incremental, executor)]
+    problems = [*_ranges(options), *_contradictions(options), *_with_others(options)]
     if problems:
         raise ProblemsError(problems)
-    schedule = (
-        () if asked.replay_schedule is None else read_schedule(_lines(asked.replay_schedule), asked.replay_schedule)
-    )
-    if schedule and asked.warmup >= len(schedule):
-        words = f"{asked.warmup} of the schedule's {len(schedule)} requests would be warm-up; leave some that count"
+    file = options.replay_schedule
+    schedule = () if file is None else read_schedule(_lines(file), file)
+    if schedule and options.warmup >= len(schedule):
+        words = f"{options.warmup} of the schedule's {len(schedule)} requests would be warm-up; leave some that count"
         raise ProblemsError([Problem(words, key="--warmup")])
     return LoadShape(
-        request_rate=asked.request_rate,
-        arrival=asked.arrival or "constant",
-        ramp_up_s=asked.ramp_up_s,
-        warmup=asked.warmup,
-        cooldown=asked.cooldown,
-        duration_s=asked.duration_s,
+        request_rate=options.request_rate,
+        arrival=options.arrival or "constant",
+        ramp_up_s=options.ramp_up,
+        warmup=options.warmup,
+        cooldown=options.cooldown,
+        duration_s=options.duration,
         schedule=schedule,
     )
 
@@ -115,47 +112,42 @@ def _lines(path: Path) -> list[bytes]:
         ) from None
 
 
-def _ranges(asked: LoadRequest) -> Iterator[Problem]:
+def _ranges(options: RunOptions) -> Iterator[Problem]:
     for flag, value, least in (
-        ("--request-rate", asked.request_rate, "above 0"),
-        ("--duration", asked.duration_s, "above 0"),
-        ("--ramp-up", asked.ramp_up_s, "from 0 on"),
-        ("--warmup", asked.warmup, "from 0 on"),
-        ("--cooldown", asked.cooldown, "from 0 on"),
+        ("--request-rate", options.request_rate, "above 0"),
+        ("--duration", options.duration, "above 0"),
+        ("--ramp-up", options.ramp_up, "from 0 on"),
+        ("--warmup", options.warmup, "from 0 on"),
+        ("--cooldown", options.cooldown, "from 0 on"),
     ):
         is_low = value is not None and (value < 0 or (value == 0 and least == "above 0"))
         if value is not None and (is_low or not math.isfinite(value)):
             yield Problem(f"read {value:g}; expected a number {least}", key=flag)
 
 
-def _contradictions(asked: LoadRequest) -> Iterator[Problem]:
-    replayed = asked.replay_schedule is not None
-    if replayed and asked.request_rate is not None:
+def _contradictions(options: RunOptions) -> Iterator[Problem]:
+    replayed = options.replay_schedule is not None
+    if replayed and options.request_rate is not None:
         yield Problem("a replayed schedule has its own times; leave out one of the two", key="--request-rate")
-    if asked.arrival is not None and asked.request_rate is None:
+    if options.arrival is not None and options.request_rate is None:
         yield Problem(
             "says how requests of a rate follow each other; add --request-rate, or leave it out", key="--arrival"
         )
-    if replayed and asked.ramp_up_s:
+    if replayed and options.ramp_up:
         yield Problem("a replayed schedule has its own times; write the ramp into it", key="--ramp-up")
-    if replayed and asked.cooldown:
+    if replayed and options.cooldown:
         yield Problem("a replayed schedule ends with its last line; write further ones into it", key="--cooldown")
 
 
-def _with_others(
-    asked: LoadRequest, repeat: int, incremental: bool, executor: ExecutorChoice | None
-) -> Iterator[Problem]:
-    by_doing = [flag for flag, value in (("--duration", asked.duration_s), ("--replay-schedule", asked.replay_schedule))
-                if value is not None]  # fmt: skip
-    for flag in by_doing:
-        if repeat != 1:
+def _with_others(options: RunOptions) -> Iterator[Problem]:
+    by_doing = {"--duration": options.duration, "--replay-schedule": options.replay_schedule}
+    for flag in (flag for flag, value in by_doing.items() if value is not None):
+        if options.repeat != 1:
             yield Problem("decides how often samples are asked; leave out --repeat", key=flag)
-        if incremental:
+        if options.incremental:
             yield Problem("such a run is one stretch of time and cannot be gone on with; start a new one", key=flag)
-    if asked == LoadRequest() or executor is None:
-        return
-    if executor.name != "local" or executor.workers not in (1, "auto"):
-        which = "--executor dask" if executor.name != "local" else f"--workers {executor.workers}"
+    if options.shapes_load and (options.executor != "local" or options.workers not in (1, "auto")):
+        which = "--executor dask" if options.executor != "local" else f"--workers {options.workers}"
         yield Problem(
             "the shape of a load is kept by one process; leave it out, or --request-rate, --replay-schedule, "
             "--ramp-up, --warmup, --cooldown and --duration",

@@ -70,7 +70,7 @@ def _is_refused(record: Record) -> bool:
 _PACKAGES = ("httpx2", "anyio", "jsonschema-rs", "msgspec", "tenacity", "numpy", "scipy", "genai-prices")
 
 
-def new_manifest(run: str, prepared: Prepared, score: ScoreRequest) -> Manifest:
+def new_manifest(run: str, prepared: Prepared) -> Manifest:
     """The manifest of a run that begins now."""
     plan, now = prepared.plan, datetime.now(UTC)
     return manifest_of(
@@ -90,7 +90,7 @@ def new_manifest(run: str, prepared: Prepared, score: ScoreRequest) -> Manifest:
             ],
             "tasks": [_stored_task(task, prepared) for task in plan.tasks],
             "settings": _settings(plan),
-            "score": to_builtins(score),
+            "score": to_builtins(prepared.score),
             "identity": identity(plan),
             "warnings": list(plan.warnings),
             "stopped": {},

@@ -1,36 +1,31 @@
-"""Makes the plan and the wires of its entries from the user's request; it sends nothing."""
+"""Makes the plan and the wires of its entries from what was said; it sends nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from vendor_verifier.config import Configuration, load_config
 from vendor_verifier.config.problems import listed
-from vendor_verifier.config.suite_options import (
-    Flag,
-    StatedOptions,
-    TaskOptions,
-    known_suite,
-    split_options,
-    stated_options,
-)
+from vendor_verifier.config.suite_options import Flag, Places, SuiteOptions, known_suite, placing, stated_options
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
+from vendor_verifier.manifest import ScoreRequest
 from vendor_verifier.pipeline.datasets import Dataset, check_choices, chosen_samples, missing_classes
-from vendor_verifier.pipeline.gates import check_conditions, check_rank_metrics
+from vendor_verifier.pipeline.gates import check_conditions, check_rank_metrics, with_stated
 from vendor_verifier.pipeline.load_profile import check_named_samples, places, read_load
-from vendor_verifier.pipeline.request import RunRequest
+from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.pipeline.simulated_vendors import rehearsed
 from vendor_verifier.pipeline.suites import SuiteHooks, hooks_of
 from vendor_verifier.registry import WIRES, Registry, find_vendors
-from vendor_verifier.suites import SUITES, compares
-from vendor_verifier.values.plan import Entry, LoadShape, Plan, Task
+from vendor_verifier.suites import compares
+from vendor_verifier.values.plan import Entry, ExecutorChoice, Limits, LoadShape, Plan, RetryRules, Task
 from vendor_verifier.vendor import Vendor
 from vendor_verifier.wire.base import Wire
 from vendor_verifier.wire.openai_completions import OpenAICompletions
 from vendor_verifier.words import english
 
+_LIMITS = Limits()
+_RETRY = RetryRules()
 CHAT = "openai"
 RAW = OpenAICompletions().name
 
@@ -77,15 +72,18 @@ def wire_of(entry: Entry, vendor: Vendor, wires: Mapping[str, Wire]) -> Wire:
 class Prepared:
     """Everything decided before the first request.
 
-    ``datasets`` are by suite and whole; the plan holds the chosen samples. ``hooks`` are those of its evaluations;
-    ``known_answers`` are handed to simulated vendors, if there are any.
+    ``options`` are what was said, with the settings that evaluations bring. ``datasets`` are by suite and whole; the
+    plan holds the chosen samples. ``score`` are the settings of scoring, the configuration's gates included. ``hooks``
+    are those of the plan's evaluations; ``known_answers`` are handed to simulated vendors, if there are any.
     """
 
+    options: RunOptions
     plan: Plan
     datasets: Mapping[str, Dataset]
     configuration: Configuration
     registry: Registry
     wires: Mapping[str, Wire]
+    score: ScoreRequest = field(default_factory=ScoreRequest)
     hooks: Mapping[str, SuiteHooks] = field(default_factory=dict)
     known_answers: str = field(default="{}", repr=False)
 
@@ -95,124 +93,146 @@ class Prepared:
         return self.configuration.secrets.union(*(each.secrets for each in self.hooks.values()))
 
 
-def prepare(request: RunRequest, environ: Mapping[str, str], *, require_keys: bool = True) -> Prepared:
+def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bool = True) -> Prepared:
     """Read and check everything the run needs.
 
     Raises:
         ConfigError: config.yaml or .env, all problems at once.
-        ProblemsError: the shape of the load, suites or their options.
+        ProblemsError: the shape of the load, suites or their options, the settings of the model.
         DataError: a sample file or a schedule, all bad lines at once.
     """
-    load = read_load(request.load, repeat=request.repeat, incremental=request.incremental, executor=request.executor)
-    registry = find_vendors(request.vendor_paths)
+    overrides = options.overrides()
+    load = read_load(options)
+    registry = find_vendors(options.vendor_path)
     configuration = load_config(
-        request.config_file,
-        env_file=request.env_file,
+        options.config_file_path,
+        env_file=options.env_file,
         environ=environ,
         registry=registry,
-        models=request.models,
-        vendors=request.vendors,
-        overrides=request.overrides,
+        models=options.model,
+        vendors=options.vendor,
+        overrides=overrides,
         require_keys=require_keys,
     )
-    check_rank_metrics(request.score.rank_metrics, request.suites)
-    check_conditions(request.score, request.suites, configuration.gates, configuration.slos)
-    stated = _options(request, configuration)
-    hooks = {
-        name: hooks_of(known_suite(name)).prepare(request, stated.options.get(name, {}), environ)
-        for name in dict.fromkeys(request.suites)
-    }
-    for each in hooks.values():
-        request = each.request(request)
-    datasets, own = _read_datasets(request, stated, hooks)
-    with stated.placing():
-        check_choices(datasets, {name: chosen for name, (chosen, _) in own.items()}, request.selection)
+    score = _score(options, configuration)
+    suites, places = _suite_options(options, configuration)
+    hooks = {name: hooks_of(known_suite(name)).prepare(options, each.own, environ) for name, each in suites.items()}
+    for hook in hooks.values():
+        options = hook.options(options)
+    with placing(places):
+        datasets = {
+            name: hooks[name].dataset(known_suite(name), each, skip_bad=options.skip_bad_samples)
+            for name, each in suites.items()
+        }
+        check_choices(datasets, suites, options)
     tasks = [
-        Task(name, chosen_samples(datasets[name], chosen, request.selection), options, chosen.timeout_seconds)
-        for name, (chosen, options) in own.items()
+        Task(name, chosen_samples(datasets[name], each.chosen, options), each.own, each.chosen.timeout_seconds)
+        for name, each in suites.items()
     ]
-    check_named_samples(load, tasks, request.load.replay_schedule)
+    check_named_samples(load, tasks, options.replay_schedule)
     entries = configuration.entries
-    for each in hooks.values():
-        entries = each.entries(entries, request)
-    entries = as_raw_completions(entries) if request.use_raw_completions else entries
-    known, unknown = rehearsed(entries, tasks, request.seed)
+    for hook in hooks.values():
+        entries = hook.entries(entries, overrides)
+    entries = as_raw_completions(entries) if options.use_raw_completions else entries
+    known, unknown = rehearsed(entries, tasks, options.seed)
     warnings = (
         *configuration.warnings,
         *_plugin_warnings(registry),
-        *_own_concurrency(request, entries),
+        *_own_concurrency(options.request_concurrency, entries),
         *(words for dataset in datasets.values() for words in dataset.warnings),
         *missing_classes(tasks, datasets),
         *unknown,
     )
-    plan = _plan(request, entries, tasks, load, warnings)
-    wires = run_wires(entries, request.tokenizer_model)
-    return Prepared(plan, datasets, configuration, registry, wires, hooks, known)
+    plan = _plan(options, entries, tasks, load, warnings)
+    wires = run_wires(entries, options.tokenizer_model)
+    return Prepared(options, plan, datasets, configuration, registry, wires, score, hooks, known)
 
 
 def _plan(
-    request: RunRequest, entries: Sequence[Entry], tasks: Sequence[Task], load: LoadShape, warnings: tuple[str, ...]
+    options: RunOptions, entries: Sequence[Entry], tasks: Sequence[Task], load: LoadShape, warnings: tuple[str, ...]
 ) -> Plan:
-    """The plan of a request for these entries, tasks and load."""
+    """The plan of what was said, for these entries, tasks and load."""
     # Without a suite that compares with the baseline there is no noise to measure.
-    is_noisy = any(map(compares, request.suites)) and not load.plans_by_doing
+    is_noisy = any(map(compares, options.suites)) and not load.plans_by_doing
     return Plan(
         entries=tuple(entries),
         tasks=tuple(tasks),
-        repeat=request.repeat,
-        baseline_repeats=request.baseline_repeats if is_noisy else 1,
-        seed=request.seed,
-        request_concurrency=places(load, request.request_concurrency, entries),
-        vendor_concurrency=request.vendor_concurrency,
-        limits=request.limits,
-        retry=request.retry,
-        client=request.client,
-        max_requests=request.max_requests,
-        max_cost_usd=request.max_cost_usd,
-        redact_content=request.redact_content,
-        transport=request.transport,
+        repeat=options.repeat,
+        baseline_repeats=options.baseline_repeats if is_noisy else 1,
+        seed=options.seed,
+        request_concurrency=places(load, options.request_concurrency, entries),
+        vendor_concurrency=options.vendor_concurrency,
+        limits=Limits(
+            total_s=options.timeout or _LIMITS.total_s,
+            connect_s=options.connect_timeout,
+            first_token_s=options.first_token_timeout,
+            idle_s=options.idle_timeout,
+        ),
+        retry=_RETRY if options.retries is None else RetryRules(options.retries),
+        client=options.client,
+        max_requests=options.max_requests,
+        max_cost_usd=options.max_cost,
+        redact_content=options.redact_content,
+        transport=options.transport,
         load=load,
         warnings=warnings,
+        executor=ExecutorChoice(
+            options.executor,
+            options.dask_scheduler,
+            options.dask_local,
+            options.insecure_cluster,
+            options.dask_hang_after,
+            options.workers,
+        ),
+        calibrates=not options.no_calibration,
     )
 
 
-def _options(request: RunRequest, configuration: Configuration) -> StatedOptions:
-    """The options of the run's evaluations: its flags, laid over the configuration's.
+def _score(options: RunOptions, configuration: Configuration) -> ScoreRequest:
+    """The settings of scoring: those of the command line beside the configuration's.
+
+    Raises:
+        ProblemsError: all gates and SLOs that do not follow the grammar, or a score that cannot rank.
+    """
+    check_rank_metrics(options.rank_metric, options.suites)
+    said = ScoreRequest(
+        options.undecided, options.schema, options.rank_metric, options.gate, options.baseline_f1, slos=options.slo
+    )
+    check_conditions(said, options.suites, configuration.gates, configuration.slos)
+    return with_stated(said, configuration.gates, configuration.slos)
+
+
+def _suite_options(options: RunOptions, configuration: Configuration) -> tuple[dict[str, SuiteOptions], Places]:
+    """The options of the run's evaluations: its flags, laid over the configuration's, and where they were stated.
 
     Raises:
         ProblemsError: all that are invalid or that none of them reads.
     """
-    suites = tuple(dict.fromkeys(request.suites))
-    for name in suites:
+    for name in options.suites:
         known_suite(name)
     return stated_options(
-        suites,
+        options.suites,
         configuration.suites,
-        request.suite_options,
-        _flags(request, suites),
-        file=request.config_file,
+        options.suite_option,
+        _flags(options),
+        file=options.config_file_path,
         lines=configuration.suite_lines,
     )
 
 
-def _flags(request: RunRequest, suites: Collection[str]) -> Iterator[Flag]:
-    for option, value in request.shared_options.items():
-        yield Flag(_flag_of(option), option, value)
-    if request.test_file is not None:
-        reader = _reader(suites, request.suite_options)
-        yield Flag("--test-file-path", "test_file_path", str(request.test_file), (reader,))
-    if request.dataset_format is not None:
-        yield Flag("--dataset-format", "dataset_format", request.dataset_format)
+def _flags(options: RunOptions) -> Iterator[Flag]:
+    for flag, option, value in options.suite_flags():
+        yield Flag(flag, option, value)
+    if options.test_file_path is not None:
+        reader = _reader(options.suites, options.suite_option)
+        yield Flag("--test-file-path", "test_file_path", str(options.test_file_path), (reader,))
+    if options.dataset_format is not None:
+        yield Flag("--dataset-format", "dataset_format", options.dataset_format)
     # These flags also have a use of their own, and replace the config's option of one evaluation.
-    if request.states_timeout:
+    if options.timeout is not None:
         yield Flag("--timeout", "timeout_seconds", None)
-    if request.selection.limit is not None:
+    if options.limit is not None:
         yield Flag("--limit", "sample_size", None, may_idle=True)
-
-
-def _flag_of(option: str) -> str:
-    own = (kind.flags[option] for kind in SUITES if option in kind.flags)
-    return next(own, f"--{option.replace('_', '-')}")
 
 
 def _reader(suites: Collection[str], words: Collection[str]) -> str:
@@ -235,23 +255,10 @@ def _reader(suites: Collection[str], words: Collection[str]) -> str:
     raise ProblemsError([Problem(words_, key="--test-file-path")])
 
 
-def _read_datasets(
-    request: RunRequest, stated: StatedOptions, hooks: Mapping[str, SuiteHooks]
-) -> tuple[dict[str, Dataset], dict[str, tuple[TaskOptions, dict[str, Any]]]]:
-    """By evaluation its data set, and its options: the common ones and its own."""
-    datasets: dict[str, Dataset] = {}
-    options: dict[str, tuple[TaskOptions, dict[str, Any]]] = {}
-    with stated.placing():
-        for name, each in hooks.items():
-            kind = known_suite(name)
-            chosen, own = options[name] = split_options(kind, stated.options.get(name, {}))
-            datasets[name] = each.dataset(kind, chosen, own, stated.typed(name), request)
-    return datasets, options
-
-
-def _own_concurrency(request: RunRequest, entries: Sequence[Entry]) -> list[str]:
-    own = [entry for entry in entries if entry.concurrency not in (None, request.request_concurrency)]
-    if request.request_concurrency is None or not own:
+def _own_concurrency(stated: int | None, entries: Sequence[Entry]) -> list[str]:
+    """A warning of the entries whose own concurrency goes before the ``stated`` one."""
+    own = [entry for entry in entries if entry.concurrency not in (None, stated)]
+    if stated is None or not own:
         return []
     words = ", ".join(f"{entry.model} / {entry.label} {entry.concurrency}" for entry in own)
     return [english("warn_own_concurrency", entries=words)]

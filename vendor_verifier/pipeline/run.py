@@ -12,13 +12,10 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-from msgspec import structs
-
 from vendor_verifier.errors import ClusterError, RunFolderError
 from vendor_verifier.manifest import Manifest
 from vendor_verifier.pipeline.audit import recount
 from vendor_verifier.pipeline.execute import Sent, check_executor, duplicates_of, has_uvloop, job_of, send
-from vendor_verifier.pipeline.gates import with_stated_gates
 from vendor_verifier.pipeline.load_profile import due_in
 from vendor_verifier.pipeline.manifest import (
     keeps_texts,
@@ -30,7 +27,6 @@ from vendor_verifier.pipeline.manifest import (
     with_executor,
 )
 from vendor_verifier.pipeline.plan import Prepared, wire_of
-from vendor_verifier.pipeline.request import RunRequest
 from vendor_verifier.pipeline.run_warnings import costs_of, known_costs
 from vendor_verifier.pipeline.score import score_folder, write_pages, write_reports
 from vendor_verifier.pipeline.simulated_vendors import with_simulated_vendors
@@ -50,21 +46,21 @@ from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import suite_kind
 from vendor_verifier.suites.contract.finding import is_settled
 from vendor_verifier.transport.proxies import require_proxies
-from vendor_verifier.values.plan import Entry, ExecutorChoice, Plan
+from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.sample import listed
 from vendor_verifier.values.score import Report, SuiteScore
 
 
-def calibrated(request: RunRequest, plan: Plan, due: int) -> Mapping[str, Any]:
+def calibrated(plan: Plan, due: int) -> Mapping[str, Any]:
     """The manifest's ``calibration``: the harness floor with the streams one process of this session keeps in flight.
 
     ``due`` records are still to be made; with none the manifest stays as it is.
     """
     if not due:
         return {}
-    in_flight = _in_flight(request, plan, due)
-    reason = _left_out(request, plan)
+    in_flight = _in_flight(plan, due)
+    reason = _left_out(plan)
     if reason is not None:
         return {"calibration": asdict(Calibration(in_flight, reason=reason))}
     with quiet_collector():
@@ -72,15 +68,15 @@ def calibrated(request: RunRequest, plan: Plan, due: int) -> Mapping[str, Any]:
     return {"calibration": asdict(found)}
 
 
-def _in_flight(request: RunRequest, plan: Plan, due: int) -> int:
+def _in_flight(plan: Plan, due: int) -> int:
     places = LocalLimiter(plan.entries, plan.request_concurrency).places
-    return max(1, min(due, places) // processes_of(request.executor, plan))
+    return max(1, min(due, places) // processes_of(plan.executor, plan))
 
 
-def _left_out(request: RunRequest, plan: Plan) -> str | None:
-    if not request.calibrate:
+def _left_out(plan: Plan) -> str | None:
+    if not plan.calibrates:
         return "not asked for"
-    if request.executor.name != "local":
+    if plan.executor.name != "local":
         return "requests were sent by the workers of a cluster"
     if all(entry.is_simulated for entry in plan.entries):
         return "every vendor is simulated"
@@ -135,13 +131,12 @@ class RunOutcome:
 
 
 def run(
-    request: RunRequest,
     prepared: Prepared,
     *,
     on_start: OnStart = lambda _outlook: None,
     on_record: OnRecord = lambda _record: None,
 ) -> RunOutcome:
-    """Run a plan, or with ``request.incremental`` resume it, and score it.
+    """Run a plan, or resume it if so it was said, and score it.
 
     ``on_start`` is called with the work due and done, ``on_record`` with every new record. Both are called by the
     thread that sends, so a slow callback spoils the times.
@@ -151,10 +146,10 @@ def run(
         RunFolderError: the folder is locked, no run, or of another plan.
         StorageError: the disk refused a write; every record written before stays.
     """
-    check_executor(request.executor, prepared.plan)
+    check_executor(prepared.plan)
     require_proxies(entry.endpoint.base_url for entry in prepared.plan.entries)
     ensure_signals()
-    folder, manifest = _open_folder(request, prepared)
+    folder, manifest = _open_folder(prepared)
     scrubber = Scrubber(prepared.secrets)
     with Journal(folder, scrubber) as journal:
         with with_simulated_vendors(prepared.plan.entries, prepared.plan.seed, prepared.known_answers) as entries:
@@ -164,14 +159,14 @@ def run(
             manifest = manifest.changed(warnings=list(dict.fromkeys([*manifest.warnings, *found])))
             folder.write_manifest(manifest)
             costs = costs_of(prepared.plan)
-            manifest = manifest.changed(**calibrated(request, prepared.plan, len(queue)))
+            manifest = manifest.changed(**calibrated(prepared.plan, len(queue)))
             resent: Counter[str] = Counter(manifest.resent)
-            in_flight: Counter[Name] | None = None if request.executor.name == "dask" else Counter()
+            in_flight: Counter[Name] | None = None if plan.executor.name == "dask" else Counter()
             noted = _counting(resent, on_record)
             on_start(outlook_of(prepared.plan, queue, in_flight))
-            job = job_of(manifest.run, plan, request, prepared)
+            job = job_of(manifest.run, plan, prepared)
             with _keeping_facts(folder, manifest):
-                sent = _send(request.executor, job, plan, queue, folder, journal, scrubber, costs, noted, in_flight)
+                sent = _send(job, plan, queue, folder, journal, scrubber, costs, noted, in_flight)
         end = sent.end
         if end.signal_number is None:
             for task in prepared.plan.tasks:
@@ -182,7 +177,7 @@ def run(
         recount(folder, prepared.configuration.tokenizers, redacted=prepared.plan.redact_content)
     report = score_folder(folder)
     folder.write_manifest(manifest.changed(**stored_pace(report)))
-    write_reports(folder, report, language=request.language)
+    write_reports(folder, report, language=prepared.options.lang)
     write_pages(folder, report)
     return RunOutcome(folder, report, end.signal_number, end.limit)
 
@@ -198,18 +193,17 @@ def _counting(resent: Counter[str], on_record: OnRecord) -> OnRecord:
     return noted
 
 
-def _open_folder(request: RunRequest, prepared: Prepared) -> tuple[RunFolder, Manifest]:
+def _open_folder(prepared: Prepared) -> tuple[RunFolder, Manifest]:
     """A new run folder with its manifest, or the one to resume."""
-    score = with_stated_gates(request.score, prepared.configuration.gates)
-    score = structs.replace(score, slos=(*(slo.text for slo in prepared.configuration.slos), *score.slos))
-    if request.incremental:
-        folder = RunFolder(request.output_dir or latest_run(RUNS))
+    score, output_dir = prepared.score, prepared.options.output_dir
+    if prepared.options.incremental:
+        folder = RunFolder(output_dir or latest_run(RUNS))
         manifest = folder.read_manifest()
         refuse_other_plan(folder, manifest, prepared.plan)
         gates = {"gates": score.gates, "model_gates": score.model_gates} if score.gates or score.model_gates else {}
         slos = {"slos": score.slos} if score.slos else {}
         return folder, manifest.changed(status="running", score={**manifest.raw.get("score", {}), **gates, **slos})
-    folder = RunFolder(request.output_dir or _unused_folder())
+    folder = RunFolder(output_dir or _unused_folder())
     if folder.manifest_file.exists():
         raise RunFolderError(f"{folder.path} already holds a run; add --incremental to go on with it, or name another")
     folder.create()
@@ -217,7 +211,7 @@ def _open_folder(request: RunRequest, prepared: Prepared) -> tuple[RunFolder, Ma
         hide = prepared.plan.redact_content and not keeps_texts(task.suite)
         folder.write_samples(task.suite, map(redacted_sample, task.samples) if hide else task.samples)
     run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
-    return folder, new_manifest(run_id, prepared, score)
+    return folder, new_manifest(run_id, prepared)
 
 
 def _unused_folder() -> Path:
@@ -279,7 +273,6 @@ def _target(entry: Entry, prepared: Prepared) -> Target:
 
 
 def _send(
-    choice: ExecutorChoice,
     job: Job,
     plan: Plan,
     queue: WorkQueue,
@@ -306,7 +299,6 @@ def _send(
 
     with quiet_collector():
         return send(
-            choice,
             job,
             plan,
             queue,

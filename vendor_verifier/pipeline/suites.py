@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from vendor_verifier.config.suite_options import TaskOptions, build_suite, known_suite
+from vendor_verifier.config.suite_options import SuiteOptions, build_suite, known_suite
 from vendor_verifier.lazy_import import late
 from vendor_verifier.pipeline.datasets import Dataset, suite_dataset
-from vendor_verifier.pipeline.request import RunRequest
+from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import SUITES, SuiteKind
@@ -29,31 +29,29 @@ class SuiteHooks:
     runs_code = False
     """Whether judging an answer runs code that is not ours, so that it is judged as seldom as possible."""
 
-    def prepare(self, request: RunRequest, options: Mapping[str, Any], environ: Mapping[str, str]) -> SuiteHooks:
-        """The hooks of one run, with everything read that they need.
+    def prepare(self, options: RunOptions, own: Mapping[str, Any], environ: Mapping[str, str]) -> SuiteHooks:
+        """The hooks of one run, with everything read that its ``own`` options need.
 
         Raises:
             VerifierError: a file that the options name cannot be used.
         """
         return self
 
-    def request(self, request: RunRequest) -> RunRequest:
-        """The request with the settings that the evaluation brings, where the user stated no others."""
-        return request
+    def options(self, options: RunOptions) -> RunOptions:
+        """The options of the run with the settings that the evaluation brings, where the user stated no others."""
+        return options
 
-    def entries(self, entries: Sequence[Entry], request: RunRequest) -> tuple[Entry, ...]:
-        """The vendors with the settings that the evaluation brings, except those of the command line."""
+    def entries(self, entries: Sequence[Entry], overrides: Mapping[str, Any]) -> tuple[Entry, ...]:
+        """The vendors with the settings that the evaluation brings, except ``overrides``, those of the command line."""
         return tuple(entries)
 
-    def dataset(
-        self, kind: SuiteKind, chosen: TaskOptions, own: Mapping[str, Any], typed: frozenset[str], request: RunRequest
-    ) -> Dataset:
-        """The samples; of ``own`` options that contradict each other those ``typed`` on the command line apply.
+    def dataset(self, kind: SuiteKind, options: SuiteOptions, *, skip_bad: bool) -> Dataset:
+        """The samples; of own options that contradict each other those typed on the command line apply.
 
         Raises:
             VerifierError: they cannot be found or used.
         """
-        return suite_dataset(kind, chosen, skip_bad=request.skip_bad_samples)
+        return suite_dataset(kind, options.chosen, skip_bad=skip_bad)
 
     def ready(
         self, suite: Any, options: Mapping[str, Any], samples: Sequence[Sample], folder: RunFolder | None

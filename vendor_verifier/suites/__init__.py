@@ -24,8 +24,8 @@ class SuiteKind:
     built in; ``None`` where the options say what is read. ``apart``: see
     :class:`vendor_verifier.values.score.PlayedTask`. With ``option_class``, a dataclass, the builder takes one of
     these. ``hooks`` names the class of what it does around a run beside asking and judging
-    (:class:`vendor_verifier.pipeline.suites.SuiteHooks`), where it does anything. ``flags`` are those of its options
-    that a run states with a flag of another name than the option's.
+    (:class:`vendor_verifier.pipeline.suites.SuiteHooks`), where it does anything. ``flags`` are those that state an
+    option of this evaluation alone, by option; given without ``--suite`` they ask for it.
     """
 
     name: str
@@ -75,10 +75,19 @@ SUITES: tuple[SuiteKind, ...] = (
         "correct",
         option_class="bfcl.job_file:BfclOptions",
         hooks="vendor_verifier.features.bfcl.hooks:BfclHooks",
-        flags={"data": "--bfcl-data", "category": "--bfcl-category", "version": "--bfcl-version"},
+        flags={
+            "data": "--bfcl-data",
+            "category": "--bfcl-category",
+            "version": "--bfcl-version",
+            "limit_per_category": "--limit-per-category",
+        },
     ),
     SuiteKind("contract", "contract.suite:ContractSuite", "contract.suite:contract_samples", "kept", apart=True),
 )
+
+
+# The evaluation of a run that names none.
+DEFAULT_SUITE = SUITES[0].name
 
 
 def compares(name: str) -> bool:

@@ -99,7 +99,7 @@ class ExecutorChoice:
     scheduler: str | None = None
     local_workers: int | None = None
     insecure_cluster: bool = False
-    hang_after_s: float = 30.0
+    hang_after_s: float = 30
     workers: WorkersWish = 1
 
 
@@ -145,10 +145,10 @@ class Entry:
 class Limits:
     """Time limits of one attempt, in seconds."""
 
-    total_s: float = 600.0
-    connect_s: float = 10.0
-    first_token_s: float = 120.0
-    idle_s: float = 60.0
+    total_s: float = 600
+    connect_s: float = 10
+    first_token_s: float = 120
+    idle_s: float = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ class LoadShape:
 
     request_rate: float | None = None
     arrival: Arrival = "constant"
-    ramp_up_s: float = 0.0
+    ramp_up_s: float = 0
     warmup: int = 0
     cooldown: int = 0
     duration_s: float | None = None
@@ -225,7 +225,8 @@ class Plan:
 
     Baselines are asked everything ``baseline_repeats`` times if that is more than ``repeat``: what they differ by from
     themselves is noise. ``max_requests`` and ``max_cost_usd`` end an execution early, None for no limit.
-    ``redact_content``: nothing that was asked or answered is stored, only digests and what scoring needs.
+    ``redact_content``: nothing that was asked or answered is stored, only digests and what scoring needs. With
+    ``calibrates`` our own error is measured before sending.
     """
 
     entries: tuple[Entry, ...]
@@ -244,6 +245,8 @@ class Plan:
     redact_content: bool = False
     baseline_repeats: int = 1
     load: LoadShape = field(default_factory=LoadShape)
+    executor: ExecutorChoice = field(default_factory=ExecutorChoice)
+    calibrates: bool = False
 
     def repeat_of(self, entry: Entry) -> int:
         """The number of times ``entry`` is asked every sample."""

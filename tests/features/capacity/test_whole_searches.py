@@ -60,7 +60,7 @@ class Place:
         config, folder = self.config(*personas), self.folder / output
         options = CapacityOptions(config_file_path=config, limit=SAMPLES, output_dir=folder, **{"up_to": 8, **settings})
         seen = on_record or (lambda _record: None)
-        return measure_capacity(options, prepare(options.request(), {}), on_record=seen)
+        return measure_capacity(options, prepare(options.of_run(), {}), on_record=seen)
 
 
 @pytest.fixture

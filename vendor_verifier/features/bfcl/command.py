@@ -8,12 +8,13 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from vendor_verifier.console.options import WHAT, RunOptions, flag, option
+from vendor_verifier.console.options import CommandOptions
+from vendor_verifier.pipeline.options import WHAT, flag, option
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class BfclRunOptions(RunOptions):
+class BfclRunOptions(CommandOptions):
     """The options of ``run`` without ``--suite``, which is refused because a job states its evaluation itself."""
 
     suite: Annotated[tuple[str, ...], Parameter(show=False, negative=(), consume_multiple=False)] = ()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from vendor_verifier.config.env_file import read_variables
-from vendor_verifier.config.suite_options import TaskOptions
+from vendor_verifier.config.suite_options import SuiteOptions
 from vendor_verifier.features.bfcl.dataset import bfcl_dataset
 from vendor_verifier.features.bfcl.executables import fetch_rest_answers, find_functions, read_rest_answers
 from vendor_verifier.features.bfcl.job import read_job_file, with_job, with_job_settings
@@ -16,7 +16,7 @@ from vendor_verifier.features.bfcl.pages import write_bfcl_pages
 from vendor_verifier.features.bfcl.source import find_services, stated_rows
 from vendor_verifier.installing import BFCL_FUNCTIONS, BFCL_SIMULATORS
 from vendor_verifier.pipeline.datasets import Dataset
-from vendor_verifier.pipeline.request import RunRequest
+from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.pipeline.suites import SuiteHooks
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.store import RunFolder
@@ -42,22 +42,22 @@ class BfclHooks(SuiteHooks):
     def secrets(self) -> Iterable[str]:  # type: ignore[override]
         return self.keys.values()
 
-    def prepare(self, request: RunRequest, options: Mapping[str, Any], environ: Mapping[str, str]) -> SuiteHooks:
-        job = None if (path := options.get("job")) is None else read_job_file(Path(path))
-        variables = read_variables(request.config_file, request.env_file, environ)
+    def prepare(self, options: RunOptions, own: Mapping[str, Any], environ: Mapping[str, str]) -> SuiteHooks:
+        job = None if (path := own.get("job")) is None else read_job_file(Path(path))
+        variables = read_variables(options.config_file_path, options.env_file, environ)
         found = {name: variables.get(name) for name in KEY_NAMES}
         return BfclHooks(job, {name: value for name, value in found.items() if value})
 
-    def request(self, request: RunRequest) -> RunRequest:
-        return request if self.job is None else with_job(request, self.job)
+    def options(self, options: RunOptions) -> RunOptions:
+        return options if self.job is None else with_job(options, self.job)
 
-    def entries(self, entries: Sequence[Entry], request: RunRequest) -> tuple[Entry, ...]:
-        return tuple(entries) if self.job is None else with_job_settings(entries, self.job, request.overrides)
+    def entries(self, entries: Sequence[Entry], overrides: Mapping[str, Any]) -> tuple[Entry, ...]:
+        return tuple(entries) if self.job is None else with_job_settings(entries, self.job, overrides)
 
-    def dataset(
-        self, kind: SuiteKind, chosen: TaskOptions, own: Mapping[str, Any], typed: frozenset[str], request: RunRequest
-    ) -> Dataset:
-        return bfcl_dataset(own, chosen, self.keys, job=self.job, typed=typed, skip_bad=request.skip_bad_samples)
+    def dataset(self, kind: SuiteKind, options: SuiteOptions, *, skip_bad: bool) -> Dataset:
+        return bfcl_dataset(
+            options.own, options.chosen, self.keys, job=self.job, typed=options.typed, skip_bad=skip_bad
+        )
 
     def ready(
         self, suite: BfclSuite, options: Mapping[str, Any], samples: Sequence[Sample], folder: RunFolder | None

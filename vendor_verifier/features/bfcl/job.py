@@ -14,7 +14,7 @@ from vendor_verifier.config.problems import key_text
 from vendor_verifier.config.yaml_tree import Node, Scalar, SourceError, Table, line_of, parse
 from vendor_verifier.config.yaml_tree import Path as KeyPath
 from vendor_verifier.errors import ConfigError, Problem
-from vendor_verifier.pipeline.request import RunRequest
+from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.suites.bfcl.job_file import Job, read_job
 from vendor_verifier.values.plan import Entry
 from vendor_verifier.wire.payload import parse_json
@@ -43,16 +43,15 @@ def read_job_file(path: Path) -> Job:
         ) from None
 
 
-def with_job(request: RunRequest, job: Job) -> RunRequest:
-    """The request with the job's concurrency, timeout and retries, where no others are stated."""
-    changes: dict[str, Any] = {}
-    if job.parallelism is not None and request.request_concurrency is None:
-        changes["request_concurrency"] = job.parallelism
-    if job.request_timeout is not None and not request.states_timeout:
-        changes["limits"] = replace(request.limits, total_s=float(job.request_timeout))
-    if job.max_retries is not None and not request.states_retries:
-        changes["retry"] = replace(request.retry, retries=job.max_retries)
-    return replace(request, **changes)
+def with_job(options: RunOptions, job: Job) -> RunOptions:
+    """The options with the job's concurrency, timeout and retries, where no others are stated."""
+    brought: dict[str, Any] = {
+        "request_concurrency": job.parallelism,
+        "timeout": job.request_timeout,
+        "retries": job.max_retries,
+    }
+    unsaid = {name: value for name, value in brought.items() if value is not None and getattr(options, name) is None}
+    return replace(options, **unsaid)
 
 
 def with_job_settings(entries: Sequence[Entry], job: Job, overrides: Mapping[str, Any]) -> tuple[Entry, ...]:

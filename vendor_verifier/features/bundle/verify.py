@@ -22,12 +22,12 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from vendor_verifier import __version__
-from vendor_verifier.console.options import OUTPUT, option
 from vendor_verifier.console.output import EXIT_OK
 from vendor_verifier.errors import DataError, Problem, ProblemsError, VerifierError
 from vendor_verifier.features.bundle.create import HASHES, MANIFEST, RECORDS, SCORES, make_bundle, split_member
 from vendor_verifier.manifest import Manifest
 from vendor_verifier.pipeline.manifest import package_versions
+from vendor_verifier.pipeline.options import OUTPUT, option
 from vendor_verifier.pipeline.prices import STORED
 from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.reports import scores_json

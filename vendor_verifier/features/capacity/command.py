@@ -51,7 +51,7 @@ def _measured(options: CapacityOptions) -> CapacityOutcome:
         if not options.quiet:
             say(level_line(entry.label, point, options.by, t))
 
-    return measure_capacity(options, prepare(options.request(), read_environment()), on_point=tell)
+    return measure_capacity(options, prepare(options.of_run(), read_environment()), on_point=tell)
 
 
 def _again(folder: Path, slos: Sequence[str], at_least: float | None, lang: Language, *, as_json: bool) -> int:

@@ -13,10 +13,9 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from vendor_verifier.console.options import JUDGE, MODEL, OUTPUT, PACE, WHAT, flag, many, option
-from vendor_verifier.pipeline.request import RunRequest, Selection
+from vendor_verifier.pipeline.options import JUDGE, MODEL, OUTPUT, PACE, WHAT, RunOptions, flag, many, option
 from vendor_verifier.values.judgement import Estimate, Threshold
-from vendor_verifier.values.plan import Arrival, Limits, TransportName
+from vendor_verifier.values.plan import Arrival, TransportName
 from vendor_verifier.words import Language
 
 # The quantity raised from level to level: requests in flight, or requests started a second.
@@ -241,21 +240,24 @@ class CapacityOptions:
     quiet: Annotated[bool, flag("No progress on stderr.", OUTPUT, "--quiet", "-q")] = False
     json: Annotated[bool, flag("Print capacity.json instead of tables.", OUTPUT)] = False
 
-    def request(self) -> RunRequest:
-        """The run request of a search without rates and repetitions, which the search sets itself."""
-        stated = {"temperature": self.temperature, "max_tokens": self.max_tokens}
-        return RunRequest(
-            config_file=self.config_file_path,
-            test_file=self.test_file_path,
+    def of_run(self) -> RunOptions:
+        """The options that a search has in common with a run; rates and repetitions it sets itself."""
+        return RunOptions(
+            config_file_path=self.config_file_path,
+            test_file_path=self.test_file_path,
             env_file=self.env_file,
-            vendor_paths=self.vendor_path,
-            models=self.model,
-            vendors=self.vendor,
-            overrides={name: value for name, value in stated.items() if value is not None},
-            limits=Limits(total_s=self.timeout, first_token_s=self.first_token_timeout),
-            selection=Selection(limit=self.limit, head=self.head),
+            vendor_path=self.vendor_path,
+            model=self.model,
+            vendor=self.vendor,
+            temperature=self.temperature,
+            max_tokens=self.max_tokens,
+            timeout=self.timeout,
+            first_token_timeout=self.first_token_timeout,
+            limit=self.limit,
+            head=self.head,
             seed=self.seed,
             output_dir=self.output_dir,
             transport=self.transport,
-            language=self.lang,
+            lang=self.lang,
+            baseline_repeats=1,
         )

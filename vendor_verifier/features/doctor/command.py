@@ -9,10 +9,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
-from vendor_verifier.console.options import OUTPUT, WHAT, flag, many, option
 from vendor_verifier.console.output import say
 from vendor_verifier.features.doctor.diagnose import exit_code_of
 from vendor_verifier.features.doctor.values import Diagnosis, Spending, Verdict
+from vendor_verifier.pipeline.options import OUTPUT, WHAT, flag, many, option
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.reports.escape import plain, visible
 

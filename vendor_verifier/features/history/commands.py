@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from vendor_verifier.console.options import JUDGE, OUTPUT, WHAT, RunOptions, flag, many, option
+from vendor_verifier.console.options import CommandOptions
 from vendor_verifier.console.output import EXIT_OK, EXIT_THRESHOLD, EXIT_USAGE, say
 from vendor_verifier.errors import Problem, ProblemsError, UsageError, VerifierError
+from vendor_verifier.pipeline.options import JUDGE, OUTPUT, WHAT, flag, many, option
 from vendor_verifier.values.history import Trend
 from vendor_verifier.words import Language
 
@@ -41,11 +42,11 @@ class CheckOptions:
     notify: Annotated[Notify, option("When to call the webhook.", OUTPUT)] = "failure"
 
 
-_RUN = RunOptions()
+_RUN = CommandOptions()
 _CHECK = CheckOptions()
 
 
-def check_command(options: RunOptions = _RUN, check: CheckOptions = _CHECK) -> int:
+def check_command(options: CommandOptions = _RUN, check: CheckOptions = _CHECK) -> int:
     """Run, judge gates and history, write the reports, tell a webhook. Prints nothing when all is well.
 
     Exit codes: 0 passed, 1 a gate failed or a figure got worse for good, 3 incomplete; a webhook changes none of them.
@@ -65,7 +66,7 @@ def check_command(options: RunOptions = _RUN, check: CheckOptions = _CHECK) -> i
     return result.exit_code
 
 
-def _webhook(options: RunOptions, check: CheckOptions, environ: Mapping[str, str]) -> Webhook | None:
+def _webhook(options: CommandOptions, check: CheckOptions, environ: Mapping[str, str]) -> Webhook | None:
     """The webhook of the options, checked before anything is sent, so that a bad address costs no run."""
     if check.webhook_env is None:
         return None
@@ -79,7 +80,7 @@ def _webhook(options: RunOptions, check: CheckOptions, environ: Mapping[str, str
     return read_webhook(address, check.webhook_env)
 
 
-def _checked(options: RunOptions, check: CheckOptions) -> CheckResult:
+def _checked(options: CommandOptions, check: CheckOptions) -> CheckResult:
     from datetime import UTC, datetime
 
     from vendor_verifier.config import read_environment
@@ -93,15 +94,14 @@ def _checked(options: RunOptions, check: CheckOptions) -> CheckResult:
 
     if options.dry_run:
         raise UsageError("a check sends; look at its plan with `run --dry-run`")
-    request = options.request()
     history = history_file(options.history, none=options.no_history)
     age = read_age(check.keep) if check.keep is not None else None
     with only_check(RUNS):
-        prepared = prepare(request, read_environment())
-        check_figures(check.fail_on, request.suites)
-        thresholds = check_gates(prepared.configuration.gates, request.score.gates, request.suites)
+        prepared = prepare(options, read_environment())
+        check_figures(check.fail_on, options.suites)
+        thresholds = check_gates(prepared.configuration.gates, options.gate, options.suites)
         with progress(quiet=not options.verbose, verbose=options.verbose) as watcher:
-            outcome = run(request, prepared, on_start=watcher.started, on_record=watcher.finished)
+            outcome = run(prepared, on_start=watcher.started, on_record=watcher.finished)
         result = judge_check(outcome, thresholds, history, check.fail_on)
         if age is not None:
             troubles = clear_old_runs(RUNS, age, keep=outcome.folder.path, now=datetime.now(UTC), history=history)
@@ -116,7 +116,7 @@ def _document(result: CheckResult) -> str:
     return json_module.dumps(as_json(result), indent=2, allow_nan=False) + "\n"
 
 
-def _print(result: CheckResult, options: RunOptions) -> None:
+def _print(result: CheckResult, options: CommandOptions) -> None:
     """Print the result only when something is wrong, because schedulers mail what is printed."""
     from vendor_verifier.features.history.notice import notice_lines
 

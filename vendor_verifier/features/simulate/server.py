@@ -25,7 +25,6 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from vendor_verifier.console.options import OUTPUT, WHAT, many, option
 from vendor_verifier.console.output import EXIT_OK, say
 from vendor_verifier.errors import UsageError
 from vendor_verifier.features.simulate.answer import NOTHING_KNOWN, AnswerKey
@@ -45,6 +44,7 @@ from vendor_verifier.features.simulate.wires.base import Asked, SimulatedWire, e
 from vendor_verifier.features.simulate.wires.completions import SimulatedCompletions
 from vendor_verifier.features.simulate.wires.gemini import SimulatedGemini
 from vendor_verifier.features.simulate.wires.openai import SimulatedChat, SimulatedResponses
+from vendor_verifier.pipeline.options import OUTPUT, WHAT, many, option
 from vendor_verifier.pipeline.simulated_vendors import READY_PREFIX
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.wire.payload import PayloadError
