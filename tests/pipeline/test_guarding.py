@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from manifests import some_manifest
 
-from vendor_verifier.pipeline.run_warnings import ending_warnings
+from vendor_verifier.pipeline.score import ending_warnings
 
 OFFERED = {
     "begun": 100, "repetitions": 1, "most_under_way": 9, "cap": 8, "held_back": 0, "warmup": 4, "warmup_failed": 0,

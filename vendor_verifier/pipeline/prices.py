@@ -1,4 +1,4 @@
-"""The price of each entry: the config's first, else the list that ships with genai-prices; and costs of answers.
+"""The price of each entry: the config's first, else the list that ships with genai-prices; and what requests cost by it.
 
 A price is only taken for the vendor itself, by address or exact name. A model's price elsewhere says nothing about a
 reseller, and a server on this machine is a vendor's only where it goes by the name of one that ships with us.
@@ -12,19 +12,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 
-from vendor_verifier.audit.cost import cost_ratios, money
-from vendor_verifier.errors import RunFolderError, UsageError
+from vendor_verifier.audit.cost import cost_ratios, cost_usd, money
+from vendor_verifier.errors import Problem, ProblemsError, RunFolderError, UsageError
 from vendor_verifier.loopback import is_loopback
 from vendor_verifier.resources import shipped
+from vendor_verifier.run.budgets import CostOf
 from vendor_verifier.scoring.observation_table import ObservationTable, Unit
 from vendor_verifier.stats.ratio_table import Trials
 from vendor_verifier.values.judgement import Money, Price
-from vendor_verifier.values.plan import SIMULATED, Entry
+from vendor_verifier.values.plan import SIMULATED, Entry, Plan
 from vendor_verifier.values.score import VendorScore
 
 
@@ -105,6 +107,33 @@ def _has_no_list_price(base_url: str, vendor: str) -> bool:
         return False
     # A plugin's file goes by the name of its vendor.
     return is_loopback(host) and not (shipped("vendors") / f"{vendor}.py").is_file()
+
+
+def costs_of(plan: Plan) -> dict[tuple[str, str], CostOf]:
+    """The cost function of each entry, from usage to US dollars; empty when the plan limits no cost.
+
+    Raises:
+        UsageError: a cost limit is set and the price of an entry is not known.
+    """
+    if plan.max_cost_usd is None:
+        return {}
+    costs = known_costs(plan)
+    unknown = [
+        f"{entry.model}: {entry.label}"
+        for entry in plan.entries
+        if (entry.model, entry.label) not in costs and not entry.is_simulated
+    ]
+    if unknown:
+        words = f"the price of {', '.join(unknown)} is not known; add `price: {{input: …, output: …}}` to the entry"
+        raise ProblemsError([Problem(words, key="--max-cost")])
+    return costs
+
+
+def known_costs(plan: Plan) -> dict[tuple[str, str], CostOf]:
+    """By (model, label) the cost function from usage to US dollars, of entries whose price is known."""
+    now = datetime.now(UTC)
+    prices = {(entry.model, entry.label): price_of(entry, now) for entry in plan.entries}
+    return {name: partial(cost_usd, price=price) for name, price in prices.items() if price is not None}
 
 
 STORED = "listed_price"

@@ -27,7 +27,7 @@ from vendor_verifier.pipeline.manifest import (
     with_executor,
 )
 from vendor_verifier.pipeline.plan import Prepared, wire_of
-from vendor_verifier.pipeline.run_warnings import costs_of, known_costs
+from vendor_verifier.pipeline.prices import costs_of, known_costs
 from vendor_verifier.pipeline.score import score_folder, write_pages, write_reports
 from vendor_verifier.pipeline.simulated_vendors import with_simulated_vendors
 from vendor_verifier.pipeline.suites import ready_suite

@@ -12,14 +12,14 @@ from msgspec import structs
 from vendor_verifier.audit.choice import advise
 from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.gates.goodput import with_goodput
-from vendor_verifier.manifest import Manifest, ScoreRequest, StoredTask
+from vendor_verifier.manifest import Manifest, Offered, ScoreRequest, StoredLoad, StoredLoop, StoredTask
 from vendor_verifier.pipeline.audit import read_recount, recount_troubles
 from vendor_verifier.pipeline.gates import check_rank_metrics, read_gates, read_slos
 from vendor_verifier.pipeline.judge import judge_report
 from vendor_verifier.pipeline.manifest import stored_manifest
-from vendor_verifier.pipeline.run_warnings import ending_warnings
 from vendor_verifier.pipeline.suites import hooks_of, ready_suite
 from vendor_verifier.reports import REPORTS
+from vendor_verifier.run.event_loop_lag import MAX_CORE_SHARE, STALL_NS
 from vendor_verifier.scoring.collect import Tables
 from vendor_verifier.scoring.irf import RANK_METRICS
 from vendor_verifier.scoring.observation import tries_of
@@ -70,7 +70,7 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
     chosen, stored = manifest.score, manifest.tasks
     slos = _thresholds(chosen, manifest)
     recounts = read_recount(folder)
-    warnings = [*_of_sending(manifest), *recount_troubles(recounts)]
+    warnings = [*manifest.warnings, *ending_warnings(manifest), *recount_troubles(recounts)]
     warnings += [english("warn_left_out", sample=skipped) for task in stored for skipped in task.skipped]
     played = [_played(folder, task) for task in stored]
     suites = {
@@ -149,11 +149,6 @@ def _places(manifest: Manifest) -> dict[tuple[str, str], int | None]:
     }
 
 
-def _of_sending(manifest: Manifest) -> list[str]:
-    """The warnings from before scoring: of the plan and of sending."""
-    return [*manifest.warnings, *ending_warnings(manifest)]
-
-
 def _thresholds(chosen: ScoreRequest, manifest: Manifest) -> tuple[Threshold, ...]:
     """The SLOs; gates are read too, to refuse unreadable ones."""
     for texts in (chosen.gates, *chosen.model_gates.values()):
@@ -180,6 +175,54 @@ def _duplicates(folder: RunFolder, tables: Tables, samples: Mapping[str, Samples
 def _played(folder: RunFolder, task: StoredTask) -> PlayedTask:
     kind = known_suite(task.suite)
     return PlayedTask(kind.name, folder.read_samples(kind.name), kind.ranks_by, kind.apart)
+
+
+def ending_warnings(manifest: Manifest) -> Iterator[str]:
+    """The warnings about the course of a run, from its manifest."""
+    if manifest.limit:
+        yield english("warn_ended", limit=manifest.limit)
+    for label, reason in manifest.stopped.items():
+        yield english("warn_stopped", label=label, reason=reason)
+    for label, places in manifest.concurrency_lowered.items():
+        yield english("warn_slowed", label=label, given=places.given, lowest=places.lowest, last=places.last)
+    for loss in (loss for executor in manifest.executors or () for loss in executor.lost_sessions):
+        yield english("warn_worker", worker=loss.session, reason=loss.reason)
+    yield from _load_warnings(manifest.load or {})
+    if manifest.event_loop is not None:
+        yield from _loop_warnings(manifest.event_loop, _less_of(manifest.settings.load))
+    if manifest.redacted:
+        yield english("warn_redacted")
+    for executor in manifest.executors or ():
+        for run, labels in (executor.beside or {}).items():
+            yield english("warn_beside", run=run, labels=", ".join(labels))
+
+
+def _load_warnings(load: Mapping[str, Offered]) -> Iterator[str]:
+    """Warnings where the load differed from the one asked for, or the whole warm-up failed."""
+    for label, kept in load.items():
+        if kept.held_back:
+            yield english("warn_held_back", label=label, held=kept.held_back, cap=kept.cap)
+        elif (kept.lag_p99_ms or 0.0) > STALL_NS / 1e6:
+            yield english("warn_began_late", label=label, ms=f"{kept.lag_p99_ms:.0f}")
+        if kept.warmup and kept.warmup_failed == kept.warmup:
+            yield english("warn_warmup", label=label, count=kept.warmup)
+
+
+def _less_of(load: StoredLoad | None) -> str:
+    """Advice for an overloaded process, by load shape, as a shaped load cannot be shared by several processes."""
+    if load is None:
+        return english("advice_workers")
+    if load.schedule:
+        return english("advice_schedule")
+    return english("advice_rate" if load.request_rate else "advice_concurrency")
+
+
+def _loop_warnings(loop: StoredLoop, advice: str) -> Iterator[str]:
+    """Warnings where the load was more than this process could time truthfully."""
+    if loop.p99_ms is not None and loop.p99_ms > STALL_NS / 1e6:
+        yield english("warn_loop", ms=f"{loop.p99_ms:.0f}", advice=advice)
+    if loop.core_share is not None and loop.core_share > MAX_CORE_SHARE:
+        yield english("warn_core", share=f"{loop.core_share:.0%}", most=f"{MAX_CORE_SHARE:.0%}", advice=advice)
 
 
 def write_pages(folder: RunFolder, report: Report) -> None:

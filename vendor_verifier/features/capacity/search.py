@@ -38,7 +38,7 @@ from vendor_verifier.features.capacity.values import (
 from vendor_verifier.pipeline.execute import has_uvloop
 from vendor_verifier.pipeline.manifest import now_text
 from vendor_verifier.pipeline.plan import Prepared, wire_of
-from vendor_verifier.pipeline.run_warnings import costs_of
+from vendor_verifier.pipeline.prices import costs_of
 from vendor_verifier.pipeline.simulated_vendors import with_simulated_vendors
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.redaction import Scrubber
