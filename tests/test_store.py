@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from manifests import LEAST, some_manifest
 
 from vendor_verifier.errors import RunFolderError, StorageError
-from vendor_verifier.manifest import manifest_of
 from vendor_verifier.store import RunFolder, UnreadableLine, decode_record, encode_record
 from vendor_verifier.values.event import ToolCall, Usage
+from vendor_verifier.values.manifest import manifest_of
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample, Source, content_digest, numbered

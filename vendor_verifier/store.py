@@ -15,24 +15,21 @@ Every record line carries ``schema``; an older one is read by the reader of its 
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from vendor_verifier.errors import RunFolderError, StorageError
-from vendor_verifier.manifest import (
-    Manifest,
-    UnreadableManifest,
-    read_manifest,
-    well_formed_value,
-    written_manifest,
-)
 from vendor_verifier.sample_store import Shelf, lines_of
+from vendor_verifier.values.manifest import Manifest, UnreadableManifest, manifest_of
 from vendor_verifier.values.record import RECORD_SCHEMA, Record
 from vendor_verifier.values.sample import Sample, Samples
+from vendor_verifier.wire.payload import parse_json, well_formed
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
@@ -60,7 +57,7 @@ def encode_record(record: Record) -> bytes:
     try:
         return msgspec.json.encode(record) + b"\n"
     except UnicodeEncodeError:
-        return msgspec.json.encode(well_formed_value(msgspec.to_builtins(record))) + b"\n"
+        return msgspec.json.encode(_well_formed_value(msgspec.to_builtins(record))) + b"\n"
 
 
 def decode_record(line: bytes) -> Record:
@@ -128,7 +125,7 @@ class RunFolder:
             raise StorageError(f"cannot write into {place}: it leads out of {self.path}")
 
     def write_manifest(self, manifest: Manifest) -> None:
-        self.write(self.manifest_file.name, written_manifest(manifest))
+        self.write(self.manifest_file.name, _written_manifest(manifest))
 
     def read_manifest(self) -> Manifest:
         """The manifest.
@@ -137,7 +134,7 @@ class RunFolder:
             RunFolderError: there is none, or it cannot be read.
         """
         try:
-            return read_manifest(self.manifest_file.read_text(encoding="utf-8"))
+            return _read_manifest(self.manifest_file.read_text(encoding="utf-8"))
         except FileNotFoundError:
             found = self.path / "capacity.json"
             hint = f"; it holds a search for capacity: capacity --from {self.path}" if found.exists() else ""
@@ -208,3 +205,37 @@ def _read_records(path: Path, on_bad_line: Callable[[int, str], None]) -> Iterat
                 on_bad_line(number, str(error))
                 continue
             yield record
+
+
+def _read_manifest(text: str) -> Manifest:
+    """The manifest in a file's text.
+
+    Raises:
+        UnreadableManifest: the text is no manifest.
+    """
+    try:
+        raw = parse_json(text)
+    except ValueError as error:
+        raise UnreadableManifest(f"cannot be read: {error}") from None
+    if not isinstance(raw, dict):
+        raise UnreadableManifest("is not a JSON object")
+    # A lone surrogate has no UTF-8 form, and values read here are written elsewhere.
+    return manifest_of(_well_formed_value(raw) if "\\ud" in text.lower() else raw)
+
+
+def _written_manifest(manifest: Manifest) -> str:
+    """The manifest as the text of its file.
+
+    Raises:
+        ValueError: a number has no JSON form.
+    """
+    return json.dumps(manifest.raw, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _well_formed_value(value: Any) -> Any:
+    """The JSON value with every lone surrogate replaced."""
+    if isinstance(value, str):
+        return well_formed(value)
+    if isinstance(value, dict):
+        return {_well_formed_value(key): _well_formed_value(item) for key, item in value.items()}
+    return [_well_formed_value(item) for item in value] if isinstance(value, (list, tuple)) else value

@@ -11,11 +11,11 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from vendor_verifier.errors import RunFolderError
-from vendor_verifier.manifest import manifest_of
 from vendor_verifier.pipeline.audit import INSTALL, read_recount, recount, recount_troubles
 from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.store import RunFolder, encode_record
 from vendor_verifier.values.event import ToolCall, Usage
+from vendor_verifier.values.manifest import manifest_of
 from vendor_verifier.values.record import Attempt, Record, Response, TurnRecord
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample

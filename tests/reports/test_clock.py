@@ -6,6 +6,7 @@ from types import ModuleType
 
 import pytest
 from changing import replace
+from manifests import some_manifest
 
 from vendor_verifier.reports import markdown, terminal
 from vendor_verifier.reports.html.page import render
@@ -32,11 +33,11 @@ def test_every_report_shows_it(reports: ModuleType, language: Language) -> None:
 
 def test_what_was_not_measured_has_a_reason(reports: ModuleType) -> None:
     """A floor that could not be measured is said to be missing, with why; an unwatched loop is not mentioned."""
-    manifest = {"calibration": {"in_flight": 5, "reason": "every vendor is simulated"}, "event_loop": None}
+    manifest = some_manifest(calibration={"in_flight": 5, "reason": "every vendor is simulated"}, event_loop=None)
     assert clock_lines(replace(reports.single(), manifest=manifest), Texts("en")) == [
         "Harness floor: not measured (every vendor is simulated)."
     ]
-    short = {"event_loop": {"watched_s": 1.0, "p50_ms": None, "p99_ms": None, "core_share": None}}
+    short = some_manifest(event_loop={"watched_s": 1.0, "p50_ms": None, "p99_ms": None, "core_share": None})
     assert clock_lines(replace(reports.single(), manifest=short), Texts("en")) == []
 
 

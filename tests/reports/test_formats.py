@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from vendor_verifier.reports import REPORTS, markdown, ranking, scores_json, sentences
 from vendor_verifier.scoring.score_run import score_run
-from vendor_verifier.values.score import EntryInfo, ModelScore, Report, SuiteScore, VendorScore
+from vendor_verifier.values.manifest import EntryInfo
+from vendor_verifier.values.score import ModelScore, Report, SuiteScore, VendorScore
 from vendor_verifier.words import Texts
 
 PAGE_HEADER = "| Vendor | IRF Score | Success Rate | F1 Score | TPS | Schema Accuracy | TTFT (ms) | Avg Token |"

@@ -13,10 +13,11 @@ import pytest
 
 from vendor_verifier.scoring.score_run import score_run
 from vendor_verifier.values.event import ToolCall, Usage
+from vendor_verifier.values.manifest import EntryInfo
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample, Source, content_digest, numbered
-from vendor_verifier.values.score import EntryInfo, PlayedTask, Report, VendorScore
+from vendor_verifier.values.score import PlayedTask, Report, VendorScore
 
 FOLDER = Path(__file__).parents[2].parent / "shared" / "data" / "llmvv"
 FILES = {"official": "deepseek-official", "novita": "openrouter-novita", "ppio": "ppio"}

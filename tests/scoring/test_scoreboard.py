@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import to_builtins
 
 from vendor_verifier.scoring.irf import RANK_METRICS
 from vendor_verifier.scoring.score_run import score_run
 from vendor_verifier.values.event import ToolCall, Usage
+from vendor_verifier.values.manifest import EntryInfo
 from vendor_verifier.values.record import (
     Attempt,
     Failure,
@@ -26,7 +27,7 @@ from vendor_verifier.values.record import (
 )
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample, Source
-from vendor_verifier.values.score import EntryInfo, PlayedTask, Report, VendorScore
+from vendor_verifier.values.score import PlayedTask, Report, VendorScore
 
 MS = 1_000_000
 TOOLS = ({"type": "function", "function": {"name": "f", "parameters": {"required": ["a"]}}},)
@@ -331,7 +332,7 @@ def test_an_empty_run_scores_without_error() -> None:
 def test_the_report_is_plain_json() -> None:
     """Every value can be written as JSON, with no NaN and no key that is not text."""
     report = score(everything(BASE) + everything(RIVAL, bad()))
-    assert json.loads(json.dumps(asdict(report), allow_nan=False))["run"] == "run"
+    assert json.loads(json.dumps(to_builtins(report, enc_hook=str), allow_nan=False))["run"] == "run"
 
 
 OUTCOMES = st.sampled_from(["call", "text", "fail", "lost"])

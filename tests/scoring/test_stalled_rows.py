@@ -25,10 +25,11 @@ from vendor_verifier.scoring.score_run import score_run
 from vendor_verifier.scoring.vendor_figures import regions_of
 from vendor_verifier.stats.ratio_table import trials_of
 from vendor_verifier.values.event import Usage
+from vendor_verifier.values.manifest import EntryInfo
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.score import EntryInfo, PlayedTask, Report
+from vendor_verifier.values.score import PlayedTask, Report
 
 pytestmark = pytest.mark.lateness
 

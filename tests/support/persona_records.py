@@ -18,11 +18,11 @@ from vendor_verifier.features.simulate.answer import NOTHING_KNOWN, AnswerKey
 from vendor_verifier.features.simulate.http import stream_reply
 from vendor_verifier.features.simulate.performance import Persona, Refusal, perform
 from vendor_verifier.features.simulate.wires.openai import SimulatedChat
-from vendor_verifier.manifest import manifest_of
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.journal import Journal
 from vendor_verifier.run.retry import attempt_until_done, stops_vendor
 from vendor_verifier.store import RunFolder
+from vendor_verifier.values.manifest import manifest_of
 from vendor_verifier.values.plan import RetryRules
 from vendor_verifier.values.record import Attempt, Exchange, Failure, Record, TurnRecord
 from vendor_verifier.values.request import Endpoint, HttpRequest

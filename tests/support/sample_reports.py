@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from changing import replace
+from manifests import some_manifest
 
 from vendor_verifier.values.score import (
     Distribution,
@@ -164,7 +165,7 @@ def full() -> Report:
         dataset=("line 344: tool `a|b` has an unusable schema", HOSTILE[4]),
         warnings=(HOSTILE[2], "no baseline for one model"),
         complete=False,
-        manifest={"calibration": {"in_flight": 5, "reason": HOSTILE[3]}},
+        manifest=some_manifest(calibration={"in_flight": 5, "reason": HOSTILE[3]}),
     )
 
 
@@ -189,7 +190,9 @@ def single() -> Report:
     """One vendor that was asked but never called a tool."""
     lonely = vendor("only", schema=NO_CALLS, trigger=None, metrics={"success_rate": 1.0}, irf=1 / 6, irf_metrics=1)
     model = ModelScore("glm-4.7", None, (lonely,))
-    return Report("single", (model,), RANK_METRICS, 5, "missed", "lenient", 10, repeat=3, manifest=CLOCK)
+    return Report(
+        "single", (model,), RANK_METRICS, 5, "missed", "lenient", 10, repeat=3, manifest=some_manifest(**CLOCK)
+    )
 
 
 SHAPE = {"request_rate": 20.0, "arrival": "poisson", "ramp_up_s": 0, "warmup": 5, "cooldown": 0, "duration_s": 60.0}
@@ -207,6 +210,6 @@ def loaded() -> Report:
     first, *others = model.vendors
     none = replace(GOOD, good=0, share=0.0, per_s=None, seconds=None, unmeasured=0, failed=0)
     vendors = (replace(first, goodput=GOOD), *(replace(vendor, goodput=none) for vendor in others))
-    settings = {**report.manifest.get("settings", {}), "load": SHAPE}
-    manifest = {**report.manifest, "settings": settings, "load": {f"{model.model}: {first.label}": OFFERED}}
+    offered = {f"{model.model}: {first.label}": OFFERED}
+    manifest = report.manifest.changed(settings={"repeat": 1, "load": SHAPE}, load=offered)
     return replace(report, models=(replace(model, vendors=vendors), *report.models[1:]), manifest=manifest)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from changing import replace
+from manifests import some_manifest
 
 from vendor_verifier.scoring.report_samples import gather_details
 from vendor_verifier.scoring.score_run import score_run
@@ -32,10 +33,11 @@ from vendor_verifier.values.judgement import (
     RankInterval,
     Threshold,
 )
+from vendor_verifier.values.manifest import EntryInfo
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample, Source, content_digest, numbered
-from vendor_verifier.values.score import EntryInfo, PlayedTask, Report
+from vendor_verifier.values.score import PlayedTask, Report
 
 MODEL = "kimi-k2.5"
 LABELS = (
@@ -139,7 +141,7 @@ def report(number: int = 60, labels: Sequence[str] = LABELS, *, judged: bool = T
     details = gather_details(who, ["trigger"])
     run = "20260304T050607Z-a1b2c3"
     scored = score_run(who, tasks, heard, suites=suites, repeat=1, run=run, complete=True, listener=details.take)
-    manifest = {"tool": {"name": "agent-vendor-verifier", "version": "1.2.3"}}
+    manifest = some_manifest(tool={"name": "agent-vendor-verifier", "version": "1.2.3"})
     verdicts = {MODEL: verdict(scored)} if judged else {}
     return replace(scored, details=details.finished(), verdicts=verdicts, manifest=manifest)
 

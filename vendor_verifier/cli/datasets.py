@@ -11,12 +11,11 @@ from cyclopts import Parameter
 from vendor_verifier.console.output import EXIT_OK, gates_exit_code, print_report, say, say_where
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.features.history.database import history_file, remember
-from vendor_verifier.manifest import ScoreRequest
 from vendor_verifier.pipeline.datasets import convert_file
 from vendor_verifier.pipeline.import_results import import_run
 from vendor_verifier.pipeline.options import JUDGE, OUTPUT, WHAT, flag, many, option
 from vendor_verifier.store import RunFolder
-from vendor_verifier.values.score import SchemaPolicy, Undecided
+from vendor_verifier.values.manifest import SchemaPolicy, ScoreRequest, Undecided
 from vendor_verifier.words import Language
 
 _SHOWN = 20

@@ -18,7 +18,7 @@ from vendor_verifier.pipeline.options import JUDGE, OUTPUT, flag, many, option
 from vendor_verifier.pipeline.score import score_again, score_folder, write_reports
 from vendor_verifier.reports import REPORTS
 from vendor_verifier.store import RunFolder
-from vendor_verifier.values.score import BaselineF1, SchemaPolicy, Undecided
+from vendor_verifier.values.manifest import BaselineF1, SchemaPolicy, Undecided
 from vendor_verifier.words import Language
 
 _FORMATS = ("terminal", *(form.name for form in REPORTS))

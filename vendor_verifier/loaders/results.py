@@ -11,10 +11,10 @@ from vendor_verifier.errors import DataError, Problem
 from vendor_verifier.loaders.base import LoadedSamples, data_error, read_rows, shortened
 from vendor_verifier.loaders.building import EXPECTED_KEYS, UnusableRequest
 from vendor_verifier.loaders.result_rows import ResultRow, read_result
+from vendor_verifier.values.manifest import EntryInfo
 from vendor_verifier.values.record import Record, TurnRecord, supersedes
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample, Source
-from vendor_verifier.values.score import EntryInfo
 from vendor_verifier.words import english
 
 Content = str

@@ -12,13 +12,13 @@ from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
 from vendor_verifier.gates.judge import judge_gates
 from vendor_verifier.gates.thresholds import PRESETS, parse_slo, parse_threshold
-from vendor_verifier.manifest import ScoreRequest
 from vendor_verifier.stats.bootstrap import Panel, Resampled, bootstrap
 from vendor_verifier.stats.intervals import estimates_of, gap_to, percentile_estimates
 from vendor_verifier.stats.noise_floor import gap
 from vendor_verifier.stats.overlap import TIMES, common_times, overlaps_of
 from vendor_verifier.stats.ratio_table import Trials
 from vendor_verifier.values.judgement import Estimate, GateVerdict, Threshold
+from vendor_verifier.values.manifest import ScoreRequest
 
 
 def read_gates(texts: Sequence[str], suites: Collection[str]) -> tuple[Threshold, ...]:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from vendor_verifier.errors import RunFolderError
 from vendor_verifier.loaders.results import SUITE, Imported, import_results
-from vendor_verifier.manifest import ScoreRequest
 from vendor_verifier.pipeline.datasets import Dataset, load_dataset, sample_defects
 from vendor_verifier.pipeline.gates import check_conditions
 from vendor_verifier.pipeline.manifest import imported_manifest
@@ -18,6 +17,7 @@ from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.journal import Journal
 from vendor_verifier.samples_file import file_digest, open_lines
 from vendor_verifier.store import RunFolder
+from vendor_verifier.values.manifest import ScoreRequest
 from vendor_verifier.values.score import Report
 from vendor_verifier.words import Language
 

@@ -74,11 +74,11 @@ def judge_report(
     if not any(samples.values()):
         return {}
     samples = in_sending_order(samples, tables.values())
-    entries = {(entry["model"], entry["label"]): entry for entry in report.manifest["entries"]}
+    entries = {(entry["model"], entry["label"]): entry for entry in report.manifest.raw["entries"]}
     stored = trials_in(report.manifest, tables, samples, complete=report.complete)
     # Digests have no common beginnings, so a redacted run has no finding on them.
-    asked = JoinedSamples([] if report.manifest.get("redacted") else list(samples.values()))
-    seed = int(report.manifest.get("settings", {}).get("seed") or 0)
+    asked = JoinedSamples([] if report.manifest.redacted else list(samples.values()))
+    seed = report.manifest.settings.seed or 0
     verdicts = {}
     for model in report.models:
         labels = [vendor.label for vendor in model.vendors]
@@ -87,7 +87,7 @@ def judge_report(
             stored=stored,
             tables={label: tables[model.model, label] for label in labels},
             entries={label: entries[model.model, label] for label in labels},
-            prices=dict(prices_of(model.model, labels, entries, report.manifest)),
+            prices=dict(prices_of(model.model, labels, entries, report.manifest.created_at)),
             samples=asked,
             recounted=recounts[model.model].vendors if model.model in recounts else {},
         )

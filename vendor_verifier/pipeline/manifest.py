@@ -17,7 +17,6 @@ from vendor_verifier import __version__
 from vendor_verifier.config import describe
 from vendor_verifier.errors import RunFolderError
 from vendor_verifier.loaders.results import SUITE, Imported
-from vendor_verifier.manifest import MANIFEST_SCHEMA, Manifest, ScoreRequest, manifest_of
 from vendor_verifier.pipeline.datasets import Dataset
 from vendor_verifier.pipeline.plan import Prepared
 from vendor_verifier.pipeline.prices import stored_price
@@ -30,6 +29,7 @@ from vendor_verifier.suites import suite_kind
 from vendor_verifier.suites.base import judged
 from vendor_verifier.suites.schema import schema_defects
 from vendor_verifier.values.failure_kinds import QUESTION_REFUSED
+from vendor_verifier.values.manifest import MANIFEST_SCHEMA, Manifest, ScoreRequest, manifest_of
 from vendor_verifier.values.plan import LoadShape, Plan, Task
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.sample import listed

@@ -15,7 +15,7 @@ from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
 from vendor_verifier.errors import Problem, ProblemsError
-from vendor_verifier.manifest import ScoreRequest
+from vendor_verifier.values.manifest import BaselineF1, SchemaPolicy, ScoreRequest, Undecided
 from vendor_verifier.values.plan import (
     Arrival,
     ClientName,
@@ -26,7 +26,6 @@ from vendor_verifier.values.plan import (
     TransportName,
     WorkersWish,
 )
-from vendor_verifier.values.score import BaselineF1, SchemaPolicy, Undecided
 from vendor_verifier.wire.payload import parse_json
 from vendor_verifier.words import Language
 

@@ -9,7 +9,6 @@ from vendor_verifier.config import Configuration, load_config
 from vendor_verifier.config.problems import listed
 from vendor_verifier.config.suite_options import Flag, Places, SuiteOptions, known_suite, placing, stated_options
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
-from vendor_verifier.manifest import ScoreRequest
 from vendor_verifier.pipeline.datasets import Dataset, check_choices, chosen_samples, missing_classes
 from vendor_verifier.pipeline.gates import check_conditions, check_rank_metrics, with_stated
 from vendor_verifier.pipeline.load_profile import check_named_samples, places, read_load
@@ -18,6 +17,7 @@ from vendor_verifier.pipeline.simulated_vendors import rehearsed
 from vendor_verifier.pipeline.suites import SuiteHooks, hooks_of
 from vendor_verifier.registry import WIRES, Registry, find_vendors
 from vendor_verifier.suites import compares
+from vendor_verifier.values.manifest import ScoreRequest
 from vendor_verifier.values.plan import Entry, ExecutorChoice, Limits, LoadShape, Plan, RetryRules, Task
 from vendor_verifier.vendor import Vendor
 from vendor_verifier.wire.base import Wire

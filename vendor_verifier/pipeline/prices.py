@@ -1,4 +1,4 @@
-"""The price of each entry: the config's first, else the list that ships with genai-prices; and what requests cost by it.
+"""The price of each entry: the config's first, else the list that ships with genai-prices; and the costs by it.
 
 A price is only taken for the vendor itself, by address or exact name. A model's price elsewhere says nothing about a
 reseller, and a server on this machine is a vendor's only where it goes by the name of one that ships with us.
@@ -149,14 +149,14 @@ def stored_price(entry: Entry, at: datetime) -> dict[str, Any]:
 
 
 def prices_of(
-    model: str, labels: Iterable[str], entries: Mapping[tuple[str, str], Mapping[str, Any]], manifest: Mapping[str, Any]
+    model: str, labels: Iterable[str], entries: Mapping[tuple[str, str], Mapping[str, Any]], created_at: str | None
 ) -> Iterator[tuple[str, Price]]:
     """Label → price, for those whose price is known; ``entries`` are the manifest's.
 
     Raises:
         RunFolderError: a stored price is damaged.
     """
-    at = _moment(manifest.get("created_at"))
+    at = _moment(created_at)
     for label in labels:
         price = _price(entries.get((model, label), {}), f"{model}: {label}", at)
         if price is not None:

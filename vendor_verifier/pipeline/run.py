@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from vendor_verifier.errors import ClusterError, RunFolderError
-from vendor_verifier.manifest import Manifest
 from vendor_verifier.pipeline.audit import recount
 from vendor_verifier.pipeline.execute import Sent, check_executor, duplicates_of, has_uvloop, job_of, send
 from vendor_verifier.pipeline.load_profile import due_in
@@ -46,6 +45,7 @@ from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import suite_kind
 from vendor_verifier.suites.contract.finding import is_settled
 from vendor_verifier.transport.proxies import require_proxies
+from vendor_verifier.values.manifest import Manifest
 from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.sample import listed

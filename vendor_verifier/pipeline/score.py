@@ -12,7 +12,6 @@ from msgspec import structs
 from vendor_verifier.audit.choice import advise
 from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.gates.goodput import with_goodput
-from vendor_verifier.manifest import Manifest, Offered, ScoreRequest, StoredLoad, StoredLoop, StoredTask
 from vendor_verifier.pipeline.audit import read_recount, recount_troubles
 from vendor_verifier.pipeline.gates import check_rank_metrics, read_gates, read_slos
 from vendor_verifier.pipeline.judge import judge_report
@@ -29,6 +28,7 @@ from vendor_verifier.scoring.row_warnings import unread_calls
 from vendor_verifier.scoring.score_run import score_run
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.judgement import ModelVerdict, Threshold
+from vendor_verifier.values.manifest import Manifest, Offered, ScoreRequest, StoredLoad, StoredLoop, StoredTask
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.sample import Samples, listed, sample_in
 from vendor_verifier.values.score import PlayedTask, Report
@@ -100,7 +100,7 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
         warnings=warnings,
         rank_metrics=(*RANK_METRICS, *chosen.rank_metrics),
         dataset=[defect for task in stored for defect in task.defects],
-        manifest=manifest.raw,
+        manifest=manifest,
         baseline_f1=chosen.baseline_f1,
         tables=tables,
         listener=details.take,
@@ -227,8 +227,8 @@ def _loop_warnings(loop: StoredLoop, advice: str) -> Iterator[str]:
 
 def write_pages(folder: RunFolder, report: Report) -> None:
     """Write the result pages that evaluations have of their own."""
-    for task in report.manifest.get("tasks") or ():
-        hooks_of(known_suite(task["suite"])).pages(folder)
+    for suite in report.manifest.suites:
+        hooks_of(known_suite(suite)).pages(folder)
 
 
 def write_reports(

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.errors import RunFolderError
 from vendor_verifier.gates.thresholds import REQUEST_METRICS
-from vendor_verifier.manifest import ScoreRequest, manifest_of
 from vendor_verifier.pipeline.manifest import stored_manifest
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.scoring.collect import Tables, collect
 from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.stats.ratio_table import JUDGED_MEANS, MEANS, Trials, trials_of
 from vendor_verifier.store import RunFolder
+from vendor_verifier.values.manifest import Manifest, ScoreRequest
 from vendor_verifier.values.sample import Samples
 from vendor_verifier.values.score import PlayedTask
 
@@ -28,13 +27,17 @@ class StoredTrials:
     values of single requests. ``scores``: suites whose main score is a metric of the trials.
     """
 
-    manifest: Mapping[str, Any]
-    score: ScoreRequest
+    manifest: Manifest
     planned: Mapping[str, tuple[str, ...]]
     scores: tuple[str, ...]
     trials: Mapping[str, tuple[Trials, ...]] = field(default_factory=dict)
     baselines: Mapping[str, str] = field(default_factory=dict)
     requests: Mapping[tuple[str, str], Mapping[str, Sequence[float]]] = field(default_factory=dict)
+
+    @property
+    def score(self) -> ScoreRequest:
+        """The settings of its scoring."""
+        return self.manifest.score
 
     @property
     def samples(self) -> tuple[str, ...]:
@@ -79,26 +82,21 @@ def read_trials(folder: RunFolder) -> StoredTrials:
         if info.provider:
             tables.rows[info.model, info.label].set_misrouted_aside(info.provider)
     whole = manifest.status in ("finished", "imported")
-    return trials_in(manifest.raw, tables.rows, samples, complete=whole)
+    return trials_in(manifest, tables.rows, samples, complete=whole)
 
 
 def trials_in(
-    manifest: Mapping[str, Any],
+    manifest: Manifest,
     tables: Mapping[tuple[str, str], ObservationTable],
     samples: Mapping[str, Samples],
     *,
     complete: bool,
 ) -> StoredTrials:
-    """The trials of a run whose records are counted already; ``samples`` by suite, without suites outside the ranking.
-
-    Raises:
-        RunFolderError: the manifest does not describe its entries.
-    """
-    stored = manifest_of(manifest)
-    infos, score, repeat = stored.infos, stored.score, stored.settings.repeat
+    """The trials of a run whose records are counted; ``samples`` by suite, without suites outside the ranking."""
+    infos, score, repeat = manifest.infos, manifest.score, manifest.settings.repeat
     planned = {suite: tuple(found.ids) for suite, found in samples.items()}
     main = {suite: name for suite in planned if (name := known_suite(suite).ranks_by)}
-    each = sum(task.count for task in stored.tasks)
+    each = sum(task.count for task in manifest.tasks)
     trials: dict[str, list[Trials]] = {}
     for info in infos:
         own = tables[info.model, info.label]
@@ -118,7 +116,6 @@ def trials_in(
             trials.setdefault(info.model, []).append(found)
     return StoredTrials(
         manifest=manifest,
-        score=score,
         planned=planned,
         scores=tuple(main),
         trials={model: tuple(found) for model, found in trials.items()},

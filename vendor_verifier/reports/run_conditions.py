@@ -15,7 +15,7 @@ _ASIDE = ("warmup", "cooldown")
 
 def clock_lines(report: Report, t: Texts) -> list[str]:
     """The harness floor and the event loop's lag; nothing for a run without them (an imported one)."""
-    floor, loop = (report.manifest.get(name) for name in ("calibration", "event_loop"))
+    floor, loop = (report.manifest.raw.get(name) for name in ("calibration", "event_loop"))
     lines = _floor(floor, t) if isinstance(floor, Mapping) else iter(())
     return [*lines, *(_loop(loop, t) if isinstance(loop, Mapping) else ())]
 
@@ -43,7 +43,7 @@ def _ms(numbers: Mapping[str, Any], name: str) -> str:
 
 def shape_of(report: Report) -> Mapping[str, Any]:
     """The load shape stored in the manifest; empty without one."""
-    return (report.manifest.get("settings") or {}).get("load") or {}
+    return report.manifest.raw.get("settings", {}).get("load") or {}
 
 
 def load_words(load: Mapping[str, Any], t: Texts) -> str:
@@ -68,7 +68,7 @@ def load_lines(model: ModelScore, report: Report, t: Texts, escape: Escape) -> I
         return
     yield t("load_line", load=load_words(shape, t))
     for vendor in model.vendors:
-        load = (report.manifest.get("load") or {}).get(f"{model.model}: {vendor.label}")
+        load = (report.manifest.raw.get("load") or {}).get(f"{model.model}: {vendor.label}")
         if load:
             yield t("of_vendor", label=escape(vendor.label), words=_offered(load, t))
 
@@ -110,7 +110,7 @@ def asked(report: Report, t: Texts) -> str:
 
 def offered(vendor: VendorScore, model: ModelScore, report: Report, t: Texts) -> str | None:
     """One vendor's offered load and our own lateness in words; None without a shape."""
-    found: Mapping[str, Any] | None = (report.manifest.get("load") or {}).get(f"{model.model}: {vendor.label}")
+    found: Mapping[str, Any] | None = (report.manifest.raw.get("load") or {}).get(f"{model.model}: {vendor.label}")
     if found is None:
         return None
     return t.joined([t("load_begun", n=found["begun"], most=found["most_under_way"]), *_late(found, t)])

@@ -9,9 +9,10 @@ from vendor_verifier.scoring.observation import Observation, observe, observe_ch
 from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.suites.base import Suite, judged, replay
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
+from vendor_verifier.values.manifest import EntryInfo
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.sample import Sample, listed, sample_in
-from vendor_verifier.values.score import EntryInfo, PlayedTask, Score
+from vendor_verifier.values.score import PlayedTask, Score
 
 EntryKey = tuple[str, str]
 TRIGGER = "trigger"

@@ -24,7 +24,8 @@ from vendor_verifier.metrics.outcome import response_validity, schema_counts
 from vendor_verifier.scoring.observation import Key, Observation, Traits, Try
 from vendor_verifier.scoring.provider_names import same_provider
 from vendor_verifier.values.event import Usage
-from vendor_verifier.values.score import Decision, Distribution, SchemaCounts, SchemaPolicy
+from vendor_verifier.values.manifest import SchemaPolicy
+from vendor_verifier.values.score import Decision, Distribution, SchemaCounts
 
 if TYPE_CHECKING:
     import numpy as np

@@ -23,6 +23,7 @@ from vendor_verifier.metrics import RECORD_METRICS
 from vendor_verifier.metrics.lateness import too_many_spoilt
 from vendor_verifier.scoring.excerpts import case, compact, example, first_failure, reply, schema_text
 from vendor_verifier.scoring.observation import Observation
+from vendor_verifier.values.manifest import EntryInfo
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import (
@@ -32,7 +33,6 @@ from vendor_verifier.values.score import (
     CallVerdict,
     Case,
     Decision,
-    EntryInfo,
     Example,
     Histogram,
     Point,

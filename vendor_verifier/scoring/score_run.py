@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 from vendor_verifier.metrics import RANKED
 from vendor_verifier.scoring.collect import TRIGGER, Listener, Tables, collect
@@ -33,19 +33,10 @@ from vendor_verifier.scoring.vendor_figures import checks_score, regions_of, sta
 from vendor_verifier.suites.base import Suite
 from vendor_verifier.suites.schema import DialectCount
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
+from vendor_verifier.values.manifest import NO_MANIFEST, EntryInfo, Manifest, SchemaPolicy, Undecided
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.sample import Sample, listed
-from vendor_verifier.values.score import (
-    EntryInfo,
-    ModelScore,
-    PlayedTask,
-    Report,
-    SchemaPolicy,
-    SuiteScore,
-    TriggerCounts,
-    Undecided,
-    VendorScore,
-)
+from vendor_verifier.values.score import ModelScore, PlayedTask, Report, SuiteScore, TriggerCounts, VendorScore
 from vendor_verifier.words import english
 
 
@@ -122,7 +113,7 @@ def score_run(
     complete: bool | None = None,
     warnings: Sequence[str] = (),
     dataset: Sequence[str] | None = None,
-    manifest: Mapping[str, Any] | None = None,
+    manifest: Manifest = NO_MANIFEST,
     baseline_f1: Literal["fixed", "self"] = "fixed",
     tables: Tables | None = None,
     listener: Listener | None = None,
@@ -163,7 +154,7 @@ def score_run(
         report,
         dataset=_dataset((sample for task in tasks for sample in task.samples), dataset),
         warnings=(*warnings, *report.warnings, *outside),
-        manifest=manifest or {},
+        manifest=manifest,
     )
 
 

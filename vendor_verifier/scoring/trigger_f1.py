@@ -24,7 +24,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from vendor_verifier.values.score import Decision, TriggerCounts, Undecided
+from vendor_verifier.values.manifest import Undecided
+from vendor_verifier.values.score import Decision, TriggerCounts
 
 Cell = Literal["tp", "fp", "fn", "tn", "failed_as_missed", "dropped_baseline", "dropped_vendor", "not_sent"]
 Run = Mapping[str, Decision]

@@ -24,7 +24,7 @@ from vendor_verifier.scoring.observation_table import Unit
 from vendor_verifier.scoring.trigger_f1 import Run, cell, has_calls
 from vendor_verifier.stats.ratio_table import Part, RatioColumn, Trials, places_in
 from vendor_verifier.values.judgement import Blocks, Estimate
-from vendor_verifier.values.score import BaselineF1, Undecided
+from vendor_verifier.values.manifest import BaselineF1, Undecided
 
 if TYPE_CHECKING:
     import numpy as np

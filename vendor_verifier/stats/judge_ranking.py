@@ -26,7 +26,7 @@ from vendor_verifier.stats.rank_uncertainty import (
 )
 from vendor_verifier.stats.ratio_table import Trials
 from vendor_verifier.values.judgement import Blocks, RankingJudgement
-from vendor_verifier.values.score import BaselineF1, Undecided
+from vendor_verifier.values.manifest import BaselineF1, Undecided
 
 if TYPE_CHECKING:
     import numpy as np

@@ -14,7 +14,7 @@ from vendor_verifier.metrics import POOLED, RANKED, RECORD_METRICS
 from vendor_verifier.metrics.outcome import call_validity
 from vendor_verifier.scoring.observation_table import ObservationTable, Unit, compared
 from vendor_verifier.scoring.trigger_f1 import Run
-from vendor_verifier.values.score import SchemaPolicy
+from vendor_verifier.values.manifest import SchemaPolicy
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from vendor_verifier.values.event import Amount
 from vendor_verifier.values.judgement import ModelVerdict
+from vendor_verifier.values.manifest import NO_MANIFEST, Manifest, SchemaPolicy, Undecided
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.verdict import Advice
 
@@ -100,9 +101,6 @@ CallClass = Literal[
     "valid", "invalid_json", "unknown_tool", "schema_mismatch", "empty_arguments", "schema_unusable",
     "valid_in_dialect", "not_judged",
 ]  # fmt: skip
-Undecided = Literal["missed", "exclude"]
-SchemaPolicy = Literal["lenient", "strict"]
-BaselineF1 = Literal["fixed", "self"]
 FeatureStatus = Literal["kept", "broken", "not_offered", "not_measurable"]
 
 
@@ -203,24 +201,6 @@ class SchemaCounts:
     valid_lenient: int = 0
     valid_strict: int = 0
     responses: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class EntryInfo:
-    """The facts of an entry that scoring uses: a line of the ranking without its endpoint, key or limits.
-
-    ``repeat`` is the number of times it was asked everything, ``None`` for the run's own number. ``begun`` is the
-    number of records started where none was planned (by a duration or a schedule): the last repetition may be a part.
-    """
-
-    model: str
-    label: str
-    vendor: str
-    model_id: str
-    provider: str | None = None
-    is_baseline: bool = False
-    repeat: int | None = None
-    begun: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,7 +373,7 @@ class Report:
     complete: bool = True
     dataset: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    manifest: Mapping[str, Any] = field(default_factory=dict)
+    manifest: Manifest = NO_MANIFEST
     details: ReportDetails | None = None
     verdicts: Mapping[str, ModelVerdict] = field(default_factory=dict)
     advice: Mapping[str, Advice] = field(default_factory=dict)

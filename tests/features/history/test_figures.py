@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from changing import replace
+from manifests import some_manifest
 from sample_reports import single
 
 from vendor_verifier.features.history.figures import question_of
@@ -12,7 +13,7 @@ from vendor_verifier.features.history.figures import question_of
 
 def question(load: dict[str, Any] | None, **settings: Any) -> str:
     report = single()
-    return question_of(replace(report, manifest={**report.manifest, "settings": {**settings, "load": load}}))
+    return question_of(replace(report, manifest=some_manifest(settings={**settings, "load": load})))
 
 
 def test_another_load_is_another_question() -> None:

@@ -25,7 +25,6 @@ from vendor_verifier import __version__
 from vendor_verifier.console.output import EXIT_OK
 from vendor_verifier.errors import DataError, Problem, ProblemsError, VerifierError
 from vendor_verifier.features.bundle.create import HASHES, MANIFEST, RECORDS, SCORES, make_bundle, split_member
-from vendor_verifier.manifest import Manifest
 from vendor_verifier.pipeline.manifest import package_versions
 from vendor_verifier.pipeline.options import OUTPUT, option
 from vendor_verifier.pipeline.prices import STORED
@@ -33,6 +32,7 @@ from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.reports import scores_json
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.store import RunFolder
+from vendor_verifier.values.manifest import Manifest
 from vendor_verifier.wire.payload import parse_json
 
 MAX_BYTES = 8 * 1024**3

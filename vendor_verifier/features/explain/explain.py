@@ -27,7 +27,6 @@ from vendor_verifier.features.explain.find_problems import (
     turns_asked,
     violations_of,
 )
-from vendor_verifier.manifest import Manifest, StoredEntry, StoredTask
 from vendor_verifier.pipeline.manifest import stored_manifest
 from vendor_verifier.pipeline.plan import RAW, wire_of
 from vendor_verifier.pipeline.suites import ready_suite
@@ -38,11 +37,12 @@ from vendor_verifier.store import RunFolder
 from vendor_verifier.suites.base import Suite, judged
 from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN
 from vendor_verifier.suites.schema import dataset_defects
+from vendor_verifier.values.manifest import EntryInfo, Manifest, StoredEntry, StoredTask
 from vendor_verifier.values.plan import SIMULATED, Entry
 from vendor_verifier.values.record import Record, supersedes
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.score import EntryInfo, Score
+from vendor_verifier.values.score import Score
 
 # Put where the key belongs when the request is built, and replaced by the variable here.
 KEY_PLACE = "KEY-PLACE-OF-THE-VENDOR"

@@ -9,16 +9,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from vendor_verifier.config.suite_options import build_suite, known_suite
-from vendor_verifier.manifest import StoredTask
 from vendor_verifier.scoring.excerpts import first_failure
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites.base import Suite, judged
 from vendor_verifier.suites.schema import ArgumentChecker
 from vendor_verifier.suites.trigger import complete_calls
+from vendor_verifier.values.manifest import EntryInfo, StoredTask
 from vendor_verifier.values.record import Record, supersedes
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample, sample_in
-from vendor_verifier.values.score import CallVerdict, Decision, EntryInfo, Score
+from vendor_verifier.values.score import CallVerdict, Decision, Score
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.metrics import DIRECTIONS, Direction, is_share
@@ -200,11 +200,11 @@ def history_run(report: Report, folder: str) -> HistoryRun:
     )
     return HistoryRun(
         run=report.run,
-        at=str(manifest.get("created_at") or ""),
+        at=manifest.created_at or "",
         folder=folder,
         question=question_of(report),
         complete=report.complete,
-        version=str((manifest.get("tool") or {}).get("version") or ""),
+        version="" if manifest.tool is None else manifest.tool.version or "",
         entries=entries,
     )
 
@@ -221,15 +221,15 @@ def question_of(report: Report) -> str:
     shape of a load is in, where there is one: who is asked more often is slower without having got worse.
     """
     manifest = report.manifest
-    identity: Mapping[str, Any] = manifest.get("identity") or {}
-    tasks = [[task.get("suite"), task.get("sha256"), task.get("count")] for task in manifest.get("tasks", ())]
+    identity = manifest.identity or {}
+    tasks = [[task.suite, task.sha256, task.count] for task in manifest.tasks]
     asked = [
         identity.get("samples") or tasks,
         identity.get("suites"),
         report.repeat,
         report.undecided,
         report.schema_policy,
-        *filter(None, [(manifest.get("settings") or {}).get("load")]),
+        *filter(None, [manifest.raw.get("settings", {}).get("load")]),
     ]
     return hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()[:16]
 

@@ -26,7 +26,6 @@ from msgspec import structs
 
 from vendor_verifier.audit.identity import changes_since
 from vendor_verifier.features.history.figures import LEAST_DIFFERENCE, LEAST_RATIO, direction_of, scale_of
-from vendor_verifier.manifest import ScoreRequest
 from vendor_verifier.pipeline.audit import names_in
 from vendor_verifier.pipeline.stored_observations import StoredTrials, read_trials
 from vendor_verifier.scoring.collect import EntryKey
@@ -36,7 +35,7 @@ from vendor_verifier.stats.ratio_table import Part, Trials
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.history import ChangeVerdict, Flip, MetricChange, RunComparison, SettingChange
 from vendor_verifier.values.judgement import Estimate, Finding, ServedNames
-from vendor_verifier.values.score import Undecided
+from vendor_verifier.values.manifest import ScoreRequest, Undecided
 from vendor_verifier.words import english
 
 if TYPE_CHECKING:
@@ -317,10 +316,10 @@ def compare_folders(before: RunFolder, after: RunFolder) -> RunComparison:
     flips = tuple(_flips(one, other))
     changes = tuple(_changes(one, other, samples)) if samples else ()
     return RunComparison(
-        before=str(one.manifest.get("run")),
-        after=str(other.manifest.get("run")),
+        before=one.manifest.run,
+        after=other.manifest.run,
         common_samples=len(samples),
-        settings=(*setting_changes(one.manifest, other.manifest), *_choices(one.planned, other.planned)),
+        settings=(*setting_changes(one.manifest.raw, other.manifest.raw), *_choices(one.planned, other.planned)),
         changes=changes,
         flips=shown_flips(flips),
         flip_counts=flip_counts(flips),

@@ -115,9 +115,9 @@ def _meta(report: Report, t: Texts) -> list[str]:
     lines = [asked(report, t)]
     if report.details is not None and report.details.started_at is not None:
         lines.append(t("started", when=_minute(report.details.started_at)))
-    tool = report.manifest.get("tool")
-    if isinstance(tool, dict) and tool.get("name") and tool.get("version"):
-        lines.append(t("made_by", tool=page_label(str(tool["name"])), version=page_label(str(tool["version"]))))
+    tool = report.manifest.tool
+    if tool is not None and tool.name and tool.version:
+        lines.append(t("made_by", tool=page_label(tool.name), version=page_label(tool.version)))
     return lines
 
 

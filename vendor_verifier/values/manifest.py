@@ -1,34 +1,52 @@
 """The manifest of a run: its entries, tasks, settings, versions and end, without any secret.
 
-It is read, checked and written here and nowhere else. Only keys that are read are described: unknown ones are kept and
+It is checked here and nowhere else. Only keys that are read are described: unknown ones are kept and
 written again, because a later version may know more. A key that an earlier version or an importer leaves out has a
 default; a missing key that no run can do without is refused with its place.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
-
-from vendor_verifier.values.score import BaselineF1, EntryInfo, SchemaPolicy, Undecided
-from vendor_verifier.wire.payload import parse_json, well_formed
 
 MANIFEST_SCHEMA = 1
 _Count = Annotated[int, Meta(ge=0, le=2**53)]
 _Number = Annotated[float, Meta(ge=-(2.0**53), le=2.0**53)]
 _Strings = list[str]
+Undecided = Literal["missed", "exclude"]
+SchemaPolicy = Literal["lenient", "strict"]
+BaselineF1 = Literal["fixed", "self"]
 
 
 class UnreadableManifest(ValueError):
     """A text is no manifest; the message states the reason and the place."""
 
 
+@dataclass(frozen=True, slots=True)
+class EntryInfo:
+    """The facts of an entry that scoring uses: a line of the ranking without its endpoint, key or limits.
+
+    ``repeat`` is the number of times it was asked everything, ``None`` for the run's own number. ``begun`` is the
+    number of records started where none was planned (by a duration or a schedule): the last repetition may be a part.
+    """
+
+    model: str
+    label: str
+    vendor: str
+    model_id: str
+    provider: str | None = None
+    is_baseline: bool = False
+    repeat: int | None = None
+    begun: int | None = None
+
+
 class StoredEntry(msgspec.Struct):
-    """One vendor's entry in the run. ``repeat`` and ``begun``: see :class:`vendor_verifier.values.score.EntryInfo`."""
+    """One vendor's entry in the run. ``repeat`` and ``begun``: see :class:`EntryInfo`."""
 
     model: str
     label: str
@@ -229,35 +247,5 @@ def manifest_of(raw: Mapping[str, Any]) -> Manifest:
     return manifest
 
 
-def read_manifest(text: str) -> Manifest:
-    """The manifest in a file's text.
-
-    Raises:
-        UnreadableManifest: the text is no manifest.
-    """
-    try:
-        raw = parse_json(text)
-    except ValueError as error:
-        raise UnreadableManifest(f"cannot be read: {error}") from None
-    if not isinstance(raw, dict):
-        raise UnreadableManifest("is not a JSON object")
-    # A lone surrogate has no UTF-8 form, and values read here are written elsewhere.
-    return manifest_of(well_formed_value(raw) if "\\ud" in text.lower() else raw)
-
-
-def written_manifest(manifest: Manifest) -> str:
-    """The manifest as the text of its file.
-
-    Raises:
-        ValueError: a number has no JSON form.
-    """
-    return json.dumps(manifest.raw, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def well_formed_value(value: Any) -> Any:
-    """The JSON value with every lone surrogate replaced."""
-    if isinstance(value, str):
-        return well_formed(value)
-    if isinstance(value, dict):
-        return {well_formed_value(key): well_formed_value(item) for key, item in value.items()}
-    return [well_formed_value(item) for item in value] if isinstance(value, (list, tuple)) else value
+# The manifest of what was scored without a run folder.
+NO_MANIFEST = Manifest(run="", entries=[], tasks=[], settings=StoredSettings(repeat=1))
