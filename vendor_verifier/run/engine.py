@@ -1,7 +1,8 @@
 """The engine: keeps every entry's places full, each at its own pace, and emits records; it stores none.
 
 An entry's plays are begun by workers that pull: one takes the next item when its last one has ended. So a request that
-is never answered costs its own place and nothing else, and no vendor waits for another one.
+is never answered costs its own place and nothing else, and no vendor waits for another one, but for a baseline that is
+asked more often (see :mod:`vendor_verifier.run.baseline_pace`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Protocol
 
 import anyio
 
+from vendor_verifier.run.baseline_pace import BaselinePace
 from vendor_verifier.run.conversation import Conversation, RunClosed
 from vendor_verifier.run.work_queue import Stream, WorkItem
 from vendor_verifier.values.record import Record
@@ -68,11 +70,12 @@ class Engine:
                 for stream in streams:
                     group.create_task(self._in_turns(stream, slots))
                 return
+            pace = BaselinePace(streams)
             for number in range(max((stream.plays for stream in streams), default=0)):
                 # In turn, so that no vendor is always asked before the others, and a few at a time: each builds a body.
                 for stream in streams:
                     if number < stream.plays:
-                        group.create_task(self._pull(stream))
+                        group.create_task(self._pull(stream, pace=pace))
                 await asyncio.sleep(0)
 
     async def make(self, items: Iterable[WorkItem], block: int) -> None:
@@ -90,17 +93,21 @@ class Engine:
                     group.create_task(self._pull(stream, turn))
         await self._pull(stream)
 
-    async def _pull(self, stream: Stream, turn: _Turn | None = None) -> None:
+    async def _pull(self, stream: Stream, turn: _Turn | None = None, pace: BaselinePace | None = None) -> None:
         """Make one record after the other until there are no more, or the turn is over."""
         while turn is None or turn.goes_on(stream):
+            if pace is not None:
+                await pace.wait(stream)
             taken = stream.take()
             if taken is None:
                 return
             record = await self._make(taken[1], taken[0])
+            stream.is_over = stream.is_over or record is None
+            stream.is_stopped = stream.is_stopped or (record is not None and is_skipped(record))
+            if pace is not None:
+                pace.end_one(stream, is_last=record is None or stream.is_stopped)
             if record is None:
-                stream.is_over = True
                 return
-            stream.is_stopped = stream.is_stopped or is_skipped(record)
 
     async def _make(self, item: WorkItem, block: int) -> Record | None:
         record = await make_record(item, block, self._conversation, self._run)

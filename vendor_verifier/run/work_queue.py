@@ -232,21 +232,29 @@ def plays_at_once(concurrency: int) -> int:
     return 2 * concurrency + _LEAST_BEYOND
 
 
-def plays_in_turn(concurrency: int, left: int) -> int:
-    """Plays that an entry with so many ``left`` starts before it hands its slot over, where slots are limited."""
-    return max(BLOCK, min(_ROUNDS * concurrency, left // _LEAST_TURNS))
+def plays_in_turn(concurrency: int, left: int, weight: int = 1) -> int:
+    """Plays that an entry with so many ``left`` starts before it hands its slot over, where slots are limited.
+
+    One that is asked everything ``weight`` times as often as others has longer turns, so that all end together.
+    """
+    return weight * max(BLOCK, min(_ROUNDS * concurrency, left // weight // _LEAST_TURNS))
 
 
 class Stream:
-    """The items left of one entry; each is made when it is taken."""
+    """The items left of one entry, which is asked everything ``repeats`` times; each is made when it is taken."""
 
-    def __init__(self, entry: Entry, concurrency: int, left: int, items: Iterator[tuple[int, WorkItem]]) -> None:
+    def __init__(
+        self, entry: Entry, concurrency: int, left: int, items: Iterator[tuple[int, WorkItem]], repeats: int = 1
+    ) -> None:
         self.entry = entry
+        self.repeats = repeats
+        self.places = concurrency
+        self.left = left
         self.is_over = False
         # Set when nothing more will be sent to this entry.
         self.is_stopped = False
         self.plays = min(left, plays_at_once(concurrency))
-        self.plays_in_turn = plays_in_turn(concurrency, left)
+        self.plays_in_turn = plays_in_turn(concurrency, left, repeats)
         self._items = items
 
     def take(self) -> tuple[int, WorkItem] | None:
@@ -276,4 +284,5 @@ def _stream(queue: WorkQueue, target: int, order: Order, plan: Plan, block: int)
     # A generator of its own: what one entry has taken must not change another one's order.
     rng = random.Random(f"{plan.seed} {target}")  # noqa: S311 as above
     items = ((position // block, item) for position, item in queue.in_order(target, order, rng))
-    return Stream(entry, entry.concurrency or plan.request_concurrency, queue.left_of(target), items)
+    places = entry.concurrency or plan.request_concurrency
+    return Stream(entry, places, queue.left_of(target), items, queue.repeats[target])

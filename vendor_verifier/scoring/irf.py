@@ -5,6 +5,10 @@ is not ranked on it. IRF = Σ over the vendor's metrics of 1 ÷ (rank + k), k = 
 is 1 only for a vendor that is first everywhere. This is the "fusion score" of agent-vendor-verifier's page, a kin of
 reciprocal rank fusion (Cormack, Clarke, Büttcher, SIGIR 2009).
 
+Two vendors may be compared on a metric by other values than their own ones: times, over what was sent while both were
+being asked. A rank is then 1 + the number of rivals that are better + half of those that are equal, pair by pair,
+which is the same where all pairs are compared by the vendors' own values.
+
 Limits: 0.9995 against 1.0 costs as much as 0.5 against 1.0; the score depends on who else takes part; a vendor that
 lacks a metric sums fewer terms, so show how many it had.
 """
@@ -22,12 +26,15 @@ K = 5
 RANK_METRICS: tuple[str, ...] = tuple(RANKED)
 
 Name = TypeVar("Name", bound=Hashable)
+Beside = Mapping[tuple[Name, Name], Mapping[str, tuple[float, float]]]
+"""Pair of vendors → metric → the values that the two are compared by in place of their own ones."""
 
 
 def irf(
     metrics: Mapping[Name, Mapping[str, float | None]],
     k: int = K,
     directions: Mapping[str, Direction] | None = None,
+    beside: Beside[Name] | None = None,
 ) -> dict[Name, float]:
     """IRF of every vendor from vendor → metric → value.
 
@@ -36,14 +43,19 @@ def irf(
     """
     return {
         vendor: math.fsum(1.0 / (rank + k) for rank in by_metric.values())
-        for vendor, by_metric in ranks(metrics, directions).items()
+        for vendor, by_metric in ranks(metrics, directions, beside).items()
     }
 
 
 def ranks(
-    metrics: Mapping[Name, Mapping[str, float | None]], directions: Mapping[str, Direction] | None = None
+    metrics: Mapping[Name, Mapping[str, float | None]],
+    directions: Mapping[str, Direction] | None = None,
+    beside: Beside[Name] | None = None,
 ) -> dict[Name, dict[str, float]]:
-    """Vendor → metric → rank (1 = best, ties averaged), for the metrics the vendor was measured on."""
+    """Vendor → metric → rank (1 = best, ties averaged), for the metrics the vendor was measured on.
+
+    Pairs in ``beside`` are compared by what stands there.
+    """
     known: dict[str, Direction] = {**DIRECTIONS, **(directions or {})}
     ranked: dict[Name, dict[str, float]] = {vendor: {} for vendor in metrics}
     for metric in dict.fromkeys(name for values in metrics.values() for name in values):
@@ -51,7 +63,21 @@ def ranks(
         rank_of = average_ranks(list(measured.values()), known.get(metric, "higher"))
         for vendor, value in measured.items():
             ranked[vendor][metric] = rank_of[value]
+    for pair, values in (beside or {}).items():
+        for metric, (one, other) in values.items():
+            first, second = (ranked.get(name, {}) for name in pair)
+            if metric in first and metric in second:
+                upwards = known.get(metric, "higher") == "higher"
+                own, theirs = (metrics[name][metric] or 0.0 for name in pair)
+                shift = _behind(one, other, upwards) - _behind(own, theirs, upwards)
+                first[metric] += shift
+                second[metric] -= shift
     return ranked
+
+
+def _behind(one: float, other: float, upwards: bool) -> float:
+    """1 where ``other`` is better than ``one``, half for equals, 0 where it is worse."""
+    return 0.5 if one == other else float((other > one) == upwards)
 
 
 def average_ranks(values: Sequence[float], direction: Direction) -> dict[float, float]:

@@ -13,6 +13,8 @@ Rules that decide which records a figure is taken over:
 - An entry that was asked for a stated time, or by a schedule, was planned what was begun; its decisions are compared
   over whole repetitions (see :mod:`vendor_verifier.scoring.observation_table`).
 - An entry without any record was not measured: everything about it is ``None``, nothing is 0.
+- Times of two vendors are ranked by what was sent while both were being asked (see
+  :mod:`vendor_verifier.scoring.common_window`); the figures themselves are over everything.
 - Averages are over the successes that measured; ``measured`` says over how many.
 - A task that stands ``apart`` (feature checks) joins none of these figures; it has a score of its own.
 """
@@ -25,7 +27,8 @@ from typing import Literal
 
 from vendor_verifier.metrics import RANKED
 from vendor_verifier.scoring.collect import TRIGGER, Listener, Tables, collect
-from vendor_verifier.scoring.irf import RANK_METRICS, K
+from vendor_verifier.scoring.common_window import common_times
+from vendor_verifier.scoring.irf import RANK_METRICS, Beside, K
 from vendor_verifier.scoring.observation_table import ObservationTable, compared
 from vendor_verifier.scoring.row_warnings import stall_warnings
 from vendor_verifier.scoring.trigger_f1 import Run, baseline_counts, paired, self_counts, trigger_counts
@@ -184,7 +187,16 @@ def _standings(board: _Board) -> tuple[tuple[ModelScore, ...], list[str]]:
         scores.setdefault(entry.model, []).append(_vendor(board, entry, baselines.get(entry.model)))
     doubts += [words for model, found in scores.items() for words in stall_warnings(model, found)]
     named = {model: entry.label for model, entry in baselines.items()}
-    return standings(scores, named, board.rank_metrics, board.k), doubts
+    return standings(scores, named, board.rank_metrics, board.k, _beside(board)), doubts
+
+
+def _beside(board: _Board) -> Beside[tuple[str, str]]:
+    """The times by which vendors of one model are compared that were not asked over the same time."""
+    tables: dict[str, dict[tuple[str, str], ObservationTable]] = {}
+    for entry in board.entries:
+        tables.setdefault(entry.model, {})[entry.model, entry.label] = board.rows(entry)
+    by_model = (common_times(found, board.rank_metrics) for found in tables.values())
+    return {pair: figures for pairs in by_model for pair, figures in pairs.items()}
 
 
 def _misrouted(board: _Board) -> list[str]:

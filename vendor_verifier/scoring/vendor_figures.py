@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from vendor_verifier.metrics.distribution import distribution
 from vendor_verifier.metrics.lateness import too_many_spoilt
-from vendor_verifier.scoring.irf import irf, ranks
+from vendor_verifier.scoring.irf import Beside, irf, ranks
 from vendor_verifier.scoring.observation import Traits
 from vendor_verifier.scoring.observation_table import ObservationTable, known
 from vendor_verifier.scoring.provider_names import same_provider
@@ -63,20 +63,26 @@ def _region(table: ObservationTable, traits: Sequence[Traits], name: str | None,
 
 
 def standings(
-    scores: Mapping[str, Sequence[VendorScore]], baselines: Mapping[str, str], rank_metrics: Sequence[str], k: int
+    scores: Mapping[str, Sequence[VendorScore]],
+    baselines: Mapping[str, str],
+    rank_metrics: Sequence[str],
+    k: int,
+    beside: Beside[tuple[str, str]] | None = None,
 ) -> tuple[ModelScore, ...]:
     """Model → its vendors, as models in the same order whose vendors have ranks and IRF and stand best IRF first.
 
-    ``baselines``: model → label. A vendor without any of ``rank_metrics`` has no IRF and stands last.
+    ``baselines``: model → label. ``beside``: what pairs of (model, label) are compared by.
+    A vendor without any of ``rank_metrics`` has no IRF and stands last.
     """
     figures = {
         (model, score.label): {name: score.metrics.get(name) for name in rank_metrics}
         for model, vendors in scores.items()
         for score in vendors
     }
-    overall = irf(figures, k)
+    overall = irf(figures, k, beside=beside)
+    # Pairs are of one model, so that what concerns others is without effect on its ranks.
     return tuple(
-        ModelScore(model, baselines.get(model), _ranked(model, vendors, figures, overall, k))
+        ModelScore(model, baselines.get(model), _ranked(model, vendors, figures, overall, k, beside))
         for model, vendors in scores.items()
     )
 
@@ -87,18 +93,19 @@ def _ranked(
     figures: Mapping[tuple[str, str], Mapping[str, float | None]],
     overall: Mapping[tuple[str, str], float],
     k: int,
+    beside: Beside[tuple[str, str]] | None,
 ) -> tuple[VendorScore, ...]:
-    rivals = {score.label: figures[model, score.label] for score in vendors}
-    rank_of, irf_of = ranks(rivals), irf(rivals, k)
+    rivals = {(model, score.label): figures[model, score.label] for score in vendors}
+    rank_of, irf_of = ranks(rivals, beside=beside), irf(rivals, k, beside=beside)
     ranked = [
         replace(
             score,
-            irf=irf_of[score.label] if rank_of[score.label] else None,
-            irf_metrics=len(rank_of[score.label]),
-            irf_global=overall[model, score.label] if rank_of[score.label] else None,
-            ranks=rank_of[score.label],
+            irf=irf_of[key] if rank_of[key] else None,
+            irf_metrics=len(rank_of[key]),
+            irf_global=overall[key] if rank_of[key] else None,
+            ranks=rank_of[key],
         )
-        for score in vendors
+        for key, score in zip(rivals, vendors, strict=True)
     ]
     return tuple(sorted(ranked, key=lambda score: -1.0 if score.irf is None else score.irf, reverse=True))
 

@@ -69,10 +69,12 @@ def judge_ranking(
         irf_resampled = _with_fixed_f1(resampled, ranked, baseline)
     overlaps = overlaps_of(trials, panel)
     cut = None if overlaps.panel is None else bootstrap(overlaps.panel, same_draws, resamples=resamples, blocks=chosen)
-    differences = simultaneous_differences(resampled, cut=Cut(overlaps, cut, chosen[1]))
+    common = Cut(overlaps, cut, chosen[1])
+    beside = common.beside(irf_resampled)
+    differences = simultaneous_differences(resampled, cut=common)
     measured = _measured(panel)
     figures = {label: {metric: ranked.value(label, metric) for metric in metrics} for label in ranked.labels}
-    rows, gaps = irf_intervals(irf_resampled, len(samples), k)
+    rows, gaps = irf_intervals(irf_resampled, len(samples), k, common)
     return RankingJudgement(
         labels=panel.labels,
         metrics=panel.metrics,
@@ -86,9 +88,9 @@ def judge_ranking(
         irf=rows,
         irf_gaps=gaps,
         not_distinguishable=_not_distinguishable(panel, differences),
-        leaders=leaders(figures, k),
-        leader_changes=leader_changes(figures, k),
-        pareto=pareto_front(figures),
+        leaders=leaders(figures, k, beside),
+        leader_changes=leader_changes(figures, k, beside),
+        pareto=pareto_front(figures, beside),
         overlaps=overlaps.reduced,
     )
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from vendor_verifier.metrics import METRICS
+from vendor_verifier.scoring.common_window import window
 from vendor_verifier.stats.bootstrap import Component, Panel, Resampled
 from vendor_verifier.stats.ratio_table import MEANS, RatioColumn, Trials, places_in
 from vendor_verifier.values.judgement import Overlap
@@ -76,14 +77,14 @@ def overlaps_of(trials: Sequence[Trials], panel: Panel) -> Overlaps:
     rows: dict[Pair, str] = {}
     left: dict[Pair, tuple[int, int]] = {}
     for one, other in permutations([each for each in trials if each.label in asked], 2):
-        window = _common(asked[one.label], asked[other.label])
+        within = window(asked[one.label], asked[other.label])
         pair = (one.label, other.label)
         moments = asked[one.label]
-        left[pair] = int(((window[0] <= moments) & (moments <= window[1])).sum()), moments.size
+        left[pair] = int(((within[0] <= moments) & (moments <= within[1])).sum()), moments.size
         if left[pair][0] < left[pair][1]:
             rows[pair] = name = f"{one.label}\n{other.label}"
             for metric in times:
-                part = _within(one, metric, panel, window)
+                part = _within(one, metric, panel, within)
                 if part is not None:
                     cells[name, metric] = (part,)
     reduced = tuple(
@@ -98,10 +99,10 @@ def common_times(one: Trials, other: Trials, panel: Panel, metric: str) -> Panel
     """A panel of one of ``TIMES`` of two vendors over the rows that were sent while both were being asked."""
     import numpy as np
 
-    window = (-np.inf, np.inf)
+    within = (-np.inf, np.inf)
     if one.sent and other.sent:
-        window = _common(one.sent.numerators, other.sent.numerators)
-    parts = {each.label: _within(each, metric, panel, window) for each in (one, other)}
+        within = window(one.sent.numerators, other.sent.numerators)
+    parts = {each.label: _within(each, metric, panel, within) for each in (one, other)}
     known = {label: part for label, part in parts.items() if part is not None}
     left = np.any([part.denominators != 0 for part in known.values()] or [[False] * len(panel.samples)], axis=0)
     cells = {
@@ -116,18 +117,13 @@ def _is_timed(panel: Panel, label: str, times: Sequence[str]) -> bool:
     return any((part.denominators != 0).any() for part in parts)
 
 
-def _common(one: NDArray[Any], other: NDArray[Any]) -> tuple[float, float]:
-    """(begin, end) of the time in which both were being asked, given the times of sending."""
-    return max(one.min(), other.min()), min(one.max(), other.max())
-
-
-def _within(trials: Trials, metric: str, panel: Panel, window: tuple[float, float]) -> Component | None:
-    """The metric over the units that were sent in ``window``; None when none of them measured it."""
+def _within(trials: Trials, metric: str, panel: Panel, within: tuple[float, float]) -> Component | None:
+    """The metric over the units that were sent ``within`` a time; None when none of them measured it."""
     column = RatioColumn.of(trials.ratios.get(metric, {}))
     places = places_in(column.units, {name: place for place, name in enumerate(panel.samples)})
     kept = places[column.at] >= 0
     # A unit whose time of sending is unknown is kept.
     if trials.sent is not None and trials.sent.units is column.units:
         moments = column.aligned(trials.sent)
-        kept &= ~(moments < window[0]) & ~(moments > window[1])
+        kept &= ~(moments < within[0]) & ~(moments > within[1])
     return Component(*column.sums(places, len(panel.samples), kept)) if kept.any() else None

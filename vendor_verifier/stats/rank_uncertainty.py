@@ -13,13 +13,14 @@ would change the lead.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 from vendor_verifier.metrics import is_higher_better
-from vendor_verifier.scoring.irf import K, irf
+from vendor_verifier.scoring.irf import Beside, K, irf
 from vendor_verifier.stats.bootstrap import Resampled, spread
 from vendor_verifier.stats.overlap import Overlaps, Side
 from vendor_verifier.values.judgement import Difference, Estimate, IrfInterval, LeaderChange, RankInterval
@@ -29,10 +30,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def irf_draws(values: NDArray[np.float64], metrics: tuple[str, ...], k: int = K) -> NDArray[np.float64]:
-    """IRF of every row of ``values`` (rows, vendors, metrics): shape (rows, vendors), as ``ranking.irf`` computes it.
+CutPairs = Mapping[str, Sequence[tuple[int, int, "Side", "Side"]]]
+"""Metric → positions of two vendors and the figures that these two are compared by."""
+
+
+def irf_draws(
+    values: NDArray[np.float64], metrics: tuple[str, ...], k: int = K, pairs: CutPairs | None = None
+) -> NDArray[np.float64]:
+    """IRF of every row of ``values`` (rows, vendors, metrics): shape (rows, vendors), as ``scoring.irf`` computes it.
 
     Average rank = 1 + #better + #equal others ÷ 2, exact ties on unrounded values; NaN is not ranked and adds nothing.
+    The two of a pair in ``pairs`` are compared by their figures there, draw by draw; a single row holds the values.
     """
     import numpy as np
 
@@ -40,14 +48,30 @@ def irf_draws(values: NDArray[np.float64], metrics: tuple[str, ...], k: int = K)
     for column, metric in enumerate(metrics):
         figures = values[:, :, column] * (1.0 if is_higher_better(metric) else -1.0)
         measured = np.isfinite(figures)
+        rank = np.empty(figures.shape)
         for vendor in range(figures.shape[1]):
             own = figures[:, vendor, None]
-            rank = 0.5 + (figures > own).sum(axis=1) + 0.5 * (figures == own).sum(axis=1)
-            total[:, vendor] += np.where(measured[:, vendor], 1.0 / (rank + k), 0.0)
+            rank[:, vendor] = 0.5 + (figures > own).sum(axis=1) + 0.5 * (figures == own).sum(axis=1)
+        for first, second, ours, theirs in (pairs or {}).get(metric, ()):
+            one, other = (np.array([side.value]) if len(figures) == 1 else side.draws for side in (ours, theirs))
+            shift = _behind(one, other) if is_higher_better(metric) else _behind(other, one)
+            shift -= _behind(figures[:, first], figures[:, second])
+            shift[~np.isfinite(one + other)] = 0.0
+            rank[:, first] += shift
+            rank[:, second] -= shift
+        total += np.where(measured, 1.0 / (rank + k), 0.0)
     return total
 
 
-def irf_intervals(resampled: Resampled, n: int, k: int = K) -> tuple[tuple[IrfInterval, ...], dict[str, Estimate]]:
+def _behind(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
+    """1 where ``other`` is higher than ``one``, half for equals, 0 where it is lower."""
+    result: NDArray[np.float64] = (other > one) + 0.5 * (other == one)
+    return result
+
+
+def irf_intervals(
+    resampled: Resampled, n: int, k: int = K, cut: Cut | None = None
+) -> tuple[tuple[IrfInterval, ...], dict[str, Estimate]]:
     """Per measured vendor, best first, its IRF with interval; and per other vendor the leader's IRF minus its own.
 
     ``p_first`` shares a tie for the lead. ``n`` is the number of samples. Where a gap's interval covers 0 the order of
@@ -55,8 +79,9 @@ def irf_intervals(resampled: Resampled, n: int, k: int = K) -> tuple[tuple[IrfIn
     """
     import numpy as np
 
-    point = irf_draws(resampled.point[None], resampled.metrics, k)[0]
-    draws = irf_draws(resampled.draws, resampled.metrics, k)
+    pairs = None if cut is None else cut.pairs(resampled)
+    point = irf_draws(resampled.point[None], resampled.metrics, k, pairs)[0]
+    draws = irf_draws(resampled.draws, resampled.metrics, k, pairs)
     leads = np.isclose(draws, draws.max(axis=1, keepdims=True), rtol=0, atol=1e-12)
     p_first = (leads / leads.sum(axis=1, keepdims=True)).mean(axis=0)
     places, drawn = _places(point[None])[0], _places(draws)
@@ -124,6 +149,27 @@ class Cut:
             return self.overlaps.side(self.resampled, self.ids, metric, (label, rival))
         row, column = whole.labels.index(label), whole.metrics.index(metric)
         return Side(whole.draws[:, row, column], float(whole.point[row, column]), whole.blocks.count)
+
+    def pairs(self, whole: Resampled) -> CutPairs:
+        """The pairs that lost rows, by metric; without those of which one has no row left that measured."""
+        return {metric: list(self._pairs(whole, metric)) for metric in whole.metrics}
+
+    def beside(self, whole: Resampled) -> Beside[str]:
+        """The same pairs by label, with the figures that they are compared by."""
+        found: dict[tuple[str, str], dict[str, tuple[float, float]]] = {}
+        for metric, pairs in self.pairs(whole).items():
+            for first, second, ours, theirs in pairs:
+                pair = (whole.labels[first], whole.labels[second])
+                found.setdefault(pair, {})[metric] = ours.value, theirs.value
+        return found
+
+    def _pairs(self, whole: Resampled, metric: str) -> Iterator[tuple[int, int, Side, Side]]:
+        for first, second in combinations(range(len(whole.labels)), 2):
+            one, other = whole.labels[first], whole.labels[second]
+            if self.overlaps.concerns(metric, one, other) or self.overlaps.concerns(metric, other, one):
+                ours, theirs = self.side(whole, metric, one, other), self.side(whole, metric, other, one)
+                if ours and theirs and math.isfinite(ours.value) and math.isfinite(theirs.value):
+                    yield first, second, ours, theirs
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,44 +307,55 @@ def _critical(q: float, blocks: int) -> float:
 Figures = Mapping[str, Mapping[str, float | None]]
 
 
-def leaders(figures: Figures, k: int = K) -> tuple[str, ...]:
+def leaders(figures: Figures, k: int = K, beside: Beside[str] | None = None) -> tuple[str, ...]:
     """The vendors with the highest IRF, in the order given; empty when nothing was measured."""
-    scores = irf(figures, k)
+    scores = irf(figures, k, beside=beside)
     best = max(scores.values(), default=0.0)
     return tuple(label for label, score in scores.items() if best > 0 and score >= best - 1e-12)
 
 
-def leader_changes(figures: Figures, k: int = K) -> tuple[LeaderChange, ...]:
+def leader_changes(figures: Figures, k: int = K, beside: Beside[str] | None = None) -> tuple[LeaderChange, ...]:
     """The changes of the leader when one metric, or one vendor that does not lead, is dropped."""
-    lead = leaders(figures, k)
+    lead = leaders(figures, k, beside)
     changes = []
     for metric in dict.fromkeys(name for values in figures.values() for name in values):
         rest = {label: {n: v for n, v in values.items() if n != metric} for label, values in figures.items()}
-        changes.append(LeaderChange("metric", metric, leaders(rest, k)))
+        changes.append(LeaderChange("metric", metric, leaders(rest, k, beside)))
     for dropped in figures:
         if dropped not in lead:
             others = {label: values for label, values in figures.items() if label != dropped}
-            changes.append(LeaderChange("vendor", dropped, leaders(others, k)))
+            changes.append(LeaderChange("vendor", dropped, leaders(others, k, beside)))
     return tuple(change for change in changes if change.leaders and set(change.leaders) != set(lead))
 
 
-def pareto_front(figures: Figures) -> tuple[str, ...]:
+def pareto_front(figures: Figures, beside: Beside[str] | None = None) -> tuple[str, ...]:
     """Vendors that no other is at least as good as everywhere and better than somewhere, in the order given.
 
     Only a vendor that was measured on everything the other was can dominate it; a vendor without any figure is left
     out.
     """
-    signed = {
-        label: {
-            name: value if is_higher_better(name) else -value for name, value in values.items() if value is not None
-        }
-        for label, values in figures.items()
+    known = {
+        label: {name: value for name, value in values.items() if value is not None} for label, values in figures.items()
     }
+    cut = {**(beside or {})}
+    cut |= {pair[::-1]: {name: both[::-1] for name, both in values.items()} for pair, values in cut.items()}
+
+    def dominated(label: str, other: str) -> bool:
+        """Whether ``other`` dominates ``label``, each by the figures that these two are compared by."""
+        both = cut.get((label, other), {})
+        ours, theirs = ({name: values[at] for name, values in both.items()} for at in (0, 1))
+        return _dominates(_signed({**known[other], **theirs}), _signed({**known[label], **ours}))
+
     return tuple(
         label
-        for label, own in signed.items()
-        if own and not any(_dominates(other, own) for name, other in signed.items() if name != label)
+        for label, own in known.items()
+        if own and not any(dominated(label, name) for name in known.keys() - {label})
     )
+
+
+def _signed(values: Mapping[str, float]) -> dict[str, float]:
+    """The figures with such signs that higher is better."""
+    return {name: value if is_higher_better(name) else -value for name, value in values.items()}
 
 
 def _dominates(one: Mapping[str, float], other: Mapping[str, float]) -> bool:

@@ -1,0 +1,119 @@
+"""Times of two vendors over what was sent while both were being asked, which is what ranks compare them by.
+
+A vendor is being asked from its first row sent to its last. One that goes on alone, at another load of the machine or
+another hour, is neither better nor worse for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from vendor_verifier.metrics import RANKED, Metric
+from vendor_verifier.scoring.irf import Beside
+from vendor_verifier.scoring.observation_table import ObservationTable, Unit
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Name = TypeVar("Name", bound=Hashable)
+
+
+def common_times(tables: Mapping[Name, ObservationTable], metrics: Sequence[str]) -> Beside[Name]:
+    """The timed ones of ``metrics`` by pair of vendors, for pairs of which one was asked while the other was not.
+
+    A metric that either did not measure in the common time is left out: their own values are all there is.
+    """
+    timed = {name: RANKED[name] for name in metrics if name in RANKED and RANKED[name].is_timed}
+    asked = {name: rows for name, table in tables.items() if (rows := _Asked.of(table, timed)) is not None}
+    return {
+        (one, other): found
+        for one, other in combinations(asked, 2)
+        if (found := dict(_common(asked[one], asked[other], timed)))
+    }
+
+
+def window(one: NDArray[Any], other: NDArray[Any]) -> tuple[float, float]:
+    """Begin and end of the time in which both were being asked, given when their rows were sent."""
+    return max(one.min(), other.min()), min(one.max(), other.max())
+
+
+def _common(one: _Asked, other: _Asked, metrics: Mapping[str, Metric]) -> Iterator[tuple[str, tuple[float, float]]]:
+    begin, end = window(one.moments, other.moments)
+    if one.lies_within(begin, end) and other.lies_within(begin, end):
+        return
+    for name in metrics:
+        ours, theirs = one.figure(name, begin, end), other.figure(name, begin, end)
+        if ours is not None and theirs is not None:
+            yield name, (ours, theirs)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A vendor's rows by the time of sending: ``moments`` ascending, and by metric the sums over all rows before.
+
+    Rows of which nobody knows when they were sent stand in ``undated`` and always count.
+    """
+
+    moments: NDArray[np.float64]
+    sums: Mapping[str, NDArray[np.float64]]
+    undated: Mapping[str, NDArray[np.float64]]
+
+    @classmethod
+    def of(cls, table: ObservationTable, metrics: Mapping[str, Metric]) -> _Asked | None:
+        """The vendor's rows; None where no time of sending or none of the metrics is known."""
+        import numpy as np
+
+        rows = [(key[1:], traits.charged) for key, traits in table.entries()]
+        charged = np.array([each for _, each in rows], dtype=bool)
+        moments = _first_sent([unit for unit, _ in rows], charged, table.sent())[charged]
+        parts = {
+            name: _ratio(table, metric)[:, charged]
+            for name, metric in metrics.items()
+            if not table.is_lost(metric.name)
+        }
+        if np.isnan(moments).all() or not any(part[1].any() for part in parts.values()):
+            return None
+        order = np.argsort(moments, kind="stable")
+        dated = int((~np.isnan(moments)).sum())
+        ordered = {name: part[:, order] for name, part in parts.items()}
+        sums = {name: np.cumsum(np.pad(part[:, :dated], ((0, 0), (1, 0))), axis=1) for name, part in ordered.items()}
+        return cls(moments[order][:dated], sums, {name: part[:, dated:].sum(axis=1) for name, part in ordered.items()})
+
+    def lies_within(self, begin: float, end: float) -> bool:
+        """Whether no row was sent outside of this time."""
+        return bool(begin <= self.moments[0] and self.moments[-1] <= end)
+
+    def figure(self, metric: str, begin: float, end: float) -> float | None:
+        """The metric over the rows sent in this time; None when none of them measured it."""
+        import numpy as np
+
+        if metric not in self.sums:
+            return None
+        first, last = np.searchsorted(self.moments, begin, "left"), np.searchsorted(self.moments, end, "right")
+        found = self.undated[metric] + (self.sums[metric][:, last] - self.sums[metric][:, first] if first < last else 0)
+        return float(found[0] / found[1]) if found[1] > 0 else None
+
+
+def _first_sent(units: Sequence[Unit], charged: NDArray[np.bool_], moments: NDArray[np.float64]) -> NDArray[np.float64]:
+    """When each row's sample and repetition was first sent: evaluations that share a sample ask it side by side."""
+    import numpy as np
+
+    first: dict[Unit, float] = {}
+    for unit, is_charged, moment in zip(units, charged.tolist(), moments.tolist(), strict=True):
+        if is_charged and moment == moment:
+            first.setdefault(unit, moment)
+    return np.array([first.get(unit, np.nan) for unit in units])
+
+
+def _ratio(table: ObservationTable, metric: Metric) -> NDArray[np.float64]:
+    """Numerators and denominators of the rows, both 0 where the metric was not measured."""
+    import numpy as np
+
+    if metric.pooled:
+        return np.nan_to_num(np.array(table.sums(metric.name)))
+    column = table.column(metric.name)
+    return np.array([np.nan_to_num(column), ~np.isnan(column)], dtype=np.float64)
