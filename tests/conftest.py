@@ -14,7 +14,7 @@ from fault_server import FaultServer
 from hypothesis import settings
 from shared_vendors import OWN_COMMAND, SharedVendors
 
-from vendor_verifier.metrics import lateness
+from vendor_verifier.metrics import answer
 from vendor_verifier.pipeline import simulated_vendors
 from vendor_verifier.run import event_loop_lag
 from vendor_verifier.transport import httpx_client
@@ -39,7 +39,7 @@ def _never_late(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     """How busy this machine is decides no test: what was read late is left out, and a loop that was late is told of,
     only where that is what is tested."""
     if "lateness" not in request.keywords:
-        monkeypatch.setattr(lateness, "LEAST_NS", math.inf)
+        monkeypatch.setattr(answer, "LEAST_NS", math.inf)
         monkeypatch.setattr(event_loop_lag, "MIN_WATCH_S", math.inf)
 
 

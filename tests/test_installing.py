@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from vendor_verifier import installing
+from vendor_verifier import errors
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -64,13 +64,13 @@ def test_every_install_line_names_a_checkout_or_somebody_elses_distribution() ->
 def test_one_place_of_the_program_makes_install_lines() -> None:
     """Messages take their words from one module; elsewhere in the package nothing says how to install."""
     places = {path.name for path in _texts() if path.suffix == ".py" and INSTALLS.search(_read(path))}
-    assert places == {"installing.py"}
+    assert places == {"errors.py"}
 
 
 @pytest.mark.parametrize("extra", sorted(set(EXTRAS) - {"test"}))
-def test_the_line_of_an_extra_names_it(extra: installing.Extra) -> None:
+def test_the_line_of_an_extra_names_it(extra: errors.Extra) -> None:
     """Every extra of the project has a line, from a checkout."""
-    assert installing.install_line(extra).startswith(f"pip install '.[{extra}]' in a checkout")
+    assert errors.install_line(extra).startswith(f"pip install '.[{extra}]' in a checkout")
 
 
 def _requirements(line: str) -> Iterator[str]:

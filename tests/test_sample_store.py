@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.errors import RunFolderError, StorageError
-from vendor_verifier.loaders.detect import read_dataset_file
+from vendor_verifier.loaders import read_dataset_file
 from vendor_verifier.sample_store import Shelf, lines_of
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import ChosenSamples, Sample, Source

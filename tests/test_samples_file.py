@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from vendor_verifier.errors import DataError
-from vendor_verifier.samples_file import file_digest, open_lines
+from vendor_verifier.sample_store import file_digest, open_lines
 
 
 def test_plain_and_gzip_give_the_same_lines(tmp_path: Path) -> None:

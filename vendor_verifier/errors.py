@@ -11,6 +11,9 @@
     └── ClusterError        the cluster went away or lost its workers   exit 4
 
 A vendor that fails is a :class:`vendor_verifier.values.record.Failure`, a value in the record.
+
+Here is also the install line of an extra, for all messages that name one. The package index has an older product under
+the same name, so until a release the extras come from a checkout.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 
 class VerifierError(Exception):
@@ -83,3 +86,16 @@ class ClusterError(VerifierError):
     """
 
     executor: Mapping[str, Any] = MappingProxyType({})
+
+
+Extra = Literal["dask", "fast", "hf", "sdk", "socks", "tokenizer"]
+
+# Data and code of the leaderboard, distributed by their authors; without their dependencies.
+BFCL_DATA = "pip install --no-deps bfcl-eval"
+BFCL_SIMULATORS = f"{BFCL_DATA} && pip install mpmath"
+BFCL_FUNCTIONS = "pip install --no-deps nvidia-bfcl"
+
+
+def install_line(extra: Extra) -> str:
+    """The install command of an extra of this product, as the end of a sentence."""
+    return f"pip install '.[{extra}]' in a checkout of this repository"

@@ -15,7 +15,7 @@ from msgspec.structs import fields
 from vendor_verifier.config.schema import RESERVED, ModelSection, Price, Settings, VendorEntry
 from vendor_verifier.config.suite_options import TaskOptions
 from vendor_verifier.suites import SUITES
-from vendor_verifier.suites.bfcl import job_file as job_module
+from vendor_verifier.suites.bfcl import suite as job_module
 
 ENTRY: dict[str, Any] = {"name": "simulated", "label": "a", "model_id": "simulated-model", "url": "sim://faithful"}
 # By key of an entry or of `defaults`: a value, and where the manifest tells of it.

@@ -20,8 +20,7 @@ import pytest
 from vendor_verifier.loaders import LoadedSamples
 from vendor_verifier.loaders.selection import select
 from vendor_verifier.pipeline.datasets import load_dataset
-from vendor_verifier.suites import SUITES
-from vendor_verifier.suites.base import replay
+from vendor_verifier.suites import SUITES, replay
 from vendor_verifier.suites.mcp_toolbench import MCPToolBenchSuite
 from vendor_verifier.suites.tool_calls.calls import read_expectation
 from vendor_verifier.suites.tool_correctness import ToolCorrectnessSuite

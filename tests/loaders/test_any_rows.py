@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.errors import DataError
-from vendor_verifier.loaders.detect import read_dataset_file
-from vendor_verifier.loaders.openai_jsonl import row_of
+from vendor_verifier.loaders import read_dataset_file
+from vendor_verifier.loaders.tool_rows import row_of
 
 
 def test_half_characters_are_refused_wherever_they_hide() -> None:

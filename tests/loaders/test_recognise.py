@@ -14,8 +14,7 @@ from costs import assert_linear
 from dataset_rows import CALL, FILE, QUERY, ROWS, read, refusal
 
 from vendor_verifier.errors import DataError, UsageError
-from vendor_verifier.loaders import LOADERS
-from vendor_verifier.loaders.detect import read_dataset_file, recognise
+from vendor_verifier.loaders import LOADERS, read_dataset_file, recognise
 from vendor_verifier.pipeline.datasets import load_dataset
 
 

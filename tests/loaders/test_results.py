@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.errors import DataError
-from vendor_verifier.loaders import LoadedSamples
+from vendor_verifier.loaders import LoadedSamples, read_dataset_file
 from vendor_verifier.loaders.building import UnusableRequest
-from vendor_verifier.loaders.detect import read_dataset_file
 from vendor_verifier.loaders.result_rows import ResultRow, read_result
 from vendor_verifier.loaders.results import Imported, import_results
 from vendor_verifier.values.record import Record

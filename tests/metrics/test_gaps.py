@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.metrics import inter_chunk_latency as module
-from vendor_verifier.metrics.distribution import distribution
+from vendor_verifier.metrics.base import distribution
 from vendor_verifier.metrics.inter_chunk_latency import MOST_EXACT, Gaps, gaps_ns, merged
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
 

@@ -105,7 +105,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     (package / "metrics" / "words_said.py").write_text(FILE, encoding="utf-8")
     listed = package / "metrics" / "__init__.py"
     text = listed.read_text(encoding="utf-8")
-    text = text.replace("throughput, tokens\n", "throughput, tokens, words_said\n")
+    text = text.replace("outcome, tokens\n", "outcome, tokens, words_said\n")
     # Last, first or between others: no place of the list is a special one.
     text = text.replace("    latency.TTFAT_MS,\n", "    latency.TTFAT_MS,\n    words_said.WORDS_SAID,\n")
     listed.write_text(text, encoding="utf-8")

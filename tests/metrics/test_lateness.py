@@ -6,8 +6,7 @@ import pytest
 from changing import replace
 
 from vendor_verifier.metrics import RECORD_METRICS
-from vendor_verifier.metrics.answer import buffered
-from vendor_verifier.metrics.lateness import LOOP_LAG
+from vendor_verifier.metrics.answer import LOOP_LAG, buffered
 from vendor_verifier.metrics.measure import measured
 from vendor_verifier.store import decode_record, encode_record
 from vendor_verifier.values.event import Usage

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vendor_verifier.scoring.provider_names import same_provider
+from vendor_verifier.scoring.observation import same_provider
 from vendor_verifier.scoring.score_run import score_run
 from vendor_verifier.values.event import ToolCall
 from vendor_verifier.values.manifest import EntryInfo

@@ -17,7 +17,7 @@ from vendor_verifier.audit.behaviour import behaviour_findings
 from vendor_verifier.features.history.figures import history_run
 from vendor_verifier.gates.goodput import goodput
 from vendor_verifier.gates.thresholds import parse_slo
-from vendor_verifier.metrics.lateness import too_many_spoilt
+from vendor_verifier.metrics.answer import too_many_spoilt
 from vendor_verifier.reports import markdown, openmetrics, ranking, scores_json, terminal
 from vendor_verifier.reports.html import page
 from vendor_verifier.scoring.observation_table import ObservationTable

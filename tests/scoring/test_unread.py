@@ -9,7 +9,7 @@ import pytest
 from observed import observed
 
 from vendor_verifier.scoring.observation_table import ObservationTable
-from vendor_verifier.scoring.row_warnings import unread_calls
+from vendor_verifier.scoring.score_run import unread_calls
 from vendor_verifier.suites.toolbench import ToolBenchSuite
 from vendor_verifier.suites.trigger import TriggerSuite
 from vendor_verifier.values.event import ToolCall

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from changing import replace
 
-from vendor_verifier.suites import SUITES
-from vendor_verifier.suites.base import replay
+from vendor_verifier.suites import SUITES, replay
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
 from vendor_verifier.values.event import ToolCall
 from vendor_verifier.values.record import Attempt, Failure, Response

@@ -11,10 +11,11 @@ from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.conversation import Target
 from vendor_verifier.run.local_run import RunEnd, run_local
 from vendor_verifier.run.work_queue import Part, WorkQueue
-from vendor_verifier.suites.base import Suite
+from vendor_verifier.suites import Suite
 from vendor_verifier.suites.trigger import TriggerSuite
 from vendor_verifier.transport.client import FastTransport
 from vendor_verifier.transport.httpx_client import Transport
+from vendor_verifier.transport.policy import ProgressMeter, Sending
 from vendor_verifier.values.plan import Entry, Limits, Plan, RetryRules, Task
 from vendor_verifier.values.record import Attempt, Exchange, Record, Timing
 from vendor_verifier.values.request import Endpoint, Turn
@@ -23,7 +24,6 @@ from vendor_verifier.vendor import OpenAICompatible
 from vendor_verifier.wire.base import Wire
 from vendor_verifier.wire.openai_chat import OpenAIChat
 from vendor_verifier.wire.parse_answer import read_answer
-from vendor_verifier.wire.progress import ProgressMeter
 
 KEY = "CANARY-0123456789abcdef"
 TURN = Turn(({"role": "user", "content": "hi"},))
@@ -67,7 +67,7 @@ async def ask(
             return await ask(url, own, limits, headers)
     wire = OpenAIChat()
     request = wire.request(TURN, Endpoint(url, "m", KEY, headers or {}))
-    exchange = await transport.exchange(request, ProgressMeter(wire.reader()), time.perf_counter_ns())
+    exchange = await transport.exchange(Sending(request, ProgressMeter(wire.reader()), time.perf_counter_ns()))
     return Asked(exchange, Attempt(1, *read_answer(exchange, wire.reader())))
 
 

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from vendor_verifier.errors import DataError
-from vendor_verifier.loaders import LoadedSamples
-from vendor_verifier.loaders.detect import read_dataset_file
+from vendor_verifier.loaders import LoadedSamples, read_dataset_file
 from vendor_verifier.values.sample import Sample
 
 FILE = Path("set.json")

@@ -21,9 +21,9 @@ def read_over_every_wire(data: bytes) -> None:
     from sending import WIRES
 
     from vendor_verifier.store import decode_record, encode_record
+    from vendor_verifier.transport.policy import ProgressMeter
     from vendor_verifier.values.record import Attempt, Exchange, Record, TurnRecord
     from vendor_verifier.wire.parse_answer import read_answer
-    from vendor_verifier.wire.progress import ProgressMeter
 
     if len(data) < 3:
         return
@@ -79,8 +79,7 @@ def read_journal_line(data: bytes) -> None:
 def read_dataset(data: bytes) -> None:
     """A file of samples in no known format, or in each of those that there are."""
     from vendor_verifier.errors import DataError
-    from vendor_verifier.loaders import LOADERS
-    from vendor_verifier.loaders.detect import read_dataset_file
+    from vendor_verifier.loaders import LOADERS, read_dataset_file
 
     if not data:
         return
@@ -92,7 +91,7 @@ def read_dataset(data: bytes) -> None:
 def read_bundle(data: bytes) -> None:
     """An archive of a stranger: its bytes as they are, or packed, so that what is inside is reached."""
     from vendor_verifier.errors import DataError
-    from vendor_verifier.features.bundle.verify import verify_bundle
+    from vendor_verifier.features.bundle import verify_bundle
 
     with tempfile.NamedTemporaryFile(suffix=".tar.gz") as file:
         file.write(data if data[:1] == b"\x1f" else gzip.compress(data, 1))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from vendor_verifier.scoring.observation import Observation, observe
 from vendor_verifier.scoring.observation_table import ObservationTable
-from vendor_verifier.suites.base import Suite, judged
+from vendor_verifier.suites import Suite, judged
 from vendor_verifier.suites.trigger import TriggerSuite
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.request import Turn

@@ -9,7 +9,7 @@ from typing import Any
 from vendor_verifier.features.simulate.answer import NOTHING_KNOWN, AnswerKey
 from vendor_verifier.features.simulate.performance import PERSONAS, Performance, perform
 from vendor_verifier.features.simulate.server import WIRES
-from vendor_verifier.features.simulate.wires.base import Asked, SimulatedWire
+from vendor_verifier.features.simulate.wires import Asked, SimulatedWire
 from vendor_verifier.features.simulate.wires.completions import plain_template
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.anthropic_messages import AnthropicMessages

@@ -11,7 +11,7 @@ from matrix import Row
 
 from vendor_verifier.transport.client import FastTransport
 from vendor_verifier.transport.httpx_client import Transport
-from vendor_verifier.transport.policy import Client
+from vendor_verifier.transport.policy import Client, ProgressMeter, Sending
 from vendor_verifier.transport.sdk_client import SdkTransport
 from vendor_verifier.values.plan import Limits
 from vendor_verifier.values.record import Attempt
@@ -23,7 +23,6 @@ from vendor_verifier.wire.openai_chat import OpenAIChat
 from vendor_verifier.wire.openai_completions import OpenAICompletions
 from vendor_verifier.wire.openai_responses import OpenAIResponses
 from vendor_verifier.wire.parse_answer import read_answer
-from vendor_verifier.wire.progress import ProgressMeter
 
 OpenTransport = Callable[[Limits], AbstractAsyncContextManager[Client]]
 
@@ -89,7 +88,6 @@ async def send(client: Client, url: str, wire: str = "chat", turn: Turn = TURN) 
     """Ask ``url`` and read what comes."""
     speaks = WIRES[wire]
     request = speaks.request(turn, Endpoint(url, "m", KEY))
-    exchange = await client.exchange(
-        request, ProgressMeter(speaks.reader(turn.tools)), time.perf_counter_ns(), wire=speaks.name
-    )
+    meter = ProgressMeter(speaks.reader(turn.tools))
+    exchange = await client.exchange(Sending(request, meter, time.perf_counter_ns(), speaks.name))
     return Sent(exchange, Attempt(1, *read_answer(exchange, speaks.reader(turn.tools))))

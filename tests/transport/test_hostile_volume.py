@@ -16,16 +16,15 @@ from asking import KEY, TURN, AnyTransport
 from callback_watch import Watched, watched_callbacks
 from fault_server import DONE, chunk, delta, stream, text, whole
 
+from vendor_verifier.transport import policy
 from vendor_verifier.transport.client import FastTransport
 from vendor_verifier.transport.httpx_client import Transport
-from vendor_verifier.transport.policy import in_slices
+from vendor_verifier.transport.policy import ProgressMeter, Sending, in_slices
 from vendor_verifier.values.plan import Limits
 from vendor_verifier.values.record import Failure
 from vendor_verifier.values.request import Endpoint
-from vendor_verifier.wire import progress
 from vendor_verifier.wire.openai_chat import OpenAIChat
 from vendor_verifier.wire.parse_answer import answer_in_steps
-from vendor_verifier.wire.progress import ProgressMeter
 from vendor_verifier.wire.sse import MAX_LINE_BYTES
 
 pytestmark = pytest.mark.anyio
@@ -107,7 +106,7 @@ async def answered(port: int, kind: type[AnyTransport], limits: Limits = PATIENT
     wire = OpenAIChat()
     request = wire.request(TURN, Endpoint(f"http://127.0.0.1:{port}/v", "m", KEY))
     async with kind(limits) as transport:
-        exchange = await transport.exchange(request, ProgressMeter(wire.reader()), time.perf_counter_ns())
+        exchange = await transport.exchange(Sending(request, ProgressMeter(wire.reader()), time.perf_counter_ns()))
         _, _, failure = await in_slices(answer_in_steps(exchange, wire.reader()))
         return failure
 
@@ -121,7 +120,7 @@ async def test_no_flood_holds_up_the_event_loop(
     if kind is Transport and flood == "interim answers":
         pytest.skip("the library under the plain transport reads interim answers at one go")
     data, expected = FLOODS[flood]
-    monkeypatch.setattr(progress, "MAX_EVENTS_WITHOUT_TOKEN", 10_000)
+    monkeypatch.setattr(policy, "MAX_EVENTS_WITHOUT_TOKEN", 10_000)
     with serving(data) as port, watched_callbacks(monkeypatch) as watched:
         failure = await answered(port, kind)
     assert (None if failure is None else failure.kind) == expected
@@ -172,6 +171,6 @@ async def test_the_pieces_of_one_arrival_bear_one_time_stamp() -> None:
     with serving(stream(*[text("hello world ", None)] * 300, text("!"), DONE)) as port:
         request = wire.request(TURN, Endpoint(f"http://127.0.0.1:{port}/v", "m", KEY))
         async with FastTransport(PATIENT) as transport:
-            exchange = await transport.exchange(request, ProgressMeter(wire.reader()), time.perf_counter_ns())
+            exchange = await transport.exchange(Sending(request, ProgressMeter(wire.reader()), time.perf_counter_ns()))
     assert len(exchange.chunks) > 1
     assert len({at_ns for at_ns, _ in exchange.chunks}) == 1

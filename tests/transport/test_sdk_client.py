@@ -14,6 +14,7 @@ from fault_server import DONE, FaultServer, Script, chunk, delta, event, head, s
 from vendor_verifier.errors import UsageError
 from vendor_verifier.transport import sdk_adapter, sdk_client
 from vendor_verifier.transport.client import FastTransport, open_client
+from vendor_verifier.transport.policy import ProgressMeter, Sending
 from vendor_verifier.transport.sdk_adapter import arguments_for, open_stream, require_sdks
 from vendor_verifier.transport.sdk_client import SdkTransport
 from vendor_verifier.values.plan import Limits
@@ -24,7 +25,6 @@ from vendor_verifier.wire.base import Wire
 from vendor_verifier.wire.openai_chat import OpenAIChat
 from vendor_verifier.wire.openai_responses import OpenAIResponses
 from vendor_verifier.wire.parse_answer import read_answer
-from vendor_verifier.wire.progress import ProgressMeter
 
 pytestmark = pytest.mark.anyio
 
@@ -43,7 +43,7 @@ async def exchange(server: FaultServer, wire: Wire | None = None, *, sdk: bool =
     wire = wire or OpenAIChat()
     async with open_client("sdk" if sdk else "direct", Limits(total_s=PATIENCE_S), (wire.name,)) as transport:
         asked = request(server, wire, turn)
-        return await transport.exchange(asked, ProgressMeter(wire.reader()), time.perf_counter_ns(), wire=wire.name)
+        return await transport.exchange(Sending(asked, ProgressMeter(wire.reader()), time.perf_counter_ns(), wire.name))
 
 
 def read(exchanged: Exchange, wire: Wire | None = None) -> tuple[Timing, Response | None, Failure | None]:

@@ -16,10 +16,10 @@ from fault_server import DONE, END, FaultServer, Script, chunk, head, say, strea
 from sending import CLIENTS, PATIENT, SOON_A_TOKEN, OpenTransport, send
 
 from vendor_verifier.transport import sdk_client
+from vendor_verifier.transport.policy import ProgressMeter, Sending
 from vendor_verifier.transport.sdk_adapter import open_stream
 from vendor_verifier.values.request import Endpoint
 from vendor_verifier.wire.openai_chat import OpenAIChat
-from vendor_verifier.wire.progress import ProgressMeter
 
 pytestmark = pytest.mark.anyio
 
@@ -145,4 +145,4 @@ async def test_a_bug_of_ours_is_not_taken_for_the_vendors_failure(server: FaultS
     asked = wire.request(TURN, Endpoint(server.url(), "m", "key"))
     async with through_sdk(PATIENT) as client:
         with pytest.raises(ZeroDivisionError):
-            await client.exchange(asked, Broken(wire.reader()), time.perf_counter_ns(), wire=wire.name)
+            await client.exchange(Sending(asked, Broken(wire.reader()), time.perf_counter_ns(), wire.name))

@@ -10,12 +10,12 @@ from asking import KEY, QUICK
 from fault_server import FaultServer, say, whole
 
 from vendor_verifier.transport.client import FastTransport
+from vendor_verifier.transport.policy import ProgressMeter, Sending
 from vendor_verifier.transport.sdk_client import SdkTransport
 from vendor_verifier.values.request import Endpoint, Turn
 from vendor_verifier.wire.anthropic_messages import AnthropicMessages
 from vendor_verifier.wire.openai_chat import OpenAIChat
 from vendor_verifier.wire.parse_answer import read_answer
-from vendor_verifier.wire.progress import ProgressMeter
 
 pytestmark = pytest.mark.anyio
 
@@ -38,7 +38,7 @@ async def test_a_whole_answer_comes_through_the_sdk(server: FaultServer, wire: A
     request = wire.request(TURN, Endpoint(server.url(), "m", KEY))
     async with SdkTransport(FastTransport(QUICK)) as transport:
         meter = ProgressMeter(wire.reader())
-        exchange = await transport.exchange(request, meter, time.perf_counter_ns(), wire=wire.name)
+        exchange = await transport.exchange(Sending(request, meter, time.perf_counter_ns(), wire.name))
     _, response, failure = read_answer(exchange, wire.reader(), asked_stream=False)
     assert failure is None
     assert response is not None

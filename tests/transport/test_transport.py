@@ -25,9 +25,9 @@ from fault_server import (
 
 from vendor_verifier.transport import connect
 from vendor_verifier.transport.httpx_client import Transport
+from vendor_verifier.transport.policy import ProgressMeter, Sending
 from vendor_verifier.values.request import Endpoint
 from vendor_verifier.wire.openai_chat import OpenAIChat
-from vendor_verifier.wire.progress import ProgressMeter
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("each_transport")]
 
@@ -148,7 +148,7 @@ async def test_cancelling_the_caller_cancels_the_exchange(server: FaultServer) -
     async with asking.TRANSPORT(QUICK) as transport:
         exchange = None
         with anyio.move_on_after(0.1) as scope:
-            exchange = await transport.exchange(request, ProgressMeter(wire.reader()), time.perf_counter_ns())
+            exchange = await transport.exchange(Sending(request, ProgressMeter(wire.reader()), time.perf_counter_ns()))
     assert scope.cancelled_caught
     assert exchange is None
 

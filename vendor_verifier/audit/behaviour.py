@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from vendor_verifier.audit.finding import finding
+from vendor_verifier.metrics.answer import LOOP_LAG
 from vendor_verifier.metrics.inter_chunk_latency import ICL
-from vendor_verifier.metrics.lateness import LOOP_LAG
 from vendor_verifier.scoring.observation import Traits
 from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.stats.intervals import wilson

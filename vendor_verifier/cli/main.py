@@ -74,7 +74,7 @@ COMMANDS = {
         "Show the evidence behind a vendor's figures.",
     ),
     "bundle": (
-        "vendor_verifier.features.bundle.verify:bundle_command",
+        "vendor_verifier.features.bundle:bundle_command",
         "One archive of a run that others can verify.",
     ),
     "import": ("vendor_verifier.cli.datasets:import_command", "Turn other people's result files into a run."),

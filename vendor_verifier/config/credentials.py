@@ -20,7 +20,7 @@ from vendor_verifier.config.env_file import (
 from vendor_verifier.config.problems import Findings
 from vendor_verifier.config.schema import VendorEntry
 from vendor_verifier.config.yaml_tree import Path
-from vendor_verifier.loopback import is_loopback
+from vendor_verifier.transport.proxies import is_loopback
 
 _HOST = re.compile(r"[A-Za-z0-9._:%-]+")
 _PERSONA = re.compile(r"sim://([a-z][a-z0-9-]{0,40})")

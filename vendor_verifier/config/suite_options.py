@@ -14,8 +14,7 @@ from typing import Any
 
 from vendor_verifier.config.problems import listed, nearest
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
-from vendor_verifier.suites import SUITES, SuiteKind, suite_kind
-from vendor_verifier.suites.base import Suite
+from vendor_verifier.suites import SUITES, Suite, SuiteKind, suite_kind
 
 
 @dataclass(frozen=True, slots=True)

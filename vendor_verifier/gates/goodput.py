@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from vendor_verifier.gates.thresholds import REQUEST_METRICS, meets
-from vendor_verifier.metrics.lateness import too_many_spoilt
+from vendor_verifier.metrics.answer import too_many_spoilt
 from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.values.judgement import Threshold
 from vendor_verifier.values.score import Goodput, Report, VendorScore

@@ -1,18 +1,145 @@
-"""The loaders of data sets into samples, one row format a module; a new format is a module and a line in ``FILES``."""
+"""The loaders of data sets into samples, and the detection of a data set's format by its rows.
+
+A new format is a module and a line in ``FILES``.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from vendor_verifier.errors import Problem, UsageError
 from vendor_verifier.lazy_import import late
-from vendor_verifier.loaders.base import LoadedSamples, Loader
+from vendor_verifier.loaders.base import (
+    MAX_ARRAY_BYTES,
+    Keep,
+    LoadedSamples,
+    Loader,
+    Row,
+    data_error,
+    read_array,
+    read_rows,
+    shortened,
+)
+from vendor_verifier.loaders.building import build_samples, place_in
 
 # Modules with ``FORMATS``, in the order in which those are tried on a file's first row.
 FILES = (
-    "openai_jsonl",
-    "mcp_toolbench",
+    "tool_rows",
     "toolbench",
 )
 LOADERS: tuple[Loader, ...] = tuple(
     loader for name in FILES for loader in late(f"vendor_verifier.loaders.{name}:FORMATS")
 )
 
-__all__ = ["LOADERS", "LoadedSamples", "Loader"]
+
+_BOM = b"\xef\xbb\xbf"
+
+
+def read_dataset_file(
+    content: bytes | Iterable[bytes],
+    *,
+    dataset: str,
+    file: Path,
+    format: str | None = None,
+    skip_bad: bool = False,
+    keep: Keep | None = None,
+) -> LoadedSamples:
+    """Read a data set of any format in ``LOADERS``, as JSON lines or one JSON array.
+
+    Args:
+        content: the whole file, or its physical lines from the first.
+        dataset: the name samples carry as their source.
+        file: what error messages call the file.
+        format: a loader's name; by default the format of the first row that looks like one.
+        skip_bad: leave unusable rows out and list them in ``skipped``, instead of refusing the file.
+        keep: takes the samples, instead of the result.
+
+    Raises:
+        UsageError: there is no such format.
+        DataError: no row looks like any format, unusable rows (all of them), or no usable row at all.
+    """
+    chosen = None if format is None else loader_named(format)
+    lines = iter(content.splitlines(keepends=True) if isinstance(content, bytes) else content)
+    rows, place = _rows(lines, file)
+    if chosen is None:
+        chosen, rows = _recognised(rows, file, place)
+    loaded = build_samples(
+        rows,
+        chosen.read_row,
+        dataset=dataset,
+        file=file,
+        skip_bad=skip_bad,
+        place=place,
+        holds=f"rows of format {chosen.name} ({chosen.row})",
+        keep=keep,
+    )
+    return replace(loaded, format=chosen.name)
+
+
+def loader_named(name: str) -> Loader:
+    """The loader of that name.
+
+    Raises:
+        UsageError: there is none.
+    """
+    loader = next((loader for loader in LOADERS if loader.name == name), None)
+    if loader is None:
+        known = ", ".join(loader.name for loader in LOADERS)
+        raise UsageError(f"there is no data-set format {name!r}; expected one of {known}")
+    return loader
+
+
+def recognise(row: Mapping[str, Any]) -> Loader | None:
+    """The format one row has, or None."""
+    return next((loader for loader in LOADERS if loader.recognises(row)), None)
+
+
+def _rows(lines: Iterator[bytes], file: Path) -> tuple[Iterator[Row | Problem], str]:
+    """The rows, and whether they are numbered as lines or as rows of an array."""
+    head: list[bytes] = []
+    for line in lines:
+        head.append(line)
+        text = line.removeprefix(_BOM).strip()
+        if text:
+            # A line such as [] or [1] in the middle of JSON lines is the line reader's to refuse.
+            if text.startswith(b"["):
+                return iter(read_array(_joined(chain(head, lines), file), file)), "row"
+            break
+    return read_rows(chain(head, lines), file), "line"
+
+
+def _joined(lines: Iterable[bytes], file: Path) -> bytes:
+    pieces: list[bytes] = []
+    size = 0
+    for line in lines:
+        size += len(line)
+        if size > MAX_ARRAY_BYTES:
+            message = f"a JSON array of more than {MAX_ARRAY_BYTES // 2**20} MB; write its members as JSON lines"
+            raise data_error([Problem(message, file)])
+        pieces.append(line)
+    return b"".join(pieces)
+
+
+def _recognised(rows: Iterator[Row | Problem], file: Path, place: str) -> tuple[Loader, Iterator[Row | Problem]]:
+    """The format of the first row that has one, and all rows again."""
+    passed: list[Row | Problem] = []
+    for row in rows:
+        passed.append(row)
+        loader = recognise(row.fields) if isinstance(row, Row) else None
+        if loader is not None:
+            return loader, chain(passed, rows)
+    problems = [row for row in passed if isinstance(row, Problem)]
+    first = next((row for row in passed if isinstance(row, Row)), None)
+    if first is not None:
+        problems.insert(0, place_in(file, place, first.line, None, _unlike_all(first.fields)))
+    raise data_error(problems or [Problem("the file is empty; expected one JSON object a line, or an array", file)])
+
+
+def _unlike_all(fields: Mapping[str, Any]) -> str:
+    found = ", ".join(shortened(key, 30) for key in list(fields)[:8]) or "an empty object"
+    known = "; ".join(f"{loader.name}: {loader.row}" for loader in LOADERS)
+    return f"the row is of no format known, read {found}; expected the keys of one of them ({known})"

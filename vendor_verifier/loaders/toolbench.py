@@ -1,10 +1,11 @@
-"""Rows of ToolBench in its three published forms; it downloads nothing.
+"""Rows of ToolBench in its three published forms, and of MCPToolBench++; it downloads nothing.
 
 - The evaluator's (``query``, ``tools``, ``ground_truth``): the calls as they are expected.
 - OpenBMB's queries (``G1_query.json`` …) and their ``benchmark`` re-uploads: a row names the APIs that are relevant,
   without arguments and in no order. So the expected calls are bare names, in the row's order: good for Tool
   Correctness, while ToolBench's exact sequence asks more of a model than the row knows.
 - Recorded conversations (the re-upload's config ``default``): the calls that the assistant made, with their results.
+- MCPToolBench++ (``query``, its tools, ``function_call_label``).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import ast
 import json
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vendor_verifier.loaders.base import Loader, Question, half_character, kind_of, shortened
@@ -28,6 +29,70 @@ from vendor_verifier.loaders.tool_rows import (
     row_tags,
 )
 from vendor_verifier.wire.payload import PayloadError, as_dict, as_list, parse_json
+
+LABEL = "function_call_label"
+
+
+def recognises_mcp(row: Mapping[str, Any]) -> bool:
+    """A row with its label."""
+    return LABEL in row
+
+
+def read_mcp_row(row: Mapping[str, Any]) -> Question:
+    """The question of a row.
+
+    Raises:
+        UnusableRequest: no query, no tools anywhere, or a label that is no list of calls.
+    """
+    query = read_query(row)
+    tools, defects = _tools(row)
+    label = unpacked(row[LABEL], LABEL) if isinstance(row.get(LABEL), str) else row.get(LABEL)
+    calls = [_without_placeholder(call) for call in normal_calls(label, LABEL)]
+    steps = label if isinstance(label, list) else [label]
+    servers = sorted({str(step["mcp_server"]) for step in map(as_dict, steps) if step.get("mcp_server")})
+    tags = row_tags(row, id_key="uuid" if "uuid" in row else "id")
+    if row.get("call_type") is not None:
+        tags["call_type"] = row["call_type"]
+    if servers:
+        tags["mcp_servers"] = servers
+    similar = [_similar(step) for step in steps] if len(steps) == len(calls) else ()
+    return question_of(query, tools, calls, tags, similar=similar, defects=defects)
+
+
+def _tools(row: Mapping[str, Any]) -> tuple[list[Tool], list[str]]:
+    """The definitions, which stand in ``tools`` or in ``mcp_tools_dict``; bare names if they stand in neither."""
+    listed, by_server = row.get("tools"), row.get("mcp_tools_dict")
+    if isinstance(listed, str) and listed.strip():
+        listed = unpacked(listed, "tools")
+    if isinstance(by_server, str) and by_server.strip():
+        by_server = unpacked(by_server, "mcp_tools_dict")
+    if _has_definitions(listed) or not by_server:
+        return declared_tools(listed)
+    if _has_definitions(by_server) or not listed:
+        return declared_tools(by_server, "mcp_tools_dict")
+    return declared_tools(listed)
+
+
+def _has_definitions(value: object) -> bool:
+    members: Sequence[object] = list(value.values()) if isinstance(value, dict) else as_list(value)
+    return any(isinstance(member, dict) or _has_definitions(member) for member in members if member != value)
+
+
+def _without_placeholder(call: NormalCall) -> NormalCall:
+    if isinstance(call, str):
+        return call
+    output = call.get("output")
+    empty = isinstance(output, dict) and not output.get("result") and output.keys() <= {"status_code", "result"}
+    return {key: value for key, value in call.items() if key != "output"} if empty else call
+
+
+def _similar(step: object) -> list[str]:
+    similar = as_dict(step).get("similar_tools")
+    if similar is not None and not isinstance(similar, list):
+        raise UnusableRequest("expected an array of tools under similar_tools", LABEL)
+    names = [tool if isinstance(tool, str) else as_dict(tool).get("name") for tool in similar or ()]
+    return [name for name in names if isinstance(name, str) and name]
+
 
 RELEVANT_KEYS = ("relevant APIs", "relevant_apis")
 _MAX_NAME = 64
@@ -177,7 +242,7 @@ def read_conversation_row(row: Mapping[str, Any]) -> Question:
     query = next((text.strip().removesuffix("Begin!").strip() for role, text in messages if role == "user"), "")
     if not query:
         raise UnusableRequest("no user message; expected one that asks something", KEY)
-    tools, defects = _tools(next((text for role, text in messages if role == "system"), ""))
+    tools, defects = _toolbench_tools(next((text for role, text in messages if role == "system"), ""))
     return question_of(query, tools, _calls(messages), row_tags(row), defects=defects)
 
 
@@ -200,7 +265,7 @@ def _conversation(row: Mapping[str, Any]) -> list[_Message]:
     return messages
 
 
-def _tools(system: str) -> tuple[list[Tool], list[str]]:
+def _toolbench_tools(system: str) -> tuple[list[Tool], list[str]]:
     start = _LIST_START.search(system)
     if start is None:
         raise UnusableRequest("no system message that ends in a list of APIs", KEY)
@@ -261,6 +326,7 @@ def _result(text: str) -> object:
 
 
 FORMATS = (
+    Loader("mcp_toolbench_pp", read_mcp_row, recognises_mcp, "query, function_call_label"),
     Loader("toolbench", read_row, recognises, "query, tools, ground_truth"),
     Loader("toolbench_conversations", read_conversation_row, recognises_conversations, "conversations"),
     Loader("openbmb", read_openbmb_row, recognises_openbmb, "query, api_list, relevant APIs"),

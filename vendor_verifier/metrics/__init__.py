@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from vendor_verifier.metrics import inter_chunk_latency, latency, outcome, throughput, tokens
+from vendor_verifier.metrics import inter_chunk_latency, latency, outcome, tokens
 from vendor_verifier.metrics.base import Direction as Direction
 from vendor_verifier.metrics.base import Figure as Figure
 from vendor_verifier.metrics.base import Metric as Metric
@@ -21,9 +21,9 @@ METRICS: tuple[Metric, ...] = (
     latency.TTFT_WARM_MS,
     latency.TTFAT_MS,
     inter_chunk_latency.ICL_MS,
-    throughput.TPOT_MS,
-    throughput.TPS,
-    throughput.E2E_TPS,
+    tokens.TPOT_MS,
+    tokens.TPS,
+    tokens.E2E_TPS,
     latency.E2E_MS,
     latency.TTFT_FROM_SCHEDULE_MS,
     latency.E2E_FROM_SCHEDULE_MS,

@@ -17,8 +17,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from vendor_verifier.metrics.base import Metric, final_answers
-from vendor_verifier.metrics.distribution import distribution
+from vendor_verifier.metrics.base import Metric, distribution, final_answers
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.score import Distribution
 

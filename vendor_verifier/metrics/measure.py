@@ -1,6 +1,6 @@
 """Measures every metric of one record in one pass.
 
-Here, and nowhere else, times that our own lateness spoilt are taken out (:mod:`vendor_verifier.metrics.lateness`).
+Here, and nowhere else, times that our own lateness spoilt are taken out (:mod:`vendor_verifier.metrics.answer`).
 """
 
 from __future__ import annotations
@@ -8,10 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vendor_verifier.metrics import POOLED, RECORD_METRICS
-from vendor_verifier.metrics.answer import Ratio
+from vendor_verifier.metrics.answer import Ratio, is_spoilt, lateness_ns
 from vendor_verifier.metrics.base import final_answers, read_answers
 from vendor_verifier.metrics.inter_chunk_latency import ICL, gaps_ns
-from vendor_verifier.metrics.lateness import is_spoilt, lateness_ns
 from vendor_verifier.values.record import Record
 
 _PLACES = tuple((RECORD_METRICS.index(metric), metric) for metric in POOLED)

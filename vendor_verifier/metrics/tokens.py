@@ -1,8 +1,74 @@
-"""input_tokens, output_tokens and total_tokens, by usage that can be believed, of records whose every turn reported."""
+"""Tokens of a request, and the speed at which they came.
+
+Counts are by usage that can be believed, of records whose every turn reported.
+
+    tps      = (output tokens − those of the first moment, by their share of the text) ÷ (last − first token moment)
+    tpot_ms  = (last token − first token) ÷ (output tokens − 1) ÷ 10⁶, as vLLM and genai-bench define it
+    e2e_tps  = output tokens ÷ (last token − request sent): thinking and queueing included
+
+A vendor's tps and e2e_tps are ratios of sums, Σ tokens ÷ Σ seconds, over the requests that measured: a mean of ratios
+would let short replies decide. ``tps`` and ``tpot_ms`` refuse a number when the reply came in one chunk, was buffered,
+was not streamed, or usage is missing (:func:`vendor_verifier.metrics.answer.decoding`): a reply that was ready before
+it was sent has no time per token.
+"""
 
 from __future__ import annotations
 
+from vendor_verifier.metrics.answer import Answer, Ratio, streamed_output_tokens
 from vendor_verifier.metrics.base import Figure, Metric
+
+
+def _steps(answer: Answer) -> Ratio | None:
+    """(seconds of decoding, tokens after the first)."""
+    if answer.decoded is None or answer.attempt.response is None:
+        return None
+    output = streamed_output_tokens(answer.attempt.response, answer.usage)
+    return None if output is None or output < 2 else (answer.decoded[1], output - 1)
+
+
+def _delivery(answer: Answer) -> Ratio | None:
+    """(output tokens, seconds from sending to the last token)."""
+    timing, output = answer.timing, answer.usage.output
+    return (output, timing.last_token_ns / 1e9) if output and timing is not None and timing.last_token_ns else None
+
+
+TPOT_MS = Metric(
+    name="tpot_ms",
+    titles=("TPOT (ms)", "TPOT（毫秒）"),
+    words="TPOT: (last token − first token) ÷ (output tokens − 1); not measured where TPS is not",
+    ratio=_steps,
+    scale=1e3,
+    time_part=0,
+)
+TPS = Metric(
+    name="tps",
+    unit="tokens/s",
+    direction="higher",
+    titles=("Decode TPS", "解码 TPS"),
+    words="decoding speed, as above",
+    ratio=lambda answer: answer.decoded,
+    pooled=True,
+    figure=Figure(
+        name="tps",
+        titles=("TPS", "TPS"),
+        page_title="TPS",
+        words="Σ tokens after the first moment ÷ Σ (last − first token), per second",
+        over="streamed successes",
+        family="decoding_tokens_per_second",
+        help="Tokens after the first by the time they took.",
+        column=2,
+    ),
+)
+E2E_TPS = Metric(
+    name="e2e_tps",
+    unit="tokens/s",
+    direction="higher",
+    titles=("End-to-end TPS", "端到端 TPS"),
+    words="output tokens ÷ (last token − sent)",
+    ratio=_delivery,
+    pooled=True,
+)
+
 
 TOTAL_TOKENS = Metric(
     name="total_tokens",

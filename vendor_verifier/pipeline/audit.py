@@ -16,8 +16,7 @@ from typing import Any
 import msgspec
 
 from vendor_verifier.audit.identity import served_names
-from vendor_verifier.errors import RunFolderError
-from vendor_verifier.installing import install_line
+from vendor_verifier.errors import RunFolderError, install_line
 from vendor_verifier.metrics.answer import reported_usage
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.judgement import ServedNames

@@ -13,14 +13,13 @@ from typing import Any
 from vendor_verifier.config.problems import listed, nearest
 from vendor_verifier.config.suite_options import SuiteOptions, TaskOptions, one_or_many
 from vendor_verifier.errors import DataError, Problem, ProblemsError, StorageError, UsageError
+from vendor_verifier.loaders import loader_named, read_dataset_file
 from vendor_verifier.loaders.base import MAX_ARRAY_BYTES, Keep, LoadedSamples
-from vendor_verifier.loaders.detect import loader_named, read_dataset_file
-from vendor_verifier.loaders.openai_jsonl import row_of
 from vendor_verifier.loaders.selection import classes_of, expects_call, select, unmatched, words_there_are
+from vendor_verifier.loaders.tool_rows import row_of
 from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.resources import shipped
-from vendor_verifier.sample_store import Shelf
-from vendor_verifier.samples_file import file_digest, open_lines
+from vendor_verifier.sample_store import Shelf, file_digest, open_lines
 from vendor_verifier.suites import SuiteKind, compares
 from vendor_verifier.suites.schema import DialectCount
 from vendor_verifier.suites.trigger import KeptCheckers

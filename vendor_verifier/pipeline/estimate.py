@@ -18,8 +18,7 @@ from vendor_verifier.pipeline.prices import price_of
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.run.conversation import with_parameters
 from vendor_verifier.stats.sample_size import f1_detectable_drop, f1_samples
-from vendor_verifier.suites import compares
-from vendor_verifier.suites.base import Suite
+from vendor_verifier.suites import Suite, compares
 from vendor_verifier.values.event import Usage
 from vendor_verifier.values.judgement import Price
 from vendor_verifier.values.plan import Assumptions, Entry, EntryForecast, Forecast, Plan

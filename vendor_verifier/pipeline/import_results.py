@@ -15,7 +15,7 @@ from vendor_verifier.pipeline.manifest import imported_manifest
 from vendor_verifier.pipeline.score import score_folder, write_reports
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.journal import Journal
-from vendor_verifier.samples_file import file_digest, open_lines
+from vendor_verifier.sample_store import file_digest, open_lines
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.manifest import ScoreRequest
 from vendor_verifier.values.score import Report

@@ -25,8 +25,7 @@ from vendor_verifier.reports.run_conditions import load_words
 from vendor_verifier.run.local_run import RunEnd
 from vendor_verifier.run.work_queue import Part
 from vendor_verifier.store import RunFolder
-from vendor_verifier.suites import suite_kind
-from vendor_verifier.suites.base import judged
+from vendor_verifier.suites import judged, suite_kind
 from vendor_verifier.suites.schema import schema_defects
 from vendor_verifier.values.failure_kinds import QUESTION_REFUSED
 from vendor_verifier.values.manifest import MANIFEST_SCHEMA, Manifest, ScoreRequest, manifest_of

@@ -20,11 +20,11 @@ import msgspec
 
 from vendor_verifier.audit.cost import cost_ratios, cost_usd, money
 from vendor_verifier.errors import Problem, ProblemsError, RunFolderError, UsageError
-from vendor_verifier.loopback import is_loopback
 from vendor_verifier.resources import shipped
 from vendor_verifier.run.budgets import CostOf
 from vendor_verifier.scoring.observation_table import ObservationTable, Unit
 from vendor_verifier.stats.ratio_table import Trials
+from vendor_verifier.transport.proxies import is_loopback
 from vendor_verifier.values.judgement import Money, Price
 from vendor_verifier.values.plan import SIMULATED, Entry, Plan
 from vendor_verifier.values.score import VendorScore

@@ -43,7 +43,7 @@ from vendor_verifier.run.rate_limiter import LocalLimiter
 from vendor_verifier.run.work_queue import Part, WorkQueue
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import suite_kind
-from vendor_verifier.suites.contract.finding import is_settled
+from vendor_verifier.suites.contract import is_settled
 from vendor_verifier.transport.proxies import require_proxies
 from vendor_verifier.values.manifest import Manifest
 from vendor_verifier.values.plan import Entry, Plan

@@ -22,10 +22,9 @@ from vendor_verifier.run.event_loop_lag import MAX_CORE_SHARE, STALL_NS
 from vendor_verifier.scoring.collect import Tables
 from vendor_verifier.scoring.irf import RANK_METRICS
 from vendor_verifier.scoring.observation import tries_of
-from vendor_verifier.scoring.pace import with_pace
 from vendor_verifier.scoring.report_samples import gather_details
-from vendor_verifier.scoring.row_warnings import unread_calls
-from vendor_verifier.scoring.score_run import score_run
+from vendor_verifier.scoring.score_run import score_run, unread_calls
+from vendor_verifier.scoring.vendor_figures import with_pace
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.judgement import ModelVerdict, Threshold
 from vendor_verifier.values.manifest import Manifest, Offered, ScoreRequest, StoredLoad, StoredLoop, StoredTask

@@ -11,8 +11,7 @@ from vendor_verifier.pipeline.datasets import Dataset, suite_dataset
 from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.store import RunFolder
-from vendor_verifier.suites import SUITES, SuiteKind
-from vendor_verifier.suites.base import Suite
+from vendor_verifier.suites import SUITES, Suite, SuiteKind
 from vendor_verifier.values.plan import Entry
 from vendor_verifier.values.sample import Sample
 

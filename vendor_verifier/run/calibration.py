@@ -20,16 +20,15 @@ from subprocess import DEVNULL
 
 import anyio
 
-from vendor_verifier.metrics.distribution import distribution
+from vendor_verifier.metrics.base import distribution
 from vendor_verifier.transport.client import open_client
-from vendor_verifier.transport.policy import Client
+from vendor_verifier.transport.policy import Client, ProgressMeter, Sending
 from vendor_verifier.values.plan import ClientName, Limits, TransportName
 from vendor_verifier.values.record import Response, Timing
 from vendor_verifier.values.request import Endpoint, Turn
 from vendor_verifier.values.score import Distribution
 from vendor_verifier.wire.openai_chat import OpenAIChat
 from vendor_verifier.wire.parse_answer import read_answer
-from vendor_verifier.wire.progress import ProgressMeter
 
 SECONDS = 1.0
 # Answers after which the floor is known well enough; with many streams that takes half a second.
@@ -125,7 +124,7 @@ async def _ask(client: Client, port: int, errors: _Errors) -> None:
     wire = _WIRE
     request = wire.request(_TURN, Endpoint(f"http://127.0.0.1:{port}/v1", "calibration"))
     meter = ProgressMeter(wire.reader())
-    exchange = await client.exchange(request, meter, time.perf_counter_ns(), wire=wire.name)
+    exchange = await client.exchange(Sending(request, meter, time.perf_counter_ns(), wire.name))
     timing, response, failure = read_answer(exchange, wire.reader())
     if failure is not None or response is None or timing.first_token_ns is None:
         errors.failures.append("no answer" if failure is None else f"{failure.kind}: {failure.message}")

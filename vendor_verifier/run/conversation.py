@@ -17,22 +17,21 @@ import anyio
 from msgspec import structs
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.metrics.lateness import LOOP_LAG
+from vendor_verifier.metrics.answer import LOOP_LAG
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.api_keys import KeyRing
 from vendor_verifier.run.budgets import ask_for
 from vendor_verifier.run.event_loop_lag import STALL_NS, LoopLag
 from vendor_verifier.run.rate_limiter import Limiter
 from vendor_verifier.run.retry import attempt_until_done, stops_vendor
-from vendor_verifier.suites.base import Play
-from vendor_verifier.transport.policy import Client, RoundLimit, in_slices
+from vendor_verifier.suites import Play
+from vendor_verifier.transport.policy import Client, ProgressMeter, RoundLimit, Sending, in_slices
 from vendor_verifier.values.plan import Entry, RetryRules
 from vendor_verifier.values.record import Attempt, Exchange, Failure, Phase, Response, TurnRecord
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.vendor import Vendor
 from vendor_verifier.wire.base import Reader, Wire
 from vendor_verifier.wire.parse_answer import answer_in_steps
-from vendor_verifier.wire.progress import ProgressMeter
 
 CLOCK_JUMP = "clock_jump"
 MAX_DRIFT_S = 5.0
@@ -208,9 +207,8 @@ class Conversation:
         watch, began_ns = ClockWatch(), time.perf_counter_ns()
         try:
             meter = ProgressMeter(question.reader())
-            exchange = await self.client.exchange(
-                request, meter, scheduled_ns, wire=question.target.wire.name, total_s=question.total_s, fresh=fresh
-            )
+            wire = question.target.wire.name
+            exchange = await self.client.exchange(Sending(request, meter, scheduled_ns, wire, question.total_s, fresh))
         except Exception as error:  # noqa: BLE001 as above: the plugin's reader runs inside
             return Attempt(number, failure=self._plugin_failure(error, "stream"))
         finally:

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from vendor_verifier.errors import UsageError
-from vendor_verifier.installing import install_line
+from vendor_verifier.errors import UsageError, install_line
 from vendor_verifier.run.cluster.job import ClusterSide
 from vendor_verifier.run.cluster.process_executor import MOST_PER_CORE, cores_here, workers_for
 from vendor_verifier.run.cluster.workers import refuse_insecure, scheduler_address

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import anyio
 
-from vendor_verifier.metrics.distribution import percentile
+from vendor_verifier.metrics.base import percentile
 from vendor_verifier.metrics.latency import schedule_lag_ms
 from vendor_verifier.run.conversation import Conversation
 from vendor_verifier.run.engine import Emit, Slots, make_record

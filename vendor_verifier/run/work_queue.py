@@ -28,7 +28,7 @@ from itertools import accumulate, chain, groupby
 from operator import itemgetter
 
 from vendor_verifier.run.conversation import Target
-from vendor_verifier.suites.base import Suite
+from vendor_verifier.suites import Suite
 from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.values.record import RecordKey
 from vendor_verifier.values.sample import Sample, Samples

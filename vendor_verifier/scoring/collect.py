@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from vendor_verifier.scoring.observation import Observation, observe, observe_check
 from vendor_verifier.scoring.observation_table import ObservationTable
-from vendor_verifier.suites.base import Suite, judged, replay
+from vendor_verifier.suites import Suite, judged, replay
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
 from vendor_verifier.values.manifest import EntryInfo
 from vendor_verifier.values.record import Record

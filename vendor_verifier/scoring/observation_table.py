@@ -17,12 +17,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vendor_verifier.metrics import METRICS, POOLED, RECORD_METRICS
-from vendor_verifier.metrics.distribution import distribution
+from vendor_verifier.metrics.answer import too_many_spoilt
+from vendor_verifier.metrics.base import distribution
 from vendor_verifier.metrics.inter_chunk_latency import ICL, Gaps, merged
-from vendor_verifier.metrics.lateness import too_many_spoilt
 from vendor_verifier.metrics.outcome import response_validity, schema_counts
-from vendor_verifier.scoring.observation import Key, Observation, Traits, Try
-from vendor_verifier.scoring.provider_names import same_provider
+from vendor_verifier.scoring.observation import Key, Observation, Traits, Try, same_provider
 from vendor_verifier.values.event import Usage
 from vendor_verifier.values.manifest import SchemaPolicy
 from vendor_verifier.values.score import Decision, Distribution, SchemaCounts

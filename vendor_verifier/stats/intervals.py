@@ -16,7 +16,7 @@ from dataclasses import replace
 from statistics import NormalDist
 from typing import get_args
 
-from vendor_verifier.metrics.distribution import percentile
+from vendor_verifier.metrics.base import percentile
 from vendor_verifier.stats.bootstrap import Panel, Resampled, percentile_estimate, spread
 from vendor_verifier.values.judgement import Estimate, Percentile
 

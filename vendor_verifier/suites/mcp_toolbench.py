@@ -41,7 +41,7 @@ def evaluate(task: dict[str, Any], solution: str, *, mode: Mode = "strict") -> d
     Returns ``resolved``, ``tool_selection_accuracy``, ``parameter_accuracy``, ``sequence_match`` and ``details``;
     strict adds ``precision``, ``parameter_precision``, and ``error`` where a call is malformed. Without a label:
     ``resolved`` false and ``error``. Mode ``compat`` has exactly the original's fields, and its exceptions (see
-    :mod:`..compat.mcp_toolbench`); strict never raises.
+    :mod:`..tool_calls.compat`); strict never raises.
 
     Raises:
         UsageError: there is no such mode.

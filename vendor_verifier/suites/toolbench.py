@@ -37,7 +37,7 @@ def evaluate(task: dict[str, Any], solution: str, *, mode: Mode = "strict") -> d
 
     Returns ``resolved``, ``tool_selection_accuracy``, ``expected_tools``, ``agent_tools``; strict adds ``precision``,
     and ``error`` where a call is malformed. Without ground truth or calls: ``resolved`` false and ``error``. Mode
-    ``compat`` has exactly the original's fields, and its exceptions (see :mod:`..compat.toolbench`); strict never
+    ``compat`` has exactly the original's fields, and its exceptions (see :mod:`..tool_calls.compat`); strict never
     raises.
 
     Raises:

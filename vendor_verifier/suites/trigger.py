@@ -18,7 +18,7 @@ from functools import partial
 
 import msgspec
 
-from vendor_verifier.suites.base import Play
+from vendor_verifier.suites import Play
 from vendor_verifier.suites.schema import ArgumentChecker
 from vendor_verifier.values.bounded_cache import BoundedCache
 from vendor_verifier.values.event import ToolCall

@@ -22,12 +22,11 @@ from typing import TYPE_CHECKING
 from vendor_verifier.transport import policy
 from vendor_verifier.transport.connection import HttpConnection, Origin, RequestHead, Unusual, request_head
 from vendor_verifier.transport.exchange import ActiveExchange
-from vendor_verifier.transport.policy import Client
+from vendor_verifier.transport.policy import Client, Sending
 from vendor_verifier.transport.proxies import proxy_for
 from vendor_verifier.values.plan import ClientName, Limits, TransportName
 from vendor_verifier.values.record import Exchange
 from vendor_verifier.values.request import HttpRequest
-from vendor_verifier.wire.progress import ProgressMeter
 
 if TYPE_CHECKING:
     from vendor_verifier.transport.httpx_client import Transport
@@ -101,26 +100,14 @@ class FastTransport:
         # Aborted connections close in the next round of the loop.
         await asyncio.sleep(0)
 
-    async def exchange(
-        self,
-        request: HttpRequest,
-        meter: ProgressMeter,
-        scheduled_at_ns: int,
-        *,
-        wire: str | None = None,
-        total_s: float | None = None,
-        listener: policy.Listener | None = None,
-        fresh: bool = False,
-    ) -> Exchange:
-        """As :meth:`vendor_verifier.transport.httpx_client.Transport.exchange`."""
+    async def exchange(self, sending: Sending) -> Exchange:
+        """Send one request and collect the answer."""
+        request = sending.request
         head = self._head(request)
         if head is None:
-            other = await self._other()
-            return await other.exchange(
-                request, meter, scheduled_at_ns, wire=wire, total_s=total_s, listener=listener, fresh=fresh
-            )
-        attempt = ActiveExchange(self._limits, total_s or self._limits.total_s, meter, scheduled_at_ns, listener)
-        kept = None if fresh else self._kept.take(head.origin)
+            return await (await self._other()).exchange(sending)
+        attempt = ActiveExchange(self._limits, sending)
+        kept = None if sending.fresh else self._kept.take(head.origin)
         connection = kept or await attempt.connect(head.origin, self._context)
         if connection is not None:
             await attempt.talk(connection, head.with_body(request.body), is_reused=kept is not None)

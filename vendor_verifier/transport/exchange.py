@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 from vendor_verifier.transport import policy
 from vendor_verifier.transport.connect import TlsFailed, connect
 from vendor_verifier.transport.connection import HttpConnection, Origin
+from vendor_verifier.transport.policy import Sending
 from vendor_verifier.values.plan import Limits
 from vendor_verifier.values.record import Exchange, Failure, FailureKind, Phase
-from vendor_verifier.wire.progress import ProgressMeter
 
 
 class Answer:
@@ -24,14 +24,7 @@ class Answer:
     ``perf_counter_ns``; zero of the exchange is when the request was handed to a connected socket.
     """
 
-    def __init__(
-        self,
-        limits: Limits,
-        total_s: float,
-        meter: ProgressMeter,
-        scheduled_at_ns: int,
-        listener: policy.Listener | None,
-    ) -> None:
+    def __init__(self, limits: Limits, sending: Sending) -> None:
         self.status: int | None = None
         self.headers: Mapping[str, str] = {}
         self.failure: Failure | None = None
@@ -41,10 +34,9 @@ class Answer:
         self.connect_times: dict[str, int | None] = {}
         self.has_surplus = False
         self._limits = limits
-        self._total_s = total_s
-        self._meter = meter
-        self._listener = listener
-        self._scheduled_at_ns = scheduled_at_ns
+        self._total_s = sending.total_s or limits.total_s
+        self._meter = sending.meter
+        self._scheduled_at_ns = sending.scheduled_at_ns
         self._sent_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._created_ns = self._zero_ns = time.perf_counter_ns()
         self._headers_ns: int | None = None
@@ -53,7 +45,7 @@ class Answer:
         self._received = self._cap = 0
         self._progress_ns = self._created_ns
         self._waits_for: FailureKind = "timeout_first_token"
-        self._patience_ns = int(total_s * 1e9)
+        self._patience_ns = int(self._total_s * 1e9)
         self._total_due_ns = self._created_ns + self._patience_ns
 
     # --- for each transport to say
@@ -67,7 +59,7 @@ class Answer:
         raise NotImplementedError
 
     def _break(self, error: Exception) -> None:
-        """Hand a reader's or listener's bug to whoever asked."""
+        """Hand a reader's bug to whoever asked."""
         raise error
 
     # --- as it arrives
@@ -79,15 +71,11 @@ class Answer:
         self._cap = policy.MAX_ANSWER_BYTES if 200 <= status < 300 else policy.MAX_ERROR_BYTES
         if "text/event-stream" not in headers.get("content-type", "").lower():
             self._meter.expect_body()
-        if self._listener is not None:
-            self._listener.headers(status, headers)
 
     def on_data(self, at_ns: int, data: bytes, *, is_last: bool) -> None:
         self._chunks.append((at_ns - self._zero_ns, data))
         self._received += len(data)
         try:
-            if self._listener is not None:
-                self._listener.chunk(data)
             if self._received > self._cap or len(self._chunks) > policy.MAX_CHUNKS:
                 self._over_cap(self._received - self._cap)
                 self._leave(at_ns)
@@ -156,15 +144,8 @@ class ActiveExchange(Answer):
     there was progress is set again.
     """
 
-    def __init__(
-        self,
-        limits: Limits,
-        total_s: float,
-        meter: ProgressMeter,
-        scheduled_at_ns: int,
-        listener: policy.Listener | None,
-    ) -> None:
-        super().__init__(limits, total_s, meter, scheduled_at_ns, listener)
+    def __init__(self, limits: Limits, sending: Sending) -> None:
+        super().__init__(limits, sending)
         self._loop = asyncio.get_running_loop()
         self._done: asyncio.Future[None] = self._loop.create_future()
         self._timer: asyncio.TimerHandle | None = None

@@ -22,13 +22,12 @@ import httpx2
 
 from vendor_verifier.transport import policy
 from vendor_verifier.transport.exchange import Answer
-from vendor_verifier.transport.policy import HTTP_LOGGERS, Closings, Slices, silence
+from vendor_verifier.transport.policy import HTTP_LOGGERS, Closings, Sending, Slices, silence
 from vendor_verifier.transport.proxies import Proxy, proxy_for
 from vendor_verifier.transport.unpacking import unpacked, unpacker_of
 from vendor_verifier.values.plan import Limits
 from vendor_verifier.values.record import Exchange, Failure, FailureKind, Phase
 from vendor_verifier.values.request import HttpRequest
-from vendor_verifier.wire.progress import ProgressMeter
 from vendor_verifier.wire.sse import in_small_pieces
 
 _PROXY_WANTS_A_PASSWORD = 407
@@ -82,25 +81,12 @@ class Transport:
         for client in self._clients.values():
             await client.aclose()
 
-    async def exchange(
-        self,
-        request: HttpRequest,
-        meter: ProgressMeter,
-        scheduled_at_ns: int,
-        *,
-        wire: str | None = None,  # noqa: ARG002 the client that sends through an SDK needs it
-        total_s: float | None = None,
-        listener: policy.Listener | None = None,
-        fresh: bool = False,
-    ) -> Exchange:
-        """Send ``request`` and collect the answer.
-
-        ``scheduled_at_ns`` is when it was due (``perf_counter_ns``); ``total_s`` replaces the run's limit for the whole
-        attempt. ``fresh``: over a connection of its own, never over one that was kept.
-        """
-        attempt = _Attempt(self._limits, total_s or self._limits.total_s, meter, scheduled_at_ns, listener)
+    async def exchange(self, sending: Sending) -> Exchange:
+        """Send one request and collect the answer."""
+        request = sending.request
+        attempt = _Attempt(self._limits, sending)
         host = _host_of(request)
-        may_reuse = not fresh and self._closings.is_worth_keeping(host)
+        may_reuse = not sending.fresh and self._closings.is_worth_keeping(host)
         try:
             attempt.proxy = proxy_for(request.url)
             await attempt.run(self._client(attempt.proxy, keeps=may_reuse), request)
@@ -136,15 +122,8 @@ def _host_of(request: HttpRequest) -> str:
 class _Attempt(Answer):
     """One exchange over httpx2, whose cancel scope holds the deadline that applies now."""
 
-    def __init__(
-        self,
-        limits: Limits,
-        total_s: float,
-        meter: ProgressMeter,
-        scheduled_at_ns: int,
-        listener: policy.Listener | None,
-    ) -> None:
-        super().__init__(limits, total_s, meter, scheduled_at_ns, listener)
+    def __init__(self, limits: Limits, sending: Sending) -> None:
+        super().__init__(limits, sending)
         self.tcp_ns: int | None = None
         # Whether what happens is the vendor's: not before a proxy in between has let us through.
         self.is_through = False
@@ -154,7 +133,7 @@ class _Attempt(Answer):
         self._connect_started_ns: int | None = None
         self._tls_started_ns: int | None = None
         self._is_over = False
-        self._scope = anyio.CancelScope(deadline=anyio.current_time() + total_s)
+        self._scope = anyio.CancelScope(deadline=anyio.current_time() + self._total_s)
 
     @property
     def connecting(self) -> bool:

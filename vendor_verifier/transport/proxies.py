@@ -15,9 +15,18 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address, ip_network
 from urllib.parse import urlsplit
 
-from vendor_verifier.errors import UsageError
-from vendor_verifier.installing import install_line
-from vendor_verifier.loopback import is_loopback
+from vendor_verifier.errors import UsageError, install_line
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host's name or address, in lower case, stands for this machine."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
 
 _PORTS = {"http": 80, "https": 443}
 _PLAIN = frozenset({"http", "https"})

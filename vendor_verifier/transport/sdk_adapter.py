@@ -18,8 +18,7 @@ from typing import Any
 
 import httpx2
 
-from vendor_verifier.errors import UsageError
-from vendor_verifier.installing import install_line
+from vendor_verifier.errors import UsageError, install_line
 from vendor_verifier.transport.policy import Slices, silence
 from vendor_verifier.values.record import Exchange, Failure, FailureKind
 

@@ -28,7 +28,7 @@ from typing import Any
 import httpx2
 from msgspec import structs
 
-from vendor_verifier.transport.policy import Client, Slices
+from vendor_verifier.transport.policy import Client, Sending, Slices
 from vendor_verifier.transport.sdk_adapter import (
     SDK_OF_WIRE,
     Seam,
@@ -40,7 +40,6 @@ from vendor_verifier.transport.sdk_adapter import (
 )
 from vendor_verifier.values.record import Exchange, Failure
 from vendor_verifier.values.request import HttpRequest
-from vendor_verifier.wire.progress import ProgressMeter
 
 _SDK_HEADERS = ("accept", "content-type", "user-agent", "anthropic-version", "anthropic-beta")
 _SDK_HEADER_PREFIX = "x-stainless-"
@@ -89,24 +88,15 @@ class SdkTransport:
         await self._http.aclose()
         await self._opening.__aexit__(kind, error, trace)
 
-    async def exchange(
-        self,
-        request: HttpRequest,
-        meter: ProgressMeter,
-        scheduled_at_ns: int,
-        *,
-        wire: str,
-        total_s: float | None = None,
-        fresh: bool = False,
-    ) -> Exchange:
-        """Send ``request`` through the SDK of ``wire``; times and limits are the network's alone.
+    async def exchange(self, sending: Sending) -> Exchange:
+        """Send one request through the SDK of its wire; times and limits are the network's alone.
 
         Raises:
             UsageError: the wire has no SDK, or it is not installed.
         """
-        call = _Call(self._network, self._turns, request, meter, scheduled_at_ns, wire, total_s, fresh)
+        call = _Call(self._network, self._turns, sending)
         with self._seam.sending(call.send):
-            return await call.run(self._sdk(wire))
+            return await call.run(self._sdk(sending.wire))
 
     def _sdk(self, wire: str) -> Any:
         if wire not in self._sdks:
@@ -139,25 +129,12 @@ class _Turns:
 class _Call:
     """One request in flight: the SDK's request on one side, the network's exchange on the other."""
 
-    def __init__(
-        self,
-        network: Client,
-        turns: _Turns,
-        request: HttpRequest,
-        meter: ProgressMeter,
-        scheduled_at_ns: int,
-        wire: str,
-        total_s: float | None,
-        fresh: bool,
-    ) -> None:
+    def __init__(self, network: Client, turns: _Turns, sending: Sending) -> None:
         self._network = network
         self._turns = turns
-        self._request = request
-        self._meter = meter
-        self._scheduled_at_ns = scheduled_at_ns
-        self._wire = wire
-        self._total_s = total_s
-        self._fresh = fresh
+        self._sending = sending
+        self._request = sending.request
+        self._wire = sending.wire
         self._turn = AsyncExitStack()
         self._exchange: Exchange | None = None
         self._has_items = False
@@ -191,14 +168,7 @@ class _Call:
         sent = HttpRequest(self._request.url, self._merged_headers(request), await request.aread())
         await self._turn.aclose()
         try:
-            self._exchange = await self._network.exchange(
-                sent,
-                self._meter,
-                self._scheduled_at_ns,
-                wire=self._wire,
-                total_s=self._total_s,
-                fresh=self._fresh,
-            )
+            self._exchange = await self._network.exchange(structs.replace(self._sending, request=sent))
         except Exception as error:
             # An SDK would take it for the vendor's.
             self._bug = error
@@ -234,8 +204,8 @@ class _Call:
             return False
         if exchange.chunks:
             # A transport need not look for progress in the last piece, and looking twice finds no more.
-            self._meter.feed(exchange.chunks[-1][1])
-        return self._meter.has_token
+            self._sending.meter.feed(exchange.chunks[-1][1])
+        return self._sending.meter.has_token
 
     def _unsent(self, error: Exception | None) -> Exchange:
         """The exchange of a call whose SDK gave up before it sent anything: not the vendor's failure."""

@@ -15,11 +15,11 @@ from bfcl_replies import called, said
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.features.bfcl.source import BfclData, InstalledServices, find_data, load_categories, load_services
-from vendor_verifier.suites.base import replay
+from vendor_verifier.suites import replay
 from vendor_verifier.suites.bfcl import check
 from vendor_verifier.suites.bfcl.categories import MULTI_TURN, SINGLE_TURN, expand, language_of
+from vendor_verifier.suites.bfcl.multi_turn import ServiceCall, read_expected_call
 from vendor_verifier.suites.bfcl.reference_calls import reference_calls
-from vendor_verifier.suites.bfcl.services import ServiceCall, read_expected_call
 from vendor_verifier.suites.bfcl.suite import BfclSuite
 from vendor_verifier.values.record import Attempt
 from vendor_verifier.values.sample import Sample

@@ -10,8 +10,7 @@ import capacity_reports
 import pytest
 from changing import replace
 
-from vendor_verifier.features.capacity.charts import Panel, Trace, curves
-from vendor_verifier.features.capacity.page import render
+from vendor_verifier.features.capacity.page import Panel, Trace, curves, render
 from vendor_verifier.features.capacity.text import verdict, why
 from vendor_verifier.words import Texts, entries
 

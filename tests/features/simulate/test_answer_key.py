@@ -14,8 +14,8 @@ from vendor_verifier.features.bfcl.source import find_data, load_categories
 from vendor_verifier.features.simulate.answer_key import answer_key, shipped_answers
 from vendor_verifier.features.simulate.performance import PERSONAS, persona_answer
 from vendor_verifier.features.simulate.question import question_of
-from vendor_verifier.loaders.detect import read_dataset_file
-from vendor_verifier.suites.base import Suite
+from vendor_verifier.loaders import read_dataset_file
+from vendor_verifier.suites import Suite
 from vendor_verifier.suites.bfcl.categories import SINGLE_TURN
 from vendor_verifier.suites.bfcl.suite import BfclSuite
 from vendor_verifier.suites.mcp_toolbench import MCPToolBenchSuite

@@ -12,10 +12,10 @@ from questions import WEATHER
 from vendor_verifier.features.simulate.server import SimulatedVendors
 from vendor_verifier.registry import find_vendors
 from vendor_verifier.transport.httpx_client import Transport
+from vendor_verifier.transport.policy import ProgressMeter, Sending
 from vendor_verifier.values.plan import Limits
 from vendor_verifier.values.request import Endpoint, Turn
 from vendor_verifier.wire.parse_answer import read_answer
-from vendor_verifier.wire.progress import ProgressMeter
 
 PLUGIN = '''"""A vendor on this machine."""
 
@@ -41,7 +41,7 @@ def test_ten_lines_are_a_vendor(tmp_path: Path) -> None:
             turn = Turn(({"role": "user", "content": "Bern?"},), (WEATHER,), {"tool_choice": "required"})
             request = vendor.wire.request(turn, Endpoint(vendor.base_url, "simulated-model"))
             meter = ProgressMeter(vendor.wire.reader())
-            exchange = await transport.exchange(request, meter, time.perf_counter_ns())
+            exchange = await transport.exchange(Sending(request, meter, time.perf_counter_ns()))
             timing, response, failure = read_answer(exchange, vendor.wire.reader(), classify=vendor.classify)
             assert failure is None
             assert response is not None

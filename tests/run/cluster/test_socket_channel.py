@@ -8,7 +8,7 @@ import socket
 import pytest
 
 from vendor_verifier.run.cluster.job import ChannelClosed, Outbox
-from vendor_verifier.run.cluster.process_worker import SocketChannel, framed, receive_frame, socket_channel
+from vendor_verifier.run.cluster.process_executor import SocketChannel, framed, receive_frame, socket_channel
 
 pytestmark = pytest.mark.anyio
 

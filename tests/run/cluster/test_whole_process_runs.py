@@ -27,7 +27,7 @@ def children_of(parent: int) -> list[int]:
             command = (folder / "cmdline").read_bytes()
         except (OSError, IndexError):
             continue
-        if folder.name.isdigit() and int(fields[1]) == parent and b"process_worker" in command:
+        if folder.name.isdigit() and int(fields[1]) == parent and b"process_executor" in command:
             found.append(int(folder.name))
     return sorted(found)
 

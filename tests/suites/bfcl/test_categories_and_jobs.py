@@ -15,7 +15,7 @@ from vendor_verifier.suites.bfcl.categories import (
     language_of,
     not_run_reason,
 )
-from vendor_verifier.suites.bfcl.job_file import Job, Task, read_job
+from vendor_verifier.suites.bfcl.suite import Job, Task, read_job
 
 
 def test_both_versions_names_mean_the_same() -> None:

@@ -7,7 +7,7 @@ import json
 import pytest
 from bfcl_replies import called, failed, said
 
-from vendor_verifier.suites.base import replay
+from vendor_verifier.suites import replay
 from vendor_verifier.suites.bfcl.categories import expects_no_call
 from vendor_verifier.suites.bfcl.function_docs import sent_name
 from vendor_verifier.suites.bfcl.reference_calls import read_reply, reference_calls

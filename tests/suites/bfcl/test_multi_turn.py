@@ -9,9 +9,8 @@ import pytest
 from bfcl_replies import called, failed, said
 
 from vendor_verifier.errors import DataError
-from vendor_verifier.suites.base import replay
-from vendor_verifier.suites.bfcl.multi_turn import MORE_FUNCTIONS, STEP_LIMIT
-from vendor_verifier.suites.bfcl.services import ServiceCall, execute, read_expected_call
+from vendor_verifier.suites import replay
+from vendor_verifier.suites.bfcl.multi_turn import MORE_FUNCTIONS, STEP_LIMIT, ServiceCall, execute, read_expected_call
 from vendor_verifier.suites.bfcl.suite import BfclSuite
 from vendor_verifier.values.record import Attempt
 from vendor_verifier.values.request import Turn

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from vendor_verifier.suites import suite_kind
-from vendor_verifier.suites.base import replay
-from vendor_verifier.suites.contract.finding import is_settled
+from vendor_verifier.suites import replay, suite_kind
+from vendor_verifier.suites.contract import is_settled
 from vendor_verifier.suites.contract.suite import CHECKS, ContractSuite, contract_samples
 from vendor_verifier.values.event import ToolCall, Usage
 from vendor_verifier.values.record import Attempt, Failure, FailureKind, Record, Response, TurnRecord

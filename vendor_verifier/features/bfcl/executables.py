@@ -24,6 +24,7 @@ from urllib.parse import urlsplit
 
 import anyio
 import msgspec
+from msgspec import structs
 
 from vendor_verifier.errors import RunFolderError
 from vendor_verifier.redaction import Scrubber
@@ -42,13 +43,12 @@ from vendor_verifier.suites.bfcl.executable import (
 )
 from vendor_verifier.suites.bfcl.reference_calls import read_reply
 from vendor_verifier.transport.httpx_client import Transport
-from vendor_verifier.transport.policy import resend_if_lost
+from vendor_verifier.transport.policy import ProgressMeter, Sending
 from vendor_verifier.values.plan import Limits
 from vendor_verifier.values.request import HttpRequest
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.wire.openai_chat import OpenAIChat
 from vendor_verifier.wire.payload import PayloadError, parse_json
-from vendor_verifier.wire.progress import ProgressMeter
 
 TIME_LIMIT_S = 5.0
 INSTALLED_AT = Path("eval_checker", "executable_eval", "data", "executable_python_function.py")
@@ -276,7 +276,11 @@ async def _fetched(due: Mapping[str, RestRequest], scrubber: Scrubber, pause_s: 
 async def _fetch(transport: Transport, request: RestRequest, scrubber: Scrubber) -> Fetched:
     sent = HttpRequest(request.url, request.headers, b"", method="GET")
     meter = ProgressMeter(OpenAIChat().reader())
-    exchange = await resend_if_lost(lambda fresh: transport.exchange(sent, meter, time.perf_counter_ns(), fresh=fresh))
+    sending = Sending(sent, meter, time.perf_counter_ns())
+    exchange = await transport.exchange(sending)
+    if exchange.lost:
+        # A kept connection ended under it.
+        exchange = await transport.exchange(structs.replace(sending, fresh=True))
     if exchange.failure is not None:
         return Fetched(exchange.status, error=scrubber.text(f"{exchange.failure.kind}: {exchange.failure.message}"))
     try:

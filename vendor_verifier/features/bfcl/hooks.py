@@ -1,33 +1,168 @@
-"""The hooks of ``bfcl`` around a run: job files, keys of live services, simulated services, result pages."""
+"""The hooks of ``bfcl`` around a run: job files, keys of live services, simulated services, result pages.
+
+The pages, one a vendor, have the published layout and lie in ``bfcl/`` in the run's folder. Records are replayed as for
+the report. Those not charged to the vendor (never sent, or our own fault) are left out.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from vendor_verifier.config.env_file import read_variables
-from vendor_verifier.config.suite_options import SuiteOptions
-from vendor_verifier.features.bfcl.dataset import bfcl_dataset
+from vendor_verifier.config.suite_options import SuiteOptions, known_suite, read_options
+from vendor_verifier.errors import BFCL_FUNCTIONS, BFCL_SIMULATORS
+from vendor_verifier.features.bfcl.dataset import (
+    SUITE,
+    TASKS_TAG,
+    bfcl_dataset,
+    read_job_file,
+    with_job,
+    with_job_settings,
+)
 from vendor_verifier.features.bfcl.executables import fetch_rest_answers, find_functions, read_rest_answers
-from vendor_verifier.features.bfcl.job import read_job_file, with_job, with_job_settings
-from vendor_verifier.features.bfcl.pages import write_bfcl_pages
 from vendor_verifier.features.bfcl.source import find_services, stated_rows
-from vendor_verifier.installing import BFCL_FUNCTIONS, BFCL_SIMULATORS
+from vendor_verifier.metrics.answer import too_many_spoilt
+from vendor_verifier.metrics.measure import measured
 from vendor_verifier.pipeline.datasets import Dataset
 from vendor_verifier.pipeline.options import RunOptions
-from vendor_verifier.pipeline.suites import SuiteHooks
+from vendor_verifier.pipeline.suites import SuiteHooks, ready_suite
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.store import RunFolder
-from vendor_verifier.suites import SuiteKind
+from vendor_verifier.suites import Suite, SuiteKind, replay
 from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, REST
 from vendor_verifier.suites.bfcl.executable import KEY_NAMES
-from vendor_verifier.suites.bfcl.job_file import Job
-from vendor_verifier.suites.bfcl.suite import BfclSuite
+from vendor_verifier.suites.bfcl.results import VendorResult, call_latencies_s, result_pages, vendor_result
+from vendor_verifier.suites.bfcl.suite import BfclOptions, BfclSuite, Job
+from vendor_verifier.values.failure_kinds import NOT_CHARGED
 from vendor_verifier.values.plan import Entry
+from vendor_verifier.values.record import Record, supersedes
 from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.score import Score
 from vendor_verifier.words import english
+
+PAGES = "bfcl"
+_UNSAFE = re.compile(r"[^\w.()+@ -]")
+# Names that some systems take for a device, whatever follows the first dot.
+_DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
+_MAX_NAME = 100
+
+
+@dataclass(slots=True)
+class _VendorTask:
+    """The scores and times of one vendor in one task."""
+
+    scores: list[Score] = field(default_factory=list)
+    times_s: list[float] = field(default_factory=list)
+    stalled: int = 0
+
+    def note_times(self, record: Record) -> None:
+        """Keep the times of a record's calls, unless our own process was late."""
+        is_stalled = "e2e_ms" in measured(record).spoilt
+        self.stalled += is_stalled
+        self.times_s += [] if is_stalled else call_latencies_s(record)
+
+    @property
+    def latencies_s(self) -> list[float]:
+        """The times of its calls, or none where our own lateness took too many out."""
+        return [] if too_many_spoilt(self.stalled, len(self.times_s)) else self.times_s
+
+
+def write_bfcl_pages(folder: RunFolder) -> list[Path]:
+    """Write a page for every vendor with records; nothing for a run without this evaluation.
+
+    With several models in the run, each has a folder of its own, because ranks are among the vendors of one model.
+
+    Raises:
+        RunFolderError: not a readable run folder.
+        StorageError: the disk refused.
+    """
+    task = next((task for task in folder.read_manifest().tasks if task.suite == SUITE), None)
+    if task is None:
+        return []
+    samples = folder.read_samples(SUITE)
+    suite = ready_suite(SUITE, task.options, samples, folder)
+    version, not_run = _options(task.options).version, task.not_run
+    models = _results(folder, suite, {sample.id: sample for sample in samples})
+    written: list[Path] = []
+    homes: set[str] = set()
+    for model, tasks in models.items():
+        home = f"{PAGES}/{_file_name(model, homes)}" if len(models) > 1 else PAGES
+        folder.create_inside(home)
+        names: set[str] = set()
+        for label, page in result_pages(tasks, version=version).items():
+            # A task of which nothing could run has reasons instead of metrics.
+            page["run"] = {
+                name: {**page["run"].get(name, {}), "not_run": dict(not_run.get(name, {}))}
+                for name in dict.fromkeys([*page["run"], *not_run])
+            }
+            text = json.dumps(page, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+            written.append(folder.write(f"{home}/{_file_name(label, names)}.json", text))
+    return written
+
+
+def _options(stored: Mapping[str, Any]) -> BfclOptions:
+    options: BfclOptions = read_options(known_suite(SUITE), stored)
+    return options
+
+
+def _results(
+    folder: RunFolder, suite: Suite, samples: Mapping[str, Sample]
+) -> dict[str, dict[str, list[VendorResult]]]:
+    """Model → task → results of its vendors."""
+    results: dict[str, dict[str, dict[str, _VendorTask]]] = {}
+    # In the order of the samples, so that pages list categories as the plan does.
+    places = {sample: place for place, sample in enumerate(samples)}
+    known = (record for record in _standing(folder).values() if record.sample in samples)
+    for record in sorted(known, key=lambda record: places[record.sample]):
+        sample = samples[record.sample]
+        if _is_not_charged(record):
+            continue
+        finals = (turn.attempts[-1] for turn in record.turns if turn.attempts)
+        score = record.score or replay(suite.play(sample), finals)
+        for task in sample.tags.get(TASKS_TAG) or [SUITE]:
+            found = results.setdefault(record.model, {}).setdefault(task, {}).setdefault(record.label, _VendorTask())
+            found.note_times(record)
+            found.scores += [score] if score is not None else []
+    return {
+        model: {
+            task: [vendor_result(label, one.scores, one.latencies_s) for label, one in vendors.items()]
+            for task, vendors in tasks.items()
+        }
+        for model, tasks in results.items()
+    }
+
+
+def _standing(folder: RunFolder) -> dict[object, Record]:
+    """The records of this evaluation that count: of two under one key the one that stands."""
+    found: dict[object, Record] = {}
+    for record in folder.read_records(lambda _number, _reason: None):
+        known = found.get(record.key)
+        if record.suite == SUITE and (known is None or supersedes(record, known)):
+            found[record.key] = record
+    return found
+
+
+def _is_not_charged(record: Record) -> bool:
+    finals = (turn.attempts[-1] for turn in record.turns if turn.attempts)
+    failure = next((final.failure for final in finals if final.failure is not None), None)
+    return not record.turns or (failure is not None and failure.kind in NOT_CHARGED)
+
+
+def _file_name(label: str, taken: set[str]) -> str:
+    """The label as a file name that is safe and, beside those ``taken``, new."""
+    # File systems count bytes, not characters.
+    plain = _UNSAFE.sub("_", label).encode()[:_MAX_NAME].decode(errors="ignore").strip(". ") or "vendor"
+    plain = f"_{plain}" if _DEVICE.fullmatch(plain) else plain
+    name, number = plain, 2
+    while name.casefold() in taken:
+        name, number = f"{plain} ({number})", number + 1
+    taken.add(name.casefold())
+    return name
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from vendor_verifier.errors import DataError, Problem, UsageError
-from vendor_verifier.installing import BFCL_DATA, BFCL_SIMULATORS, install_line
+from vendor_verifier.errors import BFCL_DATA, BFCL_SIMULATORS, DataError, Problem, UsageError, install_line
 from vendor_verifier.loaders.base import LoadedSamples
 from vendor_verifier.resources import shipped
 from vendor_verifier.suites.bfcl.categories import (
@@ -30,8 +29,8 @@ from vendor_verifier.suites.bfcl.categories import (
     not_run_reason,
 )
 from vendor_verifier.suites.bfcl.executable import Functions, expected_calls, needed_keys, shape_of
+from vendor_verifier.suites.bfcl.multi_turn import Services
 from vendor_verifier.suites.bfcl.native_rows import Lines, read_category
-from vendor_verifier.suites.bfcl.services import Services
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.wire.payload import parse_json
 

@@ -25,7 +25,7 @@ from vendor_verifier.features.capacity.values import (
 )
 from vendor_verifier.gates.judge import decide
 from vendor_verifier.gates.thresholds import REQUEST_METRICS, meets
-from vendor_verifier.metrics.distribution import distribution
+from vendor_verifier.metrics.base import distribution
 from vendor_verifier.scoring.observation import Observation, Traits
 from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.stats.bootstrap import Panel, Resampled, bootstrap, build_panel

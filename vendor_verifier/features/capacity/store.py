@@ -31,7 +31,7 @@ from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.scoring.observation import Observation, observe
 from vendor_verifier.store import RunFolder
-from vendor_verifier.suites.base import Suite, judged
+from vendor_verifier.suites import Suite, judged
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.words import Language

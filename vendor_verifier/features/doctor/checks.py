@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
 from vendor_verifier.features.doctor.values import TOOL_NAME, Answer, Case, Check
-from vendor_verifier.metrics.lateness import is_spoilt
+from vendor_verifier.metrics.answer import is_spoilt
 from vendor_verifier.values.event import ToolCall
 from vendor_verifier.values.failure_kinds import KINDS
 from vendor_verifier.values.record import Exchange, Failure, Response, Timing

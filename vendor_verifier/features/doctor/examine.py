@@ -38,16 +38,15 @@ from vendor_verifier.run.api_keys import KeyRing
 from vendor_verifier.run.conversation import Conversation, Target
 from vendor_verifier.run.event_loop_lag import LoopLag
 from vendor_verifier.run.rate_limiter import LocalLimiter
-from vendor_verifier.suites.base import Play
+from vendor_verifier.suites import Play
 from vendor_verifier.transport.client import FastTransport
-from vendor_verifier.transport.policy import Client
+from vendor_verifier.transport.policy import Client, Sending
 from vendor_verifier.transport.proxies import proxy_for, require_proxies
 from vendor_verifier.transport.sdk_adapter import SDK_OF_WIRE, require_sdks
 from vendor_verifier.values.plan import Limits, RetryRules
 from vendor_verifier.values.record import Attempt, Exchange
 from vendor_verifier.values.request import HttpRequest, Turn
 from vendor_verifier.values.score import Score
-from vendor_verifier.wire.progress import ProgressMeter
 
 LIMITS = Limits(total_s=90.0, connect_s=10.0, first_token_s=45.0, idle_s=30.0)
 # Few at a time: an examination must not disturb its own timing.
@@ -136,21 +135,12 @@ class _Witness:
         self._request = HttpRequest("", {}, b"")
         self._exchange = _NOTHING
 
-    async def exchange(
-        self,
-        request: HttpRequest,
-        meter: ProgressMeter,
-        scheduled_at_ns: int,
-        *,
-        wire: str,
-        total_s: float | None = None,
-        fresh: bool = False,
-    ) -> Exchange:
+    async def exchange(self, sending: Sending) -> Exchange:
         """As :meth:`vendor_verifier.transport.policy.Client.exchange`."""
-        found = await self._client.exchange(request, meter, scheduled_at_ns, wire=wire, total_s=total_s, fresh=fresh)
+        found = await self._client.exchange(sending)
         # At the source, because everything further on is cut into excerpts, and half a key is not recognised.
         chunks = [(at_ns, self._scrubber.bytes(chunk)) for at_ns, chunk in found.chunks]
-        self._request, self._exchange = request, structs.replace(found, chunks=chunks)
+        self._request, self._exchange = sending.request, structs.replace(found, chunks=chunks)
         return self._exchange
 
     def answer(self, question: Question, attempt: Attempt) -> Answer:

@@ -34,7 +34,7 @@ from vendor_verifier.registry import WIRES, find_vendors
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.run.conversation import with_parameters
 from vendor_verifier.store import RunFolder
-from vendor_verifier.suites.base import Suite, judged
+from vendor_verifier.suites import Suite, judged
 from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN
 from vendor_verifier.suites.schema import dataset_defects
 from vendor_verifier.values.manifest import EntryInfo, Manifest, StoredEntry, StoredTask

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from vendor_verifier.config.suite_options import build_suite, known_suite
-from vendor_verifier.scoring.excerpts import first_failure
+from vendor_verifier.scoring.report_samples import first_failure
 from vendor_verifier.store import RunFolder
-from vendor_verifier.suites.base import Suite, judged
+from vendor_verifier.suites import Suite, judged
 from vendor_verifier.suites.schema import ArgumentChecker
 from vendor_verifier.suites.trigger import complete_calls
 from vendor_verifier.values.manifest import EntryInfo, StoredTask

@@ -13,10 +13,10 @@ from cyclopts.validators import Number
 
 from vendor_verifier.console.output import EXIT_OK
 from vendor_verifier.features.explain.find_problems import BadSamples, Explanation, OtherAnswer
-from vendor_verifier.metrics.lateness import is_spoilt
+from vendor_verifier.metrics.answer import is_spoilt
 from vendor_verifier.pipeline.options import OUTPUT, WHAT, flag, option
 from vendor_verifier.reports.escape import plain
-from vendor_verifier.scoring.excerpts import compact
+from vendor_verifier.scoring.report_samples import compact
 from vendor_verifier.values.record import Attempt, Response, Timing
 
 SHORT, FULL = 2_000, 1_000_000

@@ -25,12 +25,11 @@ from vendor_verifier.errors import Problem, ProblemsError, RunFolderError, Stora
 from vendor_verifier.features.history.database import read_runs, remember
 from vendor_verifier.features.history.figures import metric_names
 from vendor_verifier.features.history.regression import history_trends, identity_changes
-from vendor_verifier.loopback import is_loopback
 from vendor_verifier.pipeline.run import RunOutcome, unfinished_vendors
 from vendor_verifier.reports.sentences import place
 from vendor_verifier.store import FILE_MODE, FOLDER_MODE, RunFolder
 from vendor_verifier.transport.policy import HTTP_LOGGERS, silence
-from vendor_verifier.transport.proxies import proxy_for
+from vendor_verifier.transport.proxies import is_loopback, proxy_for
 from vendor_verifier.values.history import CheckResult, CheckStatus, Trend
 from vendor_verifier.values.judgement import Finding, Threshold
 

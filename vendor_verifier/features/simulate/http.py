@@ -21,7 +21,7 @@ from typing import cast
 import httptools
 
 from vendor_verifier.features.simulate.performance import Ending, Performance
-from vendor_verifier.features.simulate.wires.base import StreamedAnswer
+from vendor_verifier.features.simulate.wires import StreamedAnswer
 
 MAX_HEAD = 64 * 1024
 MAX_BODY = 32 * 1024 * 1024

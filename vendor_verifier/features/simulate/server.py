@@ -39,8 +39,8 @@ from vendor_verifier.features.simulate.performance import (
     refusal_of,
 )
 from vendor_verifier.features.simulate.question import BadQuestion
+from vendor_verifier.features.simulate.wires import Asked, SimulatedWire, encoded, openai_error
 from vendor_verifier.features.simulate.wires.anthropic import SimulatedAnthropic
-from vendor_verifier.features.simulate.wires.base import Asked, SimulatedWire, encoded, openai_error
 from vendor_verifier.features.simulate.wires.completions import SimulatedCompletions
 from vendor_verifier.features.simulate.wires.gemini import SimulatedGemini
 from vendor_verifier.features.simulate.wires.openai import SimulatedChat, SimulatedResponses
@@ -290,7 +290,7 @@ def simulate_command(
     if answers_from_stdin:
         threading.Thread(target=_end_with_stdin, daemon=True).start()
     if test_file_path:
-        from vendor_verifier.features.simulate.rehearse import known_of_files
+        from vendor_verifier.features.simulate.answer_key import known_of_files
 
         found = known_of_files(test_file_path)
         known |= found.key

@@ -21,8 +21,7 @@ from distributed import Client, Future, LocalCluster, Scheduler, SchedulerPlugin
 from distributed.comm.core import Comm, CommClosedError, connect
 
 from vendor_verifier import __version__
-from vendor_verifier.errors import ClusterError, UsageError, VerifierError
-from vendor_verifier.installing import install_line
+from vendor_verifier.errors import ClusterError, UsageError, VerifierError, install_line
 from vendor_verifier.run.budgets import CostOf
 from vendor_verifier.run.cluster.job import (
     Bench,

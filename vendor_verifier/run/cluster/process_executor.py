@@ -6,20 +6,242 @@ asked again by the others, and when none is left the run ends with what came bac
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Mapping
-from dataclasses import asdict, replace
-from typing import Any
+import pickle
+import socket
+import struct
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, cast
 
 import anyio
+import msgspec
 
-from vendor_verifier.errors import ClusterError
+from vendor_verifier.errors import ClusterError, UsageError, VerifierError
+from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.cluster.coordinator import Coordinator, block_size
-from vendor_verifier.run.cluster.job import ChannelClosed, ClusterSide, Outbox
+from vendor_verifier.run.cluster.job import Bench, ChannelClosed, ClusterSide, Job, Message, Outbox
 from vendor_verifier.run.cluster.lease_server import LeaseServer
-from vendor_verifier.run.cluster.process_worker import Child, Start, failure_in
+from vendor_verifier.run.cluster.worker_session import serve
+from vendor_verifier.run.event_loop_lag import quiet_collector
 from vendor_verifier.run.local_run import RunEnd, Work, interruptible
 from vendor_verifier.values.plan import ExecutorChoice, WorkersWish
+
+_LENGTH = struct.Struct("<I")
+_BUFFER = 1 << 20
+_decode = msgspec.msgpack.Decoder(dict[str, list[object]]).decode
+
+
+def framed(data: bytes) -> bytes:
+    """``data`` with its length before it."""
+    return _LENGTH.pack(len(data)) + data
+
+
+def receive_frame(connection: socket.socket) -> bytes:
+    """One frame, waited for without an event loop.
+
+    Raises:
+        ChannelClosed: the other side is gone.
+    """
+    (length,) = _LENGTH.unpack(_receive(connection, _LENGTH.size))
+    return _receive(connection, length)
+
+
+def _receive(connection: socket.socket, size: int) -> bytes:
+    parts = bytearray()
+    while len(parts) < size:
+        part = connection.recv(size - len(parts))
+        if not part:
+            raise ChannelClosed
+        parts += part
+    return bytes(parts)
+
+
+class SocketChannel:
+    """One side of a socket pair as a channel: MessagePack, each message with its length before it."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    async def read(self) -> Message:
+        try:
+            (length,) = _LENGTH.unpack(await self._reader.readexactly(_LENGTH.size))
+            return cast(Message, _decode(await self._reader.readexactly(length)))
+        except (OSError, asyncio.IncompleteReadError):
+            raise ChannelClosed from None
+
+    async def write(self, message: Message) -> None:
+        try:
+            self._writer.write(framed(msgspec.msgpack.encode(message)))
+            await self._writer.drain()
+        except OSError:
+            raise ChannelClosed from None
+
+    def write_raw(self, data: bytes) -> None:
+        """Send what is framed already, without waiting for it to be on its way."""
+        self._writer.write(data)
+
+    def abort(self) -> None:
+        self._writer.transport.abort()
+
+
+async def socket_channel(connection: socket.socket) -> SocketChannel:
+    """The channel over a connected socket, which it closes in the end."""
+    connection.setblocking(False)
+    return SocketChannel(*await asyncio.open_unix_connection(sock=connection, limit=_BUFFER))
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The first message to a worker. ``job`` has the keys in its entries, unlike one that leaves this machine."""
+
+    name: str
+    job: Job
+    open_bench: Callable[[Job, Scrubber], Bench]
+    scrubber: Scrubber
+    use_uvloop: bool
+
+
+def main(descriptor: int) -> int:
+    """Work for the parent at the other end of ``descriptor``; the exit code is for whoever looks at the process."""
+    connection = socket.socket(fileno=descriptor)
+    try:
+        start = pickle.loads(receive_frame(connection))  # noqa: S301 our own parent's, over a socket nobody else holds
+        assert isinstance(start, Start)
+        bench = start.open_bench(start.job, start.scrubber)
+        connection.sendall(_message("ready", start.name))
+        with quiet_collector():
+            anyio.run(_work, connection, start, bench, backend_options={"use_uvloop": start.use_uvloop})
+    except (ChannelClosed, OSError):
+        return 1
+    except BaseException as error:  # noqa: BLE001 the parent tells the user; here there is nobody
+        return _tell(connection, error)
+    return 0
+
+
+async def _work(connection: socket.socket, start: Start, bench: Bench) -> None:
+    # A copy, so that there is still a way to tell what went wrong when the channel is closed.
+    channel = await socket_channel(connection.dup())
+    try:
+        await serve(channel, bench, start.job.run, start.name)
+    finally:
+        channel.abort()
+
+
+def _tell(connection: socket.socket, error: BaseException) -> int:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    is_users = isinstance(error, UsageError)
+    words = str(error) if is_users else "".join(traceback.format_exception(error))[-2000:]
+    try:
+        connection.setblocking(True)
+        connection.sendall(_message("failed", [is_users, words]))
+    except OSError:
+        return 1
+    return 2 if is_users else 3
+
+
+def _message(kind: str, item: object) -> bytes:
+    return framed(msgspec.msgpack.encode({kind: [item]}))
+
+
+# Importing the product takes half a second of CPU; many workers on few cores share it.
+READY_WITHIN_S = 60.0
+_DEAD_WITHIN_S = 2.0
+# The parent's module path, in case it was changed; -P keeps modules of the current folder out.
+_PROGRAM = (
+    "import sys; sys.path[:] = sys.argv[2:]; "
+    "from vendor_verifier.run.cluster.process_executor import main; sys.exit(main(int(sys.argv[1])))"
+)
+
+
+class Child:
+    """A worker process and the channel to it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.ended = anyio.Event()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._channel: SocketChannel | None = None
+
+    @property
+    def channel(self) -> SocketChannel:
+        assert self._channel is not None
+        return self._channel
+
+    async def start(self, start: Start) -> None:
+        """Start the process and tell it its job; :meth:`until_ready` waits for it.
+
+        Raises:
+            ClusterError: the system allows no further process.
+        """
+        ours, theirs = socket.socketpair()
+        self._channel = await socket_channel(ours)
+        with theirs:
+            try:
+                # A group of its own: Ctrl-C in the terminal is for the parent, which has work to finish.
+                self._process = subprocess.Popen(  # noqa: S603 the same interpreter and our own code
+                    [sys.executable, "-P", "-c", _PROGRAM, str(theirs.fileno()), *sys.path],
+                    pass_fds=[theirs.fileno()],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    process_group=0,
+                )
+            except OSError as error:
+                raise ClusterError(f"worker process {self.name} could not be started: {error}") from error
+        self._channel.write_raw(framed(pickle.dumps(start)))
+
+    async def until_ready(self) -> None:
+        """Wait until the worker has read its job.
+
+        Raises:
+            UsageError: it cannot do what the run asks for.
+            ClusterError: it died, or is not ready within a minute.
+        """
+        with anyio.move_on_after(READY_WITHIN_S):
+            try:
+                message = await self.channel.read()
+            except ChannelClosed:
+                raise ClusterError(f"worker process {self.name} did not start: {await self.how_it_ended()}") from None
+            failure = failure_in(self.name, message)
+            if failure is not None:
+                raise failure
+            return
+        raise ClusterError(f"worker process {self.name} was not ready within {READY_WITHIN_S:.0f} s")
+
+    async def how_it_ended(self) -> str:
+        """The process's end, in words, once its channel has closed."""
+        assert self._process is not None
+        deadline = time.monotonic() + _DEAD_WITHIN_S
+        while (code := self._process.poll()) is None:
+            if time.monotonic() > deadline:
+                return "it closed its connection"
+            await anyio.sleep(0.01)
+        return f"killed by signal {-code}" if code < 0 else f"exit code {code}"
+
+    def end(self) -> None:
+        """Kill the process if it still runs, and clear it away."""
+        if self._channel is not None:
+            self._channel.abort()
+        if self._process is not None:
+            if self._process.poll() is None:
+                self._process.kill()
+            self._process.wait()
+
+
+def failure_in(name: str, message: Message) -> VerifierError | None:
+    """The failure a worker reports in ``message``; None when it reports none."""
+    if "failed" not in message:
+        return None
+    is_users, words = message["failed"][-1]
+    return UsageError(words) if is_users else ClusterError(f"worker process {name} failed:\n{words}")
+
 
 # Up to here one process stamps times within a millisecond or two (benchmarks/README.md); beyond, its loop gets late.
 IN_FLIGHT_PER_WORKER = 300

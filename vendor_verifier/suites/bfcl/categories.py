@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from vendor_verifier.errors import UsageError
-from vendor_verifier.installing import BFCL_FUNCTIONS, BFCL_SIMULATORS
+from vendor_verifier.errors import BFCL_FUNCTIONS, BFCL_SIMULATORS, UsageError
 from vendor_verifier.suites.bfcl.verdict import Language
 
 NON_LIVE_AST = ("simple_python", "simple_java", "simple_javascript", "multiple", "parallel", "parallel_multiple")

@@ -15,8 +15,8 @@ from typing import Any
 from vendor_verifier.loaders.base import LoadedSamples, Row, kind_of, read_rows
 from vendor_verifier.loaders.building import UnusableRequest
 from vendor_verifier.suites.bfcl.function_docs import sent_name
+from vendor_verifier.suites.bfcl.multi_turn import row_problem
 from vendor_verifier.suites.bfcl.native_rows import ReadRow, digest_of, samples_of
-from vendor_verifier.suites.bfcl.services import row_problem
 from vendor_verifier.suites.bfcl.verdict import json_equal
 from vendor_verifier.values.request import Turn
 from vendor_verifier.wire.payload import PayloadError, parse_json

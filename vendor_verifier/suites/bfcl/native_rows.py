@@ -19,7 +19,7 @@ from vendor_verifier.loaders.base import LoadedSamples, Row, data_error, kind_of
 from vendor_verifier.loaders.building import UnusableRequest
 from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, REST, is_relevance, language_of
 from vendor_verifier.suites.bfcl.function_docs import tools_of
-from vendor_verifier.suites.bfcl.services import row_problem, unreachable
+from vendor_verifier.suites.bfcl.multi_turn import row_problem, unreachable
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample, Source, numbered
 

@@ -13,21 +13,17 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from vendor_verifier.suites.base import Judgement
-from vendor_verifier.suites.contract import (
-    output,
-    tool_choice,
-    usage_thinking_refusals,
-)
-from vendor_verifier.suites.contract.finding import Check, Finding, not_measurable
+from vendor_verifier.suites import Judgement
+from vendor_verifier.suites.contract import Check, Finding, not_measurable, usage_thinking_refusals
+from vendor_verifier.suites.contract.request_checks import OUTPUT_CHECKS, TOOL_CHOICE_CHECKS
 from vendor_verifier.values.record import Attempt
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import FeatureStatus, Score
 
 CHECKS: tuple[Check, ...] = (
-    *tool_choice.CHECKS,
-    *output.CHECKS,
+    *TOOL_CHOICE_CHECKS,
+    *OUTPUT_CHECKS,
     *usage_thinking_refusals.REFUSAL_CHECKS,
     *usage_thinking_refusals.USAGE_CHECKS,
     *usage_thinking_refusals.THINKING_CHECKS,

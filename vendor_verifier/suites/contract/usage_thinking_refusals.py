@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from vendor_verifier.suites.contract.finding import (
+from vendor_verifier.suites.contract import (
     Examination,
     ask,
     broken,

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.suites.base import Play
+from vendor_verifier.suites import Play
 from vendor_verifier.suites.tool_calls.calls import (
     Call,
     Expectation,

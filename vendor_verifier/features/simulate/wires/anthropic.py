@@ -13,7 +13,7 @@ from typing import Any
 from vendor_verifier.features.simulate.answer import Answer, pieces
 from vendor_verifier.features.simulate.performance import Performance, Refusal
 from vendor_verifier.features.simulate.question import BadQuestion, question_of
-from vendor_verifier.features.simulate.wires.base import (
+from vendor_verifier.features.simulate.wires import (
     Asked,
     StreamedAnswer,
     answer_id,

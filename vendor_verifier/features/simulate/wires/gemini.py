@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, unquote
 from vendor_verifier.features.simulate.answer import Answer, Call, pieces
 from vendor_verifier.features.simulate.performance import Performance, Refusal
 from vendor_verifier.features.simulate.question import BadQuestion, question_of
-from vendor_verifier.features.simulate.wires.base import (
+from vendor_verifier.features.simulate.wires import (
     Asked,
     StreamedAnswer,
     answer_id,

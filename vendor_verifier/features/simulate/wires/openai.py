@@ -9,7 +9,7 @@ from typing import Any
 from vendor_verifier.features.simulate.answer import Piece, pieces
 from vendor_verifier.features.simulate.performance import Performance
 from vendor_verifier.features.simulate.question import BadQuestion, question_of
-from vendor_verifier.features.simulate.wires.base import (
+from vendor_verifier.features.simulate.wires import (
     Asked,
     OpenAIChunks,
     OpenAIWire,

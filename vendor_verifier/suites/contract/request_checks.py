@@ -1,21 +1,31 @@
-"""The contract checks of an answer's form and length, by its text, finish reason and output tokens."""
+"""The contract checks of what a request asks for.
+
+Calls are judged by those made, not their arguments; an answer's form and length by its text, finish reason and output
+tokens.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
 
-from vendor_verifier.suites.contract.finding import (
+from vendor_verifier.suites.contract import (
+    TIME,
+    TOOL_NAMES,
     Examination,
     Finding,
     ask,
     broken,
     ending,
     kept,
+    names,
     not_measurable,
     quote,
     unanswered,
 )
 from vendor_verifier.suites.schema import ArgumentChecker
+from vendor_verifier.suites.trigger import complete_calls
 from vendor_verifier.values.event import ToolCall
 from vendor_verifier.values.record import Response
 from vendor_verifier.values.request import Turn
@@ -40,8 +50,8 @@ _SCHEMA = {
 _DECLARED = {"type": "function", "function": {"name": "answer", "parameters": _SCHEMA}}
 
 
-class _OneText(ABC):
-    """A check that the text of one answer decides."""
+class _OneAnswer(ABC):
+    """A check that one answer decides."""
 
     name: str
     turn: Turn
@@ -57,7 +67,7 @@ class _OneText(ABC):
         """The finding for a whole answer."""
 
 
-class _JsonText(_OneText):
+class _JsonText(_OneAnswer):
     """The whole text is JSON, without a fence or a word around it."""
 
     def judge(self, response: Response) -> Finding:
@@ -103,7 +113,7 @@ class JsonSchema(_JsonText):
         return None if verdict.verdict == "valid" else f"{verdict.verdict} ({verdict.message})"
 
 
-class MaxTokens(_OneText):
+class MaxTokens(_OneAnswer):
     """A long answer is cut at the limit, and says so."""
 
     name = "max_tokens"
@@ -125,7 +135,7 @@ class MaxTokens(_OneText):
         return kept(evidence) if is_near else broken(f"cut far below the limit: {evidence}")
 
 
-class Stop(_OneText):
+class Stop(_OneAnswer):
     """Three sentences are asked for, and the first full stop ends the answer without being in it."""
 
     name = "stop"
@@ -142,4 +152,116 @@ class Stop(_OneText):
         return verdict(ending(response))
 
 
-CHECKS = (JsonObject(), JsonSchema(), MaxTokens(), Stop())
+OUTPUT_CHECKS = (JsonObject(), JsonSchema(), MaxTokens(), Stop())
+
+
+_WANTS_WEATHER = "What is the weather in Oslo right now?"
+_WANTS_NOTHING = "Say hello in one short sentence."
+_WANTS_TWO = "What is the weather in Oslo right now, and what is it in Lima?"
+_MARKUP = "markup_in_text"
+# With these finish reasons an answer shows nothing about whether a required tool is called.
+_CUT_SHORT = ("length", "content_filter")
+
+
+class _Calls(_OneAnswer):
+    """A check that the calls of one answer decide."""
+
+    def judge(self, response: Response) -> Finding:
+        return self.judge_calls(response, complete_calls(response)[0])
+
+    @abstractmethod
+    def judge_calls(self, response: Response, calls: tuple[ToolCall, ...]) -> Finding:
+        """The finding for a whole answer and its calls."""
+
+
+class ToolChoiceNone(_Calls):
+    """A question that begs for a tool must be answered without one."""
+
+    name = "tool_choice_none"
+    turn = ask(_WANTS_WEATHER, {"tool_choice": "none"}, tools=True)
+
+    def judge_calls(self, response: Response, calls: tuple[ToolCall, ...]) -> Finding:
+        if calls:
+            return broken(f"called {names(calls)}")
+        if _has_markup(response):
+            return broken(f"wrote a call into the text: {ending(response)}")
+        return kept(f"no call: {ending(response)}")
+
+
+class ToolChoiceAuto(_Calls):
+    """The answer is a call of a declared tool or text, and never a call written as raw markup."""
+
+    name = "tool_choice_auto"
+    turn = ask(_WANTS_WEATHER, {"tool_choice": "auto"}, tools=True)
+
+    def judge_calls(self, response: Response, calls: tuple[ToolCall, ...]) -> Finding:
+        if calls:
+            return _declared(calls)
+        if _has_markup(response):
+            return broken(f"wrote a call into the text: {ending(response)}")
+        if not response.text.strip():
+            return not_measurable(f"neither call nor text: {ending(response)}")
+        return kept(f"no call: {ending(response)}")
+
+
+class ToolChoiceRequired(_Calls):
+    """Small talk must be answered with a call all the same."""
+
+    name = "tool_choice_required"
+    turn = ask(_WANTS_NOTHING, {"tool_choice": "required"}, tools=True)
+
+    def judge_calls(self, response: Response, calls: tuple[ToolCall, ...]) -> Finding:
+        return _declared(calls) if calls else _uncalled(response)
+
+
+class ToolChoiceNamed(_Calls):
+    """The tool that was named must be called, not the one that fits the question."""
+
+    name = "tool_choice_named"
+    turn = ask(_WANTS_WEATHER, {"tool_choice": {"type": "function", "function": {"name": TIME}}}, tools=True)
+
+    def judge_calls(self, response: Response, calls: tuple[ToolCall, ...]) -> Finding:
+        if not calls:
+            return _uncalled(response)
+        verdict = kept if all(call.name == TIME for call in calls) else broken
+        return verdict(f"{TIME} was named, called {names(calls)}")
+
+
+class ParallelCallsOff:
+    """One call at a time, though the question is worth two. An answer without a call is asked again for one."""
+
+    name = "parallel_tool_calls_off"
+    turn = ask(_WANTS_TWO, {"parallel_tool_calls": False}, tools=True)
+
+    def examine(self, turn: Turn) -> Examination:
+        attempt = yield turn
+        if attempt.response is None or not attempt.succeeded:
+            return (yield from unanswered(turn, attempt))
+        calls = complete_calls(attempt.response)[0]
+        if not calls:
+            forced = {**turn.parameters, "tool_choice": "required"}
+            again = yield replace(turn, parameters=forced, fixed=(*turn.fixed, "tool_choice"))
+            if again.response is not None and again.succeeded:
+                calls = complete_calls(again.response)[0]
+        if not calls:
+            return not_measurable(f"called nothing: {ending(attempt.response)}")
+        verdict = kept if len(calls) == 1 else broken
+        return verdict(f"{len(calls)} call{'s' if len(calls) > 1 else ''} in one answer: {names(calls)}")
+
+
+TOOL_CHOICE_CHECKS = (ToolChoiceNone(), ToolChoiceAuto(), ToolChoiceRequired(), ToolChoiceNamed(), ParallelCallsOff())
+
+
+def _has_markup(response: Response) -> bool:
+    return _MARKUP in response.anomalies
+
+
+def _declared(calls: Sequence[ToolCall]) -> Finding:
+    verdict = kept if all(call.name in TOOL_NAMES for call in calls) else broken
+    return verdict(f"called {names(tuple(calls))}")
+
+
+def _uncalled(response: Response) -> Finding:
+    if response.finish_reason in _CUT_SHORT:
+        return not_measurable(f"ended before a call: {ending(response)}")
+    return broken(f"no call: {ending(response)}")

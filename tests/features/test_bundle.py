@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from vendor_verifier.errors import DataError
-from vendor_verifier.features.bundle.create import is_bundled, split_member
-from vendor_verifier.features.bundle.verify import verify_bundle
+from vendor_verifier.features.bundle import is_bundled, split_member, verify_bundle
 from vendor_verifier.pipeline import prices
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.journal import Journal

@@ -1,1 +1,0 @@
-"""A run packed into one archive that a stranger can verify."""
