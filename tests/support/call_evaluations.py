@@ -1,0 +1,56 @@
+"""A question with two tools, its expected calls, and attempts that answer it, for the three evaluations of calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vendor_verifier.suites import Suite, replay
+from vendor_verifier.suites.mcp_toolbench import MCPToolBenchSuite
+from vendor_verifier.suites.tool_correctness import ToolCorrectnessSuite
+from vendor_verifier.suites.toolbench import ToolBenchSuite
+from vendor_verifier.values.event import ToolCall
+from vendor_verifier.values.record import Attempt, Failure, Response
+from vendor_verifier.values.request import Turn
+from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.score import Score
+
+TOOLS = tuple(
+    {"type": "function", "function": {"name": name, "description": f"does {name}", "parameters": {"type": "object"}}}
+    for name in ("a", "b")
+)
+
+QUESTION = Turn(
+    ({"role": "system", "content": "Be brief."}, {"role": "user", "content": "Do a."}),
+    TOOLS,
+    {"tool_choice": "auto", "temperature": 0},
+)
+
+ONE = [{"name": "a", "parameters": {"x": 1}}]
+
+TWO = [*ONE, {"name": "b", "parameters": {"y": 2}, "output": {"found": 7}}]
+
+SUITES = (ToolBenchSuite, MCPToolBenchSuite, ToolCorrectnessSuite)
+
+
+def sample(calls: Any = ONE, turn: Turn = QUESTION) -> Sample:
+    return Sample("s-1", turn, {} if calls is None else {"calls": calls})
+
+
+def native(*calls: tuple[str, str], finish: Any = "tool_calls") -> Attempt:
+    made = tuple(ToolCall(name, arguments) for name, arguments in calls)
+    return Attempt(1, response=Response(tool_calls=made, finish_reason=finish))
+
+
+def text(answer: str, finish: Any = "stop") -> Attempt:
+    return Attempt(1, response=Response(text=answer, finish_reason=finish))
+
+
+FAILURE = Attempt(1, failure=Failure("rate_limited", "headers", "too many requests", 429))
+
+RIGHT = native(("a", '{"x": 1}'))
+
+
+def judged(suite: Suite, question: Sample, *attempts: Attempt) -> Score:
+    score = replay(suite.play(question), iter(attempts))
+    assert score is not None
+    return score
