@@ -48,11 +48,11 @@ class Vendor:
     jitter: float = 0.1
     key: AnswerKey = field(default_factory=lambda: NOTHING_KNOWN)
 
-    def records(self, samples: Sequence[Sample]) -> list[Record]:
+    def records(self, samples: Sequence[Sample], suite: str = "trigger") -> list[Record]:
         """Its answers to all samples, one after the other, as the product would have recorded them."""
-        return asyncio.run(self._records(samples))
+        return asyncio.run(self._records(samples, suite))
 
-    async def _records(self, samples: Sequence[Sample]) -> list[Record]:
+    async def _records(self, samples: Sequence[Sample], suite: str) -> list[Record]:
         dice = random.Random(f"{self.seed} {self.label}")
         made: list[Record] = []
         stopped = False
@@ -63,7 +63,7 @@ class Vendor:
                 last = attempts[-1].failure
                 stopped = stopped or (last is not None and stops_vendor(last))
                 turns = (TurnRecord(attempts),)
-                made.append(Record("run", MODEL, self.label, "simulated", "trigger", sample.id, repetition, turns))
+                made.append(Record("run", MODEL, self.label, "simulated", suite, sample.id, repetition, turns))
         return made
 
     async def _attempts(self, sample: Sample, dice: random.Random, moment: datetime) -> tuple[Attempt, ...]:
@@ -111,33 +111,35 @@ def _skipped() -> Attempt:
     return Attempt(1, failure=Failure("skipped", "plan", "the vendor was stopped earlier in this run"))
 
 
-def run_folder(path: Path, vendors: Sequence[Vendor], samples: Sequence[Sample]) -> RunFolder:
-    """A finished run of ``vendors``, the first of them the baseline, ready to be scored."""
+def run_folder(
+    path: Path, vendors: Sequence[Vendor], samples: Sequence[Sample], suite: str = "trigger", baseline: int | None = 0
+) -> RunFolder:
+    """A finished run of ``vendors``, ready to be scored; ``baseline`` is the place of the baseline among them."""
     folder = RunFolder(path)
     folder.create()
-    folder.write_samples("trigger", samples)
-    folder.write_manifest(manifest_of(_manifest(vendors, samples)))
+    folder.write_samples(suite, samples)
+    folder.write_manifest(manifest_of(_manifest(vendors, samples, suite, baseline)))
     with Journal(folder, Scrubber()) as journal:
         for vendor in vendors:
-            journal.append(vendor.records(samples))
+            journal.append(vendor.records(samples, suite))
     return folder
 
 
-def _manifest(vendors: Sequence[Vendor], samples: Sequence[Sample]) -> dict[str, Any]:
-    task = {"suite": "trigger", "options": {}, "file": "samples", "sha256": "", "count": len(samples)}
+def _manifest(vendors: Sequence[Vendor], samples: Sequence[Sample], suite: str, baseline: int | None) -> dict[str, Any]:
+    task = {"suite": suite, "options": {}, "file": "samples", "sha256": "", "count": len(samples)}
     return {
         "schema": 1,
         "run": "run",
         "created_at": _BEGIN.isoformat(),
         "status": "finished",
-        "entries": list(_entries(vendors)),
+        "entries": list(_entries(vendors, baseline)),
         "tasks": [task | {"skipped": [], "defects": [], "not_run": {}}],
         "settings": {"repeat": 1, "seed": 0},
         "score": {},
     }
 
 
-def _entries(vendors: Sequence[Vendor]) -> Iterator[Mapping[str, Any]]:
+def _entries(vendors: Sequence[Vendor], baseline: int | None) -> Iterator[Mapping[str, Any]]:
     for place, vendor in enumerate(vendors):
         yield {
             "model": MODEL,
@@ -146,6 +148,6 @@ def _entries(vendors: Sequence[Vendor]) -> Iterator[Mapping[str, Any]]:
             "model_id": MODEL,
             "url": f"sim://{vendor.persona.name}",
             "wire": "openai",
-            "is_baseline": place == 0,
+            "is_baseline": place == baseline,
             "repeat": vendor.repeat,
         }

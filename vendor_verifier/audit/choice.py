@@ -40,8 +40,11 @@ def choose(model: ModelScore, verdict: ModelVerdict, vendors: Mapping[str, Vendo
         return chosen("reference_alone", model.vendors)
     sold = [vendor for vendor in others if vendors[vendor.label].status == "as_sold"]
     if not sold:
-        open_ones = [vendor for vendor in others if vendors[vendor.label].status == "too_little_evidence"]
-        return chosen("undecided", open_ones) if open_ones else chosen("none")
+        # Of a vendor that answered nothing it would be odd to say that nothing speaks against it.
+        open_ones = [
+            vendor for vendor in others if vendor.succeeded and vendors[vendor.label].status == "too_little_evidence"
+        ]
+        return chosen("undecided", open_ones) if open_ones else chosen("none", others if len(others) == 1 else ())
     if len(sold) == 1:
         return chosen("only", sold)
     ahead = [

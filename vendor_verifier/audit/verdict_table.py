@@ -194,9 +194,6 @@ def _p_value(found: Finding) -> float | None:
     return _number(found, "p_value") if "p_value" in found.evidence else None
 
 
-_INTERVALS = (("share", "low", "high"), ("difference", "low", "high"), ("slope", "slope_low", "slope_high"))
-
-
 def _interval(found: Finding) -> Estimate | None:
     """The figure of a finding that has an interval, by the names under which findings keep theirs."""
     for value, low, high in (

@@ -18,8 +18,9 @@ from vendor_verifier.audit.verdict_table import (
     points,
     success,
 )
+from vendor_verifier.stats.intervals import LEVEL
 from vendor_verifier.stats.sample_size import f1_seen_drop, score_seen_drop
-from vendor_verifier.values.judgement import Estimate, ModelVerdict, ScoreDifference
+from vendor_verifier.values.judgement import Estimate, Gap, ModelVerdict, ScoreDifference
 from vendor_verifier.values.score import ModelScore
 from vendor_verifier.values.verdict import FACETS, Facet, FacetName, Status, VendorVerdict
 from vendor_verifier.words import english
@@ -97,7 +98,7 @@ def _tool_calls(about: Subject) -> Facet:
     gap, trigger = about.gap, about.vendor.trigger
     floor = about.verdict.noise_floor
     if gap is not None and trigger is not None and floor is not None and trigger.tp + trigger.fn:
-        if gap.delta.high is not None and gap.delta.high < 0:
+        if _hints_at_loss(gap):
             return _open("tool_calls", "verdict_calls_hint", gap.delta, points=points(-(gap.delta.value or 0.0)))
         prevalence = (trigger.tp + trigger.fn) / (trigger.tp + trigger.fp + trigger.fn + trigger.tn)
         level = DOUBTFUL_LEVEL / about.comparisons
@@ -107,6 +108,12 @@ def _tool_calls(about: Subject) -> Facet:
     if scores:
         return _of_scores(scores, about)
     return _open("tool_calls", "verdict_baseline_once" if trigger is not None else "verdict_no_calls")
+
+
+def _hints_at_loss(gap: Gap) -> bool:
+    """Whether F1 lies below the ceiling, and not only because requests failed, which is judged by itself."""
+    below = gap.delta.high is not None and gap.delta.high < 0
+    return below and (gap.p_value is None or gap.excess.p_mid < 1 - LEVEL)
 
 
 def _of_scores(scores: Sequence[ScoreDifference], about: Subject) -> Facet:

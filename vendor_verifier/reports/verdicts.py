@@ -42,6 +42,7 @@ def choice_line(model: ModelScore, report: Report, t: Texts, escape: Escape) -> 
         labels=t.listed([escape(label) for label in choice.labels], most=5),
         n=len(model.vendors) if choice.kind == "nobody_answered" else choice.of,
         others=choice.counts.get("as_sold", 1) - 1,
+        status=t.joined(t(f"status_{status}") for status in choice.counts),
         parted=_parted(choice, t, escape),
         rest=_rest(choice, t),
     )

@@ -60,7 +60,8 @@ class VendorVerdict:
 class Choice:
     """The advice on the vendors of one model, from which the first line of every report is said.
 
-    ``labels`` are the vendors that it names: the one to take, those that cannot be told apart, or none. ``of`` is the
+    ``labels`` are the vendors that it names: the one to take, those that cannot be told apart, the only one there
+    is, or none. ``of`` is the
     number of vendors beside the baseline, ``counts`` how many of them have each status. ``cheapest`` (per valid call)
     and ``fastest`` (first token) part a tie where they are known. ``by`` is the metric the vendors are ranked by:
     ``irf``, or in a run with evaluations only ``score``.

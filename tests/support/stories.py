@@ -1,0 +1,94 @@
+"""Runs of simulated vendors told as a buyer hears of them: the first line, the matrix, the exit code of a check."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from persona_records import Vendor, run_folder
+from questions import CLOCK, WEATHER
+
+from vendor_verifier.features.history.scheduled_check import judge_check
+from vendor_verifier.features.simulate.answer_key import answer_key
+from vendor_verifier.features.simulate.performance import PERSONAS
+from vendor_verifier.loaders.detect import read_dataset_file
+from vendor_verifier.pipeline.run import RunOutcome
+from vendor_verifier.pipeline.score import score_folder
+from vendor_verifier.pipeline.suites import rows_in
+from vendor_verifier.reports.verdicts import first_line, matrix
+from vendor_verifier.resources import shipped
+from vendor_verifier.samples_file import open_lines
+from vendor_verifier.store import RunFolder
+from vendor_verifier.values.request import Turn
+from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.score import Report
+from vendor_verifier.words import Texts
+
+UNDER_LOAD = 12
+_ENGLISH = Texts("en")
+_FACETS = ("model", "tool calls", "bill", "reliability", "speed")
+
+
+@dataclass(frozen=True)
+class Story:
+    """All that a buyer reads first, as it is shown: ``matrix`` is verdict and facets by vendor, without signs."""
+
+    first_line: str
+    matrix: Mapping[str, Mapping[str, str]]
+    exit_code: int
+
+    def verdict(self, label: str) -> str:
+        return self.matrix[label]["verdict"]
+
+    def blemishes(self, label: str) -> dict[str, str]:
+        """The facets that are anything else than as sold."""
+        return {facet: word for facet, word in self.matrix[label].items() if facet in _FACETS and word != "as sold"}
+
+
+def told(report: Report, folder: RunFolder) -> Story:
+    """The story of a scored run of one model."""
+    [model] = report.models
+    shown = matrix(model, report.advice[model.model], _ENGLISH)
+    words = {
+        row.head: {
+            title.lower(): cell.text.partition(" ")[2] for title, cell in zip(shown.titles, row.cells, strict=True)
+        }
+        for row in shown.rows
+    }
+    checked = judge_check(RunOutcome(folder, report), (), None, ())
+    return Story(first_line(report, _ENGLISH, str), words, checked.exit_code)
+
+
+def questions(count: int) -> list[Sample]:
+    """Questions of different lengths about weather and time."""
+    texts = (f"How is the weather in town {number}? {'Please. ' * (number % 40)}" for number in range(count))
+    turns = (Turn(({"role": "user", "content": text},), (WEATHER, CLOCK)) for text in texts)
+    return [Sample(f"s{number}", turn) for number, turn in enumerate(turns)]
+
+
+def evaluation(suite: str) -> Sequence[Sample]:
+    """The rows that ship with an evaluation."""
+    if suite == "bfcl":
+        return rows_in("shipped")
+    path = shipped(f"datasets/{suite}.jsonl")
+    return read_dataset_file(open_lines(path), dataset=path.name, file=path).samples
+
+
+def played(
+    *personas: str, baseline: str | None = "faithful", repeats: int = 2, samples: int = 120, suite: str = "trigger"
+) -> Story:
+    """The story of a run of these personas, labelled by their names, beside the baseline ``official``.
+
+    ``a=faithful`` labels the faithful one ``a``.
+    """
+    asked = questions(samples) if suite == "trigger" else evaluation(suite)
+    key = answer_key(asked)
+    named = [(name.partition("=")[0], name.rpartition("=")[2]) for name in personas]
+    vendors = [Vendor(label, PERSONAS[persona].among(UNDER_LOAD), key=key) for label, persona in named]
+    if baseline is not None:
+        vendors.insert(0, Vendor("official", PERSONAS[baseline], repeat=repeats, key=key))
+    with tempfile.TemporaryDirectory() as place:
+        folder = run_folder(Path(place) / "run", vendors, asked, suite, None if baseline is None else 0)
+        return told(score_folder(folder), folder)
