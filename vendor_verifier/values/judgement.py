@@ -12,6 +12,7 @@ from typing import Literal
 GateOutcome = Literal["PASS", "FAIL", "UNDECIDED"]
 Percentile = Literal["p50", "p90", "p95", "p99"]
 Comparison = Literal["<=", ">="]
+PartName = Literal["length", "kind", "half", "provider"]
 Cause = Literal["dataset", "harness", "network", "rate_limit", "baseline_too", "vendor"]
 
 
@@ -215,6 +216,40 @@ class ScoreDifference:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswersPart:
+    """The answers test on a part of the questions; ``name`` is the kind of part, ``value`` which one."""
+
+    name: PartName
+    value: str
+    n: int
+    z: float
+    p_value: float
+
+
+@dataclass(frozen=True, slots=True)
+class AnswersTest:
+    """Whether a vendor's answers could be the baseline's own, over ``n`` questions that the baseline answered twice.
+
+    ``z`` > 0: unlike the baseline, < 0: nearer to it than it is to itself; ``p_value`` is two-sided and corrected for
+    the number of vendors. ``equal`` is the share of answers byte for byte as the baseline's first, ``baseline_equal``
+    that of its second. ``seen_mixture`` is the share of answers from another model that would be seen in 8 of 10 such
+    runs. ``parts`` tell where, each corrected for their number; ``since`` is the UTC time from which on, with
+    ``since_p``. ``not_measurable`` names the reason where there is no test.
+    """
+
+    n: int
+    z: float | None = None
+    p_value: float | None = None
+    equal: float | None = None
+    baseline_equal: float | None = None
+    seen_mixture: float | None = None
+    parts: tuple[AnswersPart, ...] = ()
+    since: str | None = None
+    since_p: float | None = None
+    not_measurable: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """An observation with the numbers it rests on, in neutral words; ``samples`` are the clearest examples."""
 
@@ -315,7 +350,7 @@ class BreakEven:
 class ModelVerdict:
     """Judgements of one model.
 
-    ``intervals`` are by label, then metric; ``money``, ``prices``, ``blame`` and ``served`` by label.
+    ``intervals`` are by label, then metric; ``answers``, ``money``, ``prices``, ``blame`` and ``served`` by label.
 
     A renderer shows the parts that are there and leaves out the others.
     """
@@ -326,6 +361,7 @@ class ModelVerdict:
     gates: tuple[GateVerdict, ...] = ()
     findings: tuple[Finding, ...] = ()
     score_differences: tuple[ScoreDifference, ...] = ()
+    answers: Mapping[str, AnswersTest] = field(default_factory=dict)
     intervals: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
     money: Mapping[str, Money] = field(default_factory=dict)
     prices: Mapping[str, Price] = field(default_factory=dict)

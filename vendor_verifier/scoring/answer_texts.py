@@ -1,0 +1,95 @@
+"""The beginnings of answers to a bounded choice of samples, kept while records are read, for comparing them as texts.
+
+Of all samples those with the smallest digests are kept, so the same run gives the same choice. Only what every side
+shows is compared: reasoning that some host hides is no difference.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from vendor_verifier.scoring.observation import Observation
+from vendor_verifier.scoring.report_samples import key_digest
+from vendor_verifier.values.event import ToolCall
+from vendor_verifier.values.record import Record, Response
+from vendor_verifier.values.sample import Sample, listed
+from vendor_verifier.values.score import PlayedTask, Score
+from vendor_verifier.wire.payload import parse_json
+
+MOST_SAMPLES = 2_000
+# As many as are compared; each part is cut by itself, since they are joined only when they are.
+_MOST_CHARACTERS = 1_000
+EntryKey = tuple[str, str]
+Question = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerText:
+    """One answer: its text, its reasoning and its calls without ids, arguments in canonical form.
+
+    ``asked_characters`` is the length of all messages asked, ``provider`` who served it, as far as it says.
+    """
+
+    text: str
+    reasoning: str
+    calls: str
+    asked_characters: int
+    sent_s: float | None
+    provider: str | None
+
+
+@dataclass(slots=True)
+class AnswerTexts:
+    """Answers by (model, label), then question, then repetition."""
+
+    chosen: frozenset[Question]
+    kept: dict[EntryKey, dict[Question, dict[int, AnswerText]]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, tasks: Iterable[PlayedTask]) -> AnswerTexts:
+        """An empty store for at most ``MOST_SAMPLES`` samples of the tasks that join the ranking."""
+        every = ((task.suite, name) for task in tasks if not task.apart for name in listed(task.samples).ids)
+        return cls(frozenset(heapq.nsmallest(MOST_SAMPLES, every, key=lambda one: key_digest(*one))))
+
+    def take(self, record: Record, sample: Sample, _score: Score, row: Observation) -> None:
+        """Keep the answer of a successful record, if its sample is chosen and it is one of the first two."""
+        question = (record.suite, record.sample)
+        if record.repetition > 1 or question not in self.chosen or not record.succeeded or record.final is None:
+            return
+        answer = record.final.response
+        if answer is not None:
+            found = _answer(answer, sample, row)
+            self.kept.setdefault((record.model, record.label), {}).setdefault(question, {})[record.repetition] = found
+
+
+def _answer(answer: Response, sample: Sample, row: Observation) -> AnswerText:
+    return AnswerText(
+        text=_plain(answer.text),
+        reasoning=_plain(answer.reasoning),
+        calls="\x00".join(map(_call, answer.tool_calls))[:_MOST_CHARACTERS],
+        asked_characters=sum(map(_characters, sample.turn.messages)),
+        sent_s=row.sent_s,
+        provider=row.traits.served_provider,
+    )
+
+
+def _characters(message: Mapping[str, object]) -> int:
+    content = message.get("content")
+    return len(content) if isinstance(content, str) else 0
+
+
+def _plain(text: str) -> str:
+    """The beginning of a text in NFC, without blanks around it."""
+    return unicodedata.normalize("NFC", text[: 2 * _MOST_CHARACTERS]).strip()[:_MOST_CHARACTERS]
+
+
+def _call(call: ToolCall) -> str:
+    try:
+        arguments = json.dumps(parse_json(call.arguments), sort_keys=True, ensure_ascii=False)
+    except ValueError:
+        arguments = call.arguments
+    return f"{call.name}({_plain(arguments)})"

@@ -1,0 +1,140 @@
+"""The answers test: of a vendor's answer and two of the baseline's to one question, is the vendor's the odd one?
+
+Were all three given by one model under one sampling, any of them would be the odd one equally often (they are
+exchangeable). s(x, y) is the share of equal characters by position; the leaning of x away from the others y, z is
+d_x = s(y, z) − (s(x, y) + s(x, z)) ÷ 2. Σ d of the vendor is held against what it would be with the labels drawn anew:
+below ``FEW`` questions by drawing them, else by the normal distribution of Z = Σ d_v ÷ √Σ mean(d²). Positive: unlike
+the baseline. Negative: nearer to it than it is to itself, as colder sampling or copied answers are.
+
+A two-sample test of the kind of Gao, Liang, Guestrin 2024 (Model Equality Testing), paired by question, with the
+Hamming similarity as its kernel.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+MOST_CHARACTERS = 1_000
+FEW = 200
+DRAWS = 100_000
+_POWER = 0.8
+_AT_ONCE, _ENOUGH = 2_000, 200
+
+
+@dataclass(frozen=True, slots=True)
+class Leaning:
+    """The test's result over ``n`` questions: ``z`` > 0 where the vendor is the odd one, ``p_value`` two-sided."""
+
+    n: int
+    z: float
+    p_value: float
+
+
+def similarity(one: str, other: str) -> float:
+    """The share of equal characters by position, over the longer text's beginning; 1 where both are empty."""
+    import numpy as np
+
+    first, second = (
+        np.frombuffer(text[:MOST_CHARACTERS].encode("utf-32-le", "surrogatepass"), np.uint32) for text in (one, other)
+    )
+    longest, shortest = max(first.size, second.size), min(first.size, second.size)
+    return float(np.count_nonzero(first[:shortest] == second[:shortest])) / longest if longest else 1.0
+
+
+def leanings(triples: Sequence[tuple[str, str, str]]) -> NDArray[np.float64]:
+    """Rows (d_v, d_a, d_b) of every triple of answers: the vendor's, then the baseline's two."""
+    import numpy as np
+
+    found = np.empty((len(triples), 3))
+    for row, (own, one, other) in enumerate(triples):
+        with_one, with_other, base = similarity(own, one), similarity(own, other), similarity(one, other)
+        found[row] = (
+            base - (with_one + with_other) / 2,
+            with_other - (base + with_one) / 2,
+            with_one - (base + with_other) / 2,
+        )
+    return found
+
+
+def odd_one_out(found: NDArray[np.float64], rng: np.random.Generator) -> Leaning | None:
+    """The test over rows of :func:`leanings`; None where all answers agree throughout, so that nothing can be told."""
+    import numpy as np
+
+    variance = float(np.square(found).mean(axis=1).sum())
+    n = found.shape[0]
+    if not n or variance <= 1e-12:
+        return None
+    whole = float(found[:, 0].sum())
+    z = whole / math.sqrt(variance)
+    if n >= FEW:
+        return Leaning(n, z, math.erfc(abs(z) / math.sqrt(2)))
+    return Leaning(n, z, _drawn(found, whole, rng))
+
+
+def _drawn(found: NDArray[np.float64], whole: float, rng: np.random.Generator) -> float:
+    """Twice the share of random labellings that lean as far to the same side, the labelling itself counted in.
+
+    Drawing ends early once ``_ENOUGH`` lean as far: the p-value is large then, and stays valid (Besag, Clifford 1991).
+    """
+    import numpy as np
+
+    moving = found[np.abs(found).max(axis=1) > 1e-12]
+    columns = np.arange(moving.shape[0])
+    as_far = done = 0
+    while done < DRAWS and as_far < _ENOUGH:
+        sums = moving[columns, rng.integers(0, 3, (_AT_ONCE, moving.shape[0]), np.uint8)].sum(axis=1)
+        as_far += int(np.count_nonzero(sums >= whole - 1e-9 if whole >= 0 else sums <= whole + 1e-9))
+        done += _AT_ONCE
+    return min(1.0, 2 * (as_far + 1) / (done + 1))
+
+
+def seen_shift(found: NDArray[np.float64], level: float, power: float = _POWER) -> float:
+    """The mean leaning that so many questions show with that power: (z₁₋level/₂ + z_power) · √(mean d² ÷ n)."""
+    import numpy as np
+
+    normal = NormalDist()
+    reach = normal.inv_cdf(1 - level / 2) + normal.inv_cdf(power)
+    return reach * math.sqrt(float(np.square(found).mean()) / found.shape[0])
+
+
+def change_point(found: NDArray[np.float64], rng: np.random.Generator, draws: int = 2_000) -> tuple[int, float] | None:
+    """Where the leaning of the vendor changes most, by cumulative sums, and the p-value by shuffling the order.
+
+    The place is the index of the first row after the change; None below 20 rows or where nothing varies.
+    """
+    import numpy as np
+
+    own = found[:, 0] - found[:, 0].mean()
+    n = own.size
+    if n < 20 or not np.any(np.abs(own) > 1e-12):
+        return None
+    scale = np.sqrt(np.arange(1, n) * np.arange(n - 1, 0, -1) / n)
+
+    def largest(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        sums: NDArray[np.float64] = np.abs(np.cumsum(values, axis=-1)[..., :-1]) / scale
+        return sums
+
+    edge = max(5, n // 20)
+    inner = slice(edge - 1, n - edge)
+    observed = largest(own)[inner]
+    shuffled = largest(rng.permuted(np.broadcast_to(own, (draws, n)), axis=1))[:, inner].max(axis=1)
+    place = int(observed.argmax())
+    return place + edge, (1 + int(np.count_nonzero(shuffled >= observed[place] - 1e-12))) / (draws + 1)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """The p-values adjusted for being several (Holm 1979), in their order."""
+    adjusted = [1.0] * len(p_values)
+    least = 0.0
+    for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        least = max(least, min(1.0, (len(p_values) - rank) * p_values[place]))
+        adjusted[place] = least
+    return adjusted
