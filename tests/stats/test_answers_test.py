@@ -50,6 +50,7 @@ def test_similarity_counts_equal_characters_by_position_of_the_longer_text() -> 
     assert similarity("x" * 1_500, "x" * 1_000 + "y" * 500) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [20, 60, 250])
 def test_an_honest_vendor_is_found_at_the_stated_level_at_most(n: int) -> None:
     rng = np.random.default_rng(5)
@@ -77,6 +78,7 @@ def test_nothing_can_be_told_where_all_answers_agree() -> None:
     assert odd_one_out(leanings([]), np.random.default_rng(5)) is None
 
 
+@pytest.mark.slow
 def test_what_would_be_seen_is_seen_in_about_eight_of_ten_runs() -> None:
     shares = []
     for n in (250, 600):
@@ -93,6 +95,7 @@ def test_what_would_be_seen_is_seen_in_about_eight_of_ten_runs() -> None:
     assert all(0.68 <= share <= 0.95 for share in shares), shares
 
 
+@pytest.mark.slow
 def test_a_change_at_half_time_is_placed_near_it_and_none_is_invented() -> None:
     found = np.vstack([_world(1, 150), _world(2, 150, mixed=0.8)])
     change = change_point(found, np.random.default_rng(5))

@@ -132,6 +132,9 @@ def _number(found: Finding, name: str) -> float:
 # Finding → the facet it is about, and how bad it is. None: it is shown and says nothing against the vendor.
 RULES: Mapping[str, tuple[FacetName, _Rule]] = {
     "another_model_served": ("model", _another_model),
+    # Other hardware or batching answers otherwise as well, so this alone proves no other model.
+    "answers_unlike_baseline": ("model", _always("doubtful")),
+    "answers_too_like_baseline": ("model", _always("doubtful")),
     "prompt_truncated": ("model", _always("not_as_sold")),
     "served_model_changes": ("model", _unless_baseline("doubtful")),
     "fingerprint_changes": ("model", _noted),

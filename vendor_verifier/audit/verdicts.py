@@ -74,7 +74,14 @@ def _unblemished(name: FacetName, about: Subject) -> Facet:
 
 
 def _model(about: Subject) -> Facet:
-    return _fine("model", "verdict_model_fine", n=about.vendor.succeeded)
+    """As sold with what the answers would have shown; where they could not be compared, why."""
+    test, n = about.verdict.answers.get(about.label), about.vendor.succeeded
+    if test is None:
+        return _fine("model", "verdict_model_fine", n=n)
+    if test.seen_mixture is None:
+        return _fine("model", "verdict_model_uncompared", n=n, why=test.not_measurable)
+    share = f"{100 * test.seen_mixture:.0f}"
+    return _fine("model", "verdict_model_compared", n=test.n, share=share)
 
 
 def _bill(about: Subject) -> Facet:

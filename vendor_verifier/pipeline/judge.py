@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from vendor_verifier.audit.answers import Answers, answers_findings, answers_tests
 from vendor_verifier.audit.behaviour import conduct
 from vendor_verifier.audit.billing import bill_findings, prompt_findings
 from vendor_verifier.audit.cost import break_evens
@@ -22,6 +23,7 @@ from vendor_verifier.pipeline.audit import Recounted
 from vendor_verifier.pipeline.gates import judge_panel, own_metrics, read_gates
 from vendor_verifier.pipeline.prices import money_of, prices_of, with_costs
 from vendor_verifier.pipeline.stored_observations import StoredTrials, trials_in
+from vendor_verifier.scoring.answer_texts import AnswerTexts
 from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.stats.bootstrap import bootstrap, build_panel
 from vendor_verifier.stats.intervals import estimates_of
@@ -50,6 +52,7 @@ class _Model:
     prices: Mapping[str, Price]
     samples: Samples
     recounted: Mapping[str, Mapping[str, tuple[int, int]]]
+    answers: Mapping[str, Answers]
 
     @property
     def baseline(self) -> str | None:
@@ -61,16 +64,15 @@ def judge_report(
     tables: Mapping[EntryKey, ObservationTable],
     samples: Mapping[str, Samples],
     recounts: Mapping[str, Recounted],
+    texts: AnswerTexts,
 ) -> dict[str, ModelVerdict]:
     """The verdict on every model of ``report``; ``samples`` are by suite, without suites outside
-    the ranking, ``recounts`` by model.
+    the ranking, ``recounts`` by model, ``texts`` the answers that are compared.
 
     Neighbours in time may be correlated, so samples are resampled in blocks, in the order in which they were sent.
 
     The same records give the same numbers: the generator is seeded by the run's own seed.
     """
-    import numpy as np
-
     if not any(samples.values()):
         return {}
     samples = in_sending_order(samples, tables.values())
@@ -90,8 +92,9 @@ def judge_report(
             prices=dict(prices_of(model.model, labels, entries, report.manifest.created_at)),
             samples=asked,
             recounted=recounts[model.model].vendors if model.model in recounts else {},
+            answers={label: texts.kept.get((model.model, label), {}) for label in labels},
         )
-        verdicts[model.model] = _judge_model(part, report, np.random.default_rng(abs(seed)))
+        verdicts[model.model] = _judge_model(part, report, abs(seed))
     return verdicts
 
 
@@ -110,22 +113,27 @@ def in_sending_order(samples: Mapping[str, Samples], tables: Iterable[Observatio
     }
 
 
-def _judge_model(model: _Model, report: Report, rng: np.random.Generator) -> ModelVerdict:
+def _judge_model(model: _Model, report: Report, seed: int) -> ModelVerdict:
+    import numpy as np
+
     trials = [
         with_costs(each, model.tables[each.label], model.prices.get(each.label))
         for each in model.stored.trials.get(model.score.model, ())
     ]
     money = dict(_money(model))
-    compared = _compare(model, trials, money, report, rng) if trials else ModelVerdict()
+    compared = _compare(model, trials, money, report, np.random.default_rng(seed)) if trials else ModelVerdict()
     about_names, served = _names(model)
+    answers = answers_tests(model.answers, model.baseline, list(model.answers), np.random.default_rng(seed))
     found = chain(
         conduct(model.tables, model.baseline, compared.ranking, compared.gaps),
         prompt_findings(trials, model.baseline),
         bill_findings(model.tables, money, model.samples, model.recounted),
         about_names,
+        answers_findings(answers),
     )
     return replace(
         compared,
+        answers=answers,
         findings=tuple(found),
         money=money,
         prices=model.prices,

@@ -19,9 +19,10 @@ from vendor_verifier.pipeline.manifest import stored_manifest
 from vendor_verifier.pipeline.suites import hooks_of, ready_suite
 from vendor_verifier.reports import REPORTS
 from vendor_verifier.run.event_loop_lag import MAX_CORE_SHARE, STALL_NS
+from vendor_verifier.scoring.answer_texts import AnswerTexts
 from vendor_verifier.scoring.collect import Tables
 from vendor_verifier.scoring.irf import RANK_METRICS
-from vendor_verifier.scoring.observation import tries_of
+from vendor_verifier.scoring.observation import Observation, tries_of
 from vendor_verifier.scoring.report_samples import gather_details
 from vendor_verifier.scoring.score_run import score_run, unread_calls
 from vendor_verifier.scoring.vendor_figures import with_pace
@@ -29,8 +30,8 @@ from vendor_verifier.store import RunFolder
 from vendor_verifier.values.judgement import ModelVerdict, Threshold
 from vendor_verifier.values.manifest import Manifest, Offered, ScoreRequest, StoredLoad, StoredLoop, StoredTask
 from vendor_verifier.values.record import Record
-from vendor_verifier.values.sample import Samples, listed, sample_in
-from vendor_verifier.values.score import PlayedTask, Report
+from vendor_verifier.values.sample import Sample, Samples, listed, sample_in
+from vendor_verifier.values.score import PlayedTask, Report, Score
 from vendor_verifier.words import Language, english
 
 # The manifest of a killed run still holds "running"; whether it is complete is then seen from its records.
@@ -84,7 +85,12 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
     details = gather_details(
         infos, [known.suite for known in played if not known.apart and not hooks[known.suite].runs_code]
     )
-    tables = Tables()
+    tables, texts = Tables(), AnswerTexts.of(() if manifest.raw.get("redacted") else played)
+
+    def listen(record: Record, sample: Sample, score: Score, row: Observation) -> None:
+        details.take(record, sample, score, row)
+        texts.take(record, sample, row)
+
     report = score_run(
         infos,
         played,
@@ -102,13 +108,13 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
         manifest=manifest,
         baseline_f1=chosen.baseline_f1,
         tables=tables,
-        listener=details.take,
+        listener=listen,
     )
     report = _with_rates(report, manifest, tables, slos)
     samples = {task.suite: listed(task.samples) for task in played if not task.apart}
     twice = _duplicates(folder, tables, samples, unreadable)
     unread = unread_calls(tables.rows, suites.values())
-    verdicts = judge_report(report, tables.rows, samples, recounts)
+    verdicts = judge_report(report, tables.rows, samples, recounts, texts)
     return replace(
         report,
         # Records are read while scoring, so unreadable lines are only known now.

@@ -17,7 +17,7 @@ from vendor_verifier.scoring.report_samples import key_digest
 from vendor_verifier.values.event import ToolCall
 from vendor_verifier.values.record import Record, Response
 from vendor_verifier.values.sample import Sample, listed
-from vendor_verifier.values.score import PlayedTask, Score
+from vendor_verifier.values.score import PlayedTask
 from vendor_verifier.wire.payload import parse_json
 
 MOST_SAMPLES = 2_000
@@ -55,7 +55,7 @@ class AnswerTexts:
         every = ((task.suite, name) for task in tasks if not task.apart for name in listed(task.samples).ids)
         return cls(frozenset(heapq.nsmallest(MOST_SAMPLES, every, key=lambda one: key_digest(*one))))
 
-    def take(self, record: Record, sample: Sample, _score: Score, row: Observation) -> None:
+    def take(self, record: Record, sample: Sample, row: Observation) -> None:
         """Keep the answer of a successful record, if its sample is chosen and it is one of the first two."""
         question = (record.suite, record.sample)
         if record.repetition > 1 or question not in self.chosen or not record.succeeded or record.final is None:
