@@ -152,7 +152,7 @@ def test_version_is_the_package_s(capsys: pytest.CaptureFixture[str]) -> None:
         (["score", "nowhere"], "not a run folder"),
         (["--incremental"], "config.yaml"),
         (["import", "--model", "m", "-o", "x"], "label=file"),
-        (["import", "a", "a=b", "a=c", "--model", "m", "-o", "x"], "given twice"),
+        (["import", "a", "a=b", "a=b", "--model", "m", "-o", "x"], "given twice"),
     ],
 )
 def test_a_user_s_mistake_is_exit_code_2_and_one_clear_message(

@@ -45,7 +45,7 @@ def lines(*rows: dict[str, Any]) -> list[bytes]:
 
 
 def run(baseline: str | None = None, samples: LoadedSamples | None = None, **files: list[dict[str, Any]]) -> Imported:
-    given = {label: lines(*rows) for label, rows in files.items()}
+    given = {label: [lines(*rows)] for label, rows in files.items()}
     return import_results(given, model="k", baseline=baseline, run="r", samples=samples)
 
 
@@ -264,9 +264,9 @@ def test_unusable_rows_are_named_or_skipped_by_wish(fields: dict[str, Any], said
     """A row that cannot be judged is never silently lost."""
     given = lines(row(1), fields)
     with pytest.raises(DataError, match=said) as caught:
-        import_results({"a": given}, model="k", baseline=None, run="r", paths={"a": Path("a.jsonl.gz")})
+        import_results({"a": [given]}, model="k", baseline=None, run="r", paths={"a": [Path("a.jsonl.gz")]})
     assert str(caught.value).startswith("a.jsonl.gz:2: ")
-    imported = import_results({"a": given}, model="k", baseline=None, run="r", skip_bad=True)
+    imported = import_results({"a": [given]}, model="k", baseline=None, run="r", skip_bad=True)
     assert len(imported.records) == 1
     assert said in imported.warnings[0]
 
@@ -312,7 +312,7 @@ def test_any_bytes_give_a_run_or_a_data_error(content: list[bytes]) -> None:
     """A whole file of nonsense is a data error too."""
     for skip_bad in (False, True):
         try:
-            imported = import_results({"a": content}, model="k", baseline="a", run="r", skip_bad=skip_bad)
+            imported = import_results({"a": [content]}, model="k", baseline="a", run="r", skip_bad=skip_bad)
         except DataError:
             continue
         assert len({record.key for record in imported.records}) == len(imported.records) > 0
@@ -337,7 +337,7 @@ def test_real_files_give_the_known_confusion_counts(with_test_file: bool) -> Non
         pytest.skip("the shared data sets are not beside this checkout")
     names = {"official": "deepseek-official", "novita": "openrouter-novita", "ppio": "ppio"}
     files = {
-        label: gzip.decompress((LLMVV / f"results-{name}-deepseek-v3.2-exp.jsonl.gz").read_bytes()).splitlines()
+        label: [gzip.decompress((LLMVV / f"results-{name}-deepseek-v3.2-exp.jsonl.gz").read_bytes()).splitlines()]
         for label, name in names.items()
     }
     samples = None
@@ -352,3 +352,12 @@ def test_real_files_give_the_known_confusion_counts(with_test_file: bool) -> Non
         pairs = [(official[sample], vendor[sample]) for sample in official if sample in vendor]
         cells = ((True, True), (False, True), (True, False), (False, False))
         assert tuple(pairs.count(cell) for cell in cells) == expected
+
+
+def test_several_runs_of_one_vendor_are_its_repetitions() -> None:
+    first, second = lines(row(1)), lines(row(1, answer=body(CALL)))
+    imported = import_results({"official": [first, second], "novita": [first]}, model="k", baseline="official", run="r")
+    assert [(record.label, record.repetition) for record in imported.records] == [
+        ("official", 0), ("official", 1), ("novita", 0),
+    ]  # fmt: skip
+    assert [entry.repeat for entry in imported.entries] == [2, None]

@@ -49,8 +49,10 @@ def _list(what: str, found: list[str] | tuple[str, ...]) -> None:
 
 
 def import_command(
-    *results: Annotated[str, Parameter(help="More result files, each label=file (.gz too).")],
-    baseline: Annotated[str | None, option("The baseline's results, label=file.", WHAT)] = None,
+    *results: Annotated[str, Parameter(help="More result files, each label=file (.gz too); again for another run.")],
+    baseline: Annotated[
+        tuple[str, ...], many("The baseline's results, label=file (repeatable, a run each).", WHAT)
+    ] = (),
     model: Annotated[str, option("Unified model name of the run.", WHAT)],
     output_dir: Annotated[Path, option("Run folder to make.", OUTPUT, "--output-dir", "-o")],
     test_file_path: Annotated[Path | None, option("The samples that were asked. [default: what was]", WHAT)] = None,
@@ -69,7 +71,10 @@ def import_command(
     It is scored, held to --gate (exit 1 if one fails) and reported like a run of our own.
     """
     file = history_file(history, none=no_history)
-    files = _labelled([*([baseline] if baseline else []), *results])
+    files = _labelled([*baseline, *results])
+    if len(names := list(_labelled(baseline, none_needed=True))) > 1:
+        problem = f"read {len(names)} baselines, {' and '.join(names)}; expected runs of one, each label=file"
+        raise ProblemsError([Problem(problem, key="--baseline")])
     report = import_run(
         files,
         baseline=next(iter(files)) if baseline else None,
@@ -88,18 +93,19 @@ def import_command(
     return gates_exit_code(report)
 
 
-def _labelled(words: Iterable[str]) -> dict[str, Path]:
-    files: dict[str, Path] = {}
+def _labelled(words: Iterable[str], *, none_needed: bool = False) -> dict[str, list[Path]]:
+    """Label → its files in the order stated, each a run of its own."""
+    files: dict[str, list[Path]] = {}
     problems: list[Problem] = []
     for word in words:
         label, equals, path = word.partition("=")
         if not (label and equals and path):
             problems.append(Problem(f"read {word!r}; expected label=file, such as novita=results.jsonl"))
-        elif label in files:
-            problems.append(Problem(f"the label {label!r} is given twice; every file needs its own"))
+        elif Path(path) in files.get(label, ()):
+            problems.append(Problem(f"{path} is given twice for {label!r}; every run has a file of its own"))
         else:
-            files[label] = Path(path)
-    if not files and not problems:
+            files.setdefault(label, []).append(Path(path))
+    if not files and not problems and not none_needed:
         problems.append(Problem("no result file given; expected label=file, such as novita=results.jsonl"))
     if problems:
         raise ProblemsError(problems)

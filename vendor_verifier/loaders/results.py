@@ -55,8 +55,9 @@ class Occurrences:
 
 
 SUITE = "trigger"
-FIRST_REPETITION = 0
 _Key = tuple[str, int]
+_Run = tuple[str, int]
+"""(label, repetition): one file of results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +71,13 @@ class Imported:
 
 
 def import_results(
-    files: Mapping[str, Iterable[bytes]],
+    files: Mapping[str, Sequence[Iterable[bytes]]],
     *,
     model: str,
     baseline: str | None,
     run: str,
     samples: LoadedSamples | None = None,
-    paths: Mapping[str, Path] | None = None,
+    paths: Mapping[str, Sequence[Path]] | None = None,
     skip_bad: bool = False,
 ) -> Imported:
     """Join result files into one run.
@@ -85,12 +86,12 @@ def import_results(
     counts, else the first. Planned is what ``samples`` hold, or the union of what the files asked.
 
     Args:
-        files: label → physical lines of its result file.
+        files: label → for each run of it the physical lines of its result file; the n-th run is repetition n.
         model: the unified model name under which the labels compete.
         baseline: one of the labels, or None.
         run: the run's name in every record.
         samples: the test file the results were made from, if at hand.
-        paths: label → what messages call its file; the label itself by default.
+        paths: label → what messages call its files; the label itself by default.
         skip_bad: turn unusable rows into warnings.
 
     Raises:
@@ -99,44 +100,48 @@ def import_results(
     """
     if baseline is not None and baseline not in files:
         raise DataError([Problem(f"the baseline {baseline!r} is none of the files: {', '.join(files)}")])
-    named = {label: (paths or {}).get(label, Path(label)) for label in files}
+    runs = {(label, number): lines for label, every in files.items() for number, lines in enumerate(every)}
+    named = {(label, number): paths[label][number] if paths else Path(label) for label, number in runs}
     # The baseline goes first: where files word a question with other parameters, its wording is kept.
-    first = sorted(files, key=lambda label: label != baseline)
-    rows, problems = _read_files({label: files[label] for label in first}, named)
+    first = sorted(runs, key=lambda run: run[0] != baseline)
+    rows, problems = _read_files({run: runs[run] for run in first}, named)
     if problems and not skip_bad:
         raise data_error(problems)
-    empty = [Problem("no usable row of results in this file", named[label]) for label in files if not rows[label]]
+    empty = [Problem("no usable row of results in this file", named[each]) for each in runs if not rows[each]]
     if empty:
         raise data_error([*empty, *problems])
     warnings = [f"left out: {problem}" for problem in problems] + _different_files(rows)
     placed = _placed(rows, samples)
     planned = _known(samples) if samples is not None else _union(placed.values())
     records: list[Record] = []
-    for label in files:
-        made, remarks = _records(placed[label], planned, model=model, label=label, run=run, file=named[label])
+    for each in runs:
+        made, remarks = _records(placed[each], planned, model=model, source=each, run=run, file=named[each])
         records += made
         warnings += remarks
-    entries = tuple(_entry(rows[label], model, label, is_baseline=label == baseline) for label in files)
+    entries = tuple(
+        _entry([row for number in range(len(every)) for row in rows[label, number]], model, label, len(every), baseline)
+        for label, every in files.items()
+    )
     warnings.append(english("warn_imported"))
     return Imported(tuple(planned.values()), tuple(records), entries, tuple(warnings))
 
 
 def _read_files(
-    files: Mapping[str, Iterable[bytes]], named: Mapping[str, Path]
-) -> tuple[dict[str, list[ResultRow]], list[Problem]]:
-    rows: dict[str, list[ResultRow]] = {}
+    files: Mapping[_Run, Iterable[bytes]], named: Mapping[_Run, Path]
+) -> tuple[dict[_Run, list[ResultRow]], list[Problem]]:
+    rows: dict[_Run, list[ResultRow]] = {}
     problems: list[Problem] = []
     turns: dict[str, Turn] = {}
-    for label, lines in files.items():
-        kept = rows[label] = []
-        for row in read_rows(lines, named[label]):
+    for run, lines in files.items():
+        kept = rows[run] = []
+        for row in read_rows(lines, named[run]):
             if isinstance(row, Problem):
                 problems.append(row)
                 continue
             try:
                 result = read_result(row.fields, row.line)
             except UnusableRequest as reason:
-                problems.append(Problem(str(reason), named[label], row.line, reason.key))
+                problems.append(Problem(str(reason), named[run], row.line, reason.key))
             else:
                 # One copy of a question, however many rows answer it: prompts are most of a file.
                 kept.append(replace(result, turn=turns.setdefault(result.digest, result.turn)))
@@ -144,18 +149,16 @@ def _read_files(
 
 
 def _placed(
-    rows: Mapping[str, Sequence[ResultRow]], samples: LoadedSamples | None
-) -> dict[str, list[tuple[_Key, ResultRow]]]:
+    rows: Mapping[_Run, Sequence[ResultRow]], samples: LoadedSamples | None
+) -> dict[_Run, list[tuple[_Key, ResultRow]]]:
     """Every row with the (content, occurrence) it answers, file by file."""
-    places: dict[str, list[Place]] = {
-        label: [(row.digest, row.index, row.line) for row in of_label] for label, of_label in rows.items()
+    places: dict[_Run, list[Place]] = {
+        run: [(row.digest, row.index, row.line) for row in of_run] for run, of_run in rows.items()
     }
-    numbering = Occurrences((place for of_label in places.values() for place in of_label), _sample_lines(samples))
+    numbering = Occurrences((place for of_run in places.values() for place in of_run), _sample_lines(samples))
     return {
-        label: [
-            ((row.digest, number), row) for row, number in zip(of_label, numbering.of_file(places[label]), strict=True)
-        ]
-        for label, of_label in rows.items()
+        run: [((row.digest, number), row) for row, number in zip(of_run, numbering.of_file(places[run]), strict=True)]
+        for run, of_run in rows.items()
     }
 
 
@@ -202,10 +205,11 @@ def _records(
     planned: Mapping[_Key, Sample],
     *,
     model: str,
-    label: str,
+    source: _Run,
     run: str,
     file: Path,
 ) -> tuple[list[Record], list[str]]:
+    label, repetition = source
     kept: dict[_Key, Record] = {}
     unplanned: list[int] = []
     repeated = 0
@@ -215,7 +219,7 @@ def _records(
             unplanned.append(row.line)
             continue
         turns = (TurnRecord((row.attempt,)),)
-        record = Record(run, model, label, label, SUITE, sample.id, FIRST_REPETITION, turns)
+        record = Record(run, model, label, label, SUITE, sample.id, repetition, turns)
         repeated += key in kept
         if key not in kept or supersedes(record, kept[key]):
             kept[key] = record
@@ -229,7 +233,7 @@ def _records(
     return [kept[key] for key in planned if key in kept], remarks
 
 
-def _entry(rows: Sequence[ResultRow], model: str, label: str, *, is_baseline: bool) -> EntryInfo:
+def _entry(rows: Sequence[ResultRow], model: str, label: str, runs: int, baseline: str | None) -> EntryInfo:
     model_ids = Counter(row.model_id for row in rows if row.model_id)
     providers = Counter(row.provider for row in rows if row.provider)
     return EntryInfo(
@@ -238,16 +242,17 @@ def _entry(rows: Sequence[ResultRow], model: str, label: str, *, is_baseline: bo
         vendor=label,
         model_id=model_ids.most_common(1)[0][0] if model_ids else model,
         provider=providers.most_common(1)[0][0] if providers else None,
-        is_baseline=is_baseline,
+        is_baseline=label == baseline,
+        repeat=runs if runs > 1 else None,
     )
 
 
-def _different_files(rows: Mapping[str, Sequence[ResultRow]]) -> list[str]:
+def _different_files(rows: Mapping[_Run, Sequence[ResultRow]]) -> list[str]:
     """Warnings about files that seem to come from different samples or settings."""
     warnings: list[str] = []
     content_of: dict[int, str] = {}
     conflicts: dict[int, None] = {}
-    for label, of_label in rows.items():
+    for (label, _), of_label in rows.items():
         for row in of_label:
             if row.index is not None and content_of.setdefault(row.index, row.digest) != row.digest:
                 conflicts[row.index] = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from vendor_verifier.words import Language
 
 
 def import_run(
-    files: Mapping[str, Path],
+    files: Mapping[str, Sequence[Path]],
     *,
     baseline: str | None,
     model: str,
@@ -33,7 +33,7 @@ def import_run(
     score: ScoreRequest | None = None,
     language: Language = "en",
 ) -> Report:
-    """Import ``files`` (label → path) under one model name, write the run folder and score it.
+    """Import ``files`` (label → a path for each run of it) under one model name, write the run folder and score it.
 
     Raises:
         DataError: unusable rows, all at once.
@@ -48,7 +48,7 @@ def import_run(
     run = f"import-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
     samples = load_dataset(test_file) if test_file else None
     imported = import_results(
-        {label: open_lines(path) for label, path in files.items()},
+        {label: [open_lines(path) for path in paths] for label, paths in files.items()},
         model=model,
         baseline=baseline,
         run=run,
@@ -61,7 +61,11 @@ def import_run(
     # Other people's files hold no key of ours, so nothing needs scrubbing.
     with Journal(folder, Scrubber()) as journal:
         journal.append(imported.records)
-        sources = {label: {"file": path.name, "sha256": file_digest(path)} for label, path in files.items()}
+        sources = {
+            label if number == 1 else f"{label} #{number}": {"file": path.name, "sha256": file_digest(path)}
+            for label, paths in files.items()
+            for number, path in enumerate(paths, 1)
+        }
         folder.write_manifest(imported_manifest(run, imported, _dataset(imported, test_file), sources, judged))
     report = score_folder(folder)
     write_reports(folder, report, language=language)
