@@ -15,11 +15,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
-from statistics import NormalDist, median
+from statistics import median
 
 from vendor_verifier.audit.finding import finding
 from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.stats.ratio_table import Trials
+from vendor_verifier.stats.theil_sen import theil_sen
 from vendor_verifier.values.judgement import Finding, Money
 from vendor_verifier.values.sample import Sample, listed
 from vendor_verifier.words import english
@@ -173,7 +174,7 @@ def _slope(label: str, pairs: Sequence[PromptPair]) -> Finding | None:
     spread = ordered[int(0.95 * (len(ordered) - 1))].baseline - ordered[int(0.05 * (len(ordered) - 1))].baseline
     if len({pair.baseline for pair in used}) < 3 or len({pair.delta for pair in used}) < 2:
         return None
-    slope, intercept, low, high = _line(used)
+    slope, intercept, low, high = theil_sen([pair.baseline for pair in used], [pair.delta for pair in used])
     proven = (low > 0 or high < 0) and abs(slope) >= _LEAST_SLOPE
     if not proven or abs(slope) * spread < _LEAST_RISE:
         return None
@@ -182,32 +183,6 @@ def _slope(label: str, pairs: Sequence[PromptPair]) -> Finding | None:
     worst = sorted(pairs, key=lambda pair: -abs(pair.delta))[:3]
     samples = tuple(pair.sample for pair in worst)
     return finding("prompt_tokens_slope", label, evidence, samples, more=more, constant_1=f"{intercept:+.1f}")
-
-
-def _line(pairs: Sequence[PromptPair]) -> tuple[float, float, float, float]:
-    """Slope, constant, and the slope's 95 % interval; NaN where so many tie that there is none.
-
-    The interval is of ranks among the slopes, whose number of inversions has a known variance, less that of ties (Sen
-    1968, (2.6)). As ``scipy.stats.theilslopes`` has it, which takes half a second to load.
-    """
-    import numpy as np
-
-    x, y = (np.array([getattr(pair, name) for pair in pairs]) for name in ("baseline", "delta"))
-    apart = x[:, None] - x
-    slopes = np.sort((y[:, None] - y)[apart > 0] / apart[apart > 0])
-    slope, n = float(np.median(slopes)), len(pairs)
-
-    def spread(count: int) -> int:
-        return count * (count - 1) * (2 * count + 5)
-
-    ties = sum(spread(count) for column in (x, y) for count in np.unique(column, return_counts=True)[1].tolist())
-    variance = (spread(n) - ties) / 18
-    if variance < 0:
-        return slope, float(np.median(y - slope * x)), math.nan, math.nan
-    reach = NormalDist().inv_cdf(0.975) * math.sqrt(variance)
-    low = max(round((slopes.size - reach) / 2) - 1, 0)
-    high = min(round((slopes.size + reach) / 2), slopes.size - 1)
-    return slope, float(np.median(y - slope * x)), float(slopes[low]), float(slopes[high])
 
 
 def _constant(label: str, pairs: Sequence[PromptPair]) -> Finding | None:

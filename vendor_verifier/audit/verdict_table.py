@@ -152,6 +152,7 @@ RULES: Mapping[str, tuple[FacetName, _Rule]] = {
     "prompt_tokens_slope": ("bill", _more_tokens),
     "prompt_tokens_constant": ("bill", _constant_tokens),
     "output_recount": ("bill", _recount),
+    "output_tokens_inflated": ("bill", _always("not_as_sold")),
     "cache_not_discounted": ("bill", _always("not_as_sold")),
     "reported_cost_differs": ("bill", _dearer),
     "cache_impossible": ("bill", _unless_baseline("doubtful")),
@@ -165,6 +166,8 @@ RULES: Mapping[str, tuple[FacetName, _Rule]] = {
     "refused_at_first": ("reliability", _always("doubtful")),
     "requests_lost": ("reliability", _always("doubtful")),
     "stream_buffered": ("speed", _always("doubtful")),
+    "stream_faked": ("speed", _always("doubtful")),
+    "first_token_late_at_times": ("speed", _always("doubtful")),
     "slow_first_token": ("speed", _always("doubtful")),
     "slow_decoding": ("speed", _always("doubtful")),
 }

@@ -18,6 +18,8 @@ from vendor_verifier.audit.billing import bill_findings, prompt_findings
 from vendor_verifier.audit.cost import break_evens
 from vendor_verifier.audit.failure_causes import blame, outcomes_of
 from vendor_verifier.audit.identity import served_names, who_answered
+from vendor_verifier.audit.output_tokens import output_token_findings
+from vendor_verifier.audit.streaming import streaming_findings
 from vendor_verifier.gates.thresholds import COST_METRICS
 from vendor_verifier.pipeline.audit import Recounted
 from vendor_verifier.pipeline.gates import judge_panel, own_metrics, read_gates
@@ -130,6 +132,8 @@ def _judge_model(model: _Model, report: Report, seed: int) -> ModelVerdict:
         bill_findings(model.tables, money, model.samples, model.recounted),
         about_names,
         answers_findings(answers),
+        output_token_findings(model.answers, model.baseline),
+        streaming_findings(model.tables, model.baseline),
     )
     return replace(
         compared,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from vendor_verifier.scoring.observation import Observation
 from vendor_verifier.scoring.report_samples import key_digest
-from vendor_verifier.values.event import ToolCall
+from vendor_verifier.values.event import ToolCall, Usage
 from vendor_verifier.values.record import Record, Response
 from vendor_verifier.values.sample import Sample, listed
 from vendor_verifier.values.score import PlayedTask
@@ -32,6 +32,8 @@ class AnswerText:
     """One answer: its text, its reasoning and its calls without ids, arguments in canonical form.
 
     ``asked_characters`` is the length of all messages asked, ``provider`` who served it, as far as it says.
+    ``characters`` are all that it shows, uncut, ``output_tokens`` what it bills for them; None where it bills reasoning
+    apart, of which nobody sees how much there was.
     """
 
     text: str
@@ -39,7 +41,9 @@ class AnswerText:
     calls: str
     asked_characters: int
     sent_s: float | None
-    provider: str | None
+    provider: str | None = None
+    characters: int = 0
+    output_tokens: int | None = None
 
 
 @dataclass(slots=True)
@@ -67,6 +71,7 @@ class AnswerTexts:
 
 
 def _answer(answer: Response, sample: Sample, row: Observation) -> AnswerText:
+    usage = row.tries[-1].usage if row.tries else Usage()
     return AnswerText(
         text=_plain(answer.text),
         reasoning=_plain(answer.reasoning),
@@ -74,6 +79,8 @@ def _answer(answer: Response, sample: Sample, row: Observation) -> AnswerText:
         asked_characters=sum(map(_characters, sample.turn.messages)),
         sent_s=row.sent_s,
         provider=row.traits.served_provider,
+        characters=len(answer.text) + len(answer.reasoning) + sum(len(call.arguments) for call in answer.tool_calls),
+        output_tokens=None if usage.reasoning else usage.output,
     )
 
 
