@@ -21,8 +21,9 @@ from vendor_verifier.scoring.score_run import score_run
 from vendor_verifier.stats.judge_ranking import judge_ranking
 from vendor_verifier.stats.ratio_table import trials_of
 from vendor_verifier.values.judgement import Finding, RankingJudgement
+from vendor_verifier.values.manifest import EntryInfo
 from vendor_verifier.values.record import Record
-from vendor_verifier.values.score import EntryInfo, ModelScore, PlayedTask
+from vendor_verifier.values.score import ModelScore, PlayedTask
 
 VENDORS, SAMPLES, RUNS = 7, 60, 100
 

@@ -9,17 +9,17 @@ from pathlib import Path
 
 from persona_records import Vendor, run_folder
 from questions import CLOCK, WEATHER
-from vendor_verifier.loaders.detect import read_dataset_file
-from vendor_verifier.samples_file import open_lines
 
 from vendor_verifier.features.history.scheduled_check import judge_check
 from vendor_verifier.features.simulate.answer_key import answer_key
 from vendor_verifier.features.simulate.performance import PERSONAS
+from vendor_verifier.loaders import read_dataset_file
 from vendor_verifier.pipeline.run import RunOutcome
 from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.pipeline.suites import rows_in
 from vendor_verifier.reports.verdicts import first_line, matrix
 from vendor_verifier.resources import shipped
+from vendor_verifier.sample_store import open_lines
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
