@@ -31,9 +31,8 @@ from vendor_verifier.redaction import Scrubber
 from vendor_verifier.registry import Registry, find_vendors
 from vendor_verifier.run.budgets import CostOf
 from vendor_verifier.run.cluster.job import Bench, Block, ClusterSide, Hello, Job, travelling
-from vendor_verifier.run.cluster.workers import is_loopback, scheduler_address
 from vendor_verifier.run.conversation import Target
-from vendor_verifier.run.executors import check_choice, choose_executor
+from vendor_verifier.run.executors import choose_executor
 from vendor_verifier.run.local_run import RunEnd, Work
 from vendor_verifier.run.work_queue import WorkItem, WorkQueue
 from vendor_verifier.store import FILE_MODE, NO_LINK, RunFolder, encode_record
@@ -47,22 +46,6 @@ class Sent:
 
     end: RunEnd
     executor: Mapping[str, Any]
-
-
-def check_executor(plan: Plan) -> None:
-    """Refuse a plan that its executor cannot run, before a run folder is made.
-
-    Raises:
-        UsageError: contradictory flags, a cluster without encryption, or simulated vendors that workers cannot reach.
-    """
-    choice = plan.executor
-    check_choice(choice)
-    is_far = choice.scheduler is not None and not is_loopback(scheduler_address(choice.scheduler))
-    if is_far and any(entry.is_simulated for entry in plan.entries):
-        raise UsageError(
-            "sim:// vendors are served on this machine and workers elsewhere cannot reach them; "
-            "use --dask-local, or serve them there and give their url"
-        )
 
 
 def job_of(run: str, plan: Plan, prepared: Prepared) -> Job:

@@ -233,11 +233,17 @@ def stored_pace(report: Report) -> dict[str, Any]:
 
 def with_executor(manifest: Manifest, executor: Mapping[str, Any]) -> Manifest:
     """The manifest with the executor of this session added to those of earlier ones."""
-    return manifest.changed(executors=[*manifest.raw.get("executors", []), dict(executor)])
+    return manifest.changed(executors=_executors(manifest, executor))
 
 
-def with_ending(manifest: Manifest, end: RunEnd, plan: Plan) -> Manifest:
-    """The manifest with the end of a session and, under a timed load, the number of requests started."""
+def _executors(manifest: Manifest, executor: Mapping[str, Any]) -> list[Any]:
+    return [*manifest.raw.get("executors", []), dict(executor)]
+
+
+def with_ending(
+    manifest: Manifest, end: RunEnd, plan: Plan, *, executor: Mapping[str, Any], resent: Mapping[str, int]
+) -> Manifest:
+    """The manifest with the end of a session, its executor and, under a timed load, the number of requests started."""
     reasons = (
         (entry, end.refused.get((entry.model, entry.label)) or end.stopped.get(entry.account)) for entry in plan.entries
     )
@@ -258,6 +264,8 @@ def with_ending(manifest: Manifest, end: RunEnd, plan: Plan) -> Manifest:
         load={f"{model}: {label}": asdict(kept) for (model, label), kept in (end.load or {}).items()} or None,
         finished_at=now_text(),
         entries=[_with_begun(raw, plan, end) for raw in manifest.raw["entries"]],
+        executors=_executors(manifest, executor),
+        resent=dict(resent),
     )
 
 
