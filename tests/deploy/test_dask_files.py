@@ -17,7 +17,7 @@ import yaml
 from clusters import Site, free_port
 
 from vendor_verifier import __version__
-from vendor_verifier.pipeline.worker_setup import REGION
+from vendor_verifier.pipeline.execute import REGION
 
 ROOT = Path(__file__).parents[2]
 DASK = ROOT / "deploy" / "dask"

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 from costs import assert_linear
+from given_blocks import given_blocks
 from worlds import METRICS, callers, equal_vendors, sample_ids
 
 from vendor_verifier.scoring.trigger_f1 import trigger_counts
@@ -19,7 +20,6 @@ from vendor_verifier.stats.bootstrap import (
     build_panel,
     choose_blocks,
     correlation_time,
-    given_blocks,
     percentile_estimate,
 )
 from vendor_verifier.stats.ratio_table import Trials

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from given_blocks import given_blocks
 from record_worlds import Persona, columns, taken, world
 from worlds import callers, equal_vendors, sample_ids
 
 from vendor_verifier.audit.behaviour import conduct
-from vendor_verifier.stats.bootstrap import bootstrap, build_panel, given_blocks
+from vendor_verifier.stats.bootstrap import bootstrap, build_panel
 from vendor_verifier.stats.intervals import f1_interval, percentile_interval
 from vendor_verifier.stats.judge_ranking import judge_ranking
 from vendor_verifier.stats.noise_floor import gap

@@ -6,12 +6,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from given_blocks import given_blocks
 from hypothesis import given
 from hypothesis import strategies as st
 from worlds import METRICS, equal_vendors, sample_ids
 
 from vendor_verifier.scoring.irf import irf
-from vendor_verifier.stats.bootstrap import Component, Panel, bootstrap, given_blocks
+from vendor_verifier.stats.bootstrap import Component, Panel, bootstrap
 from vendor_verifier.stats.rank_uncertainty import (
     differing_pairs,
     irf_draws,

@@ -6,11 +6,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from plain_template import plain_template
+
 from vendor_verifier.features.simulate.answer import NOTHING_KNOWN, AnswerKey
 from vendor_verifier.features.simulate.performance import PERSONAS, Performance, perform
 from vendor_verifier.features.simulate.server import WIRES
 from vendor_verifier.features.simulate.wires import Asked, SimulatedWire
-from vendor_verifier.features.simulate.wires.completions import plain_template
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.anthropic_messages import AnthropicMessages
 from vendor_verifier.wire.assembler import Assembler, Collected, collect

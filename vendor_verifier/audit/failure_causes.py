@@ -18,6 +18,7 @@ from typing import get_args
 
 from vendor_verifier.scoring.observation import Traits
 from vendor_verifier.scoring.observation_table import ObservationTable, Unit
+from vendor_verifier.suites import TRIGGER
 from vendor_verifier.values.failure_kinds import KINDS, Charge
 from vendor_verifier.values.judgement import BlameCounts, Cause
 from vendor_verifier.values.score import CallClass
@@ -29,7 +30,7 @@ _BEFORE_SENDING = frozenset({"dns", "connect", "tls", "send"})
 _INVALID: frozenset[CallClass] = frozenset({"invalid_json", "unknown_tool", "schema_mismatch", "schema_unusable"})
 
 
-def outcomes_of(table: ObservationTable, suite: str = "trigger") -> dict[Unit, Traits]:
+def outcomes_of(table: ObservationTable, suite: str = TRIGGER) -> dict[Unit, Traits]:
     """The outcomes of one suite by unit, (sample, repetition)."""
     return {(sample, number): traits for (name, sample, number), traits in table.entries() if name == suite}
 

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from vendor_verifier import __version__
 from vendor_verifier.cli.idle_flags import refuse_idle_flags
 from vendor_verifier.console import output
-from vendor_verifier.console.output import say
-from vendor_verifier.console.streams import never_raising
+from vendor_verifier.console.output import never_raising, say
 from vendor_verifier.errors import UsageError, VerifierError
 
 if TYPE_CHECKING:

@@ -40,7 +40,6 @@ def plan_command(
     """
     from vendor_verifier.config import read_environment
     from vendor_verifier.pipeline.estimate import forecast
-    from vendor_verifier.pipeline.execute import check_executor
     from vendor_verifier.pipeline.plan import prepare
     from vendor_verifier.reports.escape import plain
     from vendor_verifier.reports.forecast_text import forecast_lines
@@ -49,7 +48,6 @@ def plan_command(
         answer_tokens=answer_tokens, answer_s=answer_seconds, ceiling=ceiling, prevalence=prevalence, drop=drop
     )
     prepared = prepare(options, read_environment(), require_keys=False)
-    check_executor(prepared.plan)
     for warning in prepared.plan.warnings:
         say(f"warning: {plain(warning)}")
     for dataset in prepared.datasets.values():

@@ -18,7 +18,6 @@ from vendor_verifier.console.output import (
 )
 from vendor_verifier.console.progress import progress
 from vendor_verifier.lazy_import import registered
-from vendor_verifier.pipeline.execute import check_executor
 from vendor_verifier.pipeline.load_profile import foreseen
 from vendor_verifier.pipeline.manifest import stored_load
 from vendor_verifier.pipeline.plan import Prepared, prepare
@@ -41,7 +40,6 @@ def run_main_job(options: CommandOptions, *, meant_to_fail: Collection[str] = ()
     for warning in shown:
         say(f"warning: {plain(warning)}")
     if options.dry_run:
-        check_executor(prepared.plan)
         _print_plan(prepared)
         return EXIT_OK
     with progress(quiet=options.quiet, verbose=options.verbose) as watcher:

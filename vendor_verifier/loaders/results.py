@@ -11,6 +11,7 @@ from vendor_verifier.errors import DataError, Problem
 from vendor_verifier.loaders.base import LoadedSamples, data_error, read_rows, shortened
 from vendor_verifier.loaders.building import EXPECTED_KEYS, UnusableRequest
 from vendor_verifier.loaders.result_rows import ResultRow, read_result
+from vendor_verifier.suites import TRIGGER
 from vendor_verifier.values.manifest import EntryInfo
 from vendor_verifier.values.record import Record, TurnRecord, supersedes
 from vendor_verifier.values.request import Turn
@@ -54,7 +55,6 @@ class Occurrences:
         return numbers
 
 
-SUITE = "trigger"
 _Key = tuple[str, int]
 _Run = tuple[str, int]
 """(label, repetition): one file of results."""
@@ -219,7 +219,7 @@ def _records(
             unplanned.append(row.line)
             continue
         turns = (TurnRecord((row.attempt,)),)
-        record = Record(run, model, label, label, SUITE, sample.id, repetition, turns)
+        record = Record(run, model, label, label, TRIGGER, sample.id, repetition, turns)
         repeated += key in kept
         if key not in kept or supersedes(record, kept[key]):
             kept[key] = record

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from vendor_verifier.errors import RunFolderError
-from vendor_verifier.loaders.results import SUITE, Imported, import_results
+from vendor_verifier.loaders.results import Imported, import_results
 from vendor_verifier.pipeline.datasets import Dataset, load_dataset, sample_defects
 from vendor_verifier.pipeline.gates import check_conditions
 from vendor_verifier.pipeline.manifest import imported_manifest
@@ -17,6 +17,7 @@ from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.journal import Journal
 from vendor_verifier.sample_store import file_digest, open_lines
 from vendor_verifier.store import RunFolder
+from vendor_verifier.suites import TRIGGER
 from vendor_verifier.values.manifest import ScoreRequest
 from vendor_verifier.values.score import Report
 from vendor_verifier.words import Language
@@ -41,7 +42,7 @@ def import_run(
         RunFolderError: the output folder already holds a run.
     """
     judged = score or ScoreRequest()
-    check_conditions(judged, (SUITE,))
+    check_conditions(judged, (TRIGGER,))
     folder = RunFolder(output_dir)
     if folder.manifest_file.exists():
         raise RunFolderError(f"{folder.path} already holds a run; choose another --output-dir")
@@ -57,7 +58,7 @@ def import_run(
         skip_bad=skip_bad,
     )
     folder.create()
-    folder.write_samples(SUITE, imported.samples)
+    folder.write_samples(TRIGGER, imported.samples)
     # Other people's files hold no key of ours, so nothing needs scrubbing.
     with Journal(folder, Scrubber()) as journal:
         journal.append(imported.records)

@@ -31,8 +31,9 @@ from vendor_verifier.stats.bootstrap import bootstrap, build_panel
 from vendor_verifier.stats.intervals import estimates_of
 from vendor_verifier.stats.judge_ranking import judge_ranking
 from vendor_verifier.stats.noise_floor import gap, noise_floor
-from vendor_verifier.stats.ratio_table import TRIGGER, Trials
+from vendor_verifier.stats.ratio_table import Trials
 from vendor_verifier.stats.score_differences import score_differences
+from vendor_verifier.suites import compares
 from vendor_verifier.values.judgement import BlameCounts, Finding, ModelVerdict, Money, Price, ServedNames
 from vendor_verifier.values.sample import ChosenSamples, JoinedSamples, Samples
 from vendor_verifier.values.score import ModelScore, Report
@@ -215,7 +216,7 @@ def _money(model: _Model) -> Iterator[tuple[str, Money]]:
 
 def _blame(model: _Model) -> dict[str, BlameCounts]:
     """Failure causes by label, of the evaluation that compares with the baseline, else of the first one."""
-    suite = TRIGGER if TRIGGER in model.stored.planned else next(iter(model.stored.planned))
+    suite = next(filter(compares, model.stored.planned), next(iter(model.stored.planned)))
     outcomes = {label: outcomes_of(table, suite) for label, table in model.tables.items() if len(table)}
     return {
         label: blame(

@@ -16,7 +16,7 @@ from msgspec import to_builtins
 from vendor_verifier import __version__
 from vendor_verifier.config import describe
 from vendor_verifier.errors import RunFolderError
-from vendor_verifier.loaders.results import SUITE, Imported
+from vendor_verifier.loaders.results import Imported
 from vendor_verifier.pipeline.datasets import Dataset
 from vendor_verifier.pipeline.plan import Prepared
 from vendor_verifier.pipeline.prices import stored_price
@@ -25,7 +25,7 @@ from vendor_verifier.reports.run_conditions import load_words
 from vendor_verifier.run.local_run import RunEnd
 from vendor_verifier.run.work_queue import Part
 from vendor_verifier.store import RunFolder
-from vendor_verifier.suites import judged, suite_kind
+from vendor_verifier.suites import TRIGGER, judged, suite_kind
 from vendor_verifier.suites.schema import schema_defects
 from vendor_verifier.values.failure_kinds import QUESTION_REFUSED
 from vendor_verifier.values.manifest import MANIFEST_SCHEMA, Manifest, ScoreRequest, manifest_of
@@ -114,7 +114,7 @@ def imported_manifest(
             "status": "imported",
             "imported": files,
             "entries": [asdict(entry) for entry in imported.entries],
-            "tasks": [task_entry(Task(SUITE, imported.samples), dataset)],
+            "tasks": [task_entry(Task(TRIGGER, imported.samples), dataset)],
             "settings": {"repeat": 1},
             "score": to_builtins(score),
             "warnings": list(imported.warnings),
@@ -233,11 +233,17 @@ def stored_pace(report: Report) -> dict[str, Any]:
 
 def with_executor(manifest: Manifest, executor: Mapping[str, Any]) -> Manifest:
     """The manifest with the executor of this session added to those of earlier ones."""
-    return manifest.changed(executors=[*manifest.raw.get("executors", []), dict(executor)])
+    return manifest.changed(executors=_executors(manifest, executor))
 
 
-def with_ending(manifest: Manifest, end: RunEnd, plan: Plan) -> Manifest:
-    """The manifest with the end of a session and, under a timed load, the number of requests started."""
+def _executors(manifest: Manifest, executor: Mapping[str, Any]) -> list[Any]:
+    return [*manifest.raw.get("executors", []), dict(executor)]
+
+
+def with_ending(
+    manifest: Manifest, end: RunEnd, plan: Plan, *, executor: Mapping[str, Any], resent: Mapping[str, int]
+) -> Manifest:
+    """The manifest with the end of a session, its executor and, under a timed load, the number of requests started."""
     reasons = (
         (entry, end.refused.get((entry.model, entry.label)) or end.stopped.get(entry.account)) for entry in plan.entries
     )
@@ -258,6 +264,8 @@ def with_ending(manifest: Manifest, end: RunEnd, plan: Plan) -> Manifest:
         load={f"{model}: {label}": asdict(kept) for (model, label), kept in (end.load or {}).items()} or None,
         finished_at=now_text(),
         entries=[_with_begun(raw, plan, end) for raw in manifest.raw["entries"]],
+        executors=_executors(manifest, executor),
+        resent=dict(resent),
     )
 
 

@@ -183,10 +183,10 @@ class RunOptions:
     @property
     def suites(self) -> tuple[str, ...]:
         """The evaluations of the run, each once: those named, else the one that a flag of its own asks for."""
-        from vendor_verifier.suites import DEFAULT_SUITE, SUITES
+        from vendor_verifier.suites import SUITES, TRIGGER
 
         meant = (kind.name for kind in SUITES if any(getattr(self, _field(flag)) for flag in kind.flags.values()))
-        return tuple(dict.fromkeys(self.suite)) or (next(meant, DEFAULT_SUITE),)
+        return tuple(dict.fromkeys(self.suite)) or (next(meant, TRIGGER),)
 
     @property
     def shapes_load(self) -> bool:

@@ -16,6 +16,8 @@ from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.pipeline.simulated_vendors import rehearsed
 from vendor_verifier.pipeline.suites import SuiteHooks, hooks_of
 from vendor_verifier.registry import WIRES, Registry, find_vendors
+from vendor_verifier.run.cluster.workers import is_loopback, scheduler_address
+from vendor_verifier.run.executors import check_choice
 from vendor_verifier.suites import compares
 from vendor_verifier.values.manifest import ScoreRequest
 from vendor_verifier.values.plan import Entry, ExecutorChoice, Limits, LoadShape, Plan, RetryRules, Task
@@ -100,6 +102,7 @@ def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bo
         ConfigError: config.yaml or .env, all problems at once.
         ProblemsError: the shape of the load, suites or their options, the settings of the model.
         DataError: a sample file or a schedule, all bad lines at once.
+        UsageError: the executor cannot be used, or the wires lack something.
     """
     overrides = options.overrides()
     load = read_load(options)
@@ -144,6 +147,7 @@ def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bo
         *unknown,
     )
     plan = _plan(options, entries, tasks, load, warnings)
+    _check_executor(plan.executor, entries)
     wires = run_wires(entries, options.tokenizer_model)
     return Prepared(options, plan, datasets, configuration, registry, wires, score, hooks, known)
 
@@ -186,6 +190,21 @@ def _plan(
         ),
         calibrates=not options.no_calibration,
     )
+
+
+def _check_executor(choice: ExecutorChoice, entries: Sequence[Entry]) -> None:
+    """Refuse entries that the chosen executor cannot ask.
+
+    Raises:
+        UsageError: contradictory flags, a cluster without encryption, or simulated vendors that workers cannot reach.
+    """
+    check_choice(choice)
+    is_far = choice.scheduler is not None and not is_loopback(scheduler_address(choice.scheduler))
+    if is_far and any(entry.is_simulated for entry in entries):
+        raise UsageError(
+            "sim:// vendors are served on this machine and workers elsewhere cannot reach them; "
+            "use --dask-local, or serve them there and give their url"
+        )
 
 
 def _score(options: RunOptions, configuration: Configuration) -> ScoreRequest:

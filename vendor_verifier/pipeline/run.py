@@ -14,7 +14,7 @@ from typing import Any
 
 from vendor_verifier.errors import ClusterError, RunFolderError
 from vendor_verifier.pipeline.audit import recount
-from vendor_verifier.pipeline.execute import Sent, check_executor, duplicates_of, has_uvloop, job_of, send
+from vendor_verifier.pipeline.execute import Sent, duplicates_of, has_uvloop, job_of, send
 from vendor_verifier.pipeline.load_profile import due_in
 from vendor_verifier.pipeline.manifest import (
     keeps_texts,
@@ -39,7 +39,7 @@ from vendor_verifier.run.event_loop_lag import quiet_collector
 from vendor_verifier.run.executors import processes_of
 from vendor_verifier.run.journal import Journal
 from vendor_verifier.run.local_run import ensure_signals
-from vendor_verifier.run.rate_limiter import LocalLimiter
+from vendor_verifier.run.rate_limiter import places_of
 from vendor_verifier.run.work_queue import Part, WorkQueue
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import suite_kind
@@ -69,8 +69,7 @@ def calibrated(plan: Plan, due: int) -> Mapping[str, Any]:
 
 
 def _in_flight(plan: Plan, due: int) -> int:
-    places = LocalLimiter(plan.entries, plan.request_concurrency).places
-    return max(1, min(due, places) // processes_of(plan.executor, plan))
+    return max(1, min(due, places_of(plan)) // processes_of(plan.executor, plan))
 
 
 def _left_out(plan: Plan) -> str | None:
@@ -146,7 +145,6 @@ def run(
         RunFolderError: the folder is locked, no run, or of another plan.
         StorageError: the disk refused a write; every record written before stays.
     """
-    check_executor(prepared.plan)
     require_proxies(entry.endpoint.base_url for entry in prepared.plan.entries)
     ensure_signals()
     folder, manifest = _open_folder(prepared)
@@ -171,8 +169,7 @@ def run(
         if end.signal_number is None:
             for task in prepared.plan.tasks:
                 prepared.hooks[task.suite].after_run(folder, task.samples, scrubber)
-        manifest = with_ending(manifest.changed(resent=dict(resent)), end, prepared.plan)
-        manifest = with_executor(manifest, sent.executor)
+        manifest = with_ending(manifest, end, prepared.plan, executor=sent.executor, resent=resent)
         folder.write_manifest(manifest)
         recount(folder, prepared.configuration.tokenizers, redacted=prepared.plan.redact_content)
     report = score_folder(folder)
@@ -327,7 +324,7 @@ def _is_blind(score: SuiteScore) -> bool:
 
 def unfinished_vendors(outcome: RunOutcome) -> list[tuple[str, str]]:
     """(``model: label``, sentence) of vendors that were stopped, or of whose planned samples more than half failed."""
-    stopped = outcome.folder.read_manifest().stopped
+    stopped = outcome.report.manifest.stopped
     found = [(name, f"{name} was stopped: {reason}") for name, reason in stopped.items()]
     for model in outcome.report.models:
         for vendor in model.vendors:

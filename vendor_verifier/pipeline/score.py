@@ -232,8 +232,8 @@ def _loop_warnings(loop: StoredLoop, advice: str) -> Iterator[str]:
 
 def write_pages(folder: RunFolder, report: Report) -> None:
     """Write the result pages that evaluations have of their own."""
-    for suite in report.manifest.suites:
-        hooks_of(known_suite(suite)).pages(folder)
+    for task in report.manifest.tasks:
+        hooks_of(known_suite(task.suite)).pages(folder, task)
 
 
 def write_reports(

@@ -12,6 +12,7 @@ from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import SUITES, Suite, SuiteKind
+from vendor_verifier.values.manifest import StoredTask
 from vendor_verifier.values.plan import Entry
 from vendor_verifier.values.sample import Sample
 
@@ -66,7 +67,7 @@ class SuiteHooks:
     def after_run(self, folder: RunFolder, samples: Sequence[Sample], scrubber: Scrubber) -> None:
         """Do the work between the last request and the scoring."""
 
-    def pages(self, folder: RunFolder) -> None:
+    def pages(self, folder: RunFolder, task: StoredTask) -> None:
         """Write the evaluation's own result pages."""
 
     def rows(self, where: str) -> Sequence[Sample]:

@@ -15,7 +15,7 @@ from vendor_verifier.run.cluster.job import ClusterSide
 from vendor_verifier.run.cluster.process_executor import MOST_PER_CORE, cores_here, workers_for
 from vendor_verifier.run.cluster.workers import refuse_insecure, scheduler_address
 from vendor_verifier.run.local_run import RunEnd, Work, run_local
-from vendor_verifier.run.rate_limiter import LocalLimiter
+from vendor_verifier.run.rate_limiter import places_of
 from vendor_verifier.values.plan import ExecutorChoice, Plan
 
 
@@ -95,7 +95,7 @@ def check_choice(choice: ExecutorChoice) -> None:
 
 def processes_of(choice: ExecutorChoice, plan: Plan) -> int:
     """The number of processes of this machine that send, without a cluster."""
-    in_flight = LocalLimiter(plan.entries, plan.request_concurrency).places
+    in_flight = places_of(plan)
     return 1 if plan.load.is_shaped else workers_for(choice.workers, in_flight, cores_here())
 
 

@@ -37,7 +37,7 @@ import anyio
 from vendor_verifier.run.budgets import Ask, RequestBudget, Spending, TokenBudget
 from vendor_verifier.run.retry import slows_account
 from vendor_verifier.values.failure_kinds import KINDS
-from vendor_verifier.values.plan import Entry
+from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.values.record import Attempt
 
 _LOOKED_AT = 24
@@ -120,6 +120,11 @@ class Limiter(Protocol):
 
     def turn_ended(self, entry: Entry, attempt: Attempt) -> None:
         """Take a turn's outcome after all its tries."""
+
+
+def places_of(plan: Plan) -> int:
+    """The most requests of a plan in flight at once, all accounts together."""
+    return sum(_limits(plan.entries, plan.request_concurrency).values())
 
 
 class LocalLimiter:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from vendor_verifier.scoring.observation import Observation, observe, observe_check
 from vendor_verifier.scoring.observation_table import ObservationTable
-from vendor_verifier.suites import Suite, judged, replay
+from vendor_verifier.suites import TRIGGER, Suite, judged, replay
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
 from vendor_verifier.values.manifest import EntryInfo
 from vendor_verifier.values.record import Record
@@ -15,7 +15,6 @@ from vendor_verifier.values.sample import Sample, listed, sample_in
 from vendor_verifier.values.score import PlayedTask, Score
 
 EntryKey = tuple[str, str]
-TRIGGER = "trigger"
 Listener = Callable[[Record, Sample, Score, Observation], None]
 
 

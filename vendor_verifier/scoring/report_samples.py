@@ -23,6 +23,7 @@ from typing import Any, Generic, TypeVar
 from vendor_verifier.metrics import RECORD_METRICS
 from vendor_verifier.metrics.answer import too_many_spoilt
 from vendor_verifier.scoring.observation import Observation
+from vendor_verifier.suites import TRIGGER
 from vendor_verifier.values.manifest import EntryInfo
 from vendor_verifier.values.record import Attempt, Failure, Record
 from vendor_verifier.values.sample import Sample
@@ -206,7 +207,6 @@ class LogCounts:
         return Histogram(edges, tuple(counts))
 
 
-_TRIGGER = "trigger"
 _TTFT, _TPS = ([metric.name for metric in RECORD_METRICS].index(name) for name in ("ttft_ms", "tps"))
 _MAX_PENDING = 300
 _MAX_GROUPS = 40
@@ -333,7 +333,7 @@ class Gathering:
             )
         elif isinstance(problem, str):
             entry.note(digest, example("evaluation", problem, record, sample, expected=compact(dict(sample.expected))))
-        if record.suite == _TRIGGER:
+        if record.suite == TRIGGER:
             self._compare(entry, digest, record, sample, score.decision)
 
     def _compare(self, entry: _Entry, digest: int, record: Record, sample: Sample, decision: Decision) -> None:

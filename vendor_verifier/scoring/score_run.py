@@ -27,14 +27,14 @@ from typing import Literal
 
 from vendor_verifier.metrics import RANKED
 from vendor_verifier.metrics.answer import MOST_SPOILT
-from vendor_verifier.scoring.collect import TRIGGER, Listener, Tables, collect
+from vendor_verifier.scoring.collect import Listener, Tables, collect
 from vendor_verifier.scoring.common_window import common_times
 from vendor_verifier.scoring.irf import RANK_METRICS, Beside, K
 from vendor_verifier.scoring.observation import Traits
 from vendor_verifier.scoring.observation_table import ObservationTable, compared
 from vendor_verifier.scoring.trigger_f1 import Run, baseline_counts, paired, self_counts, trigger_counts
 from vendor_verifier.scoring.vendor_figures import checks_score, regions_of, standings, suite_score
-from vendor_verifier.suites import Suite
+from vendor_verifier.suites import TRIGGER, Suite
 from vendor_verifier.suites.schema import DialectCount
 from vendor_verifier.suites.tool_calls.suite import CALLS_ONLY_IN_TEXT, CALLS_ONLY_NATIVE, CallSuite
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite

@@ -15,7 +15,7 @@ intervals too short (in simulation 14–25 % wrong verdicts instead of 2–3 %).
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING
@@ -210,14 +210,6 @@ def choose_blocks(panel: Panel) -> tuple[Blocks, list[int]]:
     count = ids[-1] + 1 if ids else 0
     enough = count >= ENOUGH_BLOCKS and size >= wanted
     return Blocks(size, count, longest, dict(sorted(lag_one.items())), enough), ids
-
-
-def given_blocks(block_of: Sequence[Hashable]) -> tuple[Blocks, list[int]]:
-    """Blocks that the run itself formed (its sessions or templates): one name per sample, in panel order."""
-    number: dict[Hashable, int] = {}
-    ids = [number.setdefault(name, len(number)) for name in block_of]
-    size = math.ceil(len(ids) / len(number)) if number else 0
-    return Blocks(size, len(number), None, {}, len(number) >= ENOUGH_BLOCKS), ids
 
 
 def _measured_influence(panel: Panel, label: str, metric: str) -> NDArray[np.float64]:

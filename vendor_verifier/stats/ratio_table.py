@@ -14,6 +14,7 @@ from vendor_verifier.metrics import POOLED, RANKED, RECORD_METRICS
 from vendor_verifier.metrics.outcome import call_validity
 from vendor_verifier.scoring.observation_table import ObservationTable, Unit, compared
 from vendor_verifier.scoring.trigger_f1 import Run
+from vendor_verifier.suites import TRIGGER
 from vendor_verifier.values.manifest import SchemaPolicy
 
 if TYPE_CHECKING:
@@ -100,7 +101,6 @@ def places_in(units: Iterable[Unit], samples: Mapping[str, int]) -> NDArray[np.i
     return np.array([samples.get(sample, -1) for sample, _ in units], dtype=np.int64)
 
 
-TRIGGER = "trigger"
 # Metric → the column it is the mean of; pooled metrics are ratios of sums and follow below.
 _MEASURED = [metric for metric in RECORD_METRICS if not metric.pooled and metric.name != "success"]
 MEANS: Mapping[str, str] = {

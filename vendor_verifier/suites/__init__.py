@@ -106,8 +106,11 @@ def _named(place: str) -> Any:
     return late(f"vendor_verifier.suites.{place}")
 
 
+# The evaluation that compares decisions to call with the baseline's: also that of a run that names none.
+TRIGGER = "trigger"
+
 SUITES: tuple[SuiteKind, ...] = (
-    SuiteKind("trigger", "trigger:TriggerSuite", "datasets/samples.jsonl"),
+    SuiteKind(TRIGGER, "trigger:TriggerSuite", "datasets/samples.jsonl"),
     SuiteKind("toolbench", "toolbench:ToolBenchSuite", "datasets/toolbench.jsonl", "resolved"),
     SuiteKind("mcptoolbench", "mcp_toolbench:MCPToolBenchSuite", "datasets/mcp_toolbench.jsonl", "resolved"),
     SuiteKind("tool_correctness", "tool_correctness:ToolCorrectnessSuite", "datasets/tool_correctness.jsonl", "score"),
@@ -127,10 +130,6 @@ SUITES: tuple[SuiteKind, ...] = (
     ),
     SuiteKind("contract", "contract.suite:ContractSuite", "contract.suite:contract_samples", "kept", apart=True),
 )
-
-
-# The evaluation of a run that names none.
-DEFAULT_SUITE = SUITES[0].name
 
 
 def compares(name: str) -> bool:

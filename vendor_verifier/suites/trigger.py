@@ -18,7 +18,7 @@ from functools import partial
 
 import msgspec
 
-from vendor_verifier.suites import Play
+from vendor_verifier.suites import TRIGGER, Play
 from vendor_verifier.suites.schema import ArgumentChecker
 from vendor_verifier.values.bounded_cache import BoundedCache
 from vendor_verifier.values.event import ToolCall
@@ -64,7 +64,7 @@ class KeptCheckers:
 class TriggerSuite:
     """Sends the sample as it is. ``checkers`` finds the argument checker of a sample."""
 
-    name: str = "trigger"
+    name: str = TRIGGER
     checkers: Callable[[Sample], ArgumentChecker] = field(default_factory=KeptCheckers, compare=False)
 
     def play(self, sample: Sample) -> Play:

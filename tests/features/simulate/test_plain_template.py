@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from plain_template import plain_template
 from questions import WEATHER
 
 from vendor_verifier.features.simulate.question import question_of
-from vendor_verifier.features.simulate.wires.completions import FAMILIES, plain_template, read_prompt
+from vendor_verifier.features.simulate.wires.completions import FAMILIES, read_prompt
 from vendor_verifier.values.request import Turn
 
 _TEXT = st.text(st.sampled_from("<|\\/ toolthinkim_end>ab\n")) | st.sampled_from(

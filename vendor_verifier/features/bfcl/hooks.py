@@ -39,6 +39,7 @@ from vendor_verifier.suites.bfcl.executable import KEY_NAMES
 from vendor_verifier.suites.bfcl.results import VendorResult, call_latencies_s, result_pages, vendor_result
 from vendor_verifier.suites.bfcl.suite import BfclOptions, BfclSuite, Job
 from vendor_verifier.values.failure_kinds import NOT_CHARGED
+from vendor_verifier.values.manifest import StoredTask
 from vendor_verifier.values.plan import Entry
 from vendor_verifier.values.record import Record, supersedes
 from vendor_verifier.values.sample import Sample
@@ -72,8 +73,8 @@ class _VendorTask:
         return [] if too_many_spoilt(self.stalled, len(self.times_s)) else self.times_s
 
 
-def write_bfcl_pages(folder: RunFolder) -> list[Path]:
-    """Write a page for every vendor with records; nothing for a run without this evaluation.
+def write_bfcl_pages(folder: RunFolder, task: StoredTask) -> list[Path]:
+    """Write a page for every vendor with records of the evaluation, which the run stored as ``task``.
 
     With several models in the run, each has a folder of its own, because ranks are among the vendors of one model.
 
@@ -81,9 +82,6 @@ def write_bfcl_pages(folder: RunFolder) -> list[Path]:
         RunFolderError: not a readable run folder.
         StorageError: the disk refused.
     """
-    task = next((task for task in folder.read_manifest().tasks if task.suite == SUITE), None)
-    if task is None:
-        return []
     samples = folder.read_samples(SUITE)
     suite = ready_suite(SUITE, task.options, samples, folder)
     version, not_run = _options(task.options).version, task.not_run
@@ -222,8 +220,8 @@ class BfclHooks(SuiteHooks):
     def after_run(self, folder: RunFolder, samples: Sequence[Sample], scrubber: Scrubber) -> None:
         fetch_rest_answers(folder, samples, self.keys, scrubber)
 
-    def pages(self, folder: RunFolder) -> None:
-        write_bfcl_pages(folder)
+    def pages(self, folder: RunFolder, task: StoredTask) -> None:
+        write_bfcl_pages(folder, task)
 
     def rows(self, where: str) -> Sequence[Sample]:
         return stated_rows(where)

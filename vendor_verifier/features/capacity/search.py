@@ -22,7 +22,6 @@ from vendor_verifier.features.capacity.curve import Curve, aside_at, next_step, 
 from vendor_verifier.features.capacity.store import DOCUMENT, new_folder, new_rng, with_observations, write_capacity
 from vendor_verifier.features.capacity.values import (
     FILLED,
-    SUITE,
     UNLOADED_REPEATS,
     CapacityOptions,
     CapacityReport,
@@ -51,6 +50,7 @@ from vendor_verifier.run.rate_limiter import LocalLimiter
 from vendor_verifier.run.retry import stops_vendor
 from vendor_verifier.run.work_queue import Part, WorkQueue
 from vendor_verifier.store import RunFolder
+from vendor_verifier.suites import TRIGGER
 from vendor_verifier.transport.connect import ensure_descriptors, most_connections
 from vendor_verifier.transport.proxies import require_proxies
 from vendor_verifier.values.judgement import Threshold
@@ -152,7 +152,7 @@ def _queue(prepared: Prepared, entry: Entry, first: int, repetitions: int) -> Wo
     task = prepared.plan.tasks[0]
     vendor = prepared.registry.vendor(entry.vendor)
     target = Target(entry, vendor, wire_of(entry, vendor, prepared.wires))
-    part = Part(ready_suite(SUITE, task.options, task.samples), listed(task.samples), task.timeout_s)
+    part = Part(ready_suite(TRIGGER, task.options, task.samples), listed(task.samples), task.timeout_s)
     return WorkQueue([target], [part], [repetitions], first)
 
 
@@ -215,7 +215,9 @@ class _Search:
             self.bench, self.entry, stage, level, first=first, repetitions=repetitions
         )
         task = self.bench.prepared.plan.tasks[0]
-        point = self.curve.add(session, with_observations(records, task.samples, ready_suite(SUITE, {}, task.samples)))
+        point = self.curve.add(
+            session, with_observations(records, task.samples, ready_suite(TRIGGER, {}, task.samples))
+        )
         self.on_point(self.entry, point)
         return session.cut
 

@@ -25,13 +25,13 @@ import msgspec
 
 from vendor_verifier.errors import RunFolderError
 from vendor_verifier.features.capacity.curve import RAN_OUT, Curve, read_limits
-from vendor_verifier.features.capacity.values import SUITE, CapacityReport, VendorCapacity
+from vendor_verifier.features.capacity.values import CapacityReport, VendorCapacity
 from vendor_verifier.pipeline.plan import Prepared
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.scoring.observation import Observation, observe
 from vendor_verifier.store import RunFolder
-from vendor_verifier.suites import Suite, judged
+from vendor_verifier.suites import TRIGGER, Suite, judged
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.words import Language
@@ -86,7 +86,7 @@ def new_folder(path: Path | None, prepared: Prepared) -> RunFolder:
     if (folder.path / DOCUMENT).exists() or folder.manifest_file.exists():
         raise RunFolderError(f"{folder.path} already holds results; name another folder with --output-dir")
     folder.create()
-    folder.write_samples(SUITE, prepared.plan.tasks[0].samples)
+    folder.write_samples(TRIGGER, prepared.plan.tasks[0].samples)
     return folder
 
 
@@ -117,7 +117,7 @@ def judge_again(folder: RunFolder, limits: Sequence[str], at_least: float | None
     """
     stored = _read(folder)
     thresholds = read_limits(limits, stored.kind) if limits else stored.thresholds
-    samples = folder.read_samples(SUITE)
+    samples = folder.read_samples(TRIGGER)
     records: dict[tuple[str, str, str], list[Record]] = {}
     unreadable: list[str] = []
     for record in folder.read_records(lambda number, why: unreadable.append(f"records.jsonl:{number}: {why}")):
@@ -128,7 +128,7 @@ def judge_again(folder: RunFolder, limits: Sequence[str], at_least: float | None
         curve = Curve(
             vendor.model, vendor.label, vendor.vendor, thresholds, ids, stored.bounds, lambda: new_rng(stored.seed)
         )
-        suite = ready_suite(SUITE, {}, samples)
+        suite = ready_suite(TRIGGER, {}, samples)
         for session in vendor.sittings:
             own = records.get((vendor.model, vendor.label, session.name), [])
             curve.add(session, with_observations(own, samples, suite))

@@ -191,7 +191,6 @@ class CapacityReport:
         return self.bounds.kind
 
 
-SUITE = "trigger"
 # The unloaded level is asked twice, so that a vendor's own noise is known.
 UNLOADED_REPEATS = 2
 # How often each place is filled at a level, or for how many seconds a rate is kept up.

@@ -23,7 +23,7 @@ from vendor_verifier.run.cluster.job import Bench, Block, Channel, ChannelClosed
 from vendor_verifier.run.conversation import Conversation
 from vendor_verifier.run.engine import Engine
 from vendor_verifier.run.event_loop_lag import LoopLag
-from vendor_verifier.run.rate_limiter import LocalLimiter, Permit
+from vendor_verifier.run.rate_limiter import Permit, places_of
 from vendor_verifier.store import encode_record
 from vendor_verifier.transport.client import open_client
 from vendor_verifier.transport.connect import ensure_descriptors
@@ -41,7 +41,7 @@ async def serve(channel: Channel, bench: Bench, run: str, worker: str) -> None:
     """
     plan = bench.plan
     # No machine can get more leases than all have together.
-    ensure_descriptors(LocalLimiter(plan.entries, plan.request_concurrency).places)
+    ensure_descriptors(places_of(plan))
     async with open_client(plan.client, plan.limits, {entry.wire for entry in plan.entries}, plan.transport) as client:
         outbox = Outbox(channel)
         limiter = RemoteLimiter(plan, outbox)

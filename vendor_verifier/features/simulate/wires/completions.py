@@ -53,8 +53,6 @@ from vendor_verifier.features.simulate.wires import (
 )
 from vendor_verifier.values.event import TextDelta
 from vendor_verifier.values.request import Turn
-from vendor_verifier.wire.base import Notes
-from vendor_verifier.wire.history import PastMessage, TextPart, read_messages
 from vendor_verifier.wire.payload import PayloadError, as_dict, parse_json
 
 
@@ -147,35 +145,13 @@ FAMILIES: Mapping[str, Family] = {
 }
 
 
-_START, _END = "<|im_start|>", "<|im_end|>"
-_MARKS = re.compile(r"<(\\*)(\||/?tool|/?think)")
+_END = "<|im_end|>"
 _ESCAPED_MARKS = re.compile(r"<\\(\\*)(\||/?tool|/?think)")
 _FRAME = re.compile(r"<\|im_start\|>(\w+)\n(.*?)(?:<\|im_end\|>|\Z)", re.DOTALL)
 _TOOLS = re.compile(r"<tools>\n(.*?)\n?</tools>", re.DOTALL)
 _CALL = re.compile(r"<tool_call>\n(.*?)\n</tool_call>", re.DOTALL)
 _RESULT = re.compile(r"<tool_response>\n(.*?)\n</tool_response>", re.DOTALL)
 _THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
-
-
-def plain_template(family: str = "hermes") -> Callable[[Turn], str]:
-    """A ``render`` for the product's raw-completions wire; ``family`` is the text format of calls in its prompt.
-
-    Raises:
-        KeyError: no such family.
-    """
-    example = FAMILIES[family].example
-
-    def render(turn: Turn) -> str:
-        history = read_messages(turn.messages, Notes())
-        frames = [_frame("system", message.text) for message in history if message.role == "system"]
-        if turn.tools:
-            lines = "\n".join(_json(tool) for tool in turn.tools)
-            text = f"# Tools\n\n<tools>\n{lines}\n</tools>\n\nCalls are written as {example}"
-            frames.append(f"{_START}system\n{text}{_END}\n")
-        frames += [_rendered(message) for message in history if message.role != "system"]
-        return "".join(frames) + f"{_START}assistant\n"
-
-    return render
 
 
 def read_prompt(prompt: str) -> tuple[Turn, str]:
@@ -201,35 +177,6 @@ def read_prompt(prompt: str) -> tuple[Turn, str]:
                 continue
         messages += _messages(role, text)
     return Turn(tuple(messages), tuple(tools)), family
-
-
-def _rendered(message: PastMessage) -> str:
-    words = "\n".join(part.text for part in message.parts if isinstance(part, TextPart))
-    if message.role == "tool":
-        return f"{_START}user\n<tool_response>\n{_escaped(words)}\n</tool_response>{_END}\n"
-    calls = [f"<tool_call>\n{_json(_past_call(call.name, call.arguments))}\n</tool_call>" for call in message.calls]
-    return f"{_START}{message.role}\n" + "\n".join([_escaped(words), *calls]) + f"{_END}\n"
-
-
-def _frame(role: str, text: str) -> str:
-    return f"{_START}{role}\n{_escaped(text)}{_END}\n"
-
-
-def _past_call(name: str, arguments: str) -> dict[str, Any]:
-    try:
-        value = parse_json(arguments)
-    except PayloadError:
-        value = None
-    return {"name": name, "arguments": value if isinstance(value, dict) else arguments}
-
-
-def _json(value: object) -> str:
-    """The value as JSON on one line without a mark of the family in it."""
-    return json.dumps(value).replace("<", "\\u003c")
-
-
-def _escaped(text: str) -> str:
-    return _MARKS.sub(r"<\\\1\2", text)
 
 
 def _unescaped(text: str) -> str:
