@@ -118,21 +118,22 @@ def run_folder(
     folder = RunFolder(path)
     folder.create()
     folder.write_samples(suite, samples)
-    folder.write_manifest(manifest_of(_manifest(vendors, samples, suite, baseline)))
+    folder.write_manifest(manifest_of(manifest(list(_entries(vendors, baseline)), suite, len(samples))))
     with Journal(folder, Scrubber()) as journal:
         for vendor in vendors:
             journal.append(vendor.records(samples, suite))
     return folder
 
 
-def _manifest(vendors: Sequence[Vendor], samples: Sequence[Sample], suite: str, baseline: int | None) -> dict[str, Any]:
-    task = {"suite": suite, "options": {}, "file": "samples", "sha256": "", "count": len(samples)}
+def manifest(entries: Sequence[Mapping[str, Any]], suite: str, samples: int) -> dict[str, Any]:
+    """The manifest of a finished run of one suite."""
+    task = {"suite": suite, "options": {}, "file": "samples", "sha256": "", "count": samples}
     return {
         "schema": 1,
         "run": "run",
         "created_at": _BEGIN.isoformat(),
         "status": "finished",
-        "entries": list(_entries(vendors, baseline)),
+        "entries": list(entries),
         "tasks": [task | {"skipped": [], "defects": [], "not_run": {}}],
         "settings": {"repeat": 1, "seed": 0},
         "score": {},
@@ -141,13 +142,18 @@ def _manifest(vendors: Sequence[Vendor], samples: Sequence[Sample], suite: str, 
 
 def _entries(vendors: Sequence[Vendor], baseline: int | None) -> Iterator[Mapping[str, Any]]:
     for place, vendor in enumerate(vendors):
-        yield {
-            "model": MODEL,
-            "label": vendor.label,
-            "vendor": "simulated",
-            "model_id": MODEL,
-            "url": f"sim://{vendor.persona.name}",
-            "wire": "openai",
-            "is_baseline": place == baseline,
-            "repeat": vendor.repeat,
-        }
+        yield entry(vendor.label, vendor.persona.name, vendor.repeat, is_baseline=place == baseline)
+
+
+def entry(label: str, persona: str, repeat: int, *, is_baseline: bool) -> dict[str, Any]:
+    """One entry of a manifest."""
+    return {
+        "model": MODEL,
+        "label": label,
+        "vendor": "simulated",
+        "model_id": MODEL,
+        "url": f"sim://{persona}",
+        "wire": "openai",
+        "is_baseline": is_baseline,
+        "repeat": repeat,
+    }

@@ -160,11 +160,11 @@ def _reference(share: _Share, baseline: Sequence[Traits]) -> Estimate:
 
 
 def _is_below_ceiling(gap: Gap, comparisons: int) -> bool:
-    if gap.delta.value is None or gap.p_value is None:
+    if gap.delta.value is None:
         return False
     level = 0.05 / max(1, comparisons)
     # Failures lower F1 too; they have their own findings, so that the decisions must differ as well.
-    return gap.delta.value < 0 and max(gap.p_value, gap.excess.p_mid) < level
+    return gap.delta.value < 0 and gap.proof < level
 
 
 def _calls_unlike(label: str, gap: Gap) -> Finding:
@@ -176,7 +176,7 @@ def _calls_unlike(label: str, gap: Gap) -> Finding:
     points = f"{100 * delta.value:+.1f}".replace("-", "−")
     evidence: dict[str, float | int | str] = {
         "delta": delta.value,
-        "p_value": gap.p_value or 0.0,
+        "p_value": gap.proof,
         "missed": bias.second,
         "extra": bias.first,
     }

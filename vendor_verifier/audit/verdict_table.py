@@ -26,7 +26,6 @@ _UNUSABLE, _BAD, _LACKING = 0.5, 0.9, 0.99
 # Prompt tokens in excess that another version of the model's chat template explains.
 _TEMPLATE_TOKENS = 20
 _RECOUNT_BAD = 1.2
-_LIKEWISE_LEVEL = 0.05
 _MANY = 0.05
 
 
@@ -90,10 +89,7 @@ def _share(found: Finding, _about: Subject) -> Status:
 
 def _calls_unlike(_found: Finding, about: Subject) -> Status | None:
     gap = about.gap
-    if gap is None or gap.p_value is None:
-        return None
-    proven = max(gap.p_value, gap.excess.p_mid) * about.comparisons
-    return _loss(proven, gap.delta)
+    return None if gap is None else _loss(gap.proof * about.comparisons, gap.delta)
 
 
 def _loss(p_value: float, delta: Estimate) -> Status | None:
@@ -200,13 +196,13 @@ def _p_value(found: Finding) -> float | None:
     return _number(found, "p_value") if "p_value" in found.evidence else None
 
 
+# The names under which findings keep a figure and its interval.
+_INTERVALS = (("share", "low", "high"), ("difference", "low", "high"), ("slope", "slope_low", "slope_high"))
+
+
 def _interval(found: Finding) -> Estimate | None:
-    """The figure of a finding that has an interval, by the names under which findings keep theirs."""
-    for value, low, high in (
-        ("share", "low", "high"),
-        ("difference", "low", "high"),
-        ("slope", "slope_low", "slope_high"),
-    ):
+    """The figure of a finding that has an interval."""
+    for value, low, high in _INTERVALS:
         if value in found.evidence:
             return Estimate(_number(found, value), _number(found, low), _number(found, high))
     return None
@@ -232,12 +228,14 @@ def _by_scores(about: Subject) -> Iterator[Facet]:
     """Evaluations in which the vendor scores below the baseline."""
     found = against_baseline(about)
     for each in found:
-        status = None if each.p_value is None else _loss(each.p_value * about.comparisons * len(found), each.delta)
+        # Where no sample moves it, each of them shows the same difference: a sign test.
+        p_value = 0.5 ** (each.delta.n - 1) if each.p_value is None else each.p_value
+        status = _loss(p_value * about.comparisons * len(found), each.delta)
         if status is not None:
             reason = english(
                 "verdict_scores_below", suite=each.suite, points=points(-(each.delta.value or 0.0)), n=each.delta.n
             )
-            yield Facet("tool_calls", status, reason, None, each.p_value, each.delta)
+            yield Facet("tool_calls", status, reason, None, p_value, each.delta)
 
 
 def against_baseline(about: Subject) -> list[ScoreDifference]:
@@ -294,7 +292,7 @@ def _fails_likewise(own: Estimate, about: Subject) -> bool:
         return False
     other = success(about.reference)
     failed, of_other = own.n - about.vendor.succeeded, other.n - about.reference.succeeded
-    return float(bdtrc(failed - 1, failed + of_other, own.n / (own.n + other.n))) > _LIKEWISE_LEVEL
+    return float(bdtrc(failed - 1, failed + of_other, own.n / (own.n + other.n))) > DOUBTFUL_LEVEL / about.comparisons
 
 
 def points(share: float) -> str:

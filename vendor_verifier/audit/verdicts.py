@@ -20,6 +20,7 @@ from vendor_verifier.audit.verdict_table import (
 )
 from vendor_verifier.stats.intervals import LEVEL
 from vendor_verifier.stats.sample_size import f1_seen_drop, score_seen_drop
+from vendor_verifier.stats.score_differences import standard_error
 from vendor_verifier.values.judgement import Estimate, Gap, ModelVerdict, ScoreDifference
 from vendor_verifier.values.score import ModelScore
 from vendor_verifier.values.verdict import FACETS, Facet, FacetName, Status, VendorVerdict
@@ -119,17 +120,23 @@ def _tool_calls(about: Subject) -> Facet:
 
 def _hints_at_loss(gap: Gap) -> bool:
     """Whether F1 lies below the ceiling, and not only because requests failed, which is judged by itself."""
-    below = gap.delta.high is not None and gap.delta.high < 0
-    return below and (gap.p_value is None or gap.excess.p_mid < 1 - LEVEL)
+    return gap.delta.high is not None and gap.delta.high < 0 and gap.proof < 1 - LEVEL
 
 
 def _of_scores(scores: Sequence[ScoreDifference], about: Subject) -> Facet:
-    least = min(scores, key=lambda each: each.delta.n)
     hint = next((each for each in scores if each.delta.high is not None and each.delta.high < 0), None)
     if hint is not None:
         return _open("tool_calls", "verdict_calls_hint", hint.delta, points=points(-(hint.delta.value or 0.0)))
     level = DOUBTFUL_LEVEL / about.comparisons / len(scores)
-    return _seen(score_seen_drop(least.delta.n, level=level), "verdict_scores_fine", least.delta)
+    seen = {
+        each.suite: score_seen_drop(each.delta.n, error=standard_error(each), level=level)
+        for each in scores
+        if each.delta.n
+    }
+    if not seen:
+        return _open("tool_calls", "verdict_no_calls")
+    blindest = max(scores, key=lambda each: seen.get(each.suite, 0.0))
+    return _seen(seen[blindest.suite], "verdict_scores_fine", blindest.delta)
 
 
 def _seen(loss: float, name: str, estimate: Estimate) -> Facet:

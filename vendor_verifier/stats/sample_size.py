@@ -41,27 +41,52 @@ def f1_detectable_drop(
 
 
 def f1_seen_drop(n: int, ceiling: float, prevalence: float, *, level: float, power: float = POWER) -> float:
-    """The drop of F1 that ``n`` samples show at that level, by both tests that a verdict takes.
+    """The drop of F1 that ``n`` samples show at that level where calls are missed; 1 where they show none.
 
-    The larger of :func:`f1_detectable_drop` and of what McNemar's test needs where the baseline never contradicts
-    itself: without m of its π·n calls F1 drops by m ÷ (2πn − m).
+    By the harder of a verdict's two tests, McNemar's on excess disagreement. The baseline contradicts itself
+    π·n·(1−F) times each way. A vendor that misses a share m of all samples disagrees m·n·(2F−1) times more, because
+    half of its misses where the model is undecided go unseen, and its F1 is F·m ÷ (2π−m) lower.
     """
-    missed, calls = _least_faults(level, power), prevalence * n
-    by_count = missed / (2 * calls - missed) if calls > missed else 1.0
-    return max(by_count, f1_detectable_drop(n, ceiling, prevalence, alpha=level, power=power))
+    undecided, clear = prevalence * n * (1 - ceiling), 2 * ceiling - 1
+    if clear <= 0:
+        return 1.0
+    missed = _excess_seen(undecided, level, power) / clear / n
+    return ceiling * missed / (2 * prevalence - missed) if missed < prevalence else 1.0
 
 
-def score_seen_drop(n: int, *, level: float, power: float = POWER) -> float:
-    """The drop of an evaluation's score (0..1) that ``n`` samples show at that level, where the baseline makes no
-    fault; 1 or more where they show none."""
-    return _least_faults(level, power) / n
+def score_seen_drop(n: int, *, error: float = 0.0, level: float, power: float = POWER) -> float:
+    """The drop of an evaluation's score (0..1) that ``n`` samples show at that level; 1 or more where they show none.
+
+    ``error`` is the standard error of the difference between two vendors without any: n²·error² samples on which they
+    contradict each other, half of them each way.
+    """
+    return _excess_seen((n * error) ** 2 / 2, level, power) / n
 
 
-def _least_faults(level: float, power: float) -> float:
-    """The expected number of faults, Poisson, that reaches with that power the ⌈log₂(1 ÷ level)⌉ of a sign test."""
-    from scipy.special import gammaincinv
+def _excess_seen(noise: float, level: float, power: float) -> float:
+    """The expected number of faults that reaches that level with that power, over ``noise`` faults on either side.
 
-    return float(gammaincinv(math.ceil(math.log2(1 / level)), power))
+    Faults are Poisson. With j against it a vendor is beyond the level (two-sided) with at least i, where
+    (i−j)² ≥ z²·(i+j); with none against it the sign test wants 2⁻ⁱ ≤ level as well.
+    """
+    import numpy as np
+    from scipy.special import gammainc, pdtr
+
+    z2 = NormalDist().inv_cdf(1 - level / 2) ** 2
+    reach = 8 * math.sqrt(noise) + 8
+    against = np.arange(max(0, math.floor(noise - reach)), math.ceil(noise + reach))
+    chances = pdtr(against, noise) - np.where(against > 0, pdtr(against - 1, noise), 0.0)
+    needed = against + np.ceil(z2 / 2 + np.sqrt(z2**2 / 4 + 2 * z2 * against))
+    needed[against == 0] = math.ceil(max(z2, math.log2(1 / level)))
+
+    def lacking(excess: float) -> float:
+        return power - float(chances @ gammainc(needed, noise + excess))
+
+    low, high = 0.0, 4 * z2 + 4 * math.sqrt(z2 * 2 * noise) + 8
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if lacking(middle) > 0 else (low, middle)
+    return high
 
 
 def _f1_variance(ceiling: float, prevalence: float) -> float:

@@ -25,6 +25,16 @@ def score_differences(panel: Panel, resampled: Resampled, scores: Sequence[str])
                 yield ScoreDifference(metric, first, second, delta, p_value)
 
 
+def standard_error(difference: ScoreDifference) -> float:
+    """The standard error behind a paired difference's interval, 0 where no sample moves it."""
+    from scipy.special import stdtrit
+
+    delta = difference.delta
+    if difference.p_value is None or delta.low is None or delta.high is None:
+        return 0.0
+    return (delta.high - delta.low) / 2 / float(stdtrit(delta.n - 1, (1 + LEVEL) / 2))
+
+
 def _difference(
     panel: Panel, resampled: Resampled, metric: str, pair: tuple[str, str]
 ) -> tuple[Estimate, float | None]:

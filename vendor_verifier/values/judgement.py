@@ -70,6 +70,12 @@ class Gap:
     bias: PairedTest
     excess: PairedTest
 
+    @property
+    def proof(self) -> float:
+        """The larger p-value of F1 and excess disagreement; where no sample moves F1, as with a vendor that never
+        calls, only the other."""
+        return max(self.p_value or 0.0, self.excess.p_mid)
+
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
