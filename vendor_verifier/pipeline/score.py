@@ -12,7 +12,7 @@ from msgspec import structs
 from vendor_verifier.audit.choice import advise
 from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.gates.goodput import with_goodput
-from vendor_verifier.pipeline.audit import read_recount, recount_troubles
+from vendor_verifier.pipeline.audit import Recounted, read_recount, recount_troubles
 from vendor_verifier.pipeline.gates import check_rank_metrics, read_gates, read_slos
 from vendor_verifier.pipeline.judge import judge_report
 from vendor_verifier.pipeline.manifest import stored_manifest
@@ -27,6 +27,7 @@ from vendor_verifier.scoring.report_samples import gather_details
 from vendor_verifier.scoring.score_run import score_run, unread_calls
 from vendor_verifier.scoring.vendor_figures import with_pace
 from vendor_verifier.store import RunFolder
+from vendor_verifier.suites import Suite
 from vendor_verifier.values.judgement import ModelVerdict, Threshold
 from vendor_verifier.values.manifest import Manifest, Offered, ScoreRequest, StoredLoad, StoredLoop, StoredTask
 from vendor_verifier.values.record import Record
@@ -70,33 +71,28 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
     chosen, stored = manifest.score, manifest.tasks
     slos = _thresholds(chosen, manifest)
     recounts = read_recount(folder)
-    warnings = [*manifest.warnings, *ending_warnings(manifest), *recount_troubles(recounts)]
-    warnings += [english("warn_left_out", sample=skipped) for task in stored for skipped in task.skipped]
+    warnings = _stored_warnings(manifest, recounts)
     played = [_played(folder, task) for task in stored]
-    suites = {
-        task.suite: ready_suite(task.suite, task.options, known.samples, folder)
-        for task, known in zip(stored, played, strict=True)
-    }
+    suites = _ready(folder, stored, played)
     hooks = {known.suite: hooks_of(known_suite(known.suite)) for known in played}
     warnings += [words for known in played for words in hooks[known.suite].unjudged(suites[known.suite], known.samples)]
     unreadable: list[str] = []
-    infos, repeat = manifest.infos, manifest.settings.repeat
     # Where judging an answer runs code, no answer is judged a second time for an example.
     details = gather_details(
-        infos, [known.suite for known in played if not known.apart and not hooks[known.suite].runs_code]
+        manifest.infos, [known.suite for known in played if not known.apart and not hooks[known.suite].runs_code]
     )
-    tables, texts = Tables(), AnswerTexts.of(() if manifest.raw.get("redacted") else played)
+    tables, texts = Tables(), AnswerTexts.of(() if manifest.redacted else played)
 
     def listen(record: Record, sample: Sample, score: Score, row: Observation) -> None:
         details.take(record, sample, score, row)
         texts.take(record, sample, row)
 
     report = score_run(
-        infos,
+        manifest.infos,
         played,
         _read(folder, unreadable),
         suites=suites,
-        repeat=repeat,
+        repeat=manifest.settings.repeat,
         undecided=chosen.undecided,
         schema_policy=chosen.schema_policy,
         run=manifest.run,
@@ -123,6 +119,20 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
         verdicts=verdicts,
         advice={model.model: advise(model, verdicts.get(model.model, ModelVerdict())) for model in report.models},
     )
+
+
+def _stored_warnings(manifest: Manifest, recounts: Mapping[str, Recounted]) -> list[str]:
+    """The warnings of a stored run from before its scoring."""
+    left_out = [english("warn_left_out", sample=skipped) for task in manifest.tasks for skipped in task.skipped]
+    return [*manifest.warnings, *ending_warnings(manifest), *recount_troubles(recounts), *left_out]
+
+
+def _ready(folder: RunFolder, stored: Sequence[StoredTask], played: Sequence[PlayedTask]) -> dict[str, Suite]:
+    """The suites of a stored run by name, ready to judge its samples."""
+    return {
+        task.suite: ready_suite(task.suite, task.options, known.samples, folder)
+        for task, known in zip(stored, played, strict=True)
+    }
 
 
 def _read(folder: RunFolder, unreadable: list[str]) -> Iterator[Record]:
