@@ -21,7 +21,7 @@ def test_where_nobody_answered_nobody_leads(bench: Any) -> None:
     vendors = scores["models"]["simulated-model"]["vendors"].values()
     assert [vendor["place"] for vendor in vendors] == [None, None]
     _, out, _ = bench("score", "run", "--no-history")
-    assert "none of the 2 vendors of simulated-model answered a single request" in out
+    assert "simulated-model: none of the 2 vendors answered a single request" in out
     assert "lead of" not in out
     page = (bench.folder / "run" / "report.html").read_text()
     assert "No vendor of simulated-model answered a single request" in page
