@@ -136,7 +136,7 @@ RUN = ("run", "OUT")
 OTHERS: dict[str, dict[str, Shown]] = {
     "demo": {
         **{flag: Shown((flag, *words), ("demo", *REAL), look)
-           for flag, (words, look) in TOGETHER.items() if flag in ("--seed", "--json", "--quiet")},
+           for flag, (words, look) in TOGETHER.items() if flag in ("--seed", "--lang", "--json", "--quiet")},
         "--limit": Shown(("--limit", "1"), ("demo", "-o", "OUT", "--suite", "toolbench"), told("tasks.0.count")),
         "--head": Shown(("--head",), ("demo", "-n", "4", "-o", "OUT"), told("identity.samples")),
         "--suite": Shown(("--suite", "toolbench"), ("demo", *REAL), told("tasks.0.suite")),
@@ -151,6 +151,7 @@ OTHERS: dict[str, dict[str, Shown]] = {
         "--gate": Shown(("--gate", "avg_tokens <= 1"), ("score", "begun")),
         "--slo": Shown(("--slo", "e2e_ms <= 1"), ("score", "begun", "--json")),
         "--baseline-f1": Shown(("--baseline-f1", "self"), ("score", "begun", "--json")),
+        "--lang": Shown(("--lang", "zh"), ("score", "begun")),
         "--json": Shown(("--json",), ("score", "begun")),
         "--history": Shown(("--history", "OUT/h.sqlite"), ("score", "begun"), written_names),
         "--no-history": Shown(("--no-history",), ("score", "begun", "--history", "h.sqlite")),
@@ -172,6 +173,7 @@ OTHERS: dict[str, dict[str, Shown]] = {
         "--repetition": Shown(("--repetition", "1"), ("explain", "begun", "--vendor", "a", "--sample", "SAMPLE")),
         "--limit": Shown(("--limit", "1"), ("explain", "failed", "--vendor", "a")),
         "--full": Shown(("--full",), ("explain", "long", "--vendor", "a", "--sample", "LONG")),
+        "--lang": Shown(("--lang", "zh"), ("explain", "begun", "--vendor", "a")),
         "--json": Shown(("--json",), ("explain", "begun", "--vendor", "a")),
     },
     "bundle": {
@@ -196,6 +198,7 @@ OTHERS: dict[str, dict[str, Shown]] = {
         "AFTER": Shown(("begun",), ("compare", "begun")),
         "--fail-on": Shown(("--fail-on", "nothing"), ("compare", "begun", "begun")),
         "--history": Shown(("--history", "empty.sqlite"), ("compare", "begun")),
+        "--lang": Shown(("--lang", "zh"), ("compare", "begun", "begun")),
         "--json": Shown(("--json",), ("compare", "begun", "begun")),
     },
     "history": {
@@ -203,6 +206,7 @@ OTHERS: dict[str, dict[str, Shown]] = {
         "--vendor": Shown(("--vendor", "other"), ("history", "--history", "h.sqlite")),
         "--limit": Shown(("--limit", "1"), ("history", "--history", "h.sqlite")),
         "--history": Shown(("--history", "empty.sqlite"), ("history",)),
+        "--lang": Shown(("--lang", "zh"), ("history", "--history", "h.sqlite")),
         "--json": Shown(("--json",), ("history", "--history", "h.sqlite")),
     },
     "trend": {
@@ -236,6 +240,7 @@ OTHERS: dict[str, dict[str, Shown]] = {
         "--vendor-path": Shown(("--vendor-path", "no such folder"), ("doctor",)),
         "--tokenizer-model": Shown(("--tokenizer-model", "x"), ("doctor",)),
         "--sdk": Shown(("--sdk",), ("doctor",)),
+        "--lang": Shown(("--lang", "zh"), ("doctor",)),
         "--json": Shown(("--json",), ("doctor",)),
     },
     "vendors": {

@@ -16,8 +16,9 @@ import synthetic_run
 from changing import replace
 
 import vendor_verifier
-from vendor_verifier.metrics import FIGURES, SPREADS
+from vendor_verifier.metrics import FIGURES, METRICS
 from vendor_verifier.reports import REPORTS
+from vendor_verifier.reports.number_format import figure_title, speed_title
 from vendor_verifier.reports.terminal import plain_lines
 from vendor_verifier.values.score import Report
 from vendor_verifier.words import LANGUAGES, Texts, english, entries
@@ -71,7 +72,7 @@ def test_every_text_is_used() -> None:
     for path in PACKAGE.rglob("*.j2"):
         whole.update(re.findall(r't\("(\w+)"', path.read_text(encoding="utf-8")))
     # Names made of a variable and an ending.
-    ended = {each.name for each in FIGURES} | {"pace_of", "pace_alone", "pace_short_of", "pace_short_alone"}
+    ended = {"pace_of", "pace_alone", "pace_short_of", "pace_short_alone"}
     unused = [name for name in entries() if name not in whole | ended and not name.startswith(tuple(begun))]
     assert unused == []
 
@@ -125,14 +126,16 @@ def test_a_stored_warning_is_said_in_another_language() -> None:
     assert Texts("zh").said("a vendor's own words") == "a vendor's own words"
 
 
-def test_metrics_are_titled_as_they_are_defined() -> None:
-    """The catalogue's headings of figures and of times are those of the metrics' own definitions."""
+def test_metrics_are_titled_by_their_definitions_alone() -> None:
+    """Every metric has a title in every language, which no text of the catalogue repeats under the metric's name."""
+    assert [
+        each.name for each in (*METRICS, *FIGURES) if len(each.titles) < len(LANGUAGES) or not all(each.titles)
+    ] == []
+    names = {each.name for each in (*METRICS, *FIGURES)}
+    assert names & {name.removeprefix("speed_") for name in entries()} == set()
     for place, language in enumerate(LANGUAGES):
         t = Texts(language)
-        assert {figure.name: t(figure.name) for figure in FIGURES} == {
-            each.name: each.titles[place] for each in FIGURES
-        }
-        told = {metric.name: t(f"speed_{metric.name}") for metric in SPREADS}
-        assert told == {metric.name: metric.titles[place] for metric in SPREADS}
-    wide = Texts("en", "wide")
-    assert {figure.name: wide(figure.name) for figure in FIGURES} == {each.name: each.page_title for each in FIGURES}
+        assert [figure_title(each.name, t) for each in FIGURES] == [each.titles[place] for each in FIGURES]
+        assert [speed_title(each.name, t) for each in METRICS] == [each.titles[place] for each in METRICS]
+    assert [figure_title(each.name, Texts("en", "wide")) for each in FIGURES] == [each.page_title for each in FIGURES]
+    assert [figure_title(each.name, Texts("zh", "wide")) for each in FIGURES] == [each.titles[1] for each in FIGURES]

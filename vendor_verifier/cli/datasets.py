@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from vendor_verifier.console.output import EXIT_OK, gates_exit_code, print_report, say, say_where
+from vendor_verifier.console.output import EXIT_OK, gates_exit_code, print_report, say, say_where, warn
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.features.history.database import history_file, remember
 from vendor_verifier.pipeline.datasets import convert_file
@@ -87,10 +87,10 @@ def import_command(
     )
     unkept = remember(RunFolder(output_dir), report, file)
     if unkept is not None:
-        say(f"warning: {unkept}")
+        warn(unkept, lang)
     print_report(report, lang, as_json=json)
-    say_where(output_dir)
-    return gates_exit_code(report)
+    say_where(output_dir, lang)
+    return gates_exit_code(report, lang)
 
 
 def _labelled(words: Iterable[str], *, none_needed: bool = False) -> dict[str, list[Path]]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from vendor_verifier.console.output import say
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.reports import REPORTS
+from vendor_verifier.words import Texts
 
 if TYPE_CHECKING:
     from cyclopts import App, ArgumentCollection
@@ -26,7 +27,7 @@ _JUDGING_STORED = ("--from", "--slo", "--at-least", "--lang", "--json")
 _OF_SENDING = (
     "--seed", "--connect-timeout", "--first-token-timeout", "--idle-timeout", "--client", "--transport",
     "--no-calibration", "--insecure-cluster", "--dask-hang-after", "--undecided", "--schema", "--rank-metric", "--gate",
-    "--slo", "--baseline-f1", "--output-dir", "--redact-content", "--lang", "--quiet", "--verbose", "--history",
+    "--slo", "--baseline-f1", "--output-dir", "--redact-content", "--quiet", "--verbose", "--history",
     "--no-history", "--timeout", "--dask-scheduler", "--dask-local", "--executor", "--workers",
 )  # fmt: skip
 _NOT_PLANNED = (
@@ -62,9 +63,9 @@ def refuse_idle_flags(_app: App, commands: tuple[str, ...], arguments: ArgumentC
     if problems:
         raise ProblemsError(problems)
     if command == "plan":
-        _note([flag for flag in _NOT_PLANNED if flag in typed], "plan")
+        _note([flag for flag in _NOT_PLANNED if flag in typed], "note_plan", typed)
     elif command in _RUNS and "--dry-run" in typed:
-        _note([flag for flag in _NOT_SHOWN if flag in typed], "dry run")
+        _note([flag for flag in _NOT_SHOWN if flag in typed], "note_dry_run", typed)
 
 
 def _problems(command: str, typed: Typed) -> Iterator[Problem]:
@@ -79,9 +80,10 @@ def _problems(command: str, typed: Typed) -> Iterator[Problem]:
                 yield Problem("--from judges a stored search again and sends nothing; leave it out", key=flag)
 
 
-def _note(flags: Sequence[str], what: str) -> None:
+def _note(flags: Sequence[str], name: str, typed: Typed) -> None:
     if flags:
-        say(f"note: a {what} shows nothing of {', '.join(flags)}")
+        t = Texts(typed.get("--lang", ["en"])[-1])
+        say(t("note_line", note=t(name, flags=", ".join(flags))))
 
 
 def _is_on_dask(typed: Typed) -> bool:

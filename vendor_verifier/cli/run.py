@@ -13,10 +13,11 @@ from cyclopts import Group
 from cyclopts.validators import Number
 
 from vendor_verifier.console.options import CommandOptions
-from vendor_verifier.console.output import EXIT_OK, say
+from vendor_verifier.console.output import EXIT_OK, say, warn
 from vendor_verifier.pipeline.options import OUTPUT, flag, many, option
 from vendor_verifier.resources import shipped
 from vendor_verifier.values.plan import Assumptions
+from vendor_verifier.words import Language, Texts
 
 ASSUMED = Group("Assumptions", sort_key=0)
 _NO_OPTIONS = CommandOptions()
@@ -49,15 +50,15 @@ def plan_command(
     )
     prepared = prepare(options, read_environment(), require_keys=False)
     for warning in prepared.plan.warnings:
-        say(f"warning: {plain(warning)}")
+        warn(warning, options.lang)
     for dataset in prepared.datasets.values():
         for notice in dataset.notices:
-            say(f"{plain(dataset.name)}: {plain(notice)}")
+            say(f"{plain(dataset.name)}: {plain(Texts(options.lang).said(notice))}")
     foreseen = forecast(prepared, assumed, datetime.now(UTC))
     if options.json:
         sys.stdout.write(json_module.dumps(asdict(foreseen), indent=2) + "\n")
     else:
-        sys.stdout.write("".join(line + "\n" for line in forecast_lines(foreseen)))
+        sys.stdout.write("".join(line + "\n" for line in forecast_lines(foreseen, options.lang)))
     return EXIT_OK
 
 
@@ -80,6 +81,7 @@ def demo_command(
     output_dir: Annotated[
         Path | None, option("Run folder. [default: runs/<timestamp>]", OUTPUT, "--output-dir", "-o")
     ] = None,
+    lang: Annotated[Language, option("Language of the reports.", OUTPUT)] = "en",
     quiet: Annotated[bool, flag("No progress on stderr.", OUTPUT, "--quiet", "-q")] = False,
     json: Annotated[bool, flag("Print scores.json instead of tables.", OUTPUT)] = False,
 ) -> int:
@@ -97,6 +99,7 @@ def demo_command(
         seed=seed,
         request_concurrency=8,
         output_dir=output_dir,
+        lang=lang,
         quiet=quiet,
         json=json,
         no_history=True,

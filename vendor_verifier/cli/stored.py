@@ -10,7 +10,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from vendor_verifier.console.output import gates_exit_code, print_report, say
+from vendor_verifier.console.output import gates_exit_code, print_report, say, warn
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.features.history.database import history_file, remember
 from vendor_verifier.features.history.run_diff import compare_folders
@@ -36,6 +36,7 @@ def score_command(
     gate: Annotated[tuple[str, ...], many('"f1 >= 0.9", or a preset (repeatable). [default: as run]', JUDGE)] = (),
     slo: Annotated[tuple[str, ...], many('Of each request: "tps >= 30" (repeatable). [default: as run]', JUDGE)] = (),
     baseline_f1: Annotated[BaselineF1 | None, option("As in run. [default: the run's own]", JUDGE)] = None,
+    lang: Annotated[Language, option("Language of the reports.", OUTPUT)] = "en",
     json: Annotated[bool, flag("Print scores.json instead of tables.", OUTPUT)] = False,
     history: Annotated[Path | None, option("History of runs. [default: user data folder]", OUTPUT)] = None,
     no_history: Annotated[bool, flag("Leave this run out of the history.", OUTPUT)] = False,
@@ -45,6 +46,7 @@ def score_command(
     folder = RunFolder(run)
     report = score_again(
         folder,
+        lang,
         undecided=undecided,
         schema_policy=schema,
         rank_metrics=rank_metric or None,
@@ -54,9 +56,9 @@ def score_command(
     )
     unkept = remember(folder, report, file)
     if unkept is not None:
-        say(f"warning: {unkept}")
-    print_report(report, as_json=json)
-    return gates_exit_code(report)
+        warn(unkept, lang)
+    print_report(report, lang, as_json=json)
+    return gates_exit_code(report, lang)
 
 
 def report_command(
@@ -109,7 +111,7 @@ def _side_by_side(
         target = RunFolder(output_dir)
         target.create()
         say(str(target.write(f"runs.{name}", text)))
-    return gates_exit_code(reports[-1])
+    return gates_exit_code(reports[-1], lang)
 
 
 def _formats(text: str) -> list[str]:

@@ -15,6 +15,7 @@ from vendor_verifier.console.output import (
     print_report,
     say,
     say_where,
+    warn,
 )
 from vendor_verifier.console.progress import progress
 from vendor_verifier.lazy_import import registered
@@ -37,68 +38,67 @@ def run_main_job(options: CommandOptions, *, meant_to_fail: Collection[str] = ()
     prepared = prepare(options, read_environment(), require_keys=not options.dry_run)
     # Shown before anything is spent, with --quiet too, being no progress; the printed result does not repeat them.
     shown = prepared.plan.warnings
+    t = Texts(options.lang)
     for warning in shown:
-        say(f"warning: {plain(warning)}")
+        warn(warning, options.lang)
     if options.dry_run:
-        _print_plan(prepared)
+        _print_plan(prepared, t)
         return EXIT_OK
-    with progress(quiet=options.quiet, verbose=options.verbose) as watcher:
+    with progress(quiet=options.quiet, verbose=options.verbose, language=options.lang) as watcher:
         outcome = run(prepared, on_start=watcher.started, on_record=watcher.finished)
     unkept = registered("remembering a run")(outcome.folder, outcome.report, history)
     if unkept is not None:
-        say(f"warning: {plain(unkept)}")
+        warn(unkept, options.lang)
     print_report(outcome.report, options.lang, as_json=options.json, shown=shown)
     if not options.quiet:
-        say_where(outcome.folder.path)
-    return _exit_code(outcome, meant_to_fail, can_go_on=not prepared.plan.load.plans_by_doing)
+        say_where(outcome.folder.path, options.lang)
+    return _exit_code(outcome, meant_to_fail, t, can_go_on=not prepared.plan.load.plans_by_doing)
 
 
-def _print_plan(prepared: Prepared) -> None:
+def _print_plan(prepared: Prepared, t: Texts) -> None:
     plan = prepared.plan
-    lines = [
-        plain(
-            f"{task.suite}: {len(task.samples)} samples of {prepared.datasets[task.suite].name}, "
-            + ("asked again and again" if plan.load.plans_by_doing else f"asked {plan.repeat} time(s)")
-        )
-        for task in plan.tasks
-    ]
-    for entry in plan.entries:
-        words = [
-            f"{entry.model} / {entry.label}",
-            f"{_requests(plan, entry)} to {entry.endpoint.base_url}",
-            f"model {entry.endpoint.model_id}",
-            f"key {'from ' + entry.key_name if entry.key_name else 'none'}",
-            f"{'at most ' if plan.load.is_open else ''}{entry.concurrency or plan.request_concurrency} at a time",
-        ]
-        times = "" if plan.load.plans_by_doing else f", asked {plan.repeat_of(entry)} time(s)"
-        words += [f"baseline{times}"] if entry.is_baseline else []
-        lines.append("  " + plain("; ".join(words)))
+    again = t("plan_again") if plan.load.plans_by_doing else t("plan_times", count=plan.repeat)
+    lines = []
+    for task in plan.tasks:
+        name = prepared.datasets[task.suite].name
+        lines.append(plain(t("plan_task", suite=task.suite, samples=len(task.samples), dataset=name, asked=again)))
+    lines += ["  " + plain(_planned(plan, entry, t)) for entry in plan.entries]
     shape = stored_load(plan.load)
-    lines += [plain(load_words(shape, Texts("en")))] if shape is not None else []
+    lines += [plain(load_words(shape, t))] if shape is not None else []
     numbers = [foreseen(plan.load, plan.records_of(entry), plan.seed) for entry in plan.entries]
     aside = (plan.load.warmup + plan.load.cooldown) * len(plan.entries)
-    whole = (
-        "as many requests as the vendors answer in time"
-        if None in numbers
-        else f"{sum(filter(None, numbers)) + aside} requests in all"
+    lines.append(
+        t("plan_in_all_in_time") if None in numbers else t("plan_in_all", count=sum(filter(None, numbers)) + aside)
     )
-    lines.append(f"{whole}, retries not counted; nothing was sent")
     sys.stdout.write("\n".join(lines) + "\n")
 
 
-def _requests(plan: Plan, entry: Entry) -> str:
-    found = foreseen(plan.load, plan.records_of(entry), plan.seed)
-    return "as many requests as are answered in time" if found is None else f"{found} requests"
+def _planned(plan: Plan, entry: Entry, t: Texts) -> str:
+    number = foreseen(plan.load, plan.records_of(entry), plan.seed)
+    requests = t("plan_requests_in_time") if number is None else t("forecast_requests", requests=number)
+    at_once = "forecast_at_once_most" if plan.load.is_open else "forecast_at_once"
+    words = [
+        f"{entry.model} / {entry.label}",
+        t("plan_to", requests=requests, url=entry.endpoint.base_url),
+        t("plan_model", model=entry.endpoint.model_id),
+        t("plan_key", name=entry.key_name) if entry.key_name else t("plan_no_key"),
+        t(at_once, count=entry.concurrency or plan.request_concurrency),
+    ]
+    if entry.is_baseline:
+        times = None if plan.load.plans_by_doing else t("plan_times", count=plan.repeat_of(entry))
+        words.append(t.joined([t("plan_baseline"), times], "clause"))
+    return t.joined(words, "semicolon")
 
 
-def _exit_code(outcome: RunOutcome, meant_to_fail: Collection[str], *, can_go_on: bool) -> int:
+def _exit_code(outcome: RunOutcome, meant_to_fail: Collection[str], t: Texts, *, can_go_on: bool) -> int:
     if outcome.signal_number is not None:
         return SIGNAL_BASE + outcome.signal_number
     unfinished = unfinished_vendors(outcome)
     for _, words in unfinished:
-        say(f"incomplete: {plain(words)}")
+        say(t("said_incomplete", words=plain(t.said(words))))
     if outcome.limit is not None:
-        say(f"incomplete: {outcome.limit}" + ("; go on with --incremental" if can_go_on else ""))
+        words = t("said_go_on", words=outcome.limit) if can_go_on else outcome.limit
+        say(t("said_incomplete", words=words))
     if outcome.limit is not None or any(name not in meant_to_fail for name, _ in unfinished):
         return EXIT_INCOMPLETE
-    return gates_exit_code(outcome.report)
+    return gates_exit_code(outcome.report, t.language)

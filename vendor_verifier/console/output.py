@@ -45,6 +45,12 @@ def say(message: str) -> None:
     sys.stderr.write(message + "\n")
 
 
+def warn(words: str, language: Language = "en") -> None:
+    """One line on stderr with a warning, in which a stranger's characters are harmless."""
+    t = Texts(language)
+    say(t("said_warning", words=plain(t.said(words))))
+
+
 def stdout_console() -> Console:
     """A rich console for results, which honours NO_COLOR and plain pipes by itself."""
     from rich.console import Console
@@ -71,9 +77,9 @@ def print_report(report: Report, language: Language = "en", *, as_json: bool, sh
         sys.stdout.write("\n".join(terminal.plain_lines(report, language)) + "\n")
 
 
-def say_where(run: Path) -> None:
+def say_where(run: Path, language: Language = "en") -> None:
     """Print the last line of a run: its folder, and the file to hand on."""
-    say(f"records and scores: {run}/; to open in a browser or mail: {run / 'report.html'}")
+    say(Texts(language)("said_where", run=run, page=run / "report.html"))
 
 
 def gates_exit_code(report: Report, language: Language = "en") -> int:

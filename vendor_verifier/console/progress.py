@@ -27,6 +27,7 @@ from vendor_verifier.reports.tables import aligned
 from vendor_verifier.run.budgets import CostOf
 from vendor_verifier.scoring.observation import tries_of
 from vendor_verifier.values.record import Record
+from vendor_verifier.words import Language, Texts
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -129,12 +130,12 @@ class Tally:
 
 
 def whole(rows: Sequence[Row]) -> Row:
-    """All vendors together: sums, and the time that the slowest of them needs."""
+    """All vendors together, without a name: sums, and the time that the slowest of them needs."""
     rates = [row.rate for row in rows if row.rate is not None]
     costs = [row.cost_usd for row in rows if row.cost_usd is not None]
     lefts = [row.left_s for row in rows]
     return Row(
-        name="all",
+        name="",
         done=sum(row.done for row in rows),
         due=None if any(row.due is None for row in rows) else sum(row.due or 0 for row in rows),
         failed=sum(row.failed for row in rows),
@@ -152,54 +153,72 @@ def _titles(names: Mapping[Name, object]) -> dict[Name, str]:
     return {(model, label): f"{model} / {label}" if several else label for model, label in names}
 
 
-_HEADS = ("Vendor", "Done", "Failed", "In flight", "Per second", "TTFT p50", "Cost", "Left")
+_HEADS = ("vendor", "done", "failed", "in_flight", "rate", "ttft", "cost", "left")
 _WIDEST_NAME = 40
 
 
-def progress_lines(rows: Sequence[Row], *, is_complete: bool) -> list[str]:
+def progress_lines(rows: Sequence[Row], *, is_complete: bool, language: Language = "en") -> list[str]:
     """A table with a row for each vendor and, where there are several, one for all."""
+    t = Texts(language)
     shown = [*rows, whole(rows)] if len(rows) > 1 else list(rows)
-    table = [_HEADS, *(_cells(row) for row in shown)]
+    table = [[t(f"progress_{head}") for head in _HEADS], *(_cells(row, t) for row in shown)]
     lines = aligned(table, left=1)
-    return [*lines, "all answers are here, scoring them"] if is_complete else [*lines]
+    return [*lines, t("progress_scoring")] if is_complete else [*lines]
 
 
-def status_line(rows: Sequence[Row]) -> str:
+def status_line(rows: Sequence[Row], language: Language = "en") -> str:
     """The same on one line: all vendors, then in brackets how far each is."""
-    row = whole(rows)
-    words = [f"{_done(row)} done, {row.failed} failed"]
-    words += [f"{row.in_flight} in flight"] if row.in_flight else []
-    words += [f"{row.rate:.1f} a second"] if row.rate is not None else []
-    words += [f"{_usd(row.cost_usd)} so far"] if row.cost_usd is not None else []
-    words += [f"about {_time(row.left_s)} left"] if row.left_s else []
-    return ", ".join(words) + (f" [{'; '.join(map(_short, rows))}]" if len(rows) > 1 else "")
+    t, row = Texts(language), whole(rows)
+    words = [
+        t("status_done", done=_done(row)),
+        t("status_failed", failed=row.failed),
+        t("status_in_flight", count=row.in_flight) if row.in_flight else None,
+        t("status_rate", rate=f"{row.rate:.1f}") if row.rate is not None else None,
+        t("status_cost", cost=_usd(row.cost_usd)) if row.cost_usd is not None else None,
+        t("status_left", time=_time(row.left_s, t)) if row.left_s else None,
+    ]
+    each = t.joined((_short(row, t) for row in rows), "semicolon")
+    return t.joined(words, "clause") + (f" [{each}]" if len(rows) > 1 else "")
 
 
-def failure_line(record: Record) -> str:
+def failure_line(record: Record, language: Language = "en") -> str:
     """A line with a failed sample and its reason."""
-    final = record.final
+    t, final = Texts(language), record.final
     failure = final.failure if final else None
-    words = f"{failure.kind} ({failure.phase}): {failure.message[:200]}" if failure else "no answer"
+    words = f"{failure.kind} ({failure.phase}): {failure.message[:200]}" if failure else t("wrong_no_answer")
     tries = len(record.turns[-1].attempts) if record.turns else 0
-    return plain(f"{record.model} / {record.label} / {record.sample}: {words} after {tries} attempts")
+    sample = f"{record.model} / {record.label} / {record.sample}"
+    return plain(t("status_failure", sample=sample, failure=words, tries=tries))
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def work_line(outlook: Outlook, due: int | None, language: Language = "en") -> str:
+    """The number of samples to ask, ``due`` of them with those that were answered before."""
+    t, before = Texts(language), sum(outlook.done.values())
+    work = t("work_open") if due is None else t("work_due", count=due - before)
+    return t("work_before", work=work, count=before) if before else work
+
+
+def _cells(row: Row, t: Texts) -> tuple[str, ...]:
     return (
-        plain(row.name, _WIDEST_NAME),
+        plain(row.name, _WIDEST_NAME) or t("progress_all"),
         _done(row),
         str(row.failed),
         MISSING if row.in_flight is None else str(row.in_flight),
         MISSING if row.rate is None else f"{row.rate:.1f}",
-        MISSING if row.ttft_p50_ms is None else f"{row.ttft_p50_ms:.0f} ms",
+        MISSING if row.ttft_p50_ms is None else _ms(row.ttft_p50_ms, t),
         MISSING if row.cost_usd is None else _usd(row.cost_usd),
-        MISSING if row.left_s is None else _time(row.left_s),
+        MISSING if row.left_s is None else _time(row.left_s, t),
     )
 
 
-def _short(row: Row) -> str:
-    words = f"{plain(row.name, _WIDEST_NAME)} {_done(row)}" + (f" ({row.failed} failed)" if row.failed else "")
-    return words + (f" {row.ttft_p50_ms:.0f} ms" if row.ttft_p50_ms is not None else "")
+def _short(row: Row, t: Texts) -> str:
+    words = f"{plain(row.name, _WIDEST_NAME)} {_done(row)}"
+    words += t("in_brackets", text=t("status_failed", failed=row.failed)) if row.failed else ""
+    return words + (f" {_ms(row.ttft_p50_ms, t)}" if row.ttft_p50_ms is not None else "")
+
+
+def _ms(milliseconds: float, t: Texts) -> str:
+    return t("milliseconds", value=f"{milliseconds:.0f}")
 
 
 def _done(row: Row) -> str:
@@ -210,12 +229,14 @@ def _usd(amount: float) -> str:
     return f"${amount:.4f}" if amount < 1 else f"${amount:,.2f}"
 
 
-def _time(seconds: float) -> str:
+def _time(seconds: float, t: Texts) -> str:
     """A duration in words: hours, minutes and seconds, at most two of them."""
     whole_s = round(seconds)
     if whole_s >= 3600:
-        return f"{whole_s // 3600} h {whole_s % 3600 // 60:02} min"
-    return f"{whole_s // 60} min {whole_s % 60:02} s" if whole_s >= 60 else f"{whole_s} s"
+        return t("time_h_min", h=whole_s // 3600, min=f"{whole_s % 3600 // 60:02}")
+    if whole_s >= 60:
+        return t("time_min_s", min=whole_s // 60, s=f"{whole_s % 60:02}")
+    return t("time_s", count=whole_s)
 
 
 _LINE_EVERY_S = 10.0
@@ -231,7 +252,9 @@ class Watcher(Protocol):
 
 
 @contextmanager
-def progress(*, quiet: bool, verbose: bool, every_s: float | None = None) -> Iterator[Watcher]:
+def progress(
+    *, quiet: bool, verbose: bool, every_s: float | None = None, language: Language = "en"
+) -> Iterator[Watcher]:
     """The watcher that fits this terminal; ``every_s`` None draws a table each second or a line each ten."""
     if quiet:
         yield _Silent()
@@ -241,11 +264,11 @@ def progress(*, quiet: bool, verbose: bool, every_s: float | None = None) -> Ite
 
         # No auto-refresh, whose thread would draw four times a second.
         with Live(console=Console(stderr=True, highlight=False), auto_refresh=False, transient=True) as live:
-            table = _Table(live)
+            table = _Table(live, language)
             with _now_and_then(table.draw, every_s or _TABLE_EVERY_S):
                 yield table
     else:
-        lines = _Lines(verbose=verbose)
+        lines = _Lines(verbose=verbose, language=language)
         with _now_and_then(lines.draw, every_s or _LINE_EVERY_S):
             yield lines
 
@@ -275,8 +298,9 @@ class _Silent:
 
 
 class _Table:
-    def __init__(self, live: Live) -> None:
+    def __init__(self, live: Live, language: Language = "en") -> None:
         self._live = live
+        self._language = language
         self._tally: Tally | None = None
 
     def started(self, outlook: Outlook) -> None:
@@ -290,32 +314,30 @@ class _Table:
         from rich.text import Text
 
         if self._tally is not None:
-            lines = progress_lines(self._tally.rows(time.monotonic()), is_complete=self._tally.is_complete)
+            rows = self._tally.rows(time.monotonic())
+            lines = progress_lines(rows, is_complete=self._tally.is_complete, language=self._language)
             self._live.update(Text("\n".join(lines), no_wrap=True, overflow="ellipsis"), refresh=True)
 
 
 class _Lines:
-    def __init__(self, *, verbose: bool) -> None:
+    def __init__(self, *, verbose: bool, language: Language = "en") -> None:
         self._verbose = verbose
+        self._language = language
         self._tally: Tally | None = None
 
     def started(self, outlook: Outlook) -> None:
         self._tally = Tally(outlook, time.monotonic())
-        all_of_it = whole(self._tally.rows(time.monotonic()))
-        before = sum(outlook.done.values())
-        due = None if all_of_it.due is None else all_of_it.due - before
-        work = "asking until the time is over" if due is None else f"{due} samples to ask"
-        say(work + (f", {before} already answered" if before else ""))
+        say(work_line(outlook, whole(self._tally.rows(time.monotonic())).due, self._language))
 
     def finished(self, record: Record) -> None:
         assert self._tally is not None
         self._tally.add(record, time.monotonic())
         if self._verbose and not is_answered(record):
-            say(failure_line(record))
+            say(failure_line(record, self._language))
         if self._tally.is_complete:
-            say(status_line(self._tally.rows(time.monotonic())))
+            say(status_line(self._tally.rows(time.monotonic()), self._language))
 
     def draw(self) -> None:
         # The call for the last record prints the last line; nothing follows it.
         if self._tally is not None and not self._tally.is_complete:
-            say(status_line(self._tally.rows(time.monotonic())))
+            say(status_line(self._tally.rows(time.monotonic()), self._language))

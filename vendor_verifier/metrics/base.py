@@ -16,8 +16,8 @@ from vendor_verifier.values.record import Attempt, Record
 from vendor_verifier.values.score import Distribution
 
 Direction = Literal["higher", "lower"]
-Titles = tuple[str, str]
-"""English and Chinese."""
+Titles = tuple[str, ...]
+"""English, Chinese and so on, in the order of ``words.LANGUAGES``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,10 +78,6 @@ class Metric:
     def is_timed(self) -> bool:
         """Whether it is a time or a speed, which our own lateness spoils."""
         return self.unit in ("ms", "tokens/s")
-
-    def title(self, language: str = "en") -> str:
-        """Its title in a language, English or Chinese."""
-        return self.titles[language == "zh"]
 
     def measure(self, record: Record) -> float | None:
         """The number of one record; ``None`` for "not measured"."""

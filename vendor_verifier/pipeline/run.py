@@ -50,6 +50,7 @@ from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.sample import listed
 from vendor_verifier.values.score import Report, SuiteScore
+from vendor_verifier.words import english
 
 
 def calibrated(plan: Plan, due: int) -> Mapping[str, Any]:
@@ -74,11 +75,11 @@ def _in_flight(plan: Plan, due: int) -> int:
 
 def _left_out(plan: Plan) -> str | None:
     if not plan.calibrates:
-        return "not asked for"
+        return english("reason_not_asked")
     if plan.executor.name != "local":
-        return "requests were sent by the workers of a cluster"
+        return english("reason_cluster")
     if all(entry.is_simulated for entry in plan.entries):
-        return "every vendor is simulated"
+        return english("reason_simulated")
     return None
 
 
@@ -325,12 +326,15 @@ def _is_blind(score: SuiteScore) -> bool:
 def unfinished_vendors(outcome: RunOutcome) -> list[tuple[str, str]]:
     """(``model: label``, sentence) of vendors that were stopped, or of whose planned samples more than half failed."""
     stopped = outcome.report.manifest.stopped
-    found = [(name, f"{name} was stopped: {reason}") for name, reason in stopped.items()]
+    found: list[tuple[str, str]] = [
+        (name, english("unfinished_stopped", name=name, reason=reason)) for name, reason in stopped.items()
+    ]
     for model in outcome.report.models:
         for vendor in model.vendors:
             name = f"{model.model}: {vendor.label}"
-            if name not in stopped and 2 * vendor.succeeded < vendor.planned:
-                found.append((name, f"{name} answered {vendor.succeeded} of {vendor.planned}"))
+            done = vendor.succeeded
+            if name not in stopped and 2 * done < vendor.planned:
+                found.append((name, english("unfinished_answered", name=name, succeeded=done, planned=vendor.planned)))
             blind = [suite for suite, score in vendor.suites.items() if name not in stopped and _is_blind(score)]
-            found += [(name, f"{name}: nothing could be measured of {suite}") for suite in blind]
+            found += [(name, english("unfinished_blind", name=name, suite=suite)) for suite in blind]
     return found

@@ -39,7 +39,7 @@ from vendor_verifier.words import Language, english
 _COMPLETE = {"finished": True, "imported": True, "interrupted": False}
 
 
-def score_again(folder: RunFolder, **changes: Any) -> Report:
+def score_again(folder: RunFolder, language: Language = "en", **changes: Any) -> Report:
     """Score a stored run with some of its policies changed, store them in its manifest, and rewrite its files.
 
     Raises:
@@ -54,7 +54,7 @@ def score_again(folder: RunFolder, **changes: Any) -> Report:
     _thresholds(chosen, manifest)  # unreadable thresholds must not be stored
     folder.write_manifest(manifest.changed(score=chosen))
     report = score_folder(folder)
-    write_reports(folder, report)
+    write_reports(folder, report, language=language)
     write_pages(folder, report)
     return report
 

@@ -64,6 +64,10 @@ class SuiteHooks:
         """A sentence for each reason why some of the samples cannot be judged on this machine."""
         return ()
 
+    def unjudged_without_code(self, samples: Sequence[Sample]) -> Iterable[str]:
+        """A sentence for each reason why some samples are not judged where none of their code may run."""
+        return ()
+
     def after_run(self, folder: RunFolder, samples: Sequence[Sample], scrubber: Scrubber) -> None:
         """Do the work between the last request and the scoring."""
 

@@ -9,76 +9,87 @@ from collections.abc import Iterator
 
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.values.plan import EntryForecast, Forecast
+from vendor_verifier.words import Language, Texts
 
 
-def forecast_lines(forecast: Forecast) -> Iterator[str]:
+def forecast_lines(forecast: Forecast, language: Language = "en") -> Iterator[str]:
     """One line a vendor, then totals, time, the drop of F1 that the run could show, and the assumptions."""
+    t = Texts(language)
     for entry in forecast.entries:
-        yield _entry_line(entry)
-    yield f"in all: {forecast.requests:,} requests without retries (each at most {forecast.retries} more); " + _money(
-        forecast
-    )
-    yield f"time: about {_duration(forecast.duration_s)}, vendors side by side, without retries and rate limits"
-    yield from _limits(forecast)
+        yield _entry_line(entry, t)
+    yield t("forecast_all", requests=f"{forecast.requests:,}", retries=forecast.retries, money=_money(forecast, t))
+    yield t("forecast_time", time=_duration(forecast.duration_s, t))
+    yield from _limits(forecast, t)
     if forecast.detectable_drop is not None and forecast.samples_for_drop is not None:
-        yield _power(forecast)
-    yield _assumed(forecast)
-    yield "nothing was sent"
+        yield _power(forecast, t)
+    yield _assumed(forecast, t)
+    yield t("forecast_nothing_sent")
 
 
-def _entry_line(entry: EntryForecast) -> str:
-    most = entry.output_ceiling_tokens
-    at_once = f"{'at most ' if entry.is_open else ''}{entry.concurrency} at a time"
-    words = [
-        f"{entry.model} / {entry.label}" + (" (baseline)" if entry.is_baseline else ""),
-        f"{entry.requests:,} requests, {at_once}, about {_duration(entry.duration_s)}",
-        f"about {entry.input_tokens:,} tokens in and {entry.output_tokens:,} out",
-        "out without a limit (no max_tokens)" if most is None else f"at most {most:,} out",
-        _entry_money(entry),
+def _entry_line(entry: EntryForecast, t: Texts) -> str:
+    most, vendor = entry.output_ceiling_tokens, f"{entry.model} / {entry.label}"
+    work = [
+        t("forecast_requests", requests=f"{entry.requests:,}"),
+        t("forecast_at_once_most" if entry.is_open else "forecast_at_once", count=entry.concurrency),
+        t("forecast_about", amount=_duration(entry.duration_s, t)),
     ]
-    return plain("; ".join(words))
+    words = [
+        t("forecast_baseline", vendor=vendor) if entry.is_baseline else vendor,
+        t.joined(work, "clause"),
+        t("forecast_tokens", input=f"{entry.input_tokens:,}", output=f"{entry.output_tokens:,}"),
+        t("forecast_out_unlimited") if most is None else t("forecast_out_most", tokens=f"{most:,}"),
+        _entry_money(entry, t),
+    ]
+    return plain(t.joined(words, "semicolon"))
 
 
-def _entry_money(entry: EntryForecast) -> str:
+def _entry_money(entry: EntryForecast, t: Texts) -> str:
     if entry.price is None or entry.cost_usd is None:
-        return "price not known (add `price:` to the entry)"
-    most = "no ceiling" if entry.cost_ceiling_usd is None else f"at most {_usd(entry.cost_ceiling_usd)}"
-    return f"about {_usd(entry.cost_usd)}, {most} (price: {entry.price.source})"
+        return t("forecast_no_price")
+    ceiling = entry.cost_ceiling_usd
+    most = t("forecast_no_ceiling") if ceiling is None else t("forecast_most", amount=_usd(ceiling))
+    return t("forecast_cost", cost=_usd(entry.cost_usd), most=most, source=entry.price.source)
 
 
-def _money(forecast: Forecast) -> str:
-    priced = len(forecast.entries) - forecast.unpriced
-    if not priced:
-        return "the price is not known"
-    words = f"about {_usd(forecast.cost_usd)}"
-    if forecast.cost_ceiling_usd is not None:
-        words += f", at most {_usd(forecast.cost_ceiling_usd)}"
-    return words + (f", and {forecast.unpriced} vendor(s) whose price is not known" if forecast.unpriced else "")
+def _money(forecast: Forecast, t: Texts) -> str:
+    if forecast.unpriced == len(forecast.entries):
+        return t("forecast_unpriced_all")
+    ceiling = forecast.cost_ceiling_usd
+    words = [
+        t("forecast_about", amount=_usd(forecast.cost_usd)),
+        None if ceiling is None else t("forecast_most", amount=_usd(ceiling)),
+        t("forecast_and_unpriced", count=forecast.unpriced) if forecast.unpriced else None,
+    ]
+    return t.joined(words, "clause")
 
 
-def _limits(forecast: Forecast) -> Iterator[str]:
+def _limits(forecast: Forecast, t: Texts) -> Iterator[str]:
     if forecast.max_requests is not None:
-        yield f"--max-requests ends the run after {forecast.max_requests:,} requests, retries included"
+        yield t("forecast_max_requests", count=f"{forecast.max_requests:,}")
     if forecast.max_cost_usd is not None:
-        yield f"--max-cost ends the run at about {_usd(forecast.max_cost_usd)}"
+        yield t("forecast_max_cost", cost=_usd(forecast.max_cost_usd))
 
 
-def _power(forecast: Forecast) -> str:
+def _power(forecast: Forecast, t: Texts) -> str:
     assumed, shown = forecast.assumptions, forecast.detectable_drop or 0.0
-    return (
-        f"with {forecast.trigger_samples:,} samples you can see a drop of {100 * shown:.1f} points; "
-        f"for {100 * assumed.drop:g} points send {forecast.samples_for_drop:,} "
-        f"(F1, in four of five cases; assumed: the baseline agrees with itself at F1 {assumed.ceiling:g}, "
-        f"{assumed.prevalence:.0%} of the samples call a tool; change with --ceiling, --prevalence, --drop)"
+    return t(
+        "forecast_power",
+        samples=f"{forecast.trigger_samples:,}",
+        shown=f"{100 * shown:.1f}",
+        drop=f"{100 * assumed.drop:g}",
+        needed=f"{forecast.samples_for_drop:,}",
+        ceiling=f"{assumed.ceiling:g}",
+        prevalence=f"{assumed.prevalence:.0%}",
     )
 
 
-def _assumed(forecast: Forecast) -> str:
+def _assumed(forecast: Forecast, t: Texts) -> str:
     assumed = forecast.assumptions
-    return (
-        f"assumed: {assumed.bytes_per_token:g} bytes of messages and tools a token (an estimate, no tokenizer), "
-        f"{assumed.answer_tokens:,} tokens (--answer-tokens) and {assumed.answer_s:g} s (--answer-seconds) an answer, "
-        "nothing cached, conversations without tool calls"
+    return t(
+        "forecast_assumed",
+        bytes=f"{assumed.bytes_per_token:g}",
+        tokens=f"{assumed.answer_tokens:,}",
+        seconds=f"{assumed.answer_s:g}",
     )
 
 
@@ -86,7 +97,7 @@ def _usd(amount: float) -> str:
     return f"${amount:,.2f}" if amount >= 0.005 or amount == 0 else f"${amount:.4f}"
 
 
-def _duration(seconds: float) -> str:
+def _duration(seconds: float, t: Texts) -> str:
     if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+        return t("time_s", count=f"{seconds:.0f}")
+    return t("time_min", count=f"{seconds / 60:.0f}") if seconds < 7200 else t("time_h", count=f"{seconds / 3600:.1f}")

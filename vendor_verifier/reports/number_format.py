@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from vendor_verifier.metrics import FIGURES, SPREADS, is_share
+from vendor_verifier.metrics import FIGURES, METRICS, SPREADS, is_share
 from vendor_verifier.values.judgement import Estimate
 from vendor_verifier.values.score import ModelScore, VendorScore
 from vendor_verifier.words import LANGUAGES, Texts
@@ -35,15 +35,19 @@ def figure_title(name: str, t: Texts) -> str:
     figure = next((each for each in FIGURES if each.name == name), None)
     if figure is None:
         return name
-    own = figure.page_title if t.room == "wide" else figure.titles[LANGUAGES.index(t.language) % len(figure.titles)]
-    return t.known(name, own)
+    first, *others = figure.titles
+    return _title([figure.page_title if t.room == "wide" else first, *others], t)
 
 
 def speed_title(name: str, t: Texts) -> str:
-    """The heading of a time or speed of single requests."""
-    metric = next((each for each in SPREADS if each.name == name), None)
-    own = name if metric is None else metric.titles[LANGUAGES.index(t.language) % len(metric.titles)]
-    return t.known(f"speed_{name}", own)
+    """The heading of a time, speed or number of tokens of single requests."""
+    return next((_title(each.titles, t) for each in METRICS if each.name == name), name)
+
+
+def _title(titles: Sequence[str], t: Texts) -> str:
+    """The title of the language; English where a metric has none."""
+    place = LANGUAGES.index(t.language)
+    return titles[place] if place < len(titles) else titles[0]
 
 
 def finite(value: float | None) -> float | None:

@@ -126,7 +126,8 @@ def arguments(model: ModelScore, t: Texts) -> Table:
 def speed(model: ModelScore, t: Texts) -> Table:
     """The averages of decoding speed beside each other."""
     columns = [Column("tps_ratio", lambda vendor: Cell(number_format.metric(vendor, "tps")))]
-    columns += [_field(key, number) for key in ("tps_mean", "tps_p50", "e2e_tps")]
+    columns += [_field(key, number) for key in ("tps_mean", "tps_p50")]
+    columns.append(_field("e2e_tps", number, number_format.speed_title("e2e_tps", t)))
     return table(t("speed"), t("vendor"), columns, vendor_items(model.vendors), t)
 
 

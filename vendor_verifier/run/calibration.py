@@ -29,6 +29,7 @@ from vendor_verifier.values.request import Endpoint, Turn
 from vendor_verifier.values.score import Distribution
 from vendor_verifier.wire.openai_chat import OpenAIChat
 from vendor_verifier.wire.parse_answer import read_answer
+from vendor_verifier.words import english
 
 SECONDS = 1.0
 # Answers after which the floor is known well enough; with many streams that takes half a second.
@@ -98,7 +99,7 @@ async def _with_server(use: Callable[[int], Awaitable[Calibration]], streams: in
                 return await use(int(line))
             finally:
                 server.kill()
-    return Calibration(streams, reason=f"not finished within {_PATIENCE_S:g} s")
+    return Calibration(streams, reason=english("reason_unfinished", seconds=f"{_PATIENCE_S:g}"))
 
 
 async def measure(client: Client, port: int, streams: int, seconds: float) -> Calibration:
@@ -144,5 +145,5 @@ def _result(streams: int, seconds: float, errors: _Errors) -> Calibration:
     if not errors.ttft:
         return Calibration(streams, seconds, reason=next(iter(errors.failures))[:200])
     if min(errors.ttft) < -_CLOCKS_AGREE_MS:
-        return Calibration(streams, seconds, reason="the clocks of two processes of this machine do not agree")
+        return Calibration(streams, seconds, reason=english("reason_clocks"))
     return Calibration(streams, seconds, distribution(errors.ttft), distribution(errors.gaps))

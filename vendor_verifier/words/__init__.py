@@ -20,6 +20,8 @@ HTML_LANG: Mapping[str, str] = {
     "zh": "zh-Hans",
 }
 LANGUAGES = tuple(HTML_LANG)
+# No warning of ours is longer; a stranger's text may be a megabyte, which is not searched.
+_LONGEST = 2_000
 Room = Literal["usual", "wide", "narrow"]
 if TYPE_CHECKING:
     Language: TypeAlias = str
@@ -58,7 +60,12 @@ class Texts:
         return self(by).join(part for part in parts if part)
 
     def said(self, value: Any) -> Any:
-        """A sentence of :func:`english` in this language, also one that was stored since; anything else as it is."""
+        """A sentence of :func:`english` in this language, also one that was stored since; anything else as it is.
+
+        Of several in a tuple each is said, with semicolons between.
+        """
+        if isinstance(value, tuple):
+            return self.joined(map(self.said, value), "semicolon")
         if isinstance(value, str) and not isinstance(value, Sentence) and self.language != "en":
             value = recognised(value)
         return self(value.name, **value.values) if isinstance(value, Sentence) else value
@@ -108,6 +115,8 @@ def texts_of(language: Language, room: Room = "usual") -> Mapping[str, str]:
 
 def recognised(text: str) -> str:
     """The warning that a text is, by its English words; the text itself where it is none of ours."""
+    if len(text) > _LONGEST:
+        return text
     for name, pattern in _patterns().items():
         if (found := pattern.fullmatch(text)) is not None:
             return Sentence(text, name, {key: recognised(value) for key, value in found.groupdict().items()})
@@ -120,7 +129,7 @@ def _patterns() -> Mapping[str, re.Pattern[str]]:
     return {
         name: re.compile(_pattern(words["en"]), re.DOTALL)
         for name, words in entries().items()
-        if name.startswith(("warn_", "advice_", "cure_"))
+        if name.startswith(("warn_", "advice_", "cure_", "ended_", "reason_"))
     }
 
 

@@ -217,6 +217,10 @@ class BfclHooks(SuiteHooks):
             if found is None and (rows := _of(samples, categories)):
                 yield english("warn_unjudged", suite=suite.name, rows=rows, word=word, mending=mending)
 
+    def unjudged_without_code(self, samples: Sequence[Sample]) -> Iterator[str]:
+        if rows := _of(samples, (*EXECUTABLE, *MULTI_TURN)):
+            yield english("explain_unjudged", suite=SUITE, rows=rows)
+
     def after_run(self, folder: RunFolder, samples: Sequence[Sample], scrubber: Scrubber) -> None:
         fetch_rest_answers(folder, samples, self.keys, scrubber)
 

@@ -18,6 +18,7 @@ from vendor_verifier.values.failure_kinds import KINDS
 from vendor_verifier.values.record import Exchange, Failure, Response, Timing
 from vendor_verifier.wire.assembler import BUFFERED_CHARACTERS
 from vendor_verifier.wire.payload import PayloadError, parse_json
+from vendor_verifier.words import Sentence, english
 
 # A stream has at least so many token moments, and they take some part of the whole time: a host that generates first
 # and sends afterwards delivers everything within a moment that is tiny beside the wait.
@@ -37,39 +38,40 @@ def tools_check(case: Case) -> Check:
     ]
     for answer, calls in calling:
         flaw = _call_flaw(calls)
-        where = "" if answer is asked[0] else f" ({answer.question.name})"
-        words = f"called {calls[0].name} with {calls[0].arguments or 'no arguments'}{where}"
-        return Check(
-            "tools accepted", "ok" if flaw is None else "warning", words if flaw is None else f"{words}: {flaw}"
-        )
+        arguments = calls[0].arguments or english("doctor_no_arguments")
+        words = english("doctor_called", name=calls[0].name, arguments=arguments)
+        if answer is not asked[0]:
+            words = english("doctor_called_when", words=words, question=answer.question.name)
+        if flaw is None:
+            return Check("tools accepted", "ok", words)
+        return Check("tools accepted", "warning", english("doctor_flawed", words=words, flaw=flaw))
     return _without_call(case, asked)
 
 
 def _without_call(case: Case, asked: tuple[Answer, ...]) -> Check:
     refused = next((each.failure for each in asked if each.failure and KINDS[each.failure.kind].declines), None)
     if refused is not None and any(answer.succeeded for answer in case.about("text")):
-        return Check(
-            "tools accepted", "failed", f"refused, text alone is not: {refused.status or ''} {refused.message}"
-        )
+        words = english("doctor_tools_refused", status=refused.status or "", message=refused.message)
+        return Check("tools accepted", "failed", words)
     heard = [answer.response for answer in asked if answer.succeeded and answer.response is not None]
     if not heard:
-        return Check("tools accepted", "not_measurable", "no answer to a question with a tool")
+        return Check("tools accepted", "not_measurable", english("doctor_tools_unanswered"))
     if any("markup_in_text" in response.anomalies for response in heard):
-        return Check("tools accepted", "failed", "the call was written into the text as markup")
+        return Check("tools accepted", "failed", english("doctor_markup"))
     if all(response.finish_reason == "length" for response in heard):
-        return Check("tools accepted", "not_measurable", "the budget was used up before a call")
-    return Check("tools accepted", "warning", f"accepted, but not called in {len(heard)} answer(s) that should call")
+        return Check("tools accepted", "not_measurable", english("doctor_budget"))
+    return Check("tools accepted", "warning", english("doctor_not_called", count=len(heard)))
 
 
-def _call_flaw(calls: tuple[ToolCall, ...]) -> str | None:
+def _call_flaw(calls: tuple[ToolCall, ...]) -> Sentence | None:
     call = calls[0]
     if call.name != TOOL_NAME:
-        return f"the tool offered is {TOOL_NAME}"
+        return english("doctor_other_tool", name=TOOL_NAME)
     try:
         arguments = parse_json(call.arguments)
     except PayloadError as error:
-        return f"the arguments are not JSON ({error})"
-    return None if isinstance(arguments, dict) and "city" in arguments else "the arguments name no city"
+        return english("doctor_not_json", error=str(error))
+    return None if isinstance(arguments, dict) and "city" in arguments else english("doctor_no_city")
 
 
 def streams_check(case: Case) -> Check:
@@ -77,56 +79,59 @@ def streams_check(case: Case) -> Check:
     answer = next((answer for answer in reversed(case.about("text")) if answer.succeeded), None)
     answer = answer or next((answer for answer in case.about("tools") if answer.succeeded), None)
     if answer is None or answer.response is None or answer.timing is None:
-        return Check("streams", "not_measurable", "no whole answer")
+        return Check("streams", "not_measurable", english("doctor_no_answer"))
     if not answer.response.streamed:
-        return Check("streams", "failed", "a stream was asked for, one JSON body came")
+        return Check("streams", "failed", english("doctor_one_body"))
     return _spread(answer.timing, answer.response)
 
 
 def _spread(timing: Timing, response: Response) -> Check:
     if timing.first_token_ns is None or timing.last_token_ns is None:
-        return Check("streams", "not_measurable", "the answer holds no token")
+        return Check("streams", "not_measurable", english("doctor_no_token"))
     moments = 1 + sum(gap_ns > 0 for gap_ns in timing.gaps_ns)
     first_ms = timing.first_token_ns / _NS_PER_MS
     spread_ms = (timing.last_token_ns - timing.first_token_ns) / _NS_PER_MS
-    words = f"{moments} token moments over {spread_ms:.0f} ms, the first after {first_ms:.0f} ms"
+    first = f"{first_ms:.0f}"
+    words = english("doctor_moments", count=moments, spread=f"{spread_ms:.0f}", first=first)
     size = len(response.text) + len(response.reasoning)
     if size < BUFFERED_CHARACTERS and moments < MIN_MOMENTS:
-        return Check("streams", "not_measurable", f"an answer of {size} characters is too short to tell")
+        return Check("streams", "not_measurable", english("doctor_too_short", size=size))
     needed_ms = max(MIN_SPREAD_MS, MIN_SPREAD_SHARE * (first_ms + spread_ms))
     late_ns = timing.our_lateness_ns or 0
     late_ms = late_ns / _NS_PER_MS
     if is_spoilt(late_ns, 0) and spread_ms < needed_ms <= spread_ms + late_ms:
         # What we read late comes to us in one piece, however it was sent.
-        return Check("streams", "not_measurable", f"our own process was late by up to {late_ms:.0f} ms: {words}")
+        return Check("streams", "not_measurable", english("doctor_late", ms=f"{late_ms:.0f}", words=words))
     if moments == 1:
-        return Check("streams", "failed", f"{size} characters came at one moment, after {first_ms:.0f} ms")
+        return Check("streams", "failed", english("doctor_at_once", size=size, first=first))
     if spread_ms < needed_ms:
-        return Check("streams", "failed", f"one burst: {words}")
+        return Check("streams", "failed", english("doctor_burst", words=words))
     if moments < MIN_MOMENTS:
         return Check("streams", "warning", words)
     longest_ms = max(timing.gaps_ns) / _NS_PER_MS
-    return Check("streams", "ok", f"{words}, longest pause {longest_ms:.0f} ms")
+    return Check("streams", "ok", english("doctor_with_pause", words=words, ms=f"{longest_ms:.0f}"))
 
 
 def usage_check(case: Case) -> Check:
     """Every answer says how many tokens it took, and not zero."""
     whole = [answer for answer in case.answers if answer.succeeded and answer.response is not None]
     if not whole:
-        return Check("usage reported", "not_measurable", "no whole answer")
-    texts: list[str] = []
-    flaws: list[str] = []
+        return Check("usage reported", "not_measurable", english("doctor_no_answer"))
+    texts: list[Sentence] = []
+    flaws: list[Sentence] = []
     for answer in whole:
         usage = answer.response.usage if answer.response is not None else None
         given = usage.input if usage is not None else None
         got = usage.output if usage is not None else None
-        texts.append(f"{answer.question.name}: {_number(given)} in, {_number(got)} out")
+        texts.append(english("doctor_usage", question=answer.question.name, given=_number(given), got=_number(got)))
         if given is None or got is None:
-            flaws.append("not reported")
+            flaws.append(english("doctor_not_reported"))
         elif given == 0 or got == 0:
-            flaws.append("zero")
-    words = "; ".join(texts)
-    return Check("usage reported", "warning" if flaws else "ok", f"{flaws[0]}: {words}" if flaws else words)
+            flaws.append(english("doctor_zero"))
+    words = english("doctor_together", words=tuple(texts))
+    if not flaws:
+        return Check("usage reported", "ok", words)
+    return Check("usage reported", "warning", english("doctor_flaw", flaw=flaws[0], words=words))
 
 
 def served_model_check(case: Case) -> Check:
@@ -134,10 +139,10 @@ def served_model_check(case: Case) -> Check:
     asked = case.entry.endpoint.model_id
     served = _stated(case, "served_model")
     if not served:
-        return Check("served model", "not_measurable", "the answers name no model")
+        return Check("served model", "not_measurable", english("doctor_no_model_named"))
     strangers = [name for name in served if not same_model(asked, name)]
     if strangers:
-        return Check("served model", "failed", f"asked for {asked}, answered by {', '.join(strangers)}")
+        return Check("served model", "failed", english("doctor_other_model", asked=asked, served=", ".join(strangers)))
     return Check("served model", "ok", ", ".join(served))
 
 
@@ -157,17 +162,19 @@ def provider_check(case: Case) -> Check:
     is_router = case.entry.vendor == "openrouter" or case.reach.host.endswith("openrouter.ai")
     if pinned is None:
         if not is_router:
-            return Check("served provider", "not_measurable", "no router is known here and none is pinned")
-        words = f"; this time {', '.join(served)}" if served else ""
-        return Check(
-            "served provider", "warning", f"no provider is pinned: the router picks, request by request{words}"
-        )
+            return Check("served provider", "not_measurable", english("doctor_no_router"))
+        words = english("doctor_unpinned")
+        if served:
+            words = english("doctor_unpinned_now", words=words, served=", ".join(served))
+        return Check("served provider", "warning", words)
     if not served:
-        return Check("served provider", "not_measurable", f"{pinned} is pinned; the answers name no provider")
+        return Check("served provider", "not_measurable", english("doctor_no_provider_named", pinned=pinned))
     strangers = [name for name in served if not _same_provider(pinned, name)]
     if strangers:
-        return Check("served provider", "failed", f"{pinned} is pinned, answered by {', '.join(strangers)}")
-    return Check("served provider", "ok", f"{', '.join(served)} as pinned")
+        return Check(
+            "served provider", "failed", english("doctor_other_provider", pinned=pinned, served=", ".join(strangers))
+        )
+    return Check("served provider", "ok", english("doctor_as_pinned", served=", ".join(served)))
 
 
 def _pinned(case: Case) -> str | None:
@@ -207,45 +214,51 @@ def name_check(case: Case) -> Check:
     """The host's name has addresses."""
     reach = case.reach
     if reach.proxy is not None:
-        return Check("name resolves", "not_measurable", f"the proxy {reach.proxy} resolves it")
+        return Check("name resolves", "not_measurable", english("doctor_proxy_resolves", proxy=reach.proxy))
     if reach.addresses:
         return Check("name resolves", "ok", f"{reach.host}: {', '.join(reach.addresses[:4])}")
     if _status(case) is not None:
-        return Check("name resolves", "warning", f"{reach.host} answered, but once could not be resolved")
-    return Check("name resolves", "failed", f"{reach.host}: {reach.dns_error or 'no address'}")
+        return Check("name resolves", "warning", english("doctor_once_unresolved", host=reach.host))
+    return Check(
+        "name resolves",
+        "failed",
+        english("doctor_unresolved", host=reach.host, error=reach.dns_error or english("doctor_no_address")),
+    )
 
 
 def tls_check(case: Case) -> Check:
     """The connection is encrypted, its certificate valid and not about to expire."""
     reach = case.reach
     if reach.scheme != "https":
-        words = "plain http on this machine" if reach.local else "plain http: key and prompts travel unencrypted"
+        words = english("doctor_http_local" if reach.local else "doctor_http")
         return Check("tls", "not_measurable" if reach.local else "warning", words)
     refused = next((answer.failure for answer in case.answers if answer.failure and answer.failure.kind == "tls"), None)
     if refused is not None:
         return Check("tls", "failed", refused.message)
     if reach.tls_version is not None and reach.tls_days_left is not None:
-        words = f"{reach.tls_version}, the certificate expires in {reach.tls_days_left:.0f} days"
+        days = f"{reach.tls_days_left:.0f}"
+        words = english("doctor_tls", version=reach.tls_version, days=days)
         return Check("tls", "ok" if reach.tls_days_left >= SOON_DAYS else "warning", words)
     if _status(case) is not None:
-        why = "behind a proxy" if reach.proxy is not None else reach.tls_error or "no certificate shown"
-        return Check("tls", "ok", f"accepted by the HTTP client; version and expiry not read ({why})")
+        shown = reach.tls_error or english("doctor_no_certificate")
+        why = english("doctor_behind_proxy") if reach.proxy is not None else shown
+        return Check("tls", "ok", english("doctor_tls_accepted", why=why))
     if reach.tls_error is not None:
         return Check("tls", "failed", reach.tls_error)
-    return Check("tls", "not_measurable", "no connection")
+    return Check("tls", "not_measurable", english("doctor_no_connection"))
 
 
 def key_check(case: Case) -> Check:
     """The vendor takes the key, and there is credit behind it."""
     if any(_shows_key_taken(answer) for answer in case.answers):
         has_key = case.entry.endpoint.key is not None or bool(case.entry.key_command)
-        return Check("key accepted", "ok", "as sent" if has_key else "none is sent, none is asked for")
+        return Check("key accepted", "ok", english("doctor_key_sent" if has_key else "doctor_key_none"))
     for answer in case.answers:
         failure = answer.failure
         if failure is not None and failure.rules.charge == "account":
             no_credit = failure.kind == "no_credit" or failure.status == _NO_CREDIT_STATUS
-            words = "the key is good, the account has no credit" if no_credit else "refused"
-            return Check("key accepted", "failed", f"{words}: {_with_status(failure)}")
+            name = "doctor_no_credit" if no_credit else "doctor_key_refused"
+            return Check("key accepted", "failed", english(name, failure=_with_status(failure)))
     return Check("key accepted", "not_measurable", _why_not(case))
 
 
@@ -260,7 +273,7 @@ def model_check(case: Case) -> Check:
             continue
         speaks_of_it = any(word in f"{failure.message} {failure.code or ''}".lower() for word in _MODEL_WORDS)
         if failure.kind == "not_found" or (failure.status in _MODEL_STATUS and speaks_of_it):
-            return Check("model exists", "failed", f"{model}: {_with_status(failure)}")
+            return Check("model exists", "failed", english("doctor_flaw", flaw=model, words=_with_status(failure)))
     return Check("model exists", "not_measurable", _why_not(case))
 
 
@@ -268,24 +281,26 @@ def answer_check(case: Case) -> Check:
     """Questions are answered in full."""
     failed = [answer for answer in case.answers if answer.failure is not None]
     if not case.answers:
-        return Check("answers", "failed", "nothing could be asked")
-    texts = "; ".join(f"{answer.question.name}: {_failure_words(answer)}" for answer in failed)
+        return Check("answers", "failed", english("doctor_nothing_asked"))
+    texts = english("doctor_together", words=tuple(map(_failed, failed)))
     if len(failed) == len(case.answers):
         return Check("answers", "failed", texts)
     if failed:
-        return Check("answers", "warning", f"{len(failed)} of {len(case.answers)} requests failed: {texts}")
-    return Check("answers", "ok", f"{len(case.answers)} of {len(case.answers)} requests, each to its end")
+        return Check(
+            "answers", "warning", english("doctor_some_failed", failed=len(failed), all=len(case.answers), words=texts)
+        )
+    return Check("answers", "ok", english("doctor_all_answered", all=len(case.answers)))
 
 
 def clock_check(case: Case) -> Check:
     """The vendor's clock (its Date header) agrees with ours to five seconds."""
     dated = [(answer.exchange, date) for answer in case.answers if (date := _server_date(answer.exchange)) is not None]
     if not dated:
-        return Check("clock", "not_measurable", "no Date header")
+        return Check("clock", "not_measurable", english("doctor_no_date"))
     skew_s = min((_skew_s(exchange, date) for exchange, date in dated), key=abs)
-    side = "ahead of" if skew_s > 0 else "behind"
-    words = f"{abs(skew_s):.0f} s {side} ours" if abs(skew_s) >= 1 else "agrees with ours"
-    return Check("clock", "ok" if abs(skew_s) <= SKEW_S else "warning", f"the vendor's clock {words}")
+    side = "doctor_clock_ahead" if skew_s > 0 else "doctor_clock_behind"
+    words = english(side, seconds=f"{abs(skew_s):.0f}") if abs(skew_s) >= 1 else english("doctor_clock_agrees")
+    return Check("clock", "ok" if abs(skew_s) <= SKEW_S else "warning", words)
 
 
 def error_body(answers: Sequence[Answer]) -> str | None:
@@ -329,13 +344,17 @@ def _status(case: Case) -> int | None:
 
 
 def _why_not(case: Case) -> str:
-    return _failure_words(case.answers[0]) if case.answers else "nothing could be asked"
+    return _failure_words(case.answers[0]) if case.answers else english("doctor_nothing_asked")
+
+
+def _failed(answer: Answer) -> Sentence:
+    return english("doctor_flaw", flaw=answer.question.name, words=_failure_words(answer))
 
 
 def _failure_words(answer: Answer) -> str:
     failure = answer.failure
     if failure is None:
-        return "no answer"
+        return english("wrong_no_answer")
     return f"{failure.kind}: {_with_status(failure)}"
 
 

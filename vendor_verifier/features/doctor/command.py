@@ -4,33 +4,31 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
-from vendor_verifier.console.output import say
+from vendor_verifier.console.output import warn
 from vendor_verifier.features.doctor.diagnose import exit_code_of
 from vendor_verifier.features.doctor.values import Diagnosis, Spending, Verdict
 from vendor_verifier.pipeline.options import OUTPUT, WHAT, flag, many, option
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.reports.escape import plain, visible
+from vendor_verifier.words import Language, Texts
 
 MAX_EVIDENCE = 300
 MAX_BODY = 1000
-_VERDICTS: Mapping[Verdict, str] = {
-    "usable": "usable",
-    "usable_with_reservations": "usable with reservations",
-    "not_usable": "NOT USABLE",
-}
-_STATUSES = {"ok": "ok", "warning": "warning", "failed": "FAILED", "not_measurable": "–"}
+_VERDICTS: tuple[Verdict, ...] = ("usable", "usable_with_reservations", "not_usable")
 
 
-def as_text(diagnoses: Sequence[Diagnosis], scrubber: Scrubber) -> str:
+def as_text(diagnoses: Sequence[Diagnosis], scrubber: Scrubber, language: Language = "en") -> str:
     """Plain lines: one block a vendor, and at the end one line with how many are what."""
-    lines = [line for diagnosis in diagnoses for line in (*_block(diagnosis, scrubber), "")]
+    t = Texts(language)
+    lines = [line for diagnosis in diagnoses for line in (*_block(diagnosis, scrubber, t), "")]
     verdicts = [diagnosis.verdict for diagnosis in diagnoses]
-    lines.append(", ".join(f"{verdicts.count(verdict)} {words}" for verdict, words in _VERDICTS.items()))
+    counts = [t("doctor_count", count=verdicts.count(each), verdict=t(f"verdict_{each}")) for each in _VERDICTS]
+    lines.append(t.joined(counts, "clause"))
     return "\n".join(lines) + "\n"
 
 
@@ -50,39 +48,48 @@ def _clean(value: Any, scrubber: Scrubber) -> Any:
     return value
 
 
-def _block(diagnosis: Diagnosis, scrubber: Scrubber) -> Iterator[str]:
+def _block(diagnosis: Diagnosis, scrubber: Scrubber, t: Texts) -> Iterator[str]:
     def safe(text: str, limit: int = MAX_EVIDENCE) -> str:
         return plain(scrubber.text(text), limit)
 
-    reach = diagnosis.reach
-    yield safe(f"{diagnosis.model} / {diagnosis.label}: {_VERDICTS[diagnosis.verdict]}")
-    sender = f"the key in {diagnosis.key_name}" if diagnosis.key_name else "no key"
-    yield "  " + safe(f"{diagnosis.wire}, model {diagnosis.model_id}; {sender} goes to {reach.origin}")
-    yield "  " + safe(f"proxy: {reach.proxy or 'none'}")
+    yield safe(f"{diagnosis.model} / {diagnosis.label}: {t(f'verdict_{diagnosis.verdict}')}")
+    yield "  " + safe(_sender(diagnosis, t))
+    yield "  " + safe(t("doctor_proxy", proxy=diagnosis.reach.proxy or t("explain_none")))
     for check in diagnosis.checks:
-        yield f"  {_STATUSES[check.status]:8} {check.name:16} {safe(check.evidence)}"
+        name = t(f"check_{check.name.replace(' ', '_')}")
+        yield f"  {t(f'doctor_is_{check.status}'):8} {name:16} {safe(t.said(check.evidence))}"
     for finding in diagnosis.sdk:
-        status = "ok" if finding.status == "consistent" else "FAILED"
-        evidence = "; ".join(finding.evidence) or finding.status
-        yield f"  {status:8} {'sdk':16} {safe(f'{finding.sdk} {finding.route}, {finding.question}: {evidence}')}"
+        status = t("doctor_is_ok" if finding.status == "consistent" else "doctor_is_failed")
+        evidence = t.said(finding.evidence) if finding.evidence else t(f"sdk_{finding.status}")
+        words = t("sdk_line", sdk=finding.sdk, route=finding.route, question=finding.question, evidence=evidence)
+        yield f"  {status:8} {'sdk':16} {safe(words)}"
     if diagnosis.timeline_of is not None:
-        yield "  " + safe(f"the answer to: {diagnosis.timeline_of}")
+        yield "  " + safe(t("timeline_of", question=diagnosis.timeline_of))
     for moment in diagnosis.timeline:
-        words = f"{moment.what}: {moment.text}" if moment.text else moment.what
+        words = t("timeline_text", what=moment.what, text=moment.text) if moment.text else t.said(moment.what)
         yield f"  {moment.at_ms:10.1f} ms  {safe(words)}"
     if diagnosis.error_body is not None:
-        yield "  " + safe(f"body of the refusal: {diagnosis.error_body}", MAX_BODY)
-    yield "  " + spent(diagnosis.spending)
+        yield "  " + safe(t("doctor_body", body=diagnosis.error_body), MAX_BODY)
+    yield "  " + spent(diagnosis.spending, t)
 
 
-def spent(spending: Spending) -> str:
+def _sender(diagnosis: Diagnosis, t: Texts) -> str:
+    key = t("doctor_key", name=diagnosis.key_name) if diagnosis.key_name else t("doctor_no_key")
+    origin = diagnosis.reach.origin
+    return t("doctor_sends", wire=diagnosis.wire, model=diagnosis.model_id, key=key, origin=origin)
+
+
+def spent(spending: Spending, t: Texts) -> str:
     """Requests, tokens and cost in one line."""
-    about = "about " if spending.estimated else ""
-    cost = "cost not known" if spending.cost_usd is None else f"${spending.cost_usd:.6f}"
-    many = "" if spending.requests == 1 else "s"
-    return (
-        f"{spending.requests} request{many}, {about}{spending.input_tokens} tokens in, "
-        f"{spending.output_tokens} tokens out, {cost}"
+    taken = spending.input_tokens
+    return t.joined(
+        [
+            t("doctor_requests", n=spending.requests),
+            t("doctor_tokens_about" if spending.estimated else "doctor_tokens", count=taken),
+            t("doctor_tokens_out", count=spending.output_tokens),
+            t("doctor_no_cost") if spending.cost_usd is None else f"${spending.cost_usd:.6f}",
+        ],
+        "clause",
     )
 
 
@@ -95,6 +102,7 @@ def doctor_command(
     vendor_path: Annotated[tuple[Path, ...], many("Folder with vendor plugins (repeatable).", WHAT)] = (),
     tokenizer_model: Annotated[str | None, option("Chat template of raw completions.", WHAT)] = None,
     sdk: Annotated[bool, flag("Replay the answers through the official SDKs, too.", WHAT)] = False,
+    lang: Annotated[Language, option("Language of what people read.", OUTPUT)] = "en",
     json: Annotated[bool, flag("Print JSON.", OUTPUT)] = False,
 ) -> int:
     """Check each vendor: name, TLS, key, model, tools, streaming, usage, who answers, clock.
@@ -105,13 +113,13 @@ def doctor_command(
     from vendor_verifier.config import read_environment
     from vendor_verifier.features.doctor.diagnose import exit_code_of
     from vendor_verifier.features.doctor.examine import DoctorRequest, doctor
-    from vendor_verifier.reports.escape import plain
 
     request = DoctorRequest(
         config_file_path, env_file, vendor_path, model, vendor, sdk=sdk, tokenizer_model=tokenizer_model
     )
     visit = doctor(request, read_environment())
     for warning in visit.warnings:
-        say(f"warning: {plain(visit.scrubber.text(warning))}")
-    sys.stdout.write((as_json if json else as_text)(visit.diagnoses, visit.scrubber))
+        warn(visit.scrubber.text(warning), lang)
+    found = visit.diagnoses
+    sys.stdout.write(as_json(found, visit.scrubber) if json else as_text(found, visit.scrubber, lang))
     return exit_code_of(visit.diagnoses)

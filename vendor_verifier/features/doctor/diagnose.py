@@ -40,6 +40,7 @@ from vendor_verifier.values.event import (
 from vendor_verifier.values.record import Response
 from vendor_verifier.wire.base import Reader, Wire
 from vendor_verifier.wire.sse import SseDecoder
+from vendor_verifier.words import english
 
 CHARACTERS_PER_TOKEN = 4
 
@@ -94,15 +95,15 @@ def timeline(answer: Answer, reader: Reader) -> tuple[Moment, ...]:
     Token moments beyond the third are summed up in one, with their longest pause, before the last.
     """
     exchange = answer.exchange
-    moments = [Moment(0.0, "request sent")]
+    moments = [Moment(0.0, english("timeline_sent"))]
     if exchange.headers_ns is not None:
-        moments.append(Moment(_ms(exchange.headers_ns), f"headers, status {exchange.status}"))
+        moments.append(Moment(_ms(exchange.headers_ns), english("timeline_headers", status=exchange.status)))
     events = list(_events(answer, reader)) if answer.accepted else []
     if events:
-        moments.append(Moment(_ms(events[0][0]), "first event"))
+        moments.append(Moment(_ms(events[0][0]), english("timeline_event")))
     moments += _token_moments(events)
     moments += [moment for at_ns, event in events if (moment := _moment(at_ns, event)) is not None]
-    end = answer.failure.kind if answer.failure is not None else "end of the answer"
+    end = answer.failure.kind if answer.failure is not None else english("timeline_end")
     moments.append(Moment(_ms(exchange.end_ns), end))
     return tuple(sorted(moments, key=lambda moment: moment.at_ms))
 
@@ -131,15 +132,16 @@ def _token_moments(events: Sequence[tuple[int, StreamEvent | None]]) -> list[Mom
         words = _words(event)
         if words:
             texts[at_ns] = (texts.get(at_ns, "") + words)[: _TEXT_LENGTH + 1]
-    moments = [Moment(_ms(at_ns), "token", _shortened(text)) for at_ns, text in texts.items()]
+    moments = [Moment(_ms(at_ns), english("timeline_token"), _shortened(text)) for at_ns, text in texts.items()]
     if moments:
-        moments[0] = Moment(moments[0].at_ms, "first token", moments[0].text)
+        moments[0] = Moment(moments[0].at_ms, english("timeline_first_token"), moments[0].text)
     hidden = moments[_SHOWN_FIRST:-1]
     if len(hidden) < 2:
         return moments
     pause_ms = max(later.at_ms - earlier.at_ms for earlier, later in pairwise(moments[_SHOWN_FIRST - 1 :]))
-    many = Moment(hidden[0].at_ms, f"{len(hidden)} more token moments", f"longest pause {pause_ms:.0f} ms")
-    return [*moments[:_SHOWN_FIRST], many, Moment(moments[-1].at_ms, "last token", moments[-1].text)]
+    pause = english("timeline_pause", ms=f"{pause_ms:.0f}")
+    many = Moment(hidden[0].at_ms, english("timeline_more", count=len(hidden)), pause)
+    return [*moments[:_SHOWN_FIRST], many, Moment(moments[-1].at_ms, english("timeline_last_token"), moments[-1].text)]
 
 
 def _words(event: StreamEvent | None) -> str:
@@ -154,18 +156,20 @@ def _words(event: StreamEvent | None) -> str:
 def _moment(at_ns: int, event: StreamEvent | None) -> Moment | None:
     match event:
         case Finish(reason, raw):
-            return Moment(_ms(at_ns), "finish", reason if raw in (None, reason) else f"{reason} (said {raw!r})")
+            words = reason if raw in (None, reason) else english("timeline_said", reason=reason, raw=repr(raw))
+            return Moment(_ms(at_ns), english("timeline_finish"), words)
         case Usage(input=input_tokens, output=output_tokens):
-            return Moment(_ms(at_ns), "usage", f"input {_number(input_tokens)}, output {_number(output_tokens)}")
+            counts = english("timeline_tokens", input=_number(input_tokens), output=_number(output_tokens))
+            return Moment(_ms(at_ns), english("timeline_usage"), counts)
         case StreamEnd():
-            return Moment(_ms(at_ns), "end marker")
+            return Moment(_ms(at_ns), english("timeline_marker"))
         case Fault(message):
-            return Moment(_ms(at_ns), "error in the stream", _shortened(message))
+            return Moment(_ms(at_ns), english("timeline_error"), _shortened(message))
     return None
 
 
 def _number(tokens: int | None) -> str:
-    return "not reported" if tokens is None else str(tokens)
+    return english("doctor_not_reported") if tokens is None else str(tokens)
 
 
 def _shortened(text: str) -> str:
@@ -208,7 +212,8 @@ def diagnose(case: Case, wire: Wire) -> Diagnosis:
         verdict=verdict(checks, case.sdk),
         checks=checks,
         spending=spending(case.answers, entry.price),
-        key_name=entry.key_name or (f"command {entry.key_command[0]}" if entry.key_command else None),
+        key_name=entry.key_name
+        or (english("doctor_key_command", command=entry.key_command[0]) if entry.key_command else None),
         timeline_of=shown.question.name if shown is not None else None,
         timeline=timeline(shown, wire.reader(shown.question.turn.tools)) if shown is not None else (),
         error_body=error_body(case.answers),

@@ -47,6 +47,7 @@ from vendor_verifier.values.plan import Limits, RetryRules
 from vendor_verifier.values.record import Attempt, Exchange
 from vendor_verifier.values.request import HttpRequest, Turn
 from vendor_verifier.values.score import Score
+from vendor_verifier.words import english
 
 LIMITS = Limits(total_s=90.0, connect_s=10.0, first_token_s=45.0, idle_s=30.0)
 # Few at a time: an examination must not disturb its own timing.
@@ -55,6 +56,7 @@ _NOTHING = Exchange(sent_at="", end_ns=0)
 _ONE_TRY = RetryRules(retries=0)
 _LIMIT_S = 6.0
 _CONNECT_S = 4.0
+_TOO_LATE = english("doctor_too_late", seconds=f"{_LIMIT_S:g}")
 _DAY_S = 86400.0
 _PORTS = {"http": 80, "https": 443}
 
@@ -197,7 +199,7 @@ def doctor(request: DoctorRequest, environ: Mapping[str, str]) -> Visit:
         found = [(entry, registry.vendor(entry.vendor)) for entry in entries]
         targets = [Target(entry, vendor, wire_of(entry, vendor, wires)) for entry, vendor in found]
         diagnoses = anyio.run(partial(examine, targets, environ, scrubber, sdk=request.sdk))
-    broken = [f"vendor plugin {plugin.source} cannot be used: {plugin.error}" for plugin in registry.broken]
+    broken = [english("warn_plugin", source=plugin.source, error=plugin.error) for plugin in registry.broken]
     return Visit(diagnoses, scrubber, (*configuration.warnings, *broken))
 
 
@@ -210,12 +212,12 @@ async def reach(base_url: str, environ: Mapping[str, str]) -> Reach:
     address = read_address(base_url, allow_http=True)
     parts = urlsplit(address.url)
     proxy = proxy_for(address.url, environ)
-    shown = None if proxy is None else f"{proxy.shown} (from {proxy.variable})"
+    shown = None if proxy is None else english("doctor_proxy_from", proxy=proxy.shown, variable=proxy.variable)
     known = Reach(address.origin, address.host, parts.scheme, address.local, shown)
     if proxy is not None:
         return known
     port = parts.port or _PORTS[parts.scheme]
-    found = replace(known, dns_error=f"no answer within {_LIMIT_S:g} s")
+    found = replace(known, dns_error=_TOO_LATE)
     with anyio.move_on_after(_LIMIT_S):
         # A resolver cannot be interrupted; its thread is left behind when time is up.
         found = await anyio.to_thread.run_sync(_resolved, known, port, abandon_on_cancel=True)
@@ -223,7 +225,7 @@ async def reach(base_url: str, environ: Mapping[str, str]) -> Reach:
         return found
     with anyio.move_on_after(_LIMIT_S):
         return await anyio.to_thread.run_sync(_secured, found, port, abandon_on_cancel=True)
-    return replace(found, tls_error=f"no answer within {_LIMIT_S:g} s")
+    return replace(found, tls_error=_TOO_LATE)
 
 
 def _resolved(reach: Reach, port: int) -> Reach:

@@ -23,6 +23,7 @@ from vendor_verifier.transport.sdk_adapter import (
 from vendor_verifier.transport.sdk_client import named_error
 from vendor_verifier.values.record import Failure, Response
 from vendor_verifier.wire.payload import PayloadError, parse_json
+from vendor_verifier.words import english
 
 
 @dataclass(slots=True)
@@ -161,34 +162,36 @@ def losses(reading: SdkReading, response: Response | None, failure: Failure | No
 
 def _losses(reading: SdkReading, response: Response | None, failure: Failure | None, wire: str) -> Iterator[str]:
     if failure is not None:
-        yield f"no exception for an answer that failed ({failure.kind}: {failure.message[:_SHOWN]})"
+        yield english("sdk_no_exception", kind=failure.kind, message=failure.message[:_SHOWN])
     if response is None:
         return
     is_raw = wire == "openai_completions"
     if not is_raw and reading.text != response.text:
-        yield f"text: {_shown(reading.text)} instead of {_shown(response.text)}"
+        yield english("sdk_text", held=_shown(reading.text), expected=_shown(response.text))
     if not is_raw:
         yield from _call_losses(reading.calls, [(call.name, call.arguments) for call in response.tool_calls])
     if response.finish_reason is not None and reading.finish is None:
-        yield "the finish reason is lost"
+        yield english("sdk_finish")
     usage = response.usage
     for name, expected, held in (
         ("input", usage.input if usage else None, reading.input_tokens),
         ("output", usage.output if usage else None, reading.output_tokens),
     ):
         if expected is not None and held != expected:
-            yield f"usage, {name} tokens: {'none' if held is None else held} instead of {expected}"
+            held_words = english("sdk_none") if held is None else held
+            yield english(f"sdk_usage_{name}", held=held_words, expected=expected)
 
 
 def _call_losses(held: Sequence[tuple[str, str]], expected: Sequence[tuple[str, str]]) -> Iterator[str]:
     if len(held) != len(expected):
-        yield f"{len(held)} tool calls instead of {len(expected)}"
+        yield english("sdk_calls", held=len(held), expected=len(expected))
         return
     for number, ((held_name, held_arguments), (name, arguments)) in enumerate(zip(held, expected, strict=True), 1):
         if held_name != name:
-            yield f"tool call {number}: name {_shown(held_name)} instead of {_shown(name)}"
+            yield english("sdk_call_name", number=number, held=_shown(held_name), expected=_shown(name))
         if not _same_json(held_arguments, arguments):
-            yield f"tool call {number}: arguments {_shown(held_arguments)} instead of {_shown(arguments)}"
+            held_shown, shown = _shown(held_arguments), _shown(arguments)
+            yield english("sdk_call_arguments", number=number, held=held_shown, expected=shown)
 
 
 def _same_json(held: str, expected: str) -> bool:
@@ -201,8 +204,8 @@ def _same_json(held: str, expected: str) -> bool:
 
 def _shown(text: str | None) -> str:
     if text is None:
-        return "nothing"
-    return repr(text) if len(text) <= _SHOWN else f"{text[:_SHOWN]!r}… ({len(text)} characters)"
+        return english("sdk_nothing")
+    return repr(text) if len(text) <= _SHOWN else english("sdk_cut", text=repr(text[:_SHOWN]), size=len(text))
 
 
 _Body = dict[str, Any]
@@ -250,7 +253,7 @@ def _raised(answer: Answer, sdk: str, route: str, error: Exception) -> SdkFindin
     words = named_error(error)
     if answer.failure is None:
         return SdkFinding(answer.question.name, sdk, route, "crashes", (words,))
-    text = f"raises {words}, and the answer did fail ({answer.failure.kind})"
+    text = english("sdk_raises", error=words, kind=answer.failure.kind)
     return SdkFinding(answer.question.name, sdk, route, "consistent", (text,))
 
 

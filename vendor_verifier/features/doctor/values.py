@@ -10,6 +10,7 @@ from vendor_verifier.values.failure_kinds import KINDS, kinds_where
 from vendor_verifier.values.plan import Entry
 from vendor_verifier.values.record import Exchange, Failure, Response, Timing
 from vendor_verifier.values.request import HttpRequest, Turn
+from vendor_verifier.words import english
 
 Status = Literal["ok", "warning", "failed", "not_measurable"]
 Verdict = Literal["usable", "usable_with_reservations", "not_usable"]
@@ -169,9 +170,15 @@ def first_questions(entry: Entry) -> tuple[Question, Question]:
     """The two that every vendor gets: one that wants a tool call, one whose answer takes a while to say."""
     return (
         Question(
-            "tools", "tools", _turn(entry, "What is the weather in Paris now? Call the tool.", _TOOL_BUDGET, True)
+            english("question_tools"),
+            "tools",
+            _turn(entry, "What is the weather in Paris now? Call the tool.", _TOOL_BUDGET, True),
         ),
-        Question("text", "text", _turn(entry, "Count from 1 to 40 in digits, separated by spaces.", _TEXT_BUDGET)),
+        Question(
+            english("question_text"),
+            "text",
+            _turn(entry, "Count from 1 to 40 in digits, separated by spaces.", _TEXT_BUDGET),
+        ),
     )
 
 
@@ -184,10 +191,14 @@ def next_question(entry: Entry, answers: Sequence[Answer]) -> Question | None:
         return (tools, text)[len(answers)]
     for answer in answers:
         if answer.failure is not None and answer.failure.kind in _PASSING:
-            return Question(f"{answer.question.name}, again", answer.question.topic, answer.question.turn)
+            return Question(
+                english("question_again", name=answer.question.name), answer.question.topic, answer.question.turn
+            )
     if answers[0].succeeded and answers[0].response is not None and not answers[0].response.tool_calls:
         words = "What is the weather in Paris now? Call the tool."
-        return Question("tools, required", "tools", _turn(entry, words, _SECOND_TRY_BUDGET, True, "required"))
+        return Question(
+            english("question_required"), "tools", _turn(entry, words, _SECOND_TRY_BUDGET, True, "required")
+        )
     return None
 
 

@@ -12,6 +12,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.features.explain.find_problems import (
     Answers,
@@ -19,7 +20,6 @@ from vendor_verifier.features.explain.find_problems import (
     Explanation,
     bad_samples_of,
     expected_decisions,
-    facts_of,
     other_answer,
     read_answers,
     reasons,
@@ -29,13 +29,13 @@ from vendor_verifier.features.explain.find_problems import (
 )
 from vendor_verifier.pipeline.manifest import stored_manifest
 from vendor_verifier.pipeline.plan import RAW, wire_of
-from vendor_verifier.pipeline.suites import ready_suite
+from vendor_verifier.pipeline.suites import hooks_of, ready_suite
 from vendor_verifier.registry import WIRES, find_vendors
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.run.conversation import with_parameters
+from vendor_verifier.scoring.observation import observe
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import Suite, judged
-from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN
 from vendor_verifier.suites.schema import dataset_defects
 from vendor_verifier.values.manifest import EntryInfo, Manifest, StoredEntry, StoredTask
 from vendor_verifier.values.plan import SIMULATED, Entry
@@ -43,6 +43,7 @@ from vendor_verifier.values.record import Record, supersedes
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import Score
+from vendor_verifier.words import Sentence, english
 
 # Put where the key belongs when the request is built, and replaced by the variable here.
 KEY_PLACE = "KEY-PLACE-OF-THE-VENDOR"
@@ -83,21 +84,21 @@ def curl_for(
 ) -> tuple[str | None, str | None]:
     """The command and None, or None and the reason that there is none."""
     if redacted:
-        return None, "the run stored digests, not what was asked"
+        return None, english("no_curl_redacted")
     if turn is None:
-        return None, "what was asked cannot be played again here"
+        return None, english("no_curl_unplayable")
     stored = next(each for each in manifest.entries if each.key == (model, label))
     url = stored.url or ""
     if not url.startswith(("http://", "https://", SIMULATED)):
-        return None, "the run was imported and names no address"
+        return None, english("no_curl_imported")
     if stored.wire == RAW:
-        return None, "raw completions render their prompt with a chat template, which is not stored"
+        return None, english("no_curl_raw")
     if stored.wire not in WIRES:
-        return None, f"the protocol {stored.wire!r} is not known here"
+        return None, english("no_curl_wire", wire=repr(stored.wire))
     entry = _entry(stored, url)
     wire = wire_of(entry, find_vendors().vendor(entry.vendor), WIRES)
     request = wire.request(with_parameters(turn, entry), entry.endpoint)
-    return _remarks(stored, url) + curl_command(request, entry.key_name), None
+    return _with_remarks(curl_command(request, entry.key_name), stored, url), None
 
 
 def _entry(stored: StoredEntry, url: str) -> Entry:
@@ -121,14 +122,11 @@ def _entry(stored: StoredEntry, url: str) -> Entry:
     )
 
 
-def _remarks(stored: StoredEntry, url: str) -> str:
-    lines = []
-    if url.startswith(SIMULATED):
-        lines.append("# first, elsewhere: agent-vendor-verifier simulate")
+def _with_remarks(curl: str, stored: StoredEntry, url: str) -> str:
+    """The command below comments on what it takes besides."""
     if stored.extra_headers:
-        names = ", ".join(stored.extra_headers)
-        lines.append(plain(f"# headers of the configuration to add: {names}"))
-    return "".join(line + "\n" for line in lines)
+        curl = english("curl_headers", names=plain(", ".join(stored.extra_headers)), curl=curl)
+    return english("curl_simulated", curl=curl) if url.startswith(SIMULATED) else curl
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,8 +243,8 @@ def _explain_sample(
     scores = {key: judged(record, suite, sample) for key, record in records.items()}
     answers: Answers = {}
     for (model, label, _), record in records.items():
-        facts = facts_of(record, scores[model, label, record.repetition])
-        answers.setdefault((model, label), {})[facts.unit] = facts
+        answer = observe(record, scores[model, label, record.repetition], sample)
+        answers.setdefault((model, label), {})[answer.key] = answer
     for info in chosen:
         decided = expected_decisions(manifest.infos, info, answers).get((suite.name, sample.id), frozenset())
         own = [
@@ -256,7 +254,7 @@ def _explain_sample(
         ]
         if own:
             repetition, wrong = min(own, key=lambda each: (not each[1], each[0]))
-            yield _explanation(manifest, suite, sample, (*_key(info), repetition), records, scores, wrong)
+            yield _explanation(manifest, suite, sample, (*_key(info), repetition), records, scores, answers, wrong)
 
 
 _Place = tuple[str, str, int]
@@ -283,7 +281,8 @@ def _explanation(
     key: _Place,
     records: Mapping[_Place, Record],
     scores: Mapping[_Place, Score],
-    wrong: tuple[str, ...],
+    answers: Answers,
+    wrong: tuple[Sentence, ...],
 ) -> Explanation:
     record, score = records[key], scores[key]
     is_redacted = manifest.redacted and record.score is not None
@@ -291,8 +290,13 @@ def _explanation(
     curl, no_curl = curl_for(manifest, key[0], key[1], asked[-1] if asked else None, redacted=is_redacted)
     baselines = {_key(info) for info in manifest.infos if info.is_baseline}
     others = [
-        other_answer(records[place], scores[place], is_baseline=place[:2] in baselines)
-        for place in records
+        other_answer(
+            each,
+            scores[place],
+            answers[place[:2]][each.suite, each.sample, each.repetition],
+            is_baseline=place[:2] in baselines,
+        )
+        for place, each in records.items()
         if place[0] == key[0] and place != key
     ]
     return Explanation(
@@ -312,10 +316,6 @@ def _explanation(
 
 def _notes(folder: RunFolder, manifest: Manifest) -> Iterator[str]:
     if manifest.redacted:
-        yield "content is left out of this run: prompts, answers and what is expected are shown as digests"
+        yield english("explain_redacted_run")
     for task in manifest.tasks:
-        if task.suite == "bfcl":
-            left_out = {*EXECUTABLE, *MULTI_TURN}
-            rows = sum(sample.expected.get("category") in left_out for sample in folder.read_samples("bfcl"))
-            if rows:
-                yield f"bfcl: the answers to {rows} executable or multi-turn rows are not judged for this list"
+        yield from hooks_of(known_suite(task.suite)).unjudged_without_code(folder.read_samples(task.suite))

@@ -1,6 +1,6 @@
 """The problems in a vendor's answers of a stored run, and the evidence for them in each record.
 
-It judges like scoring does, but runs no code: rows of ``bfcl`` that need some are left out, and the result notes it.
+It judges like scoring does, but runs no code: samples that need some are left out, and the result notes it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from vendor_verifier.config.suite_options import build_suite, known_suite
-from vendor_verifier.scoring.report_samples import first_failure
+from vendor_verifier.scoring.observation import Key, Observation, observe
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import Suite, judged
 from vendor_verifier.suites.schema import ArgumentChecker
@@ -19,6 +19,7 @@ from vendor_verifier.values.record import Record, supersedes
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample, sample_in
 from vendor_verifier.values.score import CallVerdict, Decision, Score
+from vendor_verifier.words import Sentence, english
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class BadSample:
     sample: str
     repetition: int
     records: int
-    reasons: tuple[str, ...]
+    reasons: tuple[Sentence, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ class Explanation:
     score: Score
     asked: tuple[Turn, ...]
     violations: tuple[Violation, ...] = ()
-    reasons: tuple[str, ...] = ()
+    reasons: tuple[Sentence, ...] = ()
     defects: tuple[str, ...] = ()
     others: tuple[OtherAnswer, ...] = ()
     redacted: bool = False
@@ -94,34 +95,12 @@ class Explanation:
 
 
 _BAD_CALLS = ("invalid_json", "unknown_tool", "schema_mismatch")
-Unit = tuple[str, str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerFacts:
-    """The facts of a record that show problems. ``value`` is the suite's main score."""
-
-    suite: str
-    sample: str
-    repetition: int
-    succeeded: bool
-    decision: str
-    failure: str | None
-    bad_calls: tuple[str, ...]
-    value: float | None
-    apart: bool
-
-    @property
-    def unit(self) -> Unit:
-        return (self.suite, self.sample, self.repetition)
-
-
-Answers = dict[tuple[str, str], dict[Unit, AnswerFacts]]
+Answers = dict[tuple[str, str], dict[Key, Observation]]
 Decisions = dict[tuple[str, str], frozenset[str]]
 
 
 def read_answers(folder: RunFolder, wanted: Iterable[EntryInfo]) -> Answers:
-    """Facts of every record of ``wanted`` entries, by (model, label)."""
+    """The observation of every record of ``wanted`` entries, by (model, label)."""
     tasks = folder.read_manifest().tasks
     samples = {name: folder.read_samples(name) for name in (task.suite for task in tasks)}
     suites = {task.suite: quiet_suite(task) for task in tasks}
@@ -131,10 +110,10 @@ def read_answers(folder: RunFolder, wanted: Iterable[EntryInfo]) -> Answers:
         sample = sample_in(samples, record.suite, record.sample)
         if own is None or sample is None:
             continue
-        facts = facts_of(record, judged(record, suites[record.suite], sample))
-        before = own.get(facts.unit)
-        if before is None or supersedes(facts, before):
-            own[facts.unit] = facts
+        answer = observe(record, judged(record, suites[record.suite], sample), sample)
+        before = own.get(answer.key)
+        if before is None or supersedes(answer.traits, before.traits):
+            own[answer.key] = answer
     return found
 
 
@@ -143,54 +122,51 @@ def quiet_suite(task: StoredTask) -> Suite:
     return build_suite(known_suite(task.suite), task.options)
 
 
-def bad_samples_of(info: EntryInfo, own: Mapping[Unit, AnswerFacts], expected: Decisions) -> Iterator[BadSample]:
+def bad_samples_of(info: EntryInfo, own: Mapping[Key, Observation], expected: Decisions) -> Iterator[BadSample]:
     """Samples with something wrong, in the order asked; its repetitions count as one."""
-    by_sample: dict[tuple[str, str], list[tuple[AnswerFacts, tuple[str, ...]]]] = {}
-    for facts in own.values():
-        wrong = reasons(facts, expected.get((facts.suite, facts.sample), frozenset()))
-        by_sample.setdefault((facts.suite, facts.sample), []).append((facts, wrong))
-    for (suite, sample), rows in by_sample.items():
-        bad = [(facts, wrong) for facts, wrong in rows if wrong]
-        if bad:
-            words = sorted({word for _, wrong in bad for word in wrong}, key=severity)
-            first = min(bad, key=lambda row: (min(map(severity, row[1])), row[0].repetition))[0]
-            yield BadSample(info.model, info.label, suite, sample, first.repetition, len(bad), tuple(words))
+    by_sample: dict[tuple[str, str], list[tuple[int, tuple[Sentence, ...]]]] = {}
+    for (suite, sample, repetition), answer in own.items():
+        wrong = reasons(answer, expected.get((suite, sample), frozenset()))
+        if wrong:
+            by_sample.setdefault((suite, sample), []).append((repetition, wrong))
+    for (suite, sample), bad in by_sample.items():
+        words = sorted({word for _, wrong in bad for word in wrong}, key=lambda word: (severity(word), word))
+        first, _ = min(bad, key=lambda row: (min(map(severity, row[1])), row[0]))
+        yield BadSample(info.model, info.label, suite, sample, first, len(bad), tuple(words))
 
 
-def reasons(facts: AnswerFacts, expected: frozenset[str]) -> tuple[str, ...]:
+def reasons(answer: Observation, expected: frozenset[str]) -> tuple[Sentence, ...]:
     """The problems of an answer, in words; empty when it has none."""
+    traits, kind = answer.traits, known_suite(answer.traits.suite)
     found = []
-    if not facts.succeeded and not facts.apart:
-        found.append(f"failed: {facts.failure or 'no answer'}")
-    found += [f"invalid call: {verdict}" for verdict in dict.fromkeys(facts.bad_calls)]
-    if facts.succeeded and expected and facts.decision in ("called", "not_called") and facts.decision not in expected:
-        found.append(f"disagreement: {facts.decision}, the baseline {' or '.join(sorted(expected))}")
-    if facts.value is not None and facts.value < 1 and (facts.succeeded or facts.apart):
-        found.append(f"score: {facts.value:.2f}")
+    if not traits.succeeded and not kind.apart:
+        found.append(english("wrong_failed", failure=failure_of(answer)))
+    found += [english("wrong_call", verdict=each) for each in dict.fromkeys(traits.classes) if each in _BAD_CALLS]
+    if traits.succeeded and expected and traits.decision in _DECIDED and traits.decision not in expected:
+        found.append(english("wrong_decision", decision=traits.decision, expected=_either(expected)))
+    value = None if kind.ranks_by is None else dict(traits.scores).get(kind.ranks_by)
+    if value is not None and value < 1 and (traits.succeeded or kind.apart):
+        found.append(english("wrong_score", value=f"{value:.2f}"))
     return tuple(found)
 
 
-def severity(reason: str) -> int:
+_DECIDED = ("called", "not_called")
+_SEVERITY = ("wrong_failed", "wrong_call", "wrong_decision", "wrong_score")
+
+
+def _either(decisions: frozenset[str]) -> str:
+    ordered = sorted(decisions)
+    return ordered[0] if len(ordered) == 1 else english("wrong_either", one=ordered[0], other=ordered[1])
+
+
+def failure_of(answer: Observation) -> str:
+    """The kind of failure of an unsuccessful answer, or that there is none: its recording states no reason."""
+    return (answer.traits.phase and answer.traits.failure) or english("wrong_no_answer")
+
+
+def severity(reason: Sentence) -> int:
     """The rank of a problem in severity, the smaller the worse."""
-    kinds = ("failed", "invalid call", "disagreement", "score")
-    return kinds.index(reason.partition(":")[0])
-
-
-def facts_of(record: Record, score: Score) -> AnswerFacts:
-    """The facts of a record and its score."""
-    kind = known_suite(record.suite)
-    failure = first_failure(record)
-    return AnswerFacts(
-        suite=record.suite,
-        sample=record.sample,
-        repetition=record.repetition,
-        succeeded=record.succeeded,
-        decision=score.decision,
-        failure=None if failure is None else failure.kind,
-        bad_calls=tuple(call.verdict for call in score.calls if call.verdict in _BAD_CALLS),
-        value=None if kind.ranks_by is None else score.values.get(kind.ranks_by),
-        apart=kind.apart,
-    )
+    return _SEVERITY.index(reason.name)
 
 
 def expected_decisions(infos: Sequence[EntryInfo], info: EntryInfo, answers: Answers) -> Decisions:
@@ -199,10 +175,10 @@ def expected_decisions(infos: Sequence[EntryInfo], info: EntryInfo, answers: Ans
     found: Decisions = {}
     if baseline is None or baseline == info:
         return found
-    for facts in answers.get((baseline.model, baseline.label), {}).values():
-        if facts.decision in ("called", "not_called") and facts.succeeded and not facts.apart:
-            key = (facts.suite, facts.sample)
-            found[key] = found.get(key, frozenset()) | {facts.decision}
+    for (suite, sample, _), answer in answers.get((baseline.model, baseline.label), {}).items():
+        decision = answer.traits.decision
+        if decision in _DECIDED and answer.traits.succeeded and not known_suite(suite).apart:
+            found[suite, sample] = found.get((suite, sample), frozenset()) | {decision}
     return found
 
 
@@ -240,17 +216,17 @@ def violations_of(record: Record, score: Score, sample: Sample, *, is_redacted: 
             yield Violation(made.name, verdict.verdict, verdict.pointer, verdict.message)
 
 
-def other_answer(record: Record, score: Score, *, is_baseline: bool) -> OtherAnswer:
+def other_answer(record: Record, score: Score, answer: Observation, *, is_baseline: bool) -> OtherAnswer:
+    """Another answer to the same sample, given its record, score and observation."""
     final = record.final
     response = final.response if final is not None else None
     timing = final.timing if final is not None else None
     first_ns = timing.first_token_ns if timing is not None else None
-    facts = facts_of(record, score)
     return OtherAnswer(
         label=record.label,
         repetition=record.repetition,
         is_baseline=is_baseline,
-        outcome="ok" if record.succeeded else facts.failure or "no answer",
+        outcome="ok" if record.succeeded else failure_of(answer),
         decision=score.decision,
         calls=tuple(f"{call.name}({call.arguments})" for call in response.tool_calls) if response else (),
         verdicts=score.calls,

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from statistics import median
-from typing import Annotated, Any
+from typing import Annotated
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
@@ -17,171 +17,201 @@ from vendor_verifier.metrics.answer import is_spoilt
 from vendor_verifier.pipeline.options import OUTPUT, WHAT, flag, option
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.scoring.report_samples import compact
-from vendor_verifier.values.record import Attempt, Response, Timing
+from vendor_verifier.values.record import Attempt, Record, Response, Timing
+from vendor_verifier.words import Language, Texts
 
 SHORT, FULL = 2_000, 1_000_000
 
 
-def sample_lines(listed: BadSamples) -> Iterator[str]:
+def sample_lines(listed: BadSamples, language: Language = "en") -> Iterator[str]:
     """One line a sample, worst first, and how to see one of them."""
-    yield from (plain(note) for note in listed.notes)
+    t = Texts(language)
+    yield from (plain(t.said(note)) for note in listed.notes)
     for sample in listed.shown:
-        times = "" if sample.records == 1 else f" ({sample.records} times)"
-        yield plain(
-            f"{sample.model} / {sample.label}  {sample.suite}  {sample.sample}  {'; '.join(sample.reasons)}{times}"
-        )
-    more = f", the worst {len(listed.shown)} shown" if listed.found > len(listed.shown) else ""
-    yield f"{listed.found} samples with something wrong in {listed.records} answers{more}"
+        words = t.said(sample.reasons)
+        line = f"{sample.model} / {sample.label}  {sample.suite}  {sample.sample}  {words}"
+        yield plain(line if sample.records == 1 else t("explain_times", line=line, count=sample.records))
+    found = t("explain_found", found=listed.found, records=listed.records)
+    is_cut = listed.found > len(listed.shown)
+    yield t("explain_worst", found=found, shown=len(listed.shown)) if is_cut else found
     if listed.shown:
-        yield "see one with --sample ID"
+        yield t("explain_see")
 
 
-def explanation_lines(explained: Explanation, limit: int = SHORT) -> Iterator[str]:
+def explanation_lines(explained: Explanation, limit: int = SHORT, language: Language = "en") -> Iterator[str]:
     """Prompt, reply, expectation, schema errors, the other vendors and a curl; no text above ``limit`` characters."""
+    t = Texts(language)
+    yield from _head(explained, t)
+    yield from _asked(explained, t, limit)
+    yield from _replies(explained.record, t, limit)
+    yield from _expected(explained, t, limit)
+    yield from _violations(explained, t, limit)
+    yield t("explain_elsewhere" if explained.others else "explain_nowhere_else")
+    yield from (_other(other, t, limit) for other in explained.others)
+    yield from _curl(explained, t)
+
+
+def _head(explained: Explanation, t: Texts) -> Iterator[str]:
     record, source = explained.record, explained.sample.source
-    yield plain(
-        f"{record.model} / {record.label}: {record.suite} sample {record.sample}, repetition {record.repetition}"
-        + (f", {source.dataset} line {source.line}" if source is not None else "")
-    )
+    vendor = f"{record.model} / {record.label}"
+    head = t("explain_sample", vendor=vendor, suite=record.suite, sample=record.sample, repetition=record.repetition)
+    if source is not None:
+        head = t("explain_source", head=head, dataset=source.dataset, line=source.line)
+    yield plain(head)
     if explained.redacted:
-        yield "this run is redacted: texts are digests, what was asked cannot be shown"
-    yield plain("wrong: " + ("; ".join(explained.reasons) or "nothing"))
-    yield from (plain(f"the sample itself: {defect}") for defect in explained.defects)
-    yield from _asked(explained, limit)
-    for number, turn in enumerate(record.turns, 1):
-        for attempt in turn.attempts:
-            of = f"turn {number}, " if len(record.turns) > 1 else ""
-            again = ", sent again on a new connection" if attempt.resent else ""
-            yield f"reply ({of}attempt {attempt.number}{again})"
-            yield from ("  " + line for line in _attempt(attempt, limit))
-        if turn.rewritten:
-            yield _inner("asked in other words: " + ", ".join(turn.rewritten), limit)
-    yield from _expected(explained, limit)
-    yield from _violations(explained, limit)
-    yield "the same sample elsewhere" if explained.others else "no other answer to this sample"
-    yield from (_other(other, limit) for other in explained.others)
-    yield from _curl(explained)
+        yield t("explain_redacted")
+    yield plain(t("explain_wrong", reasons=explained.reasons) if explained.reasons else t("explain_wrong_nothing"))
+    yield from (plain(t("explain_defect", defect=defect)) for defect in explained.defects)
 
 
-def _asked(explained: Explanation, limit: int) -> Iterator[str]:
-    yield "prompt"
+def _asked(explained: Explanation, t: Texts, limit: int) -> Iterator[str]:
+    yield t("explain_prompt")
     turn = explained.asked[-1] if explained.asked else explained.sample.turn
     for message in turn.messages:
         rest = {key: value for key, value in message.items() if key != "role"}
         content = rest.get("content") if set(rest) == {"content"} else rest
         yield _inner(f"{message.get('role')}: {content if isinstance(content, str) else compact(content)}", limit)
     names = [str(tool.get("function", {}).get("name")) for tool in turn.tools if isinstance(tool, Mapping)]
-    yield _inner(f"tools: {', '.join(names) or 'none'}", limit)
+    yield _inner(t("explain_tools", names=", ".join(names)) if names else t("explain_tools_none"), limit)
     if turn.parameters:
-        yield _inner(f"parameters: {compact(dict(turn.parameters))}", limit)
+        yield _inner(t("explain_parameters", parameters=compact(dict(turn.parameters))), limit)
 
 
-def _attempt(attempt: Attempt, limit: int) -> Iterator[str]:
+def _replies(record: Record, t: Texts, limit: int) -> Iterator[str]:
+    for number, turn in enumerate(record.turns, 1):
+        for attempt in turn.attempts:
+            which = [
+                t("explain_turn", number=number) if len(record.turns) > 1 else None,
+                t("explain_attempt", number=attempt.number),
+                t("explain_resent") if attempt.resent else None,
+            ]
+            yield t("explain_reply", which=t.joined(which))
+            yield from ("  " + line for line in _attempt(attempt, t, limit))
+        if turn.rewritten:
+            yield _inner(t("explain_rewritten", words=", ".join(turn.rewritten)), limit)
+
+
+def _attempt(attempt: Attempt, t: Texts, limit: int) -> Iterator[str]:
     if attempt.timing is not None:
-        yield from _timing(attempt.timing)
+        yield from _timing(attempt.timing, t)
     if attempt.response is not None:
-        yield from _response(attempt.response, limit)
+        yield from _response(attempt.response, t, limit)
     if attempt.failure is not None:
         failure = attempt.failure
-        extra = [f"status {failure.status}"] if failure.status is not None else []
-        extra += [f"code {failure.code}"] if failure.code is not None else []
-        extra += [f"request id {failure.request_id}"] if failure.request_id is not None else []
-        words = ", ".join([failure.kind, f"while in {failure.phase}", *extra])
-        yield plain(f"failure: {words}: {failure.message}", limit)
+        facts = [
+            failure.kind,
+            t("explain_phase", phase=failure.phase),
+            t("explain_status", status=failure.status) if failure.status is not None else None,
+            t("explain_code", code=failure.code) if failure.code is not None else None,
+            t("explain_request_id", id=failure.request_id) if failure.request_id is not None else None,
+        ]
+        yield plain(t("explain_failure", facts=t.joined(facts), message=failure.message), limit)
 
 
-def _timing(timing: Timing) -> Iterator[str]:
-    yield plain(f"sent at {timing.sent_at}")
-    marks = (
-        ("connected in", timing.connect_ns),
-        ("headers", timing.headers_ns),
-        ("first event", timing.first_event_ns),
-        ("first token", timing.first_token_ns),
-        ("first answer", timing.first_answer_ns),
-        ("last token", timing.last_token_ns),
-        ("end", timing.end_ns),
-    )
-    moments = [f"{name} {_ms(ns)}" for name, ns in marks if ns is not None]
-    yield "after sending: " + ", ".join(moments)
+_MARKS = (
+    "connect_ns",
+    "headers_ns",
+    "first_event_ns",
+    "first_token_ns",
+    "first_answer_ns",
+    "last_token_ns",
+    "end_ns",
+)
+
+
+def _timing(timing: Timing, t: Texts) -> Iterator[str]:
+    yield plain(t("explain_sent_at", moment=timing.sent_at))
+    marks = {name: getattr(timing, name) for name in _MARKS}
+    moments = [t(f"moment_{name}", time=_ms(ns, t)) for name, ns in marks.items() if ns is not None]
+    yield t("explain_after", moments=t.joined(moments))
     if timing.our_lateness_ns is not None and is_spoilt(timing.our_lateness_ns, 0):
-        yield f"we were late ourselves meanwhile, by up to {_ms(timing.our_lateness_ns)}: shorter times are not counted"
+        yield t("explain_late", time=_ms(timing.our_lateness_ns, t))
     if timing.gaps_ns:
         gaps = timing.gaps_ns
-        yield f"gaps between tokens: {len(gaps)}, median {_ms(median(gaps))}, longest {_ms(max(gaps))}"
+        yield t("explain_gaps", count=len(gaps), median=_ms(median(gaps), t), longest=_ms(max(gaps), t))
 
 
-def _response(response: Response, limit: int) -> Iterator[str]:
+def _response(response: Response, t: Texts, limit: int) -> Iterator[str]:
     if response.reasoning:
-        yield plain(f"reasoning: {response.reasoning}", limit)
-    yield plain(f"text: {response.text}", limit) if response.text else "text: none"
+        yield plain(t("explain_reasoning", text=response.reasoning), limit)
+    yield plain(t("explain_text", text=response.text), limit) if response.text else t("explain_text_none")
     for call in response.tool_calls:
         noted = f"  [{', '.join(call.anomalies)}]" if call.anomalies else ""
-        yield plain(f"call: {call.name}({call.arguments}){noted}", limit)
-    raw = "" if response.finish_raw in (None, response.finish_reason) else f" (its word: {response.finish_raw})"
-    yield plain(f"finish: {response.finish_reason or 'none'}{raw}")
+        yield plain(t("explain_call", call=f"{call.name}({call.arguments})") + noted, limit)
+    reason = response.finish_reason or t("explain_none")
+    is_same = response.finish_raw in (None, response.finish_reason)
+    yield plain(
+        t("explain_finish", reason=reason)
+        if is_same
+        else t("explain_finish_raw", reason=reason, raw=response.finish_raw)
+    )
     if response.anomalies:
-        yield plain("anomalies: " + ", ".join(response.anomalies), limit)
-    identity: dict[str, Any] = {
-        "served model": response.served_model,
-        "provider": response.served_provider,
-        "fingerprint": response.fingerprint,
-        "request id": response.request_id,
-    }
-    names = [f"{name} {value}" for name, value in identity.items() if value is not None]
-    if names:
-        yield plain(", ".join(names))
+        yield plain(t("explain_anomalies", names=", ".join(response.anomalies)), limit)
+    names = [
+        t(name, name=value) if value is not None else None
+        for name, value in (
+            ("explain_served_model", response.served_model),
+            ("explain_served_provider", response.served_provider),
+            ("explain_fingerprint", response.fingerprint),
+        )
+    ]
+    names += [t("explain_request_id", id=response.request_id) if response.request_id is not None else None]
+    if any(names):
+        yield plain(t.joined(names))
     usage = response.usage
     if usage is not None:
-        parts = (("in", usage.input), ("out", usage.output), ("cached", usage.cached), ("reasoning", usage.reasoning))
-        yield "tokens: " + ", ".join(f"{name} {'not told' if n is None else n}" for name, n in parts)
+        parts = {name: getattr(usage, name) for name in ("input", "output", "cached", "reasoning")}
+        yield t("explain_usage", **{name: t("explain_not_told") if n is None else n for name, n in parts.items()})
 
 
-def _expected(explained: Explanation, limit: int) -> Iterator[str]:
-    yield "expected"
+def _expected(explained: Explanation, t: Texts, limit: int) -> Iterator[str]:
+    yield t("explain_expected")
     baseline = [other for other in explained.others if other.is_baseline]
     for other in baseline:
-        yield _inner(f"the baseline {other.label}: {_answer_text(other)}", limit)
+        yield _inner(t("explain_by_baseline", label=other.label, answer=_answer_text(other, t)), limit)
     if explained.sample.expected:
-        yield _inner(f"the sample: {compact(dict(explained.sample.expected))}", limit)
+        yield _inner(t("explain_by_sample", expected=compact(dict(explained.sample.expected))), limit)
     elif not baseline:
-        yield "  nothing is known: no other answer of a baseline, and the sample names nothing"
-    yield plain(f"judged: {explained.score.decision}" + _values(explained.score.values))
+        yield "  " + t("explain_unknown")
+    values = [
+        t("explain_not_measured", name=name) if value is None else f"{name} {value:g}"
+        for name, value in explained.score.values.items()
+    ]
+    yield plain(t("explain_judged", values=t.joined([explained.score.decision, *values])))
 
 
-def _values(values: Mapping[str, float | None]) -> str:
-    return "".join(f", {name} {'not measured' if value is None else f'{value:g}'}" for name, value in values.items())
-
-
-def _violations(explained: Explanation, limit: int) -> Iterator[str]:
+def _violations(explained: Explanation, t: Texts, limit: int) -> Iterator[str]:
     if not explained.violations:
-        yield "no call breaks its schema" if explained.score.calls else "no call to hold against a schema"
+        yield t("explain_schema_kept" if explained.score.calls else "explain_no_call")
         return
-    yield "calls against their schema"
+    yield t("explain_violations")
     for each in explained.violations:
-        where = "" if each.pointer is None else f' at "{each.pointer}"'
-        yield _inner(f"{each.tool}: {each.verdict}{where}" + (f": {each.message}" if each.message else ""), limit)
+        words = t("explain_violation", tool=each.tool, verdict=each.verdict)
+        words = words if each.pointer is None else t("explain_at", violation=words, pointer=each.pointer)
+        yield _inner(t("explain_because", violation=words, message=each.message) if each.message else words, limit)
 
 
-def _other(other: OtherAnswer, limit: int) -> str:
-    name = other.label + (" (baseline)" if other.is_baseline else "")
-    ttft = [] if other.ttft_ms is None else [f"first token {other.ttft_ms:.0f} ms"]
+def _other(other: OtherAnswer, t: Texts, limit: int) -> str:
+    name = t("explain_baseline", label=other.label) if other.is_baseline else other.label
+    ttft = None if other.ttft_ms is None else t("moment_first_token_ns", time=_ms(other.ttft_ms * 1e6, t))
     bad = [call.verdict for call in other.verdicts if call.verdict != "valid"]
-    return _inner(f"{name}, repetition {other.repetition}: " + ", ".join([_answer_text(other), *ttft, *bad]), limit)
+    answer = t.joined([_answer_text(other, t), ttft, *bad])
+    return _inner(t("explain_other", name=name, repetition=other.repetition, answer=answer), limit)
 
 
-def _answer_text(other: OtherAnswer) -> str:
+def _answer_text(other: OtherAnswer, t: Texts) -> str:
     if other.outcome != "ok":
-        return f"failed: {other.outcome}"
-    return other.decision + (": " + "; ".join(other.calls) if other.calls else "")
+        return t("wrong_failed", failure=other.outcome)
+    return t("explain_calls", decision=other.decision, calls="; ".join(other.calls)) if other.calls else other.decision
 
 
-def _curl(explained: Explanation) -> Iterator[str]:
+def _curl(explained: Explanation, t: Texts) -> Iterator[str]:
     if explained.curl is None:
-        yield plain(f"no curl: {explained.no_curl}")
+        yield plain(t("explain_no_curl", reason=explained.no_curl))
         return
-    yield "ask again (set the variable of the key first)"
+    yield t("explain_again")
     # Already harmless, and a cut would make it another request.
-    yield from explained.curl.splitlines()
+    yield from str(t.said(explained.curl)).splitlines()
 
 
 def _inner(text: str, limit: int) -> str:
@@ -189,8 +219,8 @@ def _inner(text: str, limit: int) -> str:
     return "  " + plain(text, limit)
 
 
-def _ms(ns: float) -> str:
-    return f"{ns / 1e6:.0f} ms"
+def _ms(ns: float, t: Texts) -> str:
+    return t("milliseconds", value=f"{ns / 1e6:.0f}")
 
 
 def explain_command(
@@ -208,6 +238,7 @@ def explain_command(
         int, option("List at most N samples.", OUTPUT, "--limit", "-n", check=Number(gte=1, lte=10_000))
     ] = 20,
     full: Annotated[bool, flag("Do not cut long texts.", OUTPUT)] = False,
+    lang: Annotated[Language, option("Language of what people read.", OUTPUT)] = "en",
     json: Annotated[bool, flag("Print JSON.", OUTPUT)] = False,
 ) -> int:
     """Show why a vendor's answer counts as it does: prompt, reply with its moments, what was expected, schema errors
@@ -222,11 +253,11 @@ def explain_command(
     folder = RunFolder(run)
     if sample is None:
         listed = worst_samples(folder, wanted, limit)
-        lines, document = list(sample_lines(listed)), msgspec.to_builtins(listed)
+        lines, document = list(sample_lines(listed, lang)), msgspec.to_builtins(listed, enc_hook=str)
     else:
         found = explain(folder, wanted)
-        lines = [line for each in found for line in explanation_lines(each, FULL if full else SHORT)]
-        document = msgspec.to_builtins(found)
+        lines = [line for each in found for line in explanation_lines(each, FULL if full else SHORT, lang)]
+        document = msgspec.to_builtins(found, enc_hook=str)
     if json:
         import json as json_module
 

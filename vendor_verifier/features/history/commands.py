@@ -13,11 +13,11 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from vendor_verifier.console.options import CommandOptions
-from vendor_verifier.console.output import EXIT_OK, EXIT_THRESHOLD, EXIT_USAGE, say
+from vendor_verifier.console.output import EXIT_OK, EXIT_THRESHOLD, EXIT_USAGE, say, warn
 from vendor_verifier.errors import Problem, ProblemsError, UsageError, VerifierError
 from vendor_verifier.pipeline.options import JUDGE, OUTPUT, WHAT, flag, many, option
 from vendor_verifier.values.history import Trend
-from vendor_verifier.words import Language
+from vendor_verifier.words import Language, Texts, english
 
 if TYPE_CHECKING:
     from vendor_verifier.features.history.scheduled_check import Webhook
@@ -59,10 +59,10 @@ def check_command(options: CommandOptions = _RUN, check: CheckOptions = _CHECK) 
     except VerifierError as error:
         from vendor_verifier.values.history import CheckResult
 
-        _tell(webhook, check, CheckResult("error", error.exit_code, error=str(error)))
+        _tell(webhook, check, CheckResult("error", error.exit_code, error=str(error)), options.lang)
         raise
     _print(result, options)
-    _tell(webhook, check, result)
+    _tell(webhook, check, result, options.lang)
     return result.exit_code
 
 
@@ -100,7 +100,7 @@ def _checked(options: CommandOptions, check: CheckOptions) -> CheckResult:
         prepared = prepare(options, read_environment())
         check_figures(check.fail_on, options.suites)
         thresholds = check_gates(prepared.configuration.gates, options.gate, options.suites)
-        with progress(quiet=not options.verbose, verbose=options.verbose) as watcher:
+        with progress(quiet=not options.verbose, verbose=options.verbose, language=options.lang) as watcher:
             outcome = run(prepared, on_start=watcher.started, on_record=watcher.finished)
         result = judge_check(outcome, thresholds, history, check.fail_on)
         if age is not None:
@@ -123,7 +123,7 @@ def _print(result: CheckResult, options: CommandOptions) -> None:
     if options.json:
         sys.stdout.write(_document(result))
         return
-    lines = notice_lines(result)
+    lines = notice_lines(result, options.lang)
     if options.verbose or len(lines) > 1 or result.status != "passed":
         _write(lines)
 
@@ -136,16 +136,16 @@ def _print_json(value: object) -> None:
     sys.stdout.write(json_module.dumps(value, indent=2) + "\n")
 
 
-def _tell(webhook: Webhook | None, check: CheckOptions, result: CheckResult) -> None:
+def _tell(webhook: Webhook | None, check: CheckOptions, result: CheckResult, lang: Language) -> None:
     if webhook is None or (check.notify == "failure" and result.status == "passed"):
         return
     from vendor_verifier.features.history.notice import as_json, for_slack
     from vendor_verifier.features.history.scheduled_check import post
 
-    document = for_slack(result) if webhook.is_slack else as_json(result)
+    document = for_slack(result, lang) if webhook.is_slack else as_json(result)
     trouble = post(webhook, json_module.dumps(document, allow_nan=False).encode())
     if trouble is not None:
-        say(f"warning: not told: {trouble}")
+        warn(english("check_not_told", trouble=trouble), lang)
 
 
 _PAIRED = {
@@ -165,6 +165,7 @@ def compare_command(
         tuple[str, ...], many("Exit with 1 if this metric got worse (repeatable). [default: any]", JUDGE)
     ] = (),
     history: Annotated[Path | None, option("History file. [default: user data folder]", OUTPUT)] = None,
+    lang: Annotated[Language, option("Language of what people read.", OUTPUT)] = "en",
     json: Annotated[bool, flag("Print JSON with every flipped sample.", OUTPUT)] = False,
 ) -> int:
     """Compare two runs: paired changes with intervals, what changed in the question, samples that flipped.
@@ -172,7 +173,7 @@ def compare_command(
     Exit codes: 0 nothing got worse, 1 something did, 2 the runs have nothing to compare.
     """
     if after is None:
-        return _against_history(before, fail_on, history, as_json=json)
+        return _against_history(before, fail_on, history, lang, as_json=json)
     from vendor_verifier.features.history.run_diff import compare_folders
     from vendor_verifier.features.history.text import comparison_lines
     from vendor_verifier.store import RunFolder
@@ -181,9 +182,9 @@ def compare_command(
     if json:
         _print_json(asdict(comparison))
     else:
-        _write(comparison_lines(comparison))
+        _write(comparison_lines(comparison, lang))
     if not comparison.changes:
-        say("error: no vendor measured two samples in both runs, so nothing could get worse")
+        say(Texts(lang)("compare_nothing"))
         return EXIT_USAGE
     minded = _minded(fail_on, {change.metric for change in comparison.changes})
     worse = [change for change in comparison.changes if change.verdict == "worse" and change.metric in minded]
@@ -199,7 +200,9 @@ def _minded(words: tuple[str, ...], known: set[str]) -> set[str]:
     return found or known
 
 
-def _against_history(run: Path, fail_on: tuple[str, ...], history: Path | None, *, as_json: bool) -> int:
+def _against_history(
+    run: Path, fail_on: tuple[str, ...], history: Path | None, lang: Language, *, as_json: bool
+) -> int:
     from vendor_verifier.features.history.database import default_history_file
     from vendor_verifier.features.history.regression import history_trends
     from vendor_verifier.features.history.text import trend_lines
@@ -210,7 +213,7 @@ def _against_history(run: Path, fail_on: tuple[str, ...], history: Path | None, 
     if as_json:
         _print_json([asdict(trend) for trend in found])
     else:
-        _write(trend_lines(found))
+        _write(trend_lines(found, lang))
     return EXIT_THRESHOLD if any(trend.verdict == "regression" for trend in found) else EXIT_OK
 
 
@@ -220,6 +223,7 @@ def history_command(
     vendor: Annotated[tuple[str, ...], many("Only runs with this vendor or label (repeatable).", WHAT)] = (),
     limit: Annotated[int, option("The newest N runs.", WHAT, "--limit", "-n", check=Number(gte=1))] = 20,
     history: Annotated[Path | None, option("History file. [default: user data folder]", OUTPUT)] = None,
+    lang: Annotated[Language, option("Language of what people read.", OUTPUT)] = "en",
     json: Annotated[bool, flag("Print JSON with every figure.", OUTPUT)] = False,
 ) -> int:
     """List the scored runs of the history, newest last, and whose answers bore other names than in the run before."""
@@ -233,15 +237,17 @@ def history_command(
     if json:
         _print_json([asdict(run) for run in runs])
         return EXIT_OK
+    t = Texts(lang)
     for position, run in enumerate(runs, len(known) - len(runs)):
         models = ", ".join(dict.fromkeys(entry.model for entry in run.entries))
-        state = "" if run.complete else "  incomplete"
-        words = f"{run.at[:19]}  {run.run}  {models}: {len(run.entries)} vendors{state}  {run.folder}"
-        sys.stdout.write(plain(words, 400) + "\n")
+        words = t("history_vendors", models=models, count=len(run.entries))
+        words += "" if run.complete else "  " + t("history_incomplete")
+        sys.stdout.write(plain(f"{run.at[:19]}  {run.run}  {words}  {run.folder}", 400) + "\n")
         for name, finding in changes_since_last(known[: position + 1]):
-            sys.stdout.write("    " + plain(f"{name} / {finding.label}: {finding.statement}", 400) + "\n")
+            who = f"{name} / {finding.label}"
+            sys.stdout.write("    " + plain(t("history_change", vendor=who, words=finding.statement), 400) + "\n")
     if not runs:
-        say(f"no such run in the history {file}")
+        say(t("history_none", file=file))
     return EXIT_OK
 
 
@@ -278,7 +284,7 @@ def trend_command(
                 lines += ["", *plot(trend, lang)]
         _write(lines)
     if not found:
-        say("no runs in the history yet")
+        say(Texts(lang)("history_empty"))
     return EXIT_THRESHOLD if exit_code and any(trend.verdict == "regression" for trend in found) else EXIT_OK
 
 

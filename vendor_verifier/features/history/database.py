@@ -24,6 +24,7 @@ from vendor_verifier.store import RunFolder
 from vendor_verifier.values.history import HistoryEntry, HistoryRun
 from vendor_verifier.values.judgement import ServedNames
 from vendor_verifier.values.score import Report
+from vendor_verifier.words import english
 
 _decode = msgspec.json.Decoder(HistoryRun).decode
 
@@ -148,14 +149,14 @@ def add_run(file: Path, run: HistoryRun, *, wait_s: float = BUSY_TIMEOUT_S) -> s
 
 def _kept_aside(file: Path, run: HistoryRun, error: Exception) -> str:
     """A sentence on a run that was not added, after storing it to wait; nothing is stored beside a foreign file."""
-    words = f"the run is not in the history {file}: {_reason(error)}; "
+    reason = _reason(error)
     try:
         if not file.is_file() or isinstance(error, (*_OF_THE_RUN, _Foreign)):
-            return f"{words}`score RUN` adds it later"
+            return english("warn_not_kept", file=file, reason=reason)
         keep_waiting(file, run)
     except (StorageError, OSError):
-        return f"{words}`score RUN` adds it later"
-    return f"{words}it waits in {waiting_folder(file)}/ and comes in with the next run"
+        return english("warn_not_kept", file=file, reason=reason)
+    return english("warn_kept_waiting", file=file, reason=reason, folder=waiting_folder(file))
 
 
 def read_runs(file: Path, *, models: Sequence[str] = (), labels: Sequence[str] = ()) -> tuple[HistoryRun, ...]:
@@ -186,7 +187,7 @@ def _took_part(run: HistoryRun, models: Sequence[str], labels: Sequence[str]) ->
 def _reason(error: Exception) -> str:
     words = (error.strerror if isinstance(error, OSError) else None) or str(error)
     if getattr(error, "sqlite_errorname", "").startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
-        return f"{words} (move it away, and the next run begins a new one)"
+        return english("cure_move_away", words=words)
     return words
 
 

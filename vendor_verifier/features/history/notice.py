@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from vendor_verifier.features.history.text import trend_lines
+from vendor_verifier.features.history.text import identity_line, trend_lines
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.reports.number_format import finite
 from vendor_verifier.values.history import CheckResult
+from vendor_verifier.words import Language, Texts
 
 NOTICE_SCHEMA = 1
 # Slack cuts longer texts itself, in the middle of a line.
@@ -16,37 +17,39 @@ _MOST_LINES = 20
 _LOUD = ("regression", "warning", "improvement")
 
 
-def headline(result: CheckResult) -> str:
+def headline(result: CheckResult, language: Language = "en") -> str:
     """``check failed: 1 gate failed, 1 regression (run …)``."""
-    counts = (
-        (sum(verdict.outcome == "FAIL" for _, verdict in result.gates), "gate failed", "gates failed"),
-        (sum(trend.verdict == "regression" for trend in result.trends), "regression", "regressions"),
-        (len(result.unfinished), "vendor incomplete", "vendors incomplete"),
-    )
-    words = ", ".join(f"{count} {one if count == 1 else more}" for count, one, more in counts if count)
-    return plain(
-        f"check {result.status}" + (f": {words}" if words else "") + (f" (run {result.run})" if result.run else "")
-    )
+    t = Texts(language)
+    counts = {
+        "check_gates": sum(verdict.outcome == "FAIL" for _, verdict in result.gates),
+        "check_regressions": sum(trend.verdict == "regression" for trend in result.trends),
+        "check_unfinished": len(result.unfinished),
+    }
+    words = t.joined(t(name, n=count) for name, count in counts.items() if count)
+    head = t(f"check_{result.status}")
+    head = t("check_counts", head=head, words=words) if words else head
+    return plain(t("check_run", head=head, run=result.run) if result.run else head)
 
 
-def notice_lines(result: CheckResult) -> list[str]:
+def notice_lines(result: CheckResult, language: Language = "en") -> list[str]:
     """The headline and a line for everything that a person should know; only the headline when all is well."""
-    return [headline(result), *(f"  {line}" for line in _findings(result))]
+    return [headline(result, language), *(f"  {line}" for line in _findings(result, Texts(language)))]
 
 
-def _findings(result: CheckResult) -> Iterator[str]:
+def _findings(result: CheckResult, t: Texts) -> Iterator[str]:
     if result.error is not None:
         yield plain(result.error)
     for model, verdict in result.gates:
         if verdict.outcome != "PASS":
-            yield plain(f"gate {verdict.outcome}: {model} / {verdict.label}: {verdict.threshold}: {verdict.reason}")
-    yield from trend_lines(trend for trend in result.trends if trend.verdict in _LOUD)
+            vendor, gate = f"{model} / {verdict.label}", str(verdict.threshold)
+            yield plain(t("check_gate", outcome=verdict.outcome, vendor=vendor, gate=gate, reason=verdict.reason))
+    yield from trend_lines((trend for trend in result.trends if trend.verdict in _LOUD), t.language)
     for model, finding in result.identity:
-        yield plain(f"identity: {model} / {finding.label}: {finding.statement}")
+        yield identity_line(model, finding, t)
     for sentence in result.unfinished:
-        yield plain(f"incomplete: {sentence}")
+        yield plain(t("said_incomplete", words=sentence))
     for sentence in result.notices:
-        yield plain(f"warning: {sentence}")
+        yield plain(t("said_warning", words=sentence))
 
 
 def as_json(result: CheckResult) -> dict[str, Any]:
@@ -94,10 +97,10 @@ def as_json(result: CheckResult) -> dict[str, Any]:
     }
 
 
-def for_slack(result: CheckResult) -> dict[str, Any]:
+def for_slack(result: CheckResult, language: Language = "en") -> dict[str, Any]:
     """An incoming webhook's document; text of strangers can neither mention anybody nor make a link."""
-    lines = notice_lines(result)
+    lines = notice_lines(result, language)
     if len(lines) > _MOST_LINES:
-        lines = [*lines[:_MOST_LINES], f"  and {len(lines) - _MOST_LINES} more"]
+        lines = [*lines[:_MOST_LINES], "  " + Texts(language)("check_more", count=len(lines) - _MOST_LINES)]
     text = "\n".join(lines).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return {"text": text, "mrkdwn": False}

@@ -126,14 +126,14 @@ def _until(runs: tuple[HistoryRun, ...], until: str | None, file: Path) -> tuple
         return runs
     position = _position(runs, until, file)
     if not runs[position].complete:
-        raise UsageError(f"run {until} was interrupted; half a run is not held against the history")
+        raise UsageError(english("warn_half_run", run=until))
     return runs[: position + 1]
 
 
 def _position(runs: Sequence[HistoryRun], name: str, file: Path) -> int:
     position = next((index for index, run in enumerate(runs) if run.run == name), None)
     if position is None:
-        raise UsageError(f"run {name} is not in the history {file}; `score RUN` adds it")
+        raise UsageError(english("warn_not_in_history", run=name, file=file))
     return position
 
 
@@ -174,7 +174,9 @@ class _Series:
         return math.expm1(shift) if self.scale == "ratio" else shift
 
     def words(self, shift: float) -> str:
-        return f"{self.on_scale(shift):+.1%}" if self.scale == "ratio" else f"{100 * shift:+.1f} points"
+        return (
+            f"{self.on_scale(shift):+.1%}" if self.scale == "ratio" else english("points", value=f"{100 * shift:+.1f}")
+        )
 
 
 def _trend(runs: Sequence[HistoryRun], entry: HistoryEntry, metric: str, limits: _Limits) -> Trend:

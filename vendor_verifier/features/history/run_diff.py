@@ -73,9 +73,9 @@ _INCIDENTAL = frozenset(
 def flips_of(model: str, before: Trials, after: Trials, suites: Sequence[str] = ()) -> Iterator[Flip]:
     """Samples of one vendor whose success, decision to call, schema validity or ``suites`` score changed sides."""
     for what, metric, words in (
-        ("success", "success_rate", ("failed", "succeeded")),
-        ("schema", "schema_accuracy", ("invalid", "valid")),
-        *((suite, suite, ("missed", "right")) for suite in suites),
+        (english("flip_success"), "success_rate", (english("flip_failed"), english("flip_succeeded"))),
+        (english("flip_schema"), "schema_accuracy", (english("flip_invalid"), english("flip_valid"))),
+        *((suite, suite, (english("flip_missed"), english("flip_right"))) for suite in suites),
     ):
         first, second = before.ratios.get(metric, {}), after.ratios.get(metric, {})
         for unit in first.keys() & second.keys():
@@ -106,7 +106,8 @@ def flip_counts(flips: Sequence[Flip]) -> dict[str, int]:
     """``model / label / what: before → after`` → how many samples, in alphabetical order."""
     counts: dict[str, int] = {}
     for flip in flips:
-        name = f"{flip.model} / {flip.label} / {flip.what}: {flip.before} → {flip.after}"
+        vendor = f"{flip.model} / {flip.label}"
+        name = english("flip_of", vendor=vendor, what=flip.what, before=flip.before, after=flip.after)
         counts[name] = counts.get(name, 0) + 1
     return dict(sorted(counts.items()))
 

@@ -32,6 +32,7 @@ from vendor_verifier.transport.policy import HTTP_LOGGERS, silence
 from vendor_verifier.transport.proxies import is_loopback, proxy_for
 from vendor_verifier.values.history import CheckResult, CheckStatus, Trend
 from vendor_verifier.values.judgement import Finding, Threshold
+from vendor_verifier.words import english
 
 _AGE = re.compile(r"(\d{1,5})([hdw])")
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
@@ -142,8 +143,8 @@ def clear_old_runs(runs: Path, older_than: timedelta, *, keep: Path, now: dateti
     try:
         known = None if history is None else {run.run for run in read_runs(history)}
     except VerifierError as error:
-        return [f"no old run is deleted: {error}"]
-    troubles = []
+        return [english("warn_none_deleted", error=str(error))]
+    troubles: list[str] = []
     for manifest in sorted(runs.glob("*/manifest.json")):
         folder = manifest.parent
         if folder.is_symlink() or folder.resolve() == keep.resolve() or not _is_old(folder, now - older_than, known):
@@ -151,7 +152,7 @@ def clear_old_runs(runs: Path, older_than: timedelta, *, keep: Path, now: dateti
         try:
             shutil.rmtree(folder)
         except OSError as error:
-            troubles.append(f"{folder} is old and cannot be deleted: {error.strerror or error}")
+            troubles.append(english("warn_undeletable", folder=folder, error=error.strerror or str(error)))
     return troubles
 
 
@@ -207,18 +208,17 @@ def read_webhook(address: str, name: str) -> Webhook:
 def post(webhook: Webhook, document: bytes, *, total_s: float = TOTAL_S) -> str | None:
     """Send ``document`` within ``total_s``; ``None``, or one sentence on the failure."""
     silence(*HTTP_LOGGERS)
-    where = f"the webhook at {webhook.origin}"
     sent: Future[int] = Future()
     # A name lookup can neither be timed nor cancelled, so it runs in a thread that may hang without being waited for.
     Thread(target=_send, args=(webhook, document, total_s, sent), daemon=True).start()
     try:
         status = sent.result(total_s)
     except (TimeoutError, httpx2.TimeoutException):
-        return f"{where} did not answer within {total_s:g} s"
+        return english("warn_webhook_late", origin=webhook.origin, seconds=f"{total_s:g}")
     except Exception as error:  # noqa: BLE001 - see below
         # Whatever it is, it must not change what a check says; and the messages of some quote the address.
-        return f"{where} cannot be reached ({type(error).__name__})"
-    return None if 200 <= status < 300 else f"{where} answered {status}"
+        return english("warn_webhook_unreachable", origin=webhook.origin, error=type(error).__name__)
+    return None if 200 <= status < 300 else english("warn_webhook_answered", origin=webhook.origin, status=status)
 
 
 def _send(webhook: Webhook, document: bytes, total_s: float, sent: Future[int]) -> None:

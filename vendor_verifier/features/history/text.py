@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.reports.number_format import MISSING, quantity, rate
 from vendor_verifier.values.history import ChangeVerdict, MetricChange, RunComparison, Trend
+from vendor_verifier.values.judgement import Finding
 from vendor_verifier.words import Language, Texts
 
 CHANGE_ORDER: tuple[ChangeVerdict, ...] = ("worse", "improved", "undecided", "same")
@@ -24,13 +25,17 @@ def comparison_lines(comparison: RunComparison, language: Language = "en") -> li
     t = Texts(language)
     lines = [summary(comparison, t), *(t("note_line", note=plain(t.said(note))) for note in comparison.notes)]
     lines += _changes(comparison, t)
-    for model, each in comparison.identity:
-        lines.append(plain(t("identity_line", vendor=f"{model} / {each.label}", words=t.said(each.statement))))
+    lines += [identity_line(model, finding, t) for model, finding in comparison.identity]
     lines += _settings(comparison, t)
     lines += _flips(comparison, t)
     if any(change.metric == "tps" or change.metric.endswith("_ms") for change in comparison.changes):
         lines.append(t("runs_nights"))
     return lines
+
+
+def identity_line(model: str, finding: Finding, t: Texts) -> str:
+    """Who answers under other names than before."""
+    return plain(t("identity_line", vendor=f"{model} / {finding.label}", words=t.said(finding.statement)))
 
 
 def summary(comparison: RunComparison, t: Texts) -> str:
@@ -85,9 +90,10 @@ def _flips(comparison: RunComparison, t: Texts) -> Iterator[str]:
         return
     yield t("flips", count=sum(comparison.flip_counts.values()))
     for name, count in comparison.flip_counts.items():
-        yield f"  {plain(name)}: {count}"
+        yield f"  {plain(t.said(name))}: {count}"
     for flip in comparison.flips[:_MOST_FLIPS]:
-        yield "    " + plain(f"{flip.sample} #{flip.repetition} {flip.label} {flip.what}: {flip.before} → {flip.after}")
+        change = " → ".join(map(t.said, (flip.before, flip.after)))
+        yield "    " + plain(f"{flip.sample} #{flip.repetition} {flip.label} {t.said(flip.what)}: {change}")
     if sum(comparison.flip_counts.values()) > _MOST_FLIPS:
         yield "    " + t("flips_more")
 

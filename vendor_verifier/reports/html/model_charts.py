@@ -107,7 +107,7 @@ def _scatter(case: _Case) -> Chart | None:
     columns = (
         Column("scatter_x", lambda found: number(found[0]), x_title),
         Column("scatter_y", lambda found: share(found[1]), y_title),
-        Column("tps", lambda found: number(found[2])),
+        Column("tps", lambda found: number(found[2]), number_format.figure_title("tps", t)),
     )
     note = t("scatter_note") + ("" if use_price else " " + t("scatter_tokens"))
     return Chart("scatter", t("scatter"), note, drawn, table(t("scatter"), t("vendor"), columns, items, t))

@@ -80,7 +80,7 @@ def _subtitle(vendor: VendorScore, t: Texts) -> str:
 def _headline(vendor: VendorScore, model: ModelScore, t: Texts) -> str:
     lines = [
         f"IRF {number_format.irf(vendor, model)}",
-        f"{t('success_rate')} {number_format.metric(vendor, 'success_rate')}",
+        f"{number_format.figure_title('success_rate', t)} {number_format.metric(vendor, 'success_rate')}",
     ]
     failed = vendor.recorded - vendor.succeeded
     return " · ".join([*lines, *([f"{failed} {t('failed')}"] if failed else [])])
@@ -107,7 +107,10 @@ def _facts(vendor: VendorScore, load: str | None, t: Texts) -> list[tuple[str, s
         (t("pace"), pace(vendor, t)),
         (t("triggering"), sentences.trigger_line(vendor, t)),
         (t("valid_calls", policy=vendor.schema.policy), _valid_calls(vendor, t)),
-        (t("e2e_tps"), number_format.quantity(vendor.e2e_tps) if vendor.e2e_tps is not None else None),
+        (
+            number_format.speed_title("e2e_tps", t),
+            number_format.quantity(vendor.e2e_tps) if vendor.e2e_tps is not None else None,
+        ),
         (t("ranks_each"), _ranks(vendor, t)),
         (t("failures"), _tally(vendor.failures)),
         (t("finish_reasons"), _tally(vendor.finish_reasons)),

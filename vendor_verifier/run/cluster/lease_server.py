@@ -139,7 +139,7 @@ class LeaseServer:
         return {
             "stopped": dict(self._limiter.stopped),
             "refused": [[*name, reason] for name, reason in self._limiter.refused.items()],
-            "limit": self._spending.reason,
+            "limit": None if self._spending.reason is None else str(self._spending.reason),
             "eased": {name: [one.given, one.lowest, one.now] for name, one in self._limiter.eased.items()},
             "cpu_s": time.process_time() - self._cpu_before_s,
         }
