@@ -168,11 +168,10 @@ RULES: Mapping[str, tuple[FacetName, _Rule]] = {
     "slow_decoding": ("speed", _always("doubtful")),
 }
 
-# Metric of a gate → the facet that a failed gate is about; what is not named here is about speed.
+# Metric of a gate → the facet that a failed gate is about; besides, tokens and money are billed, the rest is speed.
 _GATE_FACETS: Mapping[str, FacetName] = {
     **dict.fromkeys(("f1", "schema_accuracy", "tool_call_error_rate"), "tool_calls"),
     **dict.fromkeys(("success_rate", "first_attempt_success_rate"), "reliability"),
-    **dict.fromkeys(("avg_tokens", "output_tokens", "prompt_tokens"), "bill"),
 }
 
 
@@ -221,7 +220,8 @@ def _gate_facet(gate: GateVerdict, about: Subject) -> FacetName:
     metric = gate.threshold.metric
     if metric in about.vendor.suites:
         return "tool_calls"
-    return _GATE_FACETS.get(metric, "bill" if "cost" in metric or "usd" in metric else "speed")
+    is_billed = metric.endswith(("_usd", "_tokens"))
+    return _GATE_FACETS.get(metric, "bill" if is_billed else "speed")
 
 
 def _by_scores(about: Subject) -> Iterator[Facet]:
@@ -297,4 +297,4 @@ def _fails_likewise(own: Estimate, about: Subject) -> bool:
 
 def points(share: float) -> str:
     """A share of 0..1 in percentage points, as a reason says it."""
-    return f"{100 * share:.2g}"
+    return f"{100 * share:.2g}" if share < 0.095 else f"{100 * share:.0f}"
