@@ -61,7 +61,7 @@ def test_the_hard_parts_are_told() -> None:
 
 
 # What is tested of the repository beside the package, what concerns all of it, and what tests share.
-BESIDE = {"benchmarks", "datasets", "deploy", "faults", "scripts", "support", "world"}
+BESIDE = {"benchmarks", "datasets", "deploy", "faults", "scripts", "stories", "support", "world"}
 
 
 def test_the_tests_lie_as_the_package_does() -> None:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from given_blocks import given_blocks
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from worlds import decide, propensities, sample_ids
 
 from vendor_verifier.audit.verdict_table import DOUBTFUL_LEVEL
-from vendor_verifier.stats.bootstrap import bootstrap, build_panel, given_blocks
+from vendor_verifier.stats.bootstrap import bootstrap, build_panel
 from vendor_verifier.stats.noise_floor import gap
 from vendor_verifier.stats.ratio_table import Trials
 from vendor_verifier.stats.sample_size import f1_seen_drop, score_seen_drop

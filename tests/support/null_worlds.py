@@ -20,10 +20,11 @@ from vendor_verifier.scoring.collect import Tables
 from vendor_verifier.scoring.observation import Observation, Traits, Try
 from vendor_verifier.scoring.score_run import score_run
 from vendor_verifier.values.event import Usage
+from vendor_verifier.values.manifest import EntryInfo
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample, listed
-from vendor_verifier.values.score import EntryInfo, PlayedTask
+from vendor_verifier.values.score import PlayedTask
 from vendor_verifier.values.verdict import Advice
 
 BASELINE = "official"

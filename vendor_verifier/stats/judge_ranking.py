@@ -60,8 +60,7 @@ def judge_ranking(
     # The same draws for the cut panel, so that a sample counts as often there as in the whole one.
     same_draws = deepcopy(rng)
     resampled = bootstrap(panel, rng, resamples=resamples, blocks=chosen)
-    ranked = panel
-    irf_resampled = resampled
+    ranked, irf_resampled = panel, resampled
     if baseline is not None and baseline_f1 == "fixed" and "f1" in metrics:
         ranked = build_panel(
             trials, samples, baseline=baseline, metrics=metrics, undecided=undecided, baseline_f1="fixed"
