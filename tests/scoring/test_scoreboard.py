@@ -384,3 +384,15 @@ def test_losing_any_one_record_changes_no_other_pairing(base: list[str], own: li
     cells = ("tp", "fp", "fn", "tn")
     if records[lost].label == "rival" or base[[each.id for each in SAMPLES].index(gone)] == "lost":
         assert [getattr(whole, cell) for cell in cells] == [getattr(part, cell) for cell in cells]
+
+
+def test_the_tool_call_error_rate_is_of_answered_requests_that_declared_tools() -> None:
+    """A failure neither raises nor lowers it, and a question without tools does not count."""
+    wrong = ok((ToolCall("f", '{"a": 1}'), ToolCall("f", "{")))
+    plain = Sample("plain-1", Turn(({"role": "user", "content": "hi"},)))
+    records = [record(BASE, 0, ok()), record(BASE, 1, wrong), record(BASE, 2, ok(())), record(BASE, 3, bad())]
+    turns = (TurnRecord((ok((ToolCall("f", "{"),)),)),)
+    spoken = Record("run", BASE.model, BASE.label, BASE.vendor, "trigger", plain.id, 0, turns)
+    report = score_run([BASE], played(*SAMPLES, plain), [*records, spoken], repeat=1, run="run", complete=True)
+    schema = vendor(report, "official").schema
+    assert (schema.tool_call_error_rate, schema.tool_requests) == (1 / 3, 3)

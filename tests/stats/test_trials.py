@@ -24,6 +24,7 @@ def row(
     failure: str | None = None,
     classes: tuple[CallClass, ...] = (),
     suite: str = "trigger",
+    is_offered_tools: bool = False,
     score: float | None = None,
     values: Mapping[str, float] = MappingProxyType({"total_tokens": 300.0, "ttft_ms": 500.0, "e2e_ms": 900.0}),
 ) -> Observation:
@@ -34,6 +35,7 @@ def row(
         attempts=2,
         decision=decision if failure is None else "undecided",
         classes=classes,
+        is_offered_tools=is_offered_tools,
         failure=failure,
         scores=(("resolved", score),),
     )
@@ -106,7 +108,8 @@ def test_a_sample_of_two_suites_is_one_unit(columns: ObservationTable) -> None:
 
 def test_every_metric_of_the_grammar_but_costs_and_f1_is_measured(columns: ObservationTable) -> None:
     """A gate on any of them finds a column, if something measured it."""
-    everything = table_of([row("a", classes=("valid",), values={metric.name: 1.0 for metric in RECORD_METRICS})])
+    values = {metric.name: 1.0 for metric in RECORD_METRICS}
+    everything = table_of([row("a", classes=("valid",), is_offered_tools=True, values=values)])
     found = trials_of("v", everything, PLANNED, repeat=1, complete=False)
     assert set(THRESHOLD_METRICS) - set(COST_METRICS) - {"f1"} <= set(found.ratios)
 

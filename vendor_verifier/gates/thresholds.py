@@ -17,6 +17,7 @@ from typing import cast, get_args
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.metrics import RANKED, RECORD_METRICS
+from vendor_verifier.metrics.outcome import TOOL_CALL_ERROR_RATE
 from vendor_verifier.values.judgement import Comparison, Percentile, Threshold
 
 # Figure → the metric of a single request that it is computed from.
@@ -31,7 +32,7 @@ COST_METRICS: tuple[str, ...] = (
     "wasted_per_1000_requests_usd",
 )
 THRESHOLD_METRICS: tuple[str, ...] = tuple(
-    dict.fromkeys([*RANKED, "first_attempt_success_rate", *REQUEST_METRICS, *COST_METRICS])
+    dict.fromkeys([*RANKED, "first_attempt_success_rate", TOOL_CALL_ERROR_RATE.name, *REQUEST_METRICS, *COST_METRICS])
 )
 # Published by the makers of the models: K2-Vendor-Verifier for two versions of Kimi K2, MiniMax-Provider-Verifier.
 PRESETS: Mapping[str, tuple[Threshold, ...]] = {
@@ -43,7 +44,10 @@ PRESETS: Mapping[str, tuple[Threshold, ...]] = {
         Threshold("schema_accuracy", ">=", 0.98),
     ),
 }
-_SHARES = {"first_attempt_success_rate", *(name for name, metric in RANKED.items() if metric.unit == "share")}
+_SHARES = {
+    *("first_attempt_success_rate", TOOL_CALL_ERROR_RATE.name),
+    *(name for name, metric in RANKED.items() if metric.unit == "share"),
+}
 _SUBJECT = re.compile(r"\s*([A-Za-z_]\w*)(?:\.(\w*))?\s*")
 _CEILING = re.compile(r"ceiling(?:\s*([+-])\s*(.+))?", re.DOTALL)
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)

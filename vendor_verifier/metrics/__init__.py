@@ -13,6 +13,7 @@ METRICS: tuple[Metric, ...] = (
     outcome.F1,
     outcome.SUCCESS,
     outcome.SCHEMA_ACCURACY,
+    outcome.TOOL_CALL_ERROR_RATE,
     tokens.TOTAL_TOKENS,
     tokens.INPUT_TOKENS,
     tokens.OUTPUT_TOKENS,

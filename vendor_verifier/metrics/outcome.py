@@ -10,6 +10,12 @@ strict: valid ÷ (calls − not_judged), as K2-Vendor-Verifier's result files co
 What was not judged, because judging would have cost too much, is in neither.
 per response (K2-Vendor-Verifier's unit): responses whose every counted call is valid ÷ responses with a counted call.
 0 ÷ 0 is ``None``.
+
+tool_call_error_rate = requests with a bad call ÷ answered requests that declared tools, as OpenRouter publishes it for
+its providers (https://openrouter.ai/docs/guides/routing/auto-exacto). A call is bad with arguments that are no JSON
+(``""`` is none), an unknown name, or arguments that its schema rejects. What a broken schema cannot judge is good, and
+so is what fits it as draft 7 reads it (``valid_in_dialect``). An answer without calls counts, as good; a failure does
+not count. A request whose calls could not be judged is left out, unless one of them is bad.
 """
 
 from __future__ import annotations
@@ -31,6 +37,16 @@ _NOT_COUNTED: dict[SchemaPolicy, frozenset[CallClass]] = {
 }
 
 
+_BAD: frozenset[CallClass] = frozenset({"invalid_json", "unknown_tool", "schema_mismatch", "empty_arguments"})
+
+
+def has_bad_call(classes: Sequence[CallClass]) -> bool | None:
+    """Whether one request's calls hold a bad one, as ``tool_call_error_rate`` counts; ``None`` when it is not known."""
+    if any(verdict in _BAD for verdict in classes):
+        return True
+    return None if "not_judged" in classes else False
+
+
 def response_validity(classes: Sequence[CallClass], policy: SchemaPolicy) -> bool | None:
     """Whether every counted call of one response is valid; ``None`` when no call counts."""
     counted = [verdict for verdict in classes if verdict not in _NOT_COUNTED[policy]]
@@ -43,8 +59,13 @@ def call_validity(classes: Sequence[CallClass], policy: SchemaPolicy) -> tuple[i
     return sum(verdict in _VALID[policy] for verdict in counted), len(counted)
 
 
-def schema_counts(responses: Iterable[Sequence[CallClass]], policy: SchemaPolicy) -> SchemaCounts:
-    """Counts over responses, each given as the classes of its calls; responses without calls do not count."""
+def schema_counts(
+    responses: Iterable[Sequence[CallClass]], policy: SchemaPolicy, offered: Iterable[Sequence[CallClass]] = ()
+) -> SchemaCounts:
+    """Counts over responses, each given as the classes of its calls; responses without calls do not count.
+
+    ``offered`` are those of the answered requests that declared tools, whether anything was called or not.
+    """
     classes: Counter[CallClass] = Counter()
     with_calls = 0
     verdicts: dict[SchemaPolicy, Counter[bool]] = {"lenient": Counter(), "strict": Counter()}
@@ -57,6 +78,8 @@ def schema_counts(responses: Iterable[Sequence[CallClass]], policy: SchemaPolicy
             valid = response_validity(calls, each)
             if valid is not None:
                 found[valid] += times
+    bad = Counter(map(has_bad_call, map(tuple, offered)))
+    judged = bad[True] + bad[False]
     accuracy = {each: _accuracy(classes, each) for each in verdicts}
     per_response = {each: _share(found[True], found.total()) for each, found in verdicts.items()}
     return SchemaCounts(
@@ -72,6 +95,8 @@ def schema_counts(responses: Iterable[Sequence[CallClass]], policy: SchemaPolicy
         valid_lenient=_count(classes, _VALID["lenient"]),
         valid_strict=_count(classes, _VALID["strict"]),
         responses=with_calls,
+        tool_requests=judged,
+        tool_call_error_rate=_share(bad[True], judged),
     )
 
 
@@ -140,4 +165,12 @@ SCHEMA_ACCURACY = Metric(
         help="Tool calls whose arguments fit.",
         column=3,
     ),
+)
+TOOL_CALL_ERROR_RATE = Metric(
+    name="tool_call_error_rate",
+    unit="share",
+    direction="lower",
+    titles=("Tool call error rate", "工具调用错误率"),
+    words="requests with a bad tool call ÷ answered requests that declared tools, as OpenRouter publishes it",
+    has_spread=False,
 )

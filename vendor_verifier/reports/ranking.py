@@ -124,6 +124,7 @@ COLUMNS: tuple[Column | Callable[[Scope], Iterable[Column]], ...] = (
     Column("valid_calls", lambda entry: tables.raw(valid_calls(entry.vendor)), writers=_CSV),
     _data("schema_accuracy_lenient", "schema", "accuracy_lenient"),
     _data("schema_accuracy_strict", "schema", "accuracy_strict"),
+    _data("tool_call_error_rate", "schema", "tool_call_error_rate"),
     *map(_data, ("tps_mean", "tps_p50", "e2e_tps")),
     *_spreads(),
     _goodput,

@@ -152,6 +152,8 @@ def _schema(schema: SchemaCounts) -> dict[str, Any]:
         "accuracy": {"lenient": schema.accuracy_lenient, "strict": schema.accuracy_strict},
         "per_response": {"lenient": schema.per_response_lenient, "strict": schema.per_response_strict},
         "valid_calls": {"lenient": schema.valid_lenient, "strict": schema.valid_strict},
+        "tool_call_error_rate": schema.tool_call_error_rate,
+        "tool_requests": schema.tool_requests,
         "calls": schema.calls,
         "responses_with_calls": schema.responses,
         "classes": {name: schema.classes.get(name, 0) for name in get_args(CallClass)},

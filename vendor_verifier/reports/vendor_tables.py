@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import Any, get_args
 
 from vendor_verifier.metrics.inter_chunk_latency import ICL
+from vendor_verifier.metrics.outcome import TOOL_CALL_ERROR_RATE
 from vendor_verifier.reports import number_format, run_conditions, sentences
 from vendor_verifier.reports.escape import visible
 from vendor_verifier.reports.tables import (
@@ -119,6 +120,8 @@ def arguments(model: ModelScore, t: Texts) -> Table:
         *(_field(key, share) for key in ("accuracy_lenient", "accuracy_strict")),
         _field("responses", count),
         *(_field(key, share) for key in ("per_response_lenient", "per_response_strict")),
+        _field("tool_requests", count),
+        _field(TOOL_CALL_ERROR_RATE.name, share, TOOL_CALL_ERROR_RATE.title(t.language)),
     ]
     return table(t("arguments"), t("vendor"), columns, vendor_items(model.vendors, lambda vendor: vendor.schema), t)
 

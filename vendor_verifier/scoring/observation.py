@@ -34,6 +34,7 @@ class Traits(msgspec.Struct, frozen=True):
     failed attempts, those that a later attempt made good as well; ``resent`` of the ``attempts`` were sent twice,
     because a kept connection ended under them. ``classes`` are one per judged call; ``scores`` what the suite measured,
     and ``problem`` why it scored badly, in the suite's words. ``is_answered``: there is a final answer, whole or cut.
+    ``is_offered_tools``: one to a request that declared tools, whose calls, if any, were judged.
     ``max_tokens`` is what the sample asks for. ``status`` and ``evidence`` are a feature check's finding. ``spoilt``
     names what would have been measured if we had not been late ourselves.
     """
@@ -55,6 +56,7 @@ class Traits(msgspec.Struct, frozen=True):
     troubles: tuple[FailureKind, ...] = ()
     anomalies: tuple[str, ...] = ()
     is_answered: bool = False
+    is_offered_tools: bool = False
     finish_reason: FinishReason | None = None
     shows_reasoning: bool = False
     served_model: str | None = None
@@ -158,6 +160,7 @@ def observe(record: Record, score: Score, sample: Sample, *, defective: bool = F
         troubles=_troubles(record),
         anomalies=tuple(anomalies),
         is_answered=answer is not None,
+        is_offered_tools=answer is not None and bool(sample.turn.tools) and bool(score.calls or not answer.tool_calls),
         finish_reason=None if answer is None else answer.finish_reason,
         shows_reasoning=answer is not None and bool(answer.reasoning.strip()),
         served_model=None if answer is None else answer.served_model,

@@ -302,7 +302,10 @@ class ObservationTable:
         return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
     def schema(self, policy: SchemaPolicy) -> SchemaCounts:
-        return schema_counts((traits.classes for traits in self.traits()), policy)
+        """The counts of tool calls by class, and what is derived from them."""
+        traits = self.traits()
+        offered = (each.classes for each in traits if each.is_offered_tools)
+        return schema_counts((each.classes for each in traits), policy, offered)
 
     def judged_responses(self, policy: SchemaPolicy) -> int:
         """Responses with at least one call that counts under ``policy``."""

@@ -17,6 +17,7 @@ from statistics import NormalDist
 from typing import get_args
 
 from vendor_verifier.metrics.base import percentile
+from vendor_verifier.metrics.outcome import TOOL_CALL_ERROR_RATE
 from vendor_verifier.stats.bootstrap import Panel, Resampled, percentile_estimate, spread
 from vendor_verifier.values.judgement import Estimate, Percentile
 
@@ -151,7 +152,7 @@ def _check(successes: float, n: float) -> None:
 
 
 _WASTED, _WHOLE_COST = "wasted_per_1000_requests_usd", "cost_per_1000_requests_usd"
-_RATES = frozenset({"success_rate", "first_attempt_success_rate", "schema_accuracy"})
+_RATES = frozenset({"success_rate", "first_attempt_success_rate", "schema_accuracy", TOOL_CALL_ERROR_RATE.name})
 
 
 def estimate_of(panel: Panel, resampled: Resampled, label: str, metric: str, *, exact: bool = False) -> Estimate:

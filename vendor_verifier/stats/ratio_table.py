@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from vendor_verifier.metrics import POOLED, RANKED, RECORD_METRICS
-from vendor_verifier.metrics.outcome import call_validity
+from vendor_verifier.metrics.outcome import TOOL_CALL_ERROR_RATE, call_validity, has_bad_call
 from vendor_verifier.scoring.observation_table import ObservationTable, Unit, compared
 from vendor_verifier.scoring.trigger_f1 import Run
 from vendor_verifier.suites import TRIGGER
@@ -181,10 +181,12 @@ def _ratios(
 
     calls = np.array([call_validity(traits.classes, policy) for _, traits in judged], dtype=np.float64).reshape(-1, 2)
     calls[calls[:, 1] == 0] = math.nan
+    bad = [has_bad_call(traits.classes) if traits.is_offered_tools else None for _, traits in judged]
     found = {
         "success_rate": outcome(traits.succeeded for _, traits in judged),
         "first_attempt_success_rate": outcome(traits.succeeded_first_try for _, traits in judged),
         "schema_accuracy": column(calls[:, 0], calls[:, 1]),
+        TOOL_CALL_ERROR_RATE.name: column(np.array([math.nan if each is None else each for each in bad], np.float64)),
     }
     found |= {name: column(table.column(MEANS[name])[charged]) for name in means if not table.is_lost(MEANS[name])}
     for metric in POOLED:

@@ -186,7 +186,8 @@ class SchemaCounts:
     ``calls``: it charges ``empty_arguments``, ``valid_in_dialect`` and ``schema_unusable`` to the vendor. ``lenient``
     charges none of them: the first two are valid, the third is left out of numerator and denominator. ``not_judged`` is
     left out in both. ``per_response`` is K2-Vendor-Verifier's unit: responses whose every call is valid ÷ responses
-    with calls.
+    with calls. ``tool_call_error_rate`` is OpenRouter's (see :mod:`vendor_verifier.metrics.outcome`), over
+    ``tool_requests``.
     """
 
     policy: SchemaPolicy
@@ -201,6 +202,8 @@ class SchemaCounts:
     valid_lenient: int = 0
     valid_strict: int = 0
     responses: int = 0
+    tool_requests: int = 0
+    tool_call_error_rate: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
