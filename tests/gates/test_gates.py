@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.gates.judge import decide, judge_gate, judge_gates, overall, samples_to_decide
-from vendor_verifier.gates.thresholds import PRESETS, THRESHOLD_METRICS, ThresholdError, meets, parse_threshold
+from vendor_verifier.gates.thresholds import (
+    PRESETS,
+    THRESHOLD_METRICS,
+    ThresholdError,
+    meets,
+    parse_gate,
+    parse_threshold,
+)
 from vendor_verifier.stats.intervals import clopper_pearson
 from vendor_verifier.values.judgement import Estimate, Threshold
 
@@ -188,3 +195,12 @@ def test_an_undecided_gate_says_about_how_many_samples_would_decide_it() -> None
 def test_where_no_number_of_samples_can_be_named_none_is(found: Estimate) -> None:
     """On the threshold itself, without a figure, and with an open end."""
     assert samples_to_decide(parse_threshold("success_rate >= 0.9"), found) is None
+
+
+def test_a_misspelt_preset_names_the_one_that_was_meant_and_all_of_them() -> None:
+    """What holds no comparison is a name, so the message is about presets and not about a broken threshold."""
+    with pytest.raises(ThresholdError, match=r"did you mean minimax\?.*presets k2vv-thinking, k2vv-0905, minimax"):
+        parse_gate("minimx")
+    with pytest.raises(ThresholdError, match="presets k2vv-thinking"):
+        parse_gate("k2vv")
+    assert parse_gate(" minimax ") == PRESETS["minimax"]

@@ -39,6 +39,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "plan": ("plan --model kimi-k2.5", "plan --repeat 5 --drop 0.02"),
     "score": ("score runs/kimi --undecided exclude", "score runs/kimi --slo 'ttft_ms <= 800'"),
     "report": ("report runs/kimi --format html,junit -o out",),
+    "open": ("open", "open runs/kimi --print"),
     "explain": ("explain runs/kimi --vendor novita",),
     "bundle": ("bundle runs/kimi",),
     "import": ("import --baseline a=a.jsonl b=b.jsonl --model k2 -o out",),
@@ -68,6 +69,7 @@ COMMANDS = {
     "plan": ("vendor_verifier.cli.run:plan_command", "Requests, tokens, money, time; reads no key, sends nothing."),
     "score": ("vendor_verifier.cli.stored:score_command", "Score a stored run again."),
     "report": ("vendor_verifier.cli.stored:report_command", "Render a stored run in other formats."),
+    "open": ("vendor_verifier.cli.open:open_command", "Open the last run's report in the browser."),
     "explain": (
         "vendor_verifier.features.explain.text:explain_command",
         "Show the evidence behind a vendor's figures.",

@@ -57,6 +57,24 @@ class ThresholdError(UsageError):
     """A threshold that does not follow the grammar."""
 
 
+def parse_gate(text: str, extra: Collection[str] = ()) -> tuple[Threshold, ...]:
+    """Read one threshold, or those of the preset of that name; ``extra`` as in :func:`parse_threshold`.
+
+    Raises:
+        ThresholdError: with what was read and what was expected.
+    """
+    name = text.strip()
+    if name in PRESETS:
+        return PRESETS[name]
+    if name and not any(sign in name for sign in "<>="):
+        near = difflib.get_close_matches(name.casefold(), PRESETS, 1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise _error(
+            text, f"{hint}expected a threshold such as 'f1 >= 0.9', or one of the presets {', '.join(PRESETS)}"
+        )
+    return (parse_threshold(text, extra),)
+
+
 def parse_threshold(text: str, extra: Collection[str] = ()) -> Threshold:
     """Read one threshold; ``extra`` names metrics beside ``THRESHOLD_METRICS``, such as the scores of suites.
 

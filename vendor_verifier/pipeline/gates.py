@@ -11,7 +11,7 @@ from vendor_verifier.config.gates import StatedGate
 from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
 from vendor_verifier.gates.judge import judge_gates
-from vendor_verifier.gates.thresholds import PRESETS, parse_slo, parse_threshold
+from vendor_verifier.gates.thresholds import parse_gate, parse_slo
 from vendor_verifier.stats.bootstrap import Panel, Resampled, bootstrap
 from vendor_verifier.stats.intervals import estimates_of, gap_to, percentile_estimates
 from vendor_verifier.stats.noise_floor import gap
@@ -106,7 +106,7 @@ def _places(stated: Sequence[StatedGate], typed: Sequence[str], flag: str) -> li
 
 
 def _read_gates(places: Sequence[_Place], suites: Collection[str]) -> _Read:
-    return _read(places, lambda text: PRESETS.get(text.strip()) or (parse_threshold(text, suites),))
+    return _read(places, lambda text: parse_gate(text, suites))
 
 
 def _read_slos(places: Sequence[_Place]) -> _Read:

@@ -15,6 +15,7 @@ from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
 from vendor_verifier.errors import Problem, ProblemsError
+from vendor_verifier.gates.thresholds import PRESETS
 from vendor_verifier.values.manifest import BaselineF1, SchemaPolicy, ScoreRequest, Undecided
 from vendor_verifier.values.plan import (
     Arrival,
@@ -168,7 +169,7 @@ class RunOptions:
     )
     rank_metric: Annotated[tuple[str, ...], many("A suite's score joins the IRF (repeatable).", JUDGE)] = ()
 
-    gate: Annotated[tuple[str, ...], many('Threshold "f1 >= 0.9", or preset (repeatable).', JUDGE)] = ()
+    gate: Annotated[tuple[str, ...], many(f'"f1 >= 0.9", or a preset: {", ".join(PRESETS)}.', JUDGE)] = ()
     slo: Annotated[tuple[str, ...], many('SLO of each request: "tps >= 30" (repeatable).', JUDGE)] = ()
     baseline_f1: Annotated[BaselineF1, option("Baseline's F1 in the ranking: 1.0, or measured.", JUDGE)] = (
         _SCORE.baseline_f1

@@ -15,6 +15,7 @@ from typing import Any
 from vendor_verifier.errors import ClusterError, RunFolderError
 from vendor_verifier.pipeline.audit import recount
 from vendor_verifier.pipeline.execute import Sent, duplicates_of, has_uvloop, job_of, send
+from vendor_verifier.pipeline.latest_run import RUNS, latest_run, point_to
 from vendor_verifier.pipeline.load_profile import due_in
 from vendor_verifier.pipeline.manifest import (
     keeps_texts,
@@ -115,7 +116,6 @@ def outlook_of(plan: Plan, queue: WorkQueue, in_flight: Mapping[Name, int] | Non
     )
 
 
-RUNS = Path("runs")
 OnRecord = Callable[[Record], None]
 OnStart = Callable[[Outlook], None]
 
@@ -177,6 +177,8 @@ def run(
     folder.write_manifest(manifest.changed(**stored_pace(report)))
     write_reports(folder, report, language=prepared.options.lang)
     write_pages(folder, report)
+    if prepared.options.output_dir is None:
+        point_to(folder.path)
     return RunOutcome(folder, report, end.signal_number, end.limit)
 
 
@@ -217,18 +219,6 @@ def _unused_folder() -> Path:
     second = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
     names = chain([second], (f"{second}-{number}" for number in count(2)))
     return next(folder for name in names if not (folder := RUNS / name).exists())
-
-
-def latest_run(runs: Path) -> Path:
-    """The run folder that was started last.
-
-    Raises:
-        RunFolderError: there is none.
-    """
-    folders = sorted(runs.glob("*/manifest.json")) if runs.is_dir() else []
-    if not folders:
-        raise RunFolderError(f"there is no run under {runs}/ to go on with")
-    return max(folders, key=lambda path: path.parent.stat().st_ctime).parent
 
 
 def _cross_off(queue: WorkQueue, folder: RunFolder, journal: Journal) -> list[str]:

@@ -56,3 +56,21 @@ def test_who_answers_under_another_name_is_said_without_failing() -> None:
     assert as_json(result)["identity"] == [
         {"model": "m", "vendor": "v", "finding": "served_model_changed_since", "before": "a", "after": "b"}
     ]
+
+
+def test_what_cannot_be_judged_yet_is_one_line_each() -> None:
+    """Six undecided gates are one line with the number of samples that would decide them, and so is drift in its first
+    runs, about whom it is said where others have a verdict already."""
+    undecided = [
+        GateVerdict(f"v{n}", Threshold("f1", ">=", 0.9), "UNDECIDED", Estimate(0.95, 0.85, 0.99, 100), "why")
+        for n in range(6)
+    ]
+    young = tuple(Trend("m", f"v{n}", "tps", "ratio", "no_verdict", "young") for n in range(6))
+    result = CheckResult("passed", 0, gates=tuple(("m", each) for each in undecided), trends=young)
+    assert notice_lines(result)[1:] == [
+        "  gates UNDECIDED: f1 >= 0.9: m / v0, m / v1, m / v2, m / v3 and 2 more; "
+        "about 421 samples would decide if the figures stay",
+        "  no verdict on drift yet: 0 of the 8 comparable runs it takes",
+    ]
+    partly = CheckResult("passed", 0, trends=(*young[:1], Trend("m", "old", "tps", "ratio", "steady", "")))
+    assert notice_lines(partly)[1:] == ["  no verdict on drift of m / v0 yet: 0 of the 8 comparable runs it takes"]

@@ -89,8 +89,10 @@ def _checked(options: CommandOptions, check: CheckOptions) -> CheckResult:
     from vendor_verifier.features.history.figures import check_figures
     from vendor_verifier.features.history.scheduled_check import clear_old_runs, judge_check, only_check, read_age
     from vendor_verifier.pipeline.gates import check_gates
+    from vendor_verifier.pipeline.latest_run import RUNS
     from vendor_verifier.pipeline.plan import prepare
-    from vendor_verifier.pipeline.run import RUNS, run
+    from vendor_verifier.pipeline.run import run
+    from vendor_verifier.reports.ci import render_junit
 
     if options.dry_run:
         raise UsageError("a check sends; look at its plan with `run --dry-run`")
@@ -106,6 +108,7 @@ def _checked(options: CommandOptions, check: CheckOptions) -> CheckResult:
         if age is not None:
             troubles = clear_old_runs(RUNS, age, keep=outcome.folder.path, now=datetime.now(UTC), history=history)
             result = replace(result, notices=(*result.notices, *troubles))
+        outcome.folder.write("junit.xml", render_junit(outcome.report))
         outcome.folder.write("check.json", _document(result))
     return result
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from vendor_verifier.features.history.regression import LEAST_RUNS
 from vendor_verifier.features.history.text import identity_line, trend_lines
+from vendor_verifier.gates.judge import samples_to_decide
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.reports.number_format import finite
 from vendor_verifier.values.history import CheckResult
@@ -14,6 +16,7 @@ from vendor_verifier.words import Language, Texts
 NOTICE_SCHEMA = 1
 # Slack cuts longer texts itself, in the middle of a line.
 _MOST_LINES = 20
+_MOST_NAMES = 4
 _LOUD = ("regression", "warning", "improvement")
 
 
@@ -40,16 +43,50 @@ def _findings(result: CheckResult, t: Texts) -> Iterator[str]:
     if result.error is not None:
         yield plain(result.error)
     for model, verdict in result.gates:
-        if verdict.outcome != "PASS":
+        if verdict.outcome == "FAIL":
             vendor, gate = f"{model} / {verdict.label}", str(verdict.threshold)
             yield plain(t("check_gate", outcome=verdict.outcome, vendor=vendor, gate=gate, reason=verdict.reason))
     yield from trend_lines((trend for trend in result.trends if trend.verdict in _LOUD), t.language)
+    yield from _not_yet(result, t)
     for model, finding in result.identity:
         yield identity_line(model, finding, t)
     for sentence in result.unfinished:
         yield plain(t("said_incomplete", words=sentence))
     for sentence in result.notices:
         yield plain(t("said_warning", words=sentence))
+
+
+def _not_yet(result: CheckResult, t: Texts) -> Iterator[str]:
+    """At most one line on all gates that these samples cannot decide, and one on drift that takes more runs."""
+    vendors: dict[str, list[str]] = {}
+    for model, verdict in result.gates:
+        if verdict.outcome == "UNDECIDED":
+            vendors.setdefault(str(verdict.threshold), []).append(f"{model} / {verdict.label}")
+    if vendors:
+        which = "; ".join(f"{gate}: {_named(names, t)}" for gate, names in vendors.items())
+        yield plain(t("check_undecided", which=which, enough=_enough(result, t)))
+    young = [trend for trend in result.trends if trend.verdict == "no_verdict"]
+    if young:
+        names = list(dict.fromkeys(f"{trend.model} / {trend.label}" for trend in young))
+        about = "" if len(young) == len(result.trends) else t("check_young_of", names=_named(names, t))
+        runs = min(len(trend.nights) for trend in young)
+        yield plain(t("check_young", about=about, runs=runs, least=LEAST_RUNS))
+
+
+def _enough(result: CheckResult, t: Texts) -> str:
+    """How many samples would decide the undecided gates, as far as that can be told."""
+    undecided = [verdict for _, verdict in result.gates if verdict.outcome == "UNDECIDED"]
+    needed = [samples_to_decide(verdict.threshold, verdict.estimate) for verdict in undecided]
+    known = [number for number in needed if number is not None]
+    if not known:
+        return t("check_enough_unknown")
+    rest = t("check_enough_rest", count=len(needed) - len(known)) if len(known) < len(needed) else ""
+    return t("check_enough", enough=max(known)) + rest
+
+
+def _named(names: Sequence[str], t: Texts) -> str:
+    more = t("check_more", count=len(names) - _MOST_NAMES) if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + more
 
 
 def as_json(result: CheckResult) -> dict[str, Any]:

@@ -1,0 +1,61 @@
+"""The last run of the default folder, to which ``runs/latest`` points: a link, or where there are none a file with its
+name."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+from vendor_verifier.errors import RunFolderError
+from vendor_verifier.store import RunFolder
+
+RUNS = Path("runs")
+_LATEST = "latest"
+
+
+def latest_run(runs: Path) -> Path:
+    """The run folder that was started last.
+
+    Raises:
+        RunFolderError: there is none.
+    """
+    folders = [path.parent for path in runs.glob("*/manifest.json") if not path.parent.is_symlink()]
+    if not folders:
+        raise RunFolderError(f"there is no run under {runs}/")
+    return max(folders, key=lambda path: path.stat().st_ctime)
+
+
+def point_to(folder: Path) -> None:
+    """Let ``latest`` beside ``folder`` point to it, in one step, so that two runs that end together leave one of them.
+
+    A folder of that name, which somebody else made, is left alone.
+
+    Raises:
+        StorageError: neither a link nor a file can be written there.
+    """
+    link = folder.parent / _LATEST
+    if link.is_dir() and not link.is_symlink():
+        return
+    draft = link.with_name(f".{_LATEST}.{os.getpid()}.{secrets.token_hex(3)}.draft")
+    try:
+        draft.symlink_to(folder.name, target_is_directory=True)
+        draft.replace(link)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        RunFolder(link.parent).write(_LATEST, folder.name + "\n")
+
+
+def pointed_to(runs: Path) -> Path:
+    """The run folder that ``latest`` points to, or where that is gone the one that was started last.
+
+    Raises:
+        RunFolderError: there is no run.
+    """
+    link = runs / _LATEST
+    try:
+        name = link.readlink().name if link.is_symlink() else link.read_text(encoding="utf-8").strip()
+    except (OSError, ValueError):
+        name = ""
+    found = runs / Path(name).name if name else None
+    return found if found is not None and (found / "manifest.json").is_file() else latest_run(runs)
