@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from observed import observed, table_of
 
-from vendor_verifier.audit.cost import cost_ratios, cost_usd, money
+from vendor_verifier.audit.cost import cost_ratios, cost_usd, money, monthly_usd
 from vendor_verifier.scoring.observation import Try
 from vendor_verifier.scoring.observation_table import Unit
 from vendor_verifier.values.event import ToolCall, Usage
@@ -139,3 +139,28 @@ def test_records_made_twice_are_in_the_total_and_in_no_other_figure() -> None:
     assert found.duplicates_usd == pytest.approx(0.001)
     assert found.total_usd == pytest.approx(0.003)
     assert replace(found, total_usd=plain.total_usd, duplicates_usd=None) == plain
+
+
+def test_a_month_costs_its_requests_or_its_tokens_as_this_run_did() -> None:
+    """Failures and retries are part of what a request costs; a token costs what the run's own mix of them did."""
+    dear, cheap = Try(Usage(input=900, output=100), useful=True), Try(Usage(input=1000, output=0), useful=False)
+    spent = money([(1, dear), (1, cheap)], Price(input=1.0, output=10.0), requests=1, valid_calls=1)
+    whole = (900 + 10 * 100 + 1000) / 1e6
+    assert monthly_usd(spent, requests=5000) == pytest.approx(5000 * whole)
+    assert spent.tokens == 2000
+    assert monthly_usd(spent, tokens=10**6) == pytest.approx(whole * 10**6 / 2000)
+
+
+def test_a_month_is_unknown_where_the_cost_or_the_volume_is() -> None:
+    """Nothing priced is no zero, and without a volume nothing is told."""
+    unpriced = money([(1, Try(Usage()))], Price(input=1.0, output=1.0), requests=1, valid_calls=0)
+    assert (monthly_usd(unpriced, requests=10), monthly_usd(unpriced, tokens=10)) == (None, None)
+    spent = money([(1, Try(Usage(input=1, output=1)))], Price(input=1.0, output=1.0), requests=1, valid_calls=0)
+    assert monthly_usd(spent) is None
+
+
+def test_duplicates_of_our_own_doing_cost_no_month() -> None:
+    """They are in the total and in no price."""
+    one = (1, Try(Usage(input=10, output=0), useful=True))
+    spent = money([one], Price(input=1.0, output=1.0), requests=1, valid_calls=0, duplicates=[one])
+    assert monthly_usd(spent, tokens=10) == pytest.approx(10 / 1e6)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
 import histories
@@ -52,3 +54,28 @@ def test_a_trend_is_written_as_a_page(tmp_path: Path, capsys: pytest.CaptureFixt
     text = page.read_text()
     assert '<html lang="zh-Hans">' in text
     assert text.count('<svg class="chart"') == 1
+
+
+def test_the_buyers_volume_is_kept_with_the_run_and_told_as_money(
+    runs: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """``score`` stores it, ``report`` shows another one and stores nothing, and either volume replaces the other."""
+    run = shutil.copytree(runs[0], tmp_path / "run")
+    manifest = json.loads((run / "manifest.json").read_text())
+    manifest["entries"] = [{**entry, "price": {"input": 1.0, "output": 4.0}} for entry in manifest["entries"]]
+    (run / "manifest.json").write_text(json.dumps(manifest))
+
+    def months(text: str) -> dict[str, float | None]:
+        money = next(iter(json.loads(text)["models"].values()))["judgement"]["money"]
+        return {label: spent["monthly_usd"] for label, spent in money.items()}
+
+    assert run_app(["score", str(run), "--monthly-requests", "30000", "--no-history"]) == 0
+    stored = (run / "scores.json").read_text()
+    money = next(iter(json.loads(stored)["models"].values()))["judgement"]["money"]
+    assert months(stored) == {label: pytest.approx(30 * each["per_1000_requests_usd"]) for label, each in money.items()}
+    capsys.readouterr()
+    assert run_app(["report", str(run), "--monthly-tokens", "1000000", "--format", "json"]) == 0
+    assert months(capsys.readouterr().out) != months(stored)
+    assert json.loads((run / "manifest.json").read_text())["score"]["monthly_requests"] == 30000
+    assert run_app(["score", str(run), "--monthly-requests", "1", "--monthly-tokens", "1"]) == 2
+    assert "two volumes" in capsys.readouterr().err

@@ -116,7 +116,7 @@ def money(
     twice = [cost for _, each in duplicates if (cost := cost_usd(each.usage, price)) is not None]
     total, wasted, retried, reported, comparable, undiscounted = [], [], [], [], [], []
     answered: set[object] = set()
-    count = unpriced = 0
+    count = unpriced = tokens = 0
     for unit, attempt in attempts:
         count += 1
         ours = cost_usd(attempt.usage, price)
@@ -127,6 +127,7 @@ def money(
             unpriced += 1
             continue
         total.append(ours)
+        tokens += (attempt.usage.input or 0) + (attempt.usage.output or 0)
         if attempt.useful:
             answered.add(unit)
         else:
@@ -154,7 +155,21 @@ def money(
         wasted_on_retries_usd=math.fsum(retried),
         undiscounted_ratio=said_too / full if full > ours_too > 0 else None,
         duplicates_usd=math.fsum(twice) if twice else None,
+        tokens=tokens,
     )
+
+
+def monthly_usd(spent: Money, requests: int | None = None, tokens: int | None = None) -> float | None:
+    """The cost of a month of so many requests, or so many tokens, as this run's cost on average; ``None`` if unknown.
+
+    A request costs what one cost here, retries and failures included. A token costs what one cost here, so input,
+    output and cached ones have the run's own mix.
+    """
+    if requests is not None:
+        return None if spent.per_1000_requests_usd is None else requests * spent.per_1000_requests_usd / 1000
+    if tokens is None or not spent.tokens:
+        return None
+    return tokens * (spent.total_usd - (spent.duplicates_usd or 0.0)) / spent.tokens
 
 
 def cost_ratios(

@@ -28,6 +28,7 @@ _OF_SENDING = (
     "--seed", "--connect-timeout", "--first-token-timeout", "--idle-timeout", "--client", "--transport",
     "--no-calibration", "--insecure-cluster", "--dask-hang-after", "--undecided", "--schema", "--rank-metric", "--gate",
     "--slo", "--baseline-f1", "--output-dir", "--redact-content", "--quiet", "--verbose", "--history",
+    "--monthly-requests", "--monthly-tokens",
     "--no-history", "--timeout", "--dask-scheduler", "--dask-local", "--executor", "--workers",
 )  # fmt: skip
 _NOT_PLANNED = (
@@ -130,6 +131,12 @@ _RULES: tuple[_Rule, ...] = (
         "is about F1, which the evaluation trigger measures; add --suite trigger, or leave it out",
     ),
     _Rule(
+        (*_RUNS, "score", "report"),
+        ("--monthly-tokens",),
+        lambda typed: "--monthly-requests" in typed,
+        "and --monthly-requests are two volumes; leave one of them out",
+    ),
+    _Rule(
         _RUNS,
         ("--baseline-repeats",),
         lambda typed: "--duration" in typed or "--replay-schedule" in typed,
@@ -137,7 +144,7 @@ _RULES: tuple[_Rule, ...] = (
     ),
     _Rule(
         _RUNS,
-        ("--undecided", "--schema", "--rank-metric", "--baseline-f1"),
+        ("--undecided", "--schema", "--rank-metric", "--baseline-f1", "--monthly-requests", "--monthly-tokens"),
         lambda typed: "--incremental" in typed,
         "a run is gone on with as it was begun; judge it otherwise with `score RUN` afterwards",
     ),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 
 from vendor_verifier.console.output import gates_exit_code, print_report, say, warn
 from vendor_verifier.errors import Problem, ProblemsError
@@ -23,6 +24,7 @@ from vendor_verifier.words import Language
 
 _FORMATS = ("terminal", *(form.name for form in REPORTS))
 # The formats in which several runs can be shown side by side.
+_VOLUME = Number(gte=1)
 _SIDE_BY_SIDE = ("terminal", "md", "html")
 
 
@@ -36,6 +38,8 @@ def score_command(
     gate: Annotated[tuple[str, ...], many('"f1 >= 0.9", or a preset (repeatable). [default: as run]', JUDGE)] = (),
     slo: Annotated[tuple[str, ...], many('Of each request: "tps >= 30" (repeatable). [default: as run]', JUDGE)] = (),
     baseline_f1: Annotated[BaselineF1 | None, option("As in run. [default: the run's own]", JUDGE)] = None,
+    monthly_requests: Annotated[int | None, option("As in run. [default: the run's own]", JUDGE, check=_VOLUME)] = None,
+    monthly_tokens: Annotated[int | None, option("As in run. [default: the run's own]", JUDGE, check=_VOLUME)] = None,
     lang: Annotated[Language, option("Language of the reports.", OUTPUT)] = "en",
     json: Annotated[bool, flag("Print scores.json instead of tables.", OUTPUT)] = False,
     history: Annotated[Path | None, option("History of runs. [default: user data folder]", OUTPUT)] = None,
@@ -53,6 +57,8 @@ def score_command(
         gates=gate or None,
         slos=slo or None,
         baseline_f1=baseline_f1,
+        monthly_requests=monthly_requests,
+        monthly_tokens=monthly_tokens,
     )
     unkept = remember(folder, report, file)
     if unkept is not None:
@@ -71,12 +77,15 @@ def report_command(
         option("Folder to write to. [default: a single file format to stdout]", OUTPUT, "--output-dir", "-o"),
     ] = None,
     gate: Annotated[tuple[str, ...], many('"f1 >= 0.9", or a preset (repeatable). [default: as run]', JUDGE)] = (),
+    monthly_requests: Annotated[int | None, option("As in run. [default: the run's own]", JUDGE, check=_VOLUME)] = None,
+    monthly_tokens: Annotated[int | None, option("As in run. [default: the run's own]", JUDGE, check=_VOLUME)] = None,
     lang: Annotated[Language, option("Language of what people read.", OUTPUT)] = "en",
 ) -> int:
     """Render a stored run in other formats, or several side by side with what changed; nothing is run again."""
     if further:
         return _side_by_side([run, *further], _formats(format), output_dir, gate, lang)
-    report = score_folder(RunFolder(run), gates=gate)
+    volume = {"monthly_requests": monthly_requests, "monthly_tokens": monthly_tokens}
+    report = score_folder(RunFolder(run), gates=gate, **volume)
     wanted = _formats(format)
     if output_dir is not None:
         target = RunFolder(output_dir)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from vendor_verifier.audit.answers import Answers, answers_findings, answers_tests
 from vendor_verifier.audit.behaviour import conduct
 from vendor_verifier.audit.billing import bill_findings, prompt_findings
-from vendor_verifier.audit.cost import break_evens
+from vendor_verifier.audit.cost import break_evens, monthly_usd
 from vendor_verifier.audit.failure_causes import blame, outcomes_of
 from vendor_verifier.audit.identity import served_names, who_answered
 from vendor_verifier.audit.output_tokens import output_token_findings
@@ -211,7 +211,9 @@ def _money(model: _Model) -> Iterator[tuple[str, Money]]:
     for vendor in model.score.vendors:
         spent = money_of(vendor, model.tables[vendor.label], model.prices.get(vendor.label))
         if spent is not None:
-            yield vendor.label, spent
+            volume = model.stored.score
+            monthly = monthly_usd(spent, volume.monthly_requests, volume.monthly_tokens)
+            yield vendor.label, replace(spent, monthly_usd=monthly)
 
 
 def _blame(model: _Model) -> dict[str, BlameCounts]:

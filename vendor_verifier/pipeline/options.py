@@ -174,6 +174,8 @@ class RunOptions:
     baseline_f1: Annotated[BaselineF1, option("Baseline's F1 in the ranking: 1.0, or measured.", JUDGE)] = (
         _SCORE.baseline_f1
     )
+    monthly_requests: Annotated[int | None, option("Cost of N requests a month.", JUDGE, check=_AT_LEAST_1)] = None
+    monthly_tokens: Annotated[int | None, option("Or of N tokens a month.", JUDGE, check=_AT_LEAST_1)] = None
 
     output_dir: Annotated[
         Path | None, option("Run folder. [default: runs/<timestamp>]", OUTPUT, "--output-dir", "-o")

@@ -215,7 +215,14 @@ def _score(options: RunOptions, configuration: Configuration) -> ScoreRequest:
     """
     check_rank_metrics(options.rank_metric, options.suites)
     said = ScoreRequest(
-        options.undecided, options.schema, options.rank_metric, options.gate, options.baseline_f1, slos=options.slo
+        options.undecided,
+        options.schema,
+        options.rank_metric,
+        options.gate,
+        options.baseline_f1,
+        slos=options.slo,
+        monthly_requests=options.monthly_requests,
+        monthly_tokens=options.monthly_tokens,
     )
     check_conditions(said, options.suites, configuration.gates, configuration.slos)
     return with_stated(said, configuration.gates, configuration.slos)

@@ -49,6 +49,7 @@ def score_again(folder: RunFolder, language: Language = "en", **changes: Any) ->
     stated = {name: value for name, value in changes.items() if value is not None}
     if "gates" in stated:
         stated["model_gates"] = {}
+    stated |= _only_volume(stated)
     check_rank_metrics(stated.get("rank_metrics", ()), manifest.suites)
     chosen = structs.replace(manifest.score, **stated)
     _thresholds(chosen, manifest)  # unreadable thresholds must not be stored
@@ -59,15 +60,22 @@ def score_again(folder: RunFolder, language: Language = "en", **changes: Any) ->
     return report
 
 
-def score_folder(folder: RunFolder, gates: Sequence[str] = ()) -> Report:
-    """Score the records of a run by its manifest, with ``gates`` instead of its own if any are given.
+def _only_volume(stated: Mapping[str, Any]) -> dict[str, Any]:
+    """Both ways to say the buyer's monthly volume as ``stated``, the other one unsaid; empty where none is stated."""
+    names = ("monthly_requests", "monthly_tokens")
+    said = {name: stated.get(name) for name in names}
+    return said if any(value is not None for value in said.values()) else {}
+
+
+def score_folder(folder: RunFolder, gates: Sequence[str] = (), **volume: int | None) -> Report:
+    """Score the records of a run by its manifest, with ``gates`` and a monthly ``volume`` instead of its own if given.
 
     Raises:
         RunFolderError: not a readable run folder.
     """
     manifest = stored_manifest(folder)
-    if gates:
-        manifest = manifest.changed(score={**manifest.raw.get("score", {}), "gates": list(gates), "model_gates": {}})
+    if other := {**({"gates": list(gates), "model_gates": {}} if gates else {}), **_only_volume(volume)}:
+        manifest = manifest.changed(score={**manifest.raw.get("score", {}), **other})
     chosen, stored = manifest.score, manifest.tasks
     slos = _thresholds(chosen, manifest)
     recounts = read_recount(folder)

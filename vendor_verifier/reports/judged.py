@@ -236,6 +236,8 @@ def _spent(judged: _Judged) -> Table:
         Column("usd_ratio", lambda spent: number(spent.reported_ratio)),
         Column("unpriced", lambda spent: count(spent.unpriced), writers=_MARKDOWN),
     ]
+    if any(spent.monthly_usd is not None for spent in found.values()):
+        columns.append(Column("usd_month", lambda spent: number(spent.monthly_usd)))
     if any(spent.duplicates_usd is not None for spent in found.values()):
         columns.append(Column("usd_twice", lambda spent: number(spent.duplicates_usd)))
     return table(t("money"), t("vendor"), columns, judged.items(found), t)

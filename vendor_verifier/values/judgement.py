@@ -316,7 +316,8 @@ class Money:
     unknown: they may have been billed and are in no sum. ``reported_ratio`` = the vendor's own cost ÷ ours, over
     attempts with both; ``undiscounted_ratio`` the same with no token cached, ``None`` unless some were. ``total_usd``
     holds ``duplicates_usd`` too, of records that were made a second time after a worker was given up (``None`` without
-    any). That is no answer and not the vendor's doing, so it is in no other figure.
+    any). That is no answer and not the vendor's doing, so it is in no other figure. ``tokens`` are input and output of
+    all priced attempts; ``monthly_usd`` is the cost of the buyer's own monthly volume, where it was said.
     """
 
     total_usd: float
@@ -333,6 +334,8 @@ class Money:
     wasted_on_retries_usd: float = 0.0
     undiscounted_ratio: float | None = None
     duplicates_usd: float | None = None
+    tokens: int = 0
+    monthly_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

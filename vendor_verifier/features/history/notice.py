@@ -85,7 +85,7 @@ def _enough(result: CheckResult, t: Texts) -> str:
 
 
 def _named(names: Sequence[str], t: Texts) -> str:
-    more = t("check_more", count=len(names) - _MOST_NAMES) if len(names) > _MOST_NAMES else ""
+    more = t("check_names_more", count=len(names) - _MOST_NAMES) if len(names) > _MOST_NAMES else ""
     return ", ".join(names[:_MOST_NAMES]) + more
 
 

@@ -22,8 +22,6 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from msgspec import structs
-
 from vendor_verifier.audit.identity import changes_since
 from vendor_verifier.features.history.figures import LEAST_DIFFERENCE, LEAST_RATIO, direction_of, scale_of
 from vendor_verifier.pipeline.audit import names_in
@@ -391,5 +389,6 @@ def _unpaired(one: StoredTrials, other: StoredTrials, changes: Sequence[MetricCh
 
 
 def _policies(stored: StoredTrials) -> ScoreRequest:
-    """The scoring policies that change figures; those for gates, SLOs and the baseline's rank are reset."""
-    return structs.replace(stored.score, gates=(), model_gates={}, slos=(), baseline_f1="fixed")
+    """The scoring policies that change figures, without those for gates, SLOs, volume and the baseline's rank."""
+    figures = ("undecided", "schema_policy", "rank_metrics")
+    return ScoreRequest(**{name: getattr(stored.score, name) for name in figures})
