@@ -6,6 +6,7 @@ The flags are asked of the command line itself, so a new one without a line in t
 from __future__ import annotations
 
 import json
+import webbrowser
 from collections.abc import Iterator
 from typing import Any
 
@@ -42,6 +43,12 @@ def flags_of(command: str) -> list[str]:
     return [argument.name for argument in build_app()[command].assemble_argument_collection() if argument.show]
 
 
+@pytest.fixture(autouse=True)
+def _no_browser(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing that is typed here opens a window."""
+    monkeypatch.setattr(webbrowser, "open", lambda _: False)
+
+
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     """A folder with all files that the tables name."""
@@ -51,6 +58,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     second = entry.replace("label: a", "label: b").replace("      is_baseline: true\n", "")
     found.write("two.yaml", CONFIG + "    - " + second + CONFIG.replace("simulated-model:\n", "other-model:\n"))
     found.write("down.yaml", CONFIG.replace("sim://faithful", "sim://down"))
+    found.write("priced.yaml", CONFIG + "      price: {input: 1.0, output: 4.0}\n")
     found.write("http.yaml", CONFIG.replace("sim://faithful", "http://127.0.0.1:9/v1"))
     found.write("rows.jsonl", ROWS)
     found.write("bad.jsonl", json.dumps(ROWS[0]) + "\nno row\n")
@@ -70,6 +78,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     found.see("-n", "2", "-q", "--retries", "0", "-o", "failed", "--config-file-path", "down.yaml")
     long = {**ROWS[0], "messages": [{"role": "user", "content": "Look up. " * 5000}]}
     found.see("-q", "-o", "long", "--test-file-path", found.write("long.jsonl", [long]))
+    found.see("-n", "2", "-q", "-o", "priced", "--config-file-path", "priced.yaml")
     found.see("bundle", "begun")
     for run in nights({"a": [100.0] * 12 + [300.0] * 6}):
         assert add_run(found.folder / "worse.sqlite", run) is None

@@ -121,7 +121,7 @@ def arguments(model: ModelScore, t: Texts) -> Table:
         _field("responses", count),
         *(_field(key, share) for key in ("per_response_lenient", "per_response_strict")),
         _field("tool_requests", count),
-        _field(TOOL_CALL_ERROR_RATE.name, share, TOOL_CALL_ERROR_RATE.title(t.language)),
+        _field(TOOL_CALL_ERROR_RATE.name, share, number_format.speed_title(TOOL_CALL_ERROR_RATE.name, t)),
     ]
     return table(t("arguments"), t("vendor"), columns, vendor_items(model.vendors, lambda vendor: vendor.schema), t)
 
