@@ -25,14 +25,9 @@ from vendor_verifier.reports.tables import (
     vendor_items,
 )
 from vendor_verifier.reports.vendor_tables import of, spread_columns
+from vendor_verifier.values.details import MAX_POINTS, VendorDetails
 from vendor_verifier.values.judgement import ModelVerdict
-from vendor_verifier.values.score import (
-    MAX_POINTS,
-    CallClass,
-    ModelScore,
-    VendorDetails,
-    VendorScore,
-)
+from vendor_verifier.values.score import CallClass, ModelScore, VendorScore
 from vendor_verifier.words import Texts
 
 _WRONG: tuple[CallClass, ...] = (

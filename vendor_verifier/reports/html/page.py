@@ -31,8 +31,9 @@ from vendor_verifier.reports.tables import (
     table,
     vendor_items,
 )
+from vendor_verifier.values.details import MAX_EXAMPLES
 from vendor_verifier.values.judgement import ModelVerdict
-from vendor_verifier.values.score import MAX_EXAMPLES, ModelScore, Report, VendorScore
+from vendor_verifier.values.score import ModelScore, Report, VendorScore
 from vendor_verifier.words import HTML_LANG, Language, Texts
 
 MAX_BYTES = 400_000

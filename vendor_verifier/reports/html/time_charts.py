@@ -10,11 +10,8 @@ from markupsafe import Markup
 
 from vendor_verifier.reports.html import charts
 from vendor_verifier.reports.html.charts import LABEL_WIDTH, WIDTH, Seen, figure, short
-from vendor_verifier.values.score import (
-    Distribution,
-    Histogram,
-    Point,
-)
+from vendor_verifier.values.details import Histogram, Point
+from vendor_verifier.values.score import Distribution
 
 _ROW = 42.0
 _SLICES = 16

@@ -14,7 +14,8 @@ from vendor_verifier.reports.ranking import metric_title
 from vendor_verifier.reports.run_conditions import goodput, pace
 from vendor_verifier.reports.tables import Column, Item, Table, count, page_label, table
 from vendor_verifier.reports.vendor_tables import spread_columns
-from vendor_verifier.values.score import Example, ModelScore, VendorDetails, VendorScore
+from vendor_verifier.values.details import Example, VendorDetails
+from vendor_verifier.values.score import ModelScore, VendorScore
 from vendor_verifier.words import Texts
 
 _EXCERPT = 420
