@@ -51,8 +51,13 @@ def heat_map(rows: Sequence[HeatRow], names: Mapping[Agreement, str], *, label: 
         charts.tag(
             "image",
             href="data:image/png;base64," + base64.b64encode(picture).decode(),
-            x=left, y=_TOP, width=width, height=bottom - _TOP, preserveAspectRatio="none", class_="heat",
-        )  # fmt: skip
+            x=left,
+            y=_TOP,
+            width=width,
+            height=bottom - _TOP,
+            preserveAspectRatio="none",
+            class_="heat",
+        )
     )
     for place, row in enumerate(rows):
         y = _TOP + _ROW * place

@@ -49,12 +49,37 @@
     output.textContent = wanted ? output.dataset.shown.replace("#", String(shown)) : "";
   }
 
+  // A place inside closed parts is opened with them and takes the focus.
   function openTarget() {
     var target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
-    if (!target || target.tagName !== "DETAILS") return;
-    target.open = true;
-    target.querySelector("summary").focus({ preventScroll: true });
+    var closed = target && target.closest("details");
+    if (!closed) return;
+    for (var part = closed; part; part = part.parentElement.closest("details")) part.open = true;
+    closed.querySelector("summary").focus({ preventScroll: true });
     target.scrollIntoView();
+  }
+
+  // What a month costs grows with the tokens; other requests take as many tokens each as those of the run did.
+  function money(usd) {
+    if (usd >= 1000) return "$" + Math.round(usd).toLocaleString("en-US");
+    if (usd >= 0.095 || usd === 0) return "$" + usd.toFixed(2);
+    return "$" + usd.toFixed(1 - Math.floor(Math.log10(usd)));
+  }
+
+  function volume(form) {
+    var cells = all("#" + form.dataset.volume + " td.monthly[data-n]");
+    var requests = form.elements.requests, tokens = form.elements.tokens;
+    var costs = cells.map(function (cell) { return Number(cell.dataset.n); });
+    var each = Number(tokens.value) / Number(requests.value), whole = Number(tokens.value);
+    form.addEventListener("submit", function (event) { event.preventDefault(); });
+    form.addEventListener("input", function (event) {
+      if (event.target === requests) tokens.value = String(Math.round(Number(requests.value) * each));
+      cells.forEach(function (cell, place) {
+        var usd = costs[place] * Number(tokens.value) / whole;
+        cell.dataset.n = String(usd);
+        cell.textContent = money(usd);
+      });
+    });
   }
 
   function openAll(button) {
@@ -85,15 +110,18 @@
   all("input[data-filter]").forEach(function (input) {
     input.addEventListener("input", function () { filter(input); });
   });
+  all("form[data-volume]").forEach(volume);
   window.addEventListener("hashchange", openTarget);
   openTarget();
 
   // On paper the drill-down is open, with three examples a vendor; afterwards everything is as it was.
   var closed = [];
   window.addEventListener("beforeprint", function () {
-    closed = all("details.vendor:not([open]), details.warnings:not([open])");
+    closed = all("details.vendor:not([open]), details.warnings:not([open]), details.fold:not([open])");
     all("details.vendor").forEach(function (vendor) {
-      closed = closed.concat(all("details.example", vendor).slice(0, 3).filter(function (item) { return !item.open; }));
+      var examples = all("details.example", vendor).slice(0, 3);
+      var shown = examples.length ? examples.concat(examples[0].parentElement) : [];
+      closed = closed.concat(shown.filter(function (item) { return !item.open; }));
     });
     closed.forEach(function (item) { item.open = true; });
   });
