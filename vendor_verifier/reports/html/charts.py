@@ -56,19 +56,25 @@ def series(index: int) -> str:
 
 
 def mark(index: int, x: float, y: float, *, scale: float = 1.0, hollow: bool = False) -> Markup:
-    """The ``index``-th vendor's shape in its colour."""
-    place = f"translate({short(x)} {short(y)})" + (f" scale({scale:.2f})" if scale != 1 else "")
-    return tag(
-        "path",
-        d=_SHAPES[index % len(_SHAPES)],
-        transform=place,
-        class_=f"{series(index)} {'hollow' if hollow else 'solid'}",
-    )
+    """The ``index``-th vendor's shape in its colour; the page holds :func:`shapes`."""
+    place = f"translate({short(x)} {short(y)})" + (f" scale({scale:.2g})" if scale != 1 else "")
+    return tag("use", href=_shape(index), transform=place, class_=f"{series(index)} {'hollow' if hollow else 'solid'}")
 
 
 def icon(index: int) -> Markup:
-    """The vendor's mark as a small picture for tables and headings."""
-    return tag("svg", mark(index, 7.0, 7.0), class_="icon", viewBox="0 0 14 14", aria_hidden="true")
+    """The vendor's mark as a small picture for tables and headings; the page holds :func:`shapes`."""
+    shape = tag("use", href=_shape(index))
+    return tag("svg", shape, class_=f"icon {series(index)}", viewBox="-7 -7 14 14", aria_hidden="true")
+
+
+def _shape(index: int) -> str:
+    return f"#i{index % len(_SHAPES)}"
+
+
+def shapes() -> Markup:
+    """The shapes that marks and icons refer to, once a page."""
+    drawn = (tag("path", d=shape, id=f"i{place}") for place, shape in enumerate(_SHAPES))
+    return tag("svg", tag("defs", *drawn), class_="definitions", width=0, height=0, aria_hidden="true")
 
 
 def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:

@@ -189,7 +189,7 @@ def _timeline(case: _Case, most: int) -> Chart | None:
         if vendor.label in case.details and case.details[vendor.label].points
     ]
     end_s = max((point.t_s for track in tracks for point in track.points), default=0.0)
-    if end_s <= 0:
+    if end_s <= 0 or not most:
         return None
     minutes = end_s >= _LONG_RUN_S
     unit_s, x_title = (60.0, t("time_x")) if minutes else (1.0, t("time_x_s"))

@@ -19,10 +19,9 @@ MONTHLY_REQUESTS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A status in words, with its shape and its class; ``about`` names the facet, ``at`` is where its evidence is."""
+    """A status in words, and its class; ``about`` names the facet, ``at`` is where its evidence is."""
 
     text: str
-    sign: str
     css: str
     at: str
     about: str = ""
@@ -55,7 +54,7 @@ def css_of(status: Status) -> str:
 
 def verdict_word(verdict: VendorVerdict, index: int, t: Texts) -> Word:
     """The verdict on a vendor, leading to the vendor's own section."""
-    return Word(status_word(verdict, t), SIGNS[verdict.status], css_of(verdict.status), f"v{index}")
+    return Word(status_word(verdict, t), css_of(verdict.status), f"v{index}")
 
 
 def facet_place(index: int, name: FacetName) -> str:
@@ -84,7 +83,7 @@ def matrix(model: ModelScore, advice: Advice | None, t: Texts) -> list[MatrixRow
 
 def _facet(verdict: VendorVerdict, name: FacetName, index: int, t: Texts) -> Word:
     status = verdict.facet(name).status
-    return Word(t(f"status_{status}"), SIGNS[status], css_of(status), facet_place(index, name), t(f"facet_{name}"))
+    return Word(t(f"status_{status}"), css_of(status), facet_place(index, name), t(f"facet_{name}"))
 
 
 def figures(model: ModelScore, report: Report, t: Texts) -> Table:
@@ -128,7 +127,7 @@ def _verdict(model: ModelScore, advice: Advice, t: Texts) -> Column:
             return Cell(number_format.MISSING)
         word = verdict_word(verdict, places[verdict.label], t)
         return Cell(
-            f"{word.sign} {word.text}",
+            f"{SIGNS[verdict.status]} {word.text}",
             order.index(verdict.status),
             css=f"status {word.css}",
             kind="words",

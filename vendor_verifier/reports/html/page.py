@@ -44,33 +44,40 @@ _MAX_LISTED = 100
 _FEW_VENDORS = 8
 # Up to here a first line a model can be large.
 _FEW_MODELS = 3
+# The sections of the judgement that even the smallest page has.
+_NEEDED = ("gates", "blame")
 _CHIEF = ("ttft_ms", "tps", "e2e_ms")
 
 
 @dataclass(frozen=True, slots=True)
 class _Measure:
-    """How much a page holds of what can be left out: examples and points in time a vendor, and further tables."""
+    """How much a page holds of what can be left out: examples and points in time a vendor, tables, pictures."""
 
     examples: int
     points: int
     is_whole: bool = True
+    is_drawn: bool = True
 
 
-# Tried in turn until the page is small enough to be mailed.
+# Tried in turn until the page is small enough to be mailed; with very many vendors, until it can be opened at all.
 _WHOLE = _Measure(MAX_EXAMPLES, MAX_POINTS)
-_LEAST = _Measure(0, 40, is_whole=False)
-_MEASURES = (_WHOLE, _Measure(12, 300), _Measure(8, 200), _Measure(5, 150), _Measure(2, 100), _Measure(0, 60), _LEAST)
+_MEASURES = (_WHOLE, _Measure(12, 300), _Measure(8, 200), _Measure(5, 150), _Measure(2, 100), _Measure(0, 60))
+_LAST_MEASURES = (_Measure(0, 0, is_whole=False), _Measure(0, 0, is_whole=False, is_drawn=False))
 
 
 def render(report: Report, language: Language = "en") -> str:
-    """The whole page, UTF-8-encodable; where it would pass 400,000 bytes it has fewer examples and a note of it."""
-    t, size = Texts(language), MAX_BYTES + 1
+    """The whole page, UTF-8-encodable; where it would pass 400,000 bytes it holds less and says so."""
+    t = Texts(language)
     for measure in _MEASURES:
-        # A page of very many vendors comes down to the least at once.
-        if measure is _LEAST or size < 3 * MAX_BYTES:
-            page = _page(report, t, measure)
-            size = len(page.encode())
+        page = _page(report, t, measure)
+        size = len(page.encode())
         if size <= MAX_BYTES:
+            return page
+        if size > 3 * MAX_BYTES:
+            break
+    for measure in _LAST_MEASURES:
+        page = _page(report, t, measure)
+        if len(page.encode()) <= MOST_BYTES:
             break
     return page
 
@@ -110,6 +117,7 @@ def drawn(template: str, t: Texts, script: str = "", **content: Any) -> str:
         style=Markup(style),  # noqa: S704
         script=Markup(script),  # noqa: S704
         icon=charts.icon,
+        shapes=charts.shapes,
         **content,
     )
     return text
@@ -121,7 +129,9 @@ def _page(report: Report, t: Texts, measure: _Measure) -> str:
 
 def _content(report: Report, t: Texts, measure: _Measure) -> dict[str, Any]:
     models = [model for model in report.models if model.vendors]
-    shortened = measure is not _WHOLE and report.details is not None
+    left_out = []
+    if measure is not _WHOLE and report.details is not None:
+        left_out = [t("excerpts_cut" if measure.is_whole else "much_left_out")]
     return {
         "run": page_label(report.run),
         "meta": _meta(report, t),
@@ -131,7 +141,7 @@ def _content(report: Report, t: Texts, measure: _Measure) -> dict[str, Any]:
         "warnings": _listed(report.warnings, t),
         "models": [_model(position, model, report, t, measure) for position, model in enumerate(models)],
         "dataset": _listed(report.dataset, t),
-        "method": [*_method(report, t), *([t("excerpts_cut")] if shortened else [])],
+        "method": [*_method(report, t), *left_out],
     }
 
 
@@ -167,6 +177,10 @@ def _model(position: int, model: ModelScore, report: Report, t: Texts, measure: 
     details = report.details.models.get(model.model, {}) if report.details is not None else {}
     notes = [*sentences.footnotes(model, t), place_note(model, report, t)]
     judged = [each for each in judged_sections(model, verdict, t, page_label) if each.id != "findings"]
+    if measure.is_whole:
+        sections = [*judged, *_speed_sections(model, t)]
+    else:
+        sections = [each for each in judged if each.id in _NEEDED]
     return {
         "id": f"m{position}",
         "name": page_label(model.model),
@@ -175,8 +189,8 @@ def _model(position: int, model: ModelScore, report: Report, t: Texts, measure: 
         "volume": volume(model, report),
         "has_filter": len(model.vendors) > _FEW_VENDORS,
         "footnotes": [note for note in notes if note],
-        "charts": model_charts(model, verdict, details, t, measure.points),
-        "sections": [*judged, *_speed_sections(model, t, is_whole=measure.is_whole)],
+        "charts": model_charts(model, verdict, details, t, measure.points) if measure.is_drawn else [],
+        "sections": sections,
         "suites": [_suite(model, suite, t) for suite in number_format.suites_of(model)],
         "vendors": vendor_views(model, report, t, measure.examples),
         "is_whole": measure.is_whole,
@@ -191,19 +205,15 @@ def _suite(model: ModelScore, suite: str, t: Texts) -> tuple[str, list[Table]]:
     return t("evaluation", name=page_label(suite)), [*values, *checks]
 
 
-def _speed_sections(model: ModelScore, t: Texts, *, is_whole: bool) -> list[Section]:
+def _speed_sections(model: ModelScore, t: Texts) -> list[Section]:
     """A table for each metric that a vendor measured, the chief ones in sight; then the regions, if there are any."""
     made = {name: _percentiles(name, model, t) for name in number_format.SPEED_METRICS}
     known = {name: found for name, found in made.items() if found.items}
     chief = tuple(found for name, found in known.items() if name in _CHIEF)
-    others = tuple(found for name, found in known.items() if is_whole and name not in _CHIEF)
+    others = tuple(found for name, found in known.items() if name not in _CHIEF)
     regions = vendor_tables.regions(model, t)
     return [
-        *(
-            [Section("latency", t("latency"), t("latency_note"), tables=chief, folded=others if is_whole else ())]
-            if known
-            else []
-        ),
+        *([Section("latency", t("latency"), t("latency_note"), tables=chief, folded=others)] if known else []),
         *([Section("regions", t("regions"), t("regions_note"), tables=(regions,))] if regions.items else []),
     ]
 

@@ -15,7 +15,7 @@ from vendor_verifier.reports.judged import evidence
 from vendor_verifier.reports.ranking import metric_title
 from vendor_verifier.reports.run_conditions import goodput, offered, pace
 from vendor_verifier.reports.tables import page_label
-from vendor_verifier.reports.verdicts import SIGNS, evidence_command
+from vendor_verifier.reports.verdicts import evidence_command
 from vendor_verifier.values.details import Example, VendorDetails
 from vendor_verifier.values.judgement import Estimate, Finding
 from vendor_verifier.values.score import ModelScore, Report, VendorScore
@@ -131,7 +131,7 @@ def _claims(index: int, verdict: VendorVerdict | None, findings: list[Finding], 
         told.add(facet.name)
         yield Claim(
             t(f"facet_{facet.name}"),
-            Word(t(f"status_{facet.status}"), SIGNS[facet.status], css_of(facet.status), ""),
+            Word(t(f"status_{facet.status}"), css_of(facet.status), ""),
             place,
             visible(t.said(facet.reason), 1_000),
             _numbers(facet, findings, t),
