@@ -9,7 +9,8 @@ from vendor_verifier.reports import number_format
 from vendor_verifier.reports.ranking import Entry, estimate_of, irf_of, ranking
 from vendor_verifier.reports.tables import Cell, Column, Table, page_label
 from vendor_verifier.reports.verdicts import SIGNS, status_word
-from vendor_verifier.values.score import ModelScore, Report
+from vendor_verifier.values.judgement import Money
+from vendor_verifier.values.score import ModelScore, Report, VendorScore
 from vendor_verifier.values.verdict import FACETS, Advice, FacetName, Status, VendorVerdict
 from vendor_verifier.words import Texts
 
@@ -37,14 +38,6 @@ class MatrixRow:
     reason: str
     verdict: Word
     facets: tuple[Word, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Volume:
-    """The volume of a month that prices are told for."""
-
-    requests: int
-    tokens: int
 
 
 def css_of(status: Status) -> str:
@@ -155,9 +148,9 @@ def _prices(model: ModelScore, report: Report, t: Texts) -> list[Column]:
 
     def a_month(entry: Entry) -> Cell:
         spent = money.get(entry.vendor.label)
-        per_1000 = None if spent is None else spent.per_1000_requests_usd
-        usd = None if per_1000 is None else per_1000 * MONTHLY_REQUESTS / 1000
-        return Cell(number_format.money(usd), usd, css="monthly")
+        each = {} if spent is None else _each_usd(spent, entry.vendor)
+        usd = each["request"] * MONTHLY_REQUESTS if "request" in each else None
+        return Cell(number_format.money(usd), usd, css="monthly", data=each)
 
     return [
         Column("usd_1000_calls", per_call, t("usd_call"), direction="asc"),
@@ -165,16 +158,18 @@ def _prices(model: ModelScore, report: Report, t: Texts) -> list[Column]:
     ]
 
 
-def volume(model: ModelScore, report: Report) -> Volume | None:
-    """The month that prices are told for: the tokens are as many as the baseline, else the first vendor that reports
-    them, takes for the requests; None where no price or no tokens are known."""
+def _each_usd(spent: Money, vendor: VendorScore) -> dict[str, float]:
+    """What a request and a token cost in this run, retries and failures included, as far as it is known."""
+    per_1000, tokens = spent.per_1000_requests_usd, number_format.finite(vendor.metrics.get("avg_tokens"))
+    if per_1000 is None:
+        return {}
+    return {"request": per_1000 / 1000} | ({"token": per_1000 / 1000 / tokens} if tokens else {})
+
+
+def has_prices(model: ModelScore, report: Report) -> bool:
+    """Whether it is known what any vendor costs, so that a month can be told."""
     verdict = report.verdicts.get(model.model)
-    if verdict is None or not verdict.money:
-        return None
-    ordered = sorted(model.vendors, key=lambda vendor: not vendor.is_baseline)
-    known = [number_format.finite(vendor.metrics.get("avg_tokens")) for vendor in ordered]
-    each = next((tokens for tokens in known if tokens), None)
-    return None if each is None else Volume(MONTHLY_REQUESTS, round(each * MONTHLY_REQUESTS))
+    return verdict is not None and bool(verdict.money)
 
 
 def place_note(model: ModelScore, report: Report, t: Texts) -> str | None:

@@ -59,7 +59,7 @@
     target.scrollIntoView();
   }
 
-  // What a month costs grows with the tokens; other requests take as many tokens each as those of the run did.
+  // A month of so many requests, or of so many tokens: the one that was filled in last counts.
   function money(usd) {
     if (usd >= 1000) return "$" + Math.round(usd).toLocaleString("en-US");
     if (usd >= 0.095 || usd === 0) return "$" + usd.toFixed(2);
@@ -67,34 +67,16 @@
   }
 
   function volume(form) {
-    var cells = all("#" + form.dataset.volume + " td.monthly[data-n]");
-    var requests = form.elements.requests, tokens = form.elements.tokens;
-    var costs = cells.map(function (cell) { return Number(cell.dataset.n); });
-    var each = Number(tokens.value) / Number(requests.value), whole = Number(tokens.value);
     form.addEventListener("submit", function (event) { event.preventDefault(); });
     form.addEventListener("input", function (event) {
-      if (event.target === requests) tokens.value = String(Math.round(Number(requests.value) * each));
-      cells.forEach(function (cell, place) {
-        var usd = costs[place] * Number(tokens.value) / whole;
-        cell.dataset.n = String(usd);
-        cell.textContent = money(usd);
+      var filled = event.target, by = filled.name, number = Number(filled.value);
+      all("input", form).forEach(function (other) { if (other !== filled) other.value = ""; });
+      all("#" + form.dataset.volume + " td.monthly").forEach(function (cell) {
+        var usd = cell.dataset[by] === undefined || filled.value === "" ? null : cell.dataset[by] * number;
+        if (usd === null) delete cell.dataset.n; else cell.dataset.n = String(usd);
+        cell.textContent = usd === null ? "\u2013" : money(usd);
       });
     });
-  }
-
-  function openAll(button) {
-    var details = all("#" + button.dataset.open + " details.vendor");
-    var open = !details.every(function (item) { return item.open; });
-    details.forEach(function (item) { item.open = open; });
-    var words = button.textContent;
-    button.textContent = button.dataset.other;
-    button.dataset.other = words;
-  }
-
-  function toggleTheme() {
-    var dark = window.matchMedia("(prefers-color-scheme: dark)").matches;
-    var now = root.dataset.theme || (dark ? "dark" : "light");
-    root.dataset.theme = now === "dark" ? "light" : "dark";
   }
 
   document.addEventListener("click", function (event) {

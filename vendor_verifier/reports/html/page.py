@@ -18,7 +18,7 @@ from vendor_verifier.reports import number_format, sentences, vendor_tables
 from vendor_verifier.reports.escape import visible
 from vendor_verifier.reports.html import charts
 from vendor_verifier.reports.html.model_charts import model_charts
-from vendor_verifier.reports.html.overview import figures, matrix, place_note, volume
+from vendor_verifier.reports.html.overview import MONTHLY_REQUESTS, figures, has_prices, matrix, place_note
 from vendor_verifier.reports.html.vendor_details import vendor_views
 from vendor_verifier.reports.judged import judged_sections
 from vendor_verifier.reports.run_conditions import asked, clock_lines
@@ -188,7 +188,7 @@ def _model(position: int, model: ModelScore, report: Report, t: Texts, measure: 
         "name": page_label(model.model),
         "matrix": matrix(model, report.advice.get(model.model), t),
         "figures": figures(model, report, t),
-        "volume": volume(model, report),
+        "volume": MONTHLY_REQUESTS if has_prices(model, report) else None,
         "has_filter": len(model.vendors) > _FEW_VENDORS,
         "footnotes": [note for note in notes if note],
         "charts": model_charts(model, verdict, details, t, measure.points) if measure.is_drawn else [],
