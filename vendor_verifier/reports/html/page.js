@@ -66,17 +66,31 @@
     return "$" + usd.toFixed(1 - Math.floor(Math.log10(usd)));
   }
 
-  function volume(form) {
-    form.addEventListener("submit", function (event) { event.preventDefault(); });
-    form.addEventListener("input", function (event) {
+  function volume(inputs) {
+    inputs.addEventListener("input", function (event) {
       var filled = event.target, by = filled.name, number = Number(filled.value);
-      all("input", form).forEach(function (other) { if (other !== filled) other.value = ""; });
-      all("#" + form.dataset.volume + " td.monthly").forEach(function (cell) {
+      all("input", inputs).forEach(function (other) { if (other !== filled) other.value = ""; });
+      all("#" + inputs.dataset.volume + " td.monthly").forEach(function (cell) {
         var usd = cell.dataset[by] === undefined || filled.value === "" ? null : cell.dataset[by] * number;
         if (usd === null) delete cell.dataset.n; else cell.dataset.n = String(usd);
         cell.textContent = usd === null ? "\u2013" : money(usd);
       });
     });
+  }
+
+  function openAll(button) {
+    var details = all("#" + button.dataset.open + " details.vendor");
+    var open = !details.every(function (item) { return item.open; });
+    details.forEach(function (item) { item.open = open; });
+    var words = button.textContent;
+    button.textContent = button.dataset.other;
+    button.dataset.other = words;
+  }
+
+  function toggleTheme() {
+    var dark = window.matchMedia("(prefers-color-scheme: dark)").matches;
+    var now = root.dataset.theme || (dark ? "dark" : "light");
+    root.dataset.theme = now === "dark" ? "light" : "dark";
   }
 
   document.addEventListener("click", function (event) {
@@ -92,7 +106,7 @@
   all("input[data-filter]").forEach(function (input) {
     input.addEventListener("input", function () { filter(input); });
   });
-  all("form[data-volume]").forEach(volume);
+  all("[data-volume]").forEach(volume);
   window.addEventListener("hashchange", openTarget);
   openTarget();
 
