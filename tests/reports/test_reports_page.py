@@ -8,7 +8,7 @@ from pathlib import Path
 from vendor_verifier.reports import REPORTS
 from vendor_verifier.reports.ci import MAX_BYTES as MAX_SUMMARY
 from vendor_verifier.reports.html.page import MAX_BYTES
-from vendor_verifier.values.score import MAX_CASES, MAX_EXAMPLES, MAX_POINTS
+from vendor_verifier.values.details import MAX_CASES, MAX_EXAMPLES, MAX_POINTS
 from vendor_verifier.words import LANGUAGES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reports.md").read_text(encoding="utf-8")

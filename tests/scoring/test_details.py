@@ -11,10 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.scoring.collect import Tables, collect
-from vendor_verifier.scoring.report_samples import Draw, LogCounts, gather_details, key_digest
+from vendor_verifier.scoring.draws import Draw, LogCounts, key_digest
+from vendor_verifier.scoring.report_samples import gather_details
 from vendor_verifier.suites.trigger import TriggerSuite
+from vendor_verifier.values.details import MAX_ANSWERS, MAX_EXAMPLES, MAX_POINTS, ReportDetails, VendorDetails
 from vendor_verifier.values.record import Attempt, Failure, Record, TurnRecord
-from vendor_verifier.values.score import MAX_EXAMPLES, MAX_POINTS, PlayedTask, ReportDetails, VendorDetails
+from vendor_verifier.values.score import PlayedTask
 
 LABELS = ("official", "good", "bad")
 
@@ -139,3 +141,44 @@ def test_nothing_counted_is_no_histogram() -> None:
     """A vendor that measured nothing has no picture, not an empty one."""
     assert LogCounts().histogram() is None
     assert key_digest("a", "b", 1) != key_digest("a", "b1")
+
+
+def test_answers_stand_beside_the_baselines_to_the_same_samples() -> None:
+    """Every entry holds the same samples, each with whether it decided as the baseline did and its share of tokens."""
+    found = details(run(120), 120)
+    good = {answer.sample: answer for answer in of(found, "good").answers}
+    bad = {answer.sample: answer for answer in of(found, "bad").answers}
+    assert len(good) == 120
+    assert good.keys() == bad.keys()
+    assert {answer.agreement for answer in bad.values()} >= {"agrees", "differs"}
+    assert all(answer.token_ratio is not None for answer in good.values() if answer.agreement == "agrees")
+    # Asked once, the baseline cannot be held against itself.
+    assert of(found, "official").answers == ()
+
+
+def test_a_broken_answer_is_cut_and_another_failure_failed() -> None:
+    """What broke off and what never came are told apart, and neither is held against the baseline's decision."""
+    heard = run(20)
+    cut, failed = (record for record in heard[:20] if record.label != "official" and record.sample == heard[0].sample)
+    others = [record for record in heard if record not in (cut, failed)]
+    found = details([*others, broken(cut, "truncated"), broken(failed, "http_5xx")], 20)
+    told_of = {
+        record.label: next(a.agreement for a in of(found, record.label).answers if a.sample == record.sample)
+        for record in (cut, failed)
+    }
+    assert told_of == {cut.label: "cut", failed.label: "failed"}
+
+
+def test_compared_answers_are_bounded() -> None:
+    """Of a long run the same few hundred samples are kept for every entry."""
+    found = details(run(MAX_ANSWERS + 60), MAX_ANSWERS + 60)
+    good, bad = ({answer.sample for answer in of(found, label).answers} for label in ("good", "bad"))
+    assert good == bad
+    assert len(good) == MAX_ANSWERS
+
+
+def broken(record: Record, kind: str) -> Record:
+    """The record with a failure of that kind instead of its answer."""
+    failure = Failure(kind, "stream", "it broke")  # type: ignore[arg-type]
+    attempt = record.turns[0].attempts[0]
+    return replace(record, turns=(TurnRecord((replace(attempt, response=None, failure=failure),)),))

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from changing import replace
 from manifests import some_manifest
 
+from vendor_verifier.audit.choice import advise
 from vendor_verifier.scoring.report_samples import gather_details
 from vendor_verifier.scoring.score_run import score_run
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
@@ -143,7 +144,8 @@ def report(number: int = 60, labels: Sequence[str] = LABELS, *, judged: bool = T
     scored = score_run(who, tasks, heard, suites=suites, repeat=1, run=run, complete=True, listener=details.take)
     manifest = some_manifest(tool={"name": "agent-vendor-verifier", "version": "1.2.3"})
     verdicts = {MODEL: verdict(scored)} if judged else {}
-    return replace(scored, details=details.finished(), verdicts=verdicts, manifest=manifest)
+    advice = {MODEL: advise(scored.models[0], verdicts[MODEL])} if judged else {}
+    return replace(scored, details=details.finished(), verdicts=verdicts, advice=advice, manifest=manifest)
 
 
 def verdict(scored: Report) -> ModelVerdict:
@@ -161,7 +163,7 @@ def verdict(scored: Report) -> ModelVerdict:
         gaps=tuple(
             Gap(
                 one.label,
-                Estimate((one.metrics["f1"] or 0) - 0.951, -0.04, 0.01),
+                Estimate((one.metrics["f1"] or 0) - 0.951, -0.04, 0.01, 2000),
                 0.2,
                 PairedTest(9, 4, 0.3, 0.2),
                 PairedTest(5, 5, 1.0, 1.0),
@@ -173,8 +175,8 @@ def verdict(scored: Report) -> ModelVerdict:
             for place, one in enumerate(others)
         ),
         findings=(
-            Finding("prompt_constant", labels[-1], "Every prompt is billed 11 tokens more.", {"tokens": 11}),
-            Finding("served_model", labels[0], "Asked for <b>kimi</b>, answered as another in 3 rows.", {"rows": 3}),
+            Finding("prompt_tokens_constant", labels[-1], "Every prompt is billed 31 tokens more.", {"median": 31}),
+            Finding("served_model_changes", labels[0], "Asked for <b>kimi</b>, answered as two.", {"rows": 3}),
         ),
         intervals=intervals,
         money={

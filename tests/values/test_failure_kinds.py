@@ -33,7 +33,7 @@ from vendor_verifier.run.retry import should_retry, slows_account, stops_vendor
 from vendor_verifier.values.plan import Entry
 from vendor_verifier.values.record import Attempt, Exchange, Failure
 from vendor_verifier.values.request import Endpoint, HttpRequest
-from vendor_verifier.values.score import Case
+from vendor_verifier.values.details import Case
 from vendor_verifier.wire.errors import http_failure
 from datetime import UTC, datetime
 

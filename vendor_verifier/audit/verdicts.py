@@ -55,7 +55,8 @@ def _judge(about: Subject) -> VendorVerdict:
     )
     counted = [each.status for each in facets if each.status != "too_little_evidence" or each.name in _NEEDED]
     status: Status = min(counted, key=_WORST_FIRST.index, default="too_little_evidence")
-    return VendorVerdict(about.label, status, facets, about.vendor.is_baseline)
+    worst_first = sorted(found, key=lambda each: _WORST_FIRST.index(each.status))
+    return VendorVerdict(about.label, status, facets, about.vendor.is_baseline, tuple(worst_first))
 
 
 def _unblemished(name: FacetName, about: Subject) -> Facet:

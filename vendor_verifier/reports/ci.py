@@ -16,8 +16,9 @@ from vendor_verifier.reports.escape import markdown, visible
 from vendor_verifier.reports.ranking import ranking
 from vendor_verifier.reports.tables import markdown_label, markdown_lines
 from vendor_verifier.reports.verdicts import first_line
+from vendor_verifier.values.details import Case, VendorDetails
 from vendor_verifier.values.failure_kinds import KINDS, Charge
-from vendor_verifier.values.score import Case, ModelScore, Report, VendorDetails, VendorScore
+from vendor_verifier.values.score import ModelScore, Report, VendorScore
 from vendor_verifier.words import Language, Texts
 
 _OUTCOMES: Mapping[Charge, str] = {"us": "error", "unasked": "skipped"}

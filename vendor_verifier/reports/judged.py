@@ -19,12 +19,22 @@ from vendor_verifier.reports.tables import (
     count,
     estimate,
     field_columns,
+    name,
     number,
     share,
     table,
+    usd,
     words,
 )
-from vendor_verifier.values.judgement import BreakEven, Cause, Finding, ModelVerdict, PairedTest, RankingJudgement
+from vendor_verifier.values.judgement import (
+    BreakEven,
+    Cause,
+    Estimate,
+    Finding,
+    ModelVerdict,
+    PairedTest,
+    RankingJudgement,
+)
 from vendor_verifier.values.score import ModelScore
 from vendor_verifier.words import Texts
 
@@ -93,19 +103,23 @@ def findings(judged: _Judged) -> Section | None:
     t = judged.t
     if not judged.verdict.findings:
         return None
-    columns = [Column("findings", lambda found: words(_said(found, t), 1_000), prose=True)]
+    columns = [
+        Column(
+            "findings", lambda found: words(visible(t.said(found.statement)) + evidence(found, t), 1_000), prose=True
+        )
+    ]
     items = [Item(found.label, found, judged.places.get(found.label)) for found in judged.verdict.findings]
     made = table(t("findings"), t("vendor"), columns, items, t)
     return Section("findings", t("findings"), t("findings_note"), tables=(made,))
 
 
-def _said(found: Finding, t: Texts) -> str:
-    shown = [f"{t.known(f'evidence_{name}', name)} {_evidence(value)}" for name, value in found.evidence.items()]
-    numbers = t("evidence", numbers=t.joined(shown, "semicolon")) if shown else ""
-    return visible(t.said(found.statement)) + numbers
+def evidence(found: Finding, t: Texts) -> str:
+    """The numbers that a finding rests on, in brackets; "" without any."""
+    shown = [f"{t.known(f'evidence_{name}', name)} {_figure(value)}" for name, value in found.evidence.items()]
+    return t("evidence", numbers=t.joined(shown, "semicolon")) if shown else ""
 
 
-def _evidence(value: float | int | str) -> str:
+def _figure(value: float | int | str) -> str:
     return f"{value:.4g}" if isinstance(value, float) else visible(str(value), 80)
 
 
@@ -174,9 +188,9 @@ def overlap_line(ranking: RankingJudgement, t: Texts, escape: Escape, most_left:
 
 
 def noise(judged: _Judged) -> Section | None:
-    """The section on the noise floor and each vendor's gap to it; the page shows it in its charts."""
+    """The section on the noise floor and each vendor's gap to it."""
     t, floor = judged.t, judged.verdict.noise_floor
-    if floor is None or t.room != "wide":
+    if floor is None:
         return None
     own = {"ceiling": floor.ceiling, "schema": floor.schema, "ttft_ratio": floor.ttft_ratio}
     columns = (
@@ -218,29 +232,32 @@ def money(judged: _Judged) -> Section | None:
     t, verdict = judged.t, judged.verdict
     if not verdict.money:
         return None
-    lines = tuple(_break_even(each, case, judged) for each, case in shown_break_evens(verdict, judged.baseline))
-    made = [_spent(judged), *([_prices(judged)] if verdict.prices else [])]
-    return Section("money", t("money"), t("break_even_note") if lines else None, lines, tuple(made))
+    made = [_spent(judged), _break_evens(judged), _prices(judged)]
+    return Section("money", t("money"), t("break_even_note"), tables=tuple(each for each in made if each.items))
 
 
 def _spent(judged: _Judged) -> Table:
     t, found = judged.t, judged.verdict.money
     columns = [
-        Column("usd_total", lambda spent: number(spent.total_usd)),
-        Column("usd_retries", lambda spent: number(spent.wasted_on_retries_usd)),
-        Column("usd_failures", lambda spent: number(spent.wasted_usd - spent.wasted_on_retries_usd)),
-        Column("usd_per_1000", lambda spent: number(spent.per_1000_requests_usd)),
-        Column("usd_answer", lambda spent: number(spent.per_answer_usd)),
-        Column("usd_call", lambda spent: number(spent.per_valid_call_usd)),
-        Column("usd_reported", lambda spent: number(spent.reported_usd)),
+        Column("usd_total", lambda spent: usd(spent.total_usd)),
+        Column("usd_retries", lambda spent: usd(spent.wasted_on_retries_usd)),
+        Column("usd_failures", lambda spent: usd(spent.wasted_usd - spent.wasted_on_retries_usd)),
+        Column("usd_per_1000", lambda spent: usd(spent.per_1000_requests_usd)),
+        Column("usd_answer", lambda spent: _of_1000(spent.per_answer_usd)),
+        Column("usd_call", lambda spent: _of_1000(spent.per_valid_call_usd)),
+        Column("usd_reported", lambda spent: usd(spent.reported_usd)),
         Column("usd_ratio", lambda spent: number(spent.reported_ratio)),
         Column("unpriced", lambda spent: count(spent.unpriced), writers=_MARKDOWN),
     ]
     if any(spent.monthly_usd is not None for spent in found.values()):
         columns.append(Column("usd_month", lambda spent: number(spent.monthly_usd)))
     if any(spent.duplicates_usd is not None for spent in found.values()):
-        columns.append(Column("usd_twice", lambda spent: number(spent.duplicates_usd)))
+        columns.append(Column("usd_twice", lambda spent: usd(spent.duplicates_usd)))
     return table(t("money"), t("vendor"), columns, judged.items(found), t)
+
+
+def _of_1000(each_usd: float | None) -> Cell:
+    return usd(None if each_usd is None else 1000 * each_usd)
 
 
 def _prices(judged: _Judged) -> Table:
@@ -256,11 +273,38 @@ def _prices(judged: _Judged) -> Table:
     return table(t("prices"), t("price_of"), columns, judged.items(judged.verdict.prices), t)
 
 
-def shown_break_evens(verdict: ModelVerdict, baseline: str | None) -> Iterator[tuple[BreakEven, Case]]:
-    """Break-evens with their case, the baseline's first, ``MAX_PAIRS`` at most; scores.json has all of them."""
-    ordered = sorted(verdict.break_evens, key=lambda each: baseline not in (each.cheap, each.dear))
-    for each in ordered[:MAX_PAIRS]:
-        yield each, case_of(each)
+def _break_evens(judged: _Judged) -> Table:
+    """The table of cheaper prices that hold or are eaten: the baseline against each other vendor, or where it has no
+    price the vendor that asks least for an answer.
+    """
+    t, found = judged.t, judged.verdict.break_evens
+    named = {name for each in found for name in (each.cheap, each.dear)}
+    spent = judged.verdict.money
+    cheapest = min(named, key=lambda name: (spent[name].per_answer_usd or 0.0, name), default=None)
+    against = judged.baseline if judged.baseline in named else cheapest
+    columns = (
+        Column("break_even_dear", lambda each: name(each.dear), prose=True),
+        Column("break_even_answer", lambda each: _percent(each.per_answer)),
+        Column("break_even_call", lambda each: _left(each.per_valid_call)),
+        Column("break_even_case", lambda each: Cell(t(f"break_even_{case_of(each)}")), prose=True),
+        Column("break_even_mix", lambda each: number(each.mix), writers=_MARKDOWN),
+    )
+    pairs = [each for each in found if against in (each.cheap, each.dear)]
+    items = [Item(each.cheap, each, judged.places.get(each.cheap)) for each in pairs]
+    return table(t("break_evens"), t("break_even_cheap"), columns, items, t)
+
+
+def _percent(share: float | None) -> Cell:
+    return Cell(number_format.percent(share), number_format.finite(share))
+
+
+def _left(found: Estimate) -> Cell:
+    """What is left per valid call of a cheaper price, with its interval."""
+    ends = None
+    if found.low is not None and found.high is not None:
+        ends = f"{number_format.percent(found.low)} … {number_format.percent(found.high)}"
+    value = number_format.percent(found.value)
+    return Cell(value, number_format.finite(found.value), ends, value if ends is None else f"{value} ({ends})")
 
 
 def case_of(found: BreakEven) -> Case:
@@ -269,20 +313,3 @@ def case_of(found: BreakEven) -> Case:
     if real.low is not None and real.low > 0:
         return "holds"
     return "eaten" if real.high is not None and real.high < 0 else "open"
-
-
-def _break_even(found: BreakEven, case: Case, judged: _Judged) -> str:
-    t, real, percent = judged.t, found.per_valid_call, number_format.percent
-    left = abs(real.value) if case == "eaten" and real.value is not None else real.value
-    sentence = t(
-        f"break_even_{case}",
-        cheap=judged.escape(found.cheap),
-        dear=judged.escape(found.dear),
-        asked=percent(found.per_answer),
-        real=percent(left),
-        low=percent(real.low),
-        high=percent(real.high),
-    )
-    if t.room != "wide" or found.mix is None:
-        return sentence
-    return sentence + t("break_even_mix", mix=f"{found.mix:.3g}")

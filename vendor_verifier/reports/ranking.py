@@ -87,16 +87,6 @@ def _spreads() -> Iterator[Column]:
     yield from (_data(f"{name}_stalled", "distributions", name, "stalled") for name in number_format.SPEED_METRICS)
 
 
-def _statistics(scope: Scope) -> Iterator[Column]:
-    """The columns for which statistics and prices are known."""
-    if any(irf_of(verdict) for verdict in scope.verdicts):
-        yield Column("ranks", _ranks, direction="asc", writers=_PAGE)
-    if any(verdict.gaps for verdict in scope.verdicts):
-        yield Column("gap", lambda entry: tables.estimate(_gap(entry)), writers=_PAGE)
-    if any(verdict.money for verdict in scope.verdicts):
-        yield Column("usd_per_1000", _price, direction="asc", writers=_PAGE)
-
-
 def _goodput(scope: Scope) -> Iterable[Column]:
     if all(vendor.goodput is None for model in scope.models for vendor in model.vendors):
         return ()
@@ -128,7 +118,6 @@ COLUMNS: tuple[Column | Callable[[Scope], Iterable[Column]], ...] = (
     *map(_data, ("tps_mean", "tps_p50", "e2e_tps")),
     *_spreads(),
     _goodput,
-    _statistics,
 )
 
 
@@ -189,20 +178,3 @@ def _irf(entry: Entry) -> Cell:
 
 def _done(vendor: VendorScore) -> Cell:
     return Cell(f"{vendor.succeeded}/{vendor.planned}" if vendor.recorded else number_format.MISSING)
-
-
-def _ranks(entry: Entry) -> Cell:
-    found = irf_of(entry.verdict).get(entry.vendor.label)
-    if found is None:
-        return Cell(number_format.MISSING)
-    return Cell(number_format.ranks(found.rank.low, found.rank.high), found.rank.low)
-
-
-def _gap(entry: Entry) -> Estimate | None:
-    gaps = () if entry.verdict is None else entry.verdict.gaps
-    return next((gap.delta for gap in gaps if gap.label == entry.vendor.label), None)
-
-
-def _price(entry: Entry) -> Cell:
-    spent = None if entry.verdict is None else entry.verdict.money.get(entry.vendor.label)
-    return tables.number(None if spent is None else spent.per_1000_requests_usd)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from vendor_verifier.reports import number_format
@@ -29,7 +29,8 @@ class Cell:
     """The content of a cell.
 
     ``value`` is the bare figure, for sorting and CSV. ``small`` is a second line; outputs of one line take ``wide``
-    instead of both. ``css`` is a class. A ``figure`` is written by us and needs no escaping.
+    instead of both. ``css`` is a class, ``link`` the place in a page's part that the cell leads to,
+    ``data`` are figures for the page's script. A ``figure`` is written by us and needs no escaping.
     """
 
     text: str
@@ -38,6 +39,8 @@ class Cell:
     wide: str | None = None
     css: str | None = None
     kind: Literal["figure", "words", "name", "code"] = "figure"
+    link: str | None = None
+    data: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def sort(self) -> float | None:
@@ -174,6 +177,11 @@ def raw(value: str | float | bool | None) -> Cell:
 def number(value: float | None) -> Cell:
     """A cell with a figure that has a unit."""
     return Cell(number_format.quantity(value), number_format.finite(value))
+
+
+def usd(value: float | None) -> Cell:
+    """A cell with US dollars."""
+    return Cell(number_format.money(value), number_format.finite(value))
 
 
 def share(value: float | None) -> Cell:

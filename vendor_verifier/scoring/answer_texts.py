@@ -12,8 +12,8 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from vendor_verifier.scoring.draws import key_digest
 from vendor_verifier.scoring.observation import Observation
-from vendor_verifier.scoring.report_samples import key_digest
 from vendor_verifier.values.event import ToolCall, Usage
 from vendor_verifier.values.record import Record, Response
 from vendor_verifier.values.sample import Sample, listed

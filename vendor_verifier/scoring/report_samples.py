@@ -1,47 +1,40 @@
 """A bounded, order-independent sample of a run for reports: points in time, histograms, examples; no score.
 
 One pass over the records. Only a digest is kept of every record, and the decision of the baseline's; everything else is
-bounded (:mod:`vendor_verifier.values.score`). Where two records share a key, ``supersedes`` decides which stands, as
+bounded (:mod:`vendor_verifier.values.details`). Where two records share a key, ``supersedes`` decides which stands, as
 in scoring.
-
-Bottom-k sampling: of all keys those with the smallest digests are kept, so the same run gives the same sample however
-its records are ordered, and no random numbers are needed.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-import math
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from heapq import heappop, heappush
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from vendor_verifier.metrics import RECORD_METRICS
 from vendor_verifier.metrics.answer import too_many_spoilt
+from vendor_verifier.scoring.draws import Draw, LogCounts, key_digest
 from vendor_verifier.scoring.observation import Observation
+from vendor_verifier.scoring.side_by_side import SideBySide
 from vendor_verifier.suites import TRIGGER
-from vendor_verifier.values.manifest import EntryInfo
-from vendor_verifier.values.record import Attempt, Failure, Record
-from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.score import (
+from vendor_verifier.values.details import (
     MAX_CASES,
     MAX_EXAMPLES,
     MAX_POINTS,
-    CallVerdict,
     Case,
-    Decision,
     Example,
     ExampleKind,
-    Histogram,
     Point,
     ReportDetails,
-    Score,
     VendorDetails,
 )
+from vendor_verifier.values.manifest import EntryInfo
+from vendor_verifier.values.record import Attempt, Failure, Record
+from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.score import CallVerdict, Decision, Score
 
 PROMPT_CAP, REPLY_CAP, EXPECTED_CAP, MESSAGE_CAP = 280, 400, 240, 240
 
@@ -142,71 +135,6 @@ def _attempts(record: Record) -> Iterator[Attempt]:
         yield from turn.attempts
 
 
-T = TypeVar("T")
-_RATIO = 1.08
-_MAX_BINS = 48
-
-
-def key_digest(*parts: Hashable) -> int:
-    """A 64-bit digest of the parts, the same in every process."""
-    return int.from_bytes(hashlib.blake2b(repr(parts).encode(errors="replace"), digest_size=8).digest(), "big")
-
-
-@dataclass(slots=True)
-class Draw(Generic[T]):
-    """The ``most`` items with the smallest digests; a digest stands for its key."""
-
-    most: int
-    kept: dict[int, T] = field(default_factory=dict)
-    _largest: list[int] = field(default_factory=list)
-
-    def wants(self, digest: int) -> bool:
-        """Whether :meth:`add` would keep an item, so that callers need not build the many that it would drop."""
-        return len(self.kept) < self.most or digest in self.kept or (self.most > 0 and digest < -self._largest[0])
-
-    def add(self, digest: int, item: T) -> None:
-        """Keep ``item`` if its digest is small enough; it replaces an item with the same digest."""
-        if digest not in self.kept:
-            heappush(self._largest, -digest)
-        self.kept[digest] = item
-        while len(self.kept) > self.most:
-            self.kept.pop(-heappop(self._largest), None)
-
-    def discard(self, digest: int) -> None:
-        """Remove the item with this digest, if there is one."""
-        if self.kept.pop(digest, None) is not None:
-            self._largest.remove(-digest)
-            self._largest.sort()
-
-    def items(self) -> list[T]:
-        """The kept items, smallest digest first."""
-        return [self.kept[digest] for digest in sorted(self.kept)]
-
-
-@dataclass(slots=True)
-class LogCounts:
-    """Counts of positive numbers in bins whose edges are a constant ratio apart; others are left out."""
-
-    bins: Counter[int] = field(default_factory=Counter)
-
-    def add(self, value: float) -> None:
-        if 0 < value < math.inf:
-            self.bins[math.floor(math.log(value) / math.log(_RATIO))] += 1
-
-    def histogram(self) -> Histogram | None:
-        """At most 48 bins over what occurred, neighbours merged as needed; None when nothing was counted."""
-        if not self.bins:
-            return None
-        first, last, width = min(self.bins), max(self.bins), 1
-        while (last - first) // width + 1 > _MAX_BINS:
-            width *= 2
-        counts = [0] * ((last - first) // width + 1)
-        for position, number in self.bins.items():
-            counts[(position - first) // width] += number
-        edges = tuple(_RATIO ** (first + width * step) for step in range(len(counts) + 1))
-        return Histogram(edges, tuple(counts))
-
-
 _TTFT, _TPS = ([metric.name for metric in RECORD_METRICS].index(name) for name in ("ttft_ms", "tps"))
 _MAX_PENDING = 300
 _MAX_GROUPS = 40
@@ -286,6 +214,7 @@ class Gathering:
     entries: Mapping[tuple[str, str], _Entry]
     baselines: Mapping[str, str]
     suites: frozenset[str]
+    compared: SideBySide = field(default_factory=SideBySide)
     baseline_answers: dict[str, dict[_Question, _BaselineAnswer]] = field(default_factory=dict)
     start: float | None = None
 
@@ -297,6 +226,7 @@ class Gathering:
         digest = key_digest(*row.key)
         if not entry.admit(digest, record):
             return
+        self.compared.take(record, score, row)
         self._measure(entry, digest, record, row)
         self._judge(entry, digest, record, sample, score)
 
@@ -355,8 +285,10 @@ class Gathering:
         """The details of all records taken so far."""
         self._settle()
         models: dict[str, dict[str, VendorDetails]] = {}
+        answers = self.compared.finished(self.baselines)
         for (model, label), kept in self.entries.items():
-            models.setdefault(model, {})[label] = kept.finished(self.start or 0.0)
+            details = replace(kept.finished(self.start or 0.0), answers=answers.get((model, label), ()))
+            models.setdefault(model, {})[label] = details
         start = self.start
         return ReportDetails(
             models, None if start is None else datetime.fromtimestamp(start, UTC).isoformat(timespec="seconds")

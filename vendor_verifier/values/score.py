@@ -6,95 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from vendor_verifier.values.details import ReportDetails
 from vendor_verifier.values.event import Amount
 from vendor_verifier.values.judgement import ModelVerdict
 from vendor_verifier.values.manifest import NO_MANIFEST, Manifest, SchemaPolicy, Undecided
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.verdict import Advice
-
-MAX_POINTS, MAX_EXAMPLES, MAX_CASES = 400, 20, 2_000
-
-# A failed request, arguments against the schema, a call unlike the baseline's, a bad score of an evaluation.
-ExampleKind = Literal["failure", "arguments", "called", "not_called", "evaluation"]
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """One record on the run's time line: ``t_s`` seconds after the run's first request; ``ok`` when it succeeded."""
-
-    t_s: float
-    ttft_ms: float | None
-    tps: float | None
-    ok: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Histogram:
-    """Counts between neighbouring ``edges`` (one more edge than counts, ascending, a constant ratio apart)."""
-
-    edges: tuple[float, ...]
-    counts: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """One record that went wrong, cut to what fits on a page.
-
-    ``reason`` is the failure kind, the argument class or the evaluation's own word; ``pointer`` the JSON pointer of the
-    violation inside the arguments; ``prompt`` the last message asked; ``source`` is the sample's origin.
-    """
-
-    kind: ExampleKind
-    reason: str
-    suite: str
-    sample: str
-    repetition: int
-    prompt: str
-    reply: str
-    expected: str | None = None
-    message: str | None = None
-    pointer: str | None = None
-    source: str | None = None
-    attempts: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """The outcome of one record; ``failure`` is None for a success, else the kind.
-
-    ``seconds`` were spent in its requests (waits between attempts left out), None if none was sent.
-    """
-
-    suite: str
-    sample: str
-    repetition: int
-    seconds: float | None
-    failure: str | None = None
-    message: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class VendorDetails:
-    """One entry's share: at most ``MAX_POINTS`` points in time order, ``MAX_EXAMPLES`` examples, ``MAX_CASES`` cases.
-
-    ``histograms`` are by metric name; ``records`` is what samples were drawn from, ``examples_found`` all examples.
-    """
-
-    points: tuple[Point, ...] = ()
-    histograms: Mapping[str, Histogram] = field(default_factory=dict)
-    examples: tuple[Example, ...] = ()
-    cases: tuple[Case, ...] = ()
-    records: int = 0
-    examples_found: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class ReportDetails:
-    """Details by model and label. ``started_at`` is the UTC wall time of the first request, ISO 8601."""
-
-    models: Mapping[str, Mapping[str, VendorDetails]]
-    started_at: str | None = None
-
 
 Decision = Literal["called", "not_called", "undecided"]
 CallClass = Literal[

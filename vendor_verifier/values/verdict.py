@@ -39,13 +39,15 @@ class Facet:
 class VendorVerdict:
     """The verdict on one vendor: its ``status`` over all, and its facets in the order of ``FACETS``.
 
-    The baseline is the reference (``is_reference``): of it only is judged what needs no other vendor.
+    The baseline is the reference (``is_reference``): of it only is judged what needs no other vendor. ``against`` is
+    all that speaks against the vendor, worst first; the facets hold the strongest of each.
     """
 
     label: str
     status: Status
     facets: tuple[Facet, ...]
     is_reference: bool = False
+    against: tuple[Facet, ...] = ()
 
     @property
     def reason(self) -> str:

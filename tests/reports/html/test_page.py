@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from page_reading import Page, read_page
 
 from vendor_verifier.reports.html.page import MAX_BYTES, render
-from vendor_verifier.values.score import Example, ModelScore, Report, ReportDetails, VendorDetails
+from vendor_verifier.values.details import Example, ReportDetails, VendorDetails
+from vendor_verifier.values.score import ModelScore, Report
 from vendor_verifier.words import LANGUAGES, Texts
 
 

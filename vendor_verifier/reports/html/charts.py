@@ -1,6 +1,4 @@
-"""Drawing primitives of the inline charts, and the charts of price × speed × quality, F1 and invalid arguments.
-
-Each function draws one picture from plain values and leaves out values that were not measured.
+"""Drawing primitives of the inline charts, and the chart of price × speed × quality.
 
 Every attribute and every text is escaped here. Colours are classes, because the page's policy allows no inline style
 and because they change between light and dark.
@@ -10,7 +8,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup, escape
@@ -58,19 +56,25 @@ def series(index: int) -> str:
 
 
 def mark(index: int, x: float, y: float, *, scale: float = 1.0, hollow: bool = False) -> Markup:
-    """The ``index``-th vendor's shape in its colour."""
-    place = f"translate({short(x)} {short(y)})" + (f" scale({scale:.2f})" if scale != 1 else "")
-    return tag(
-        "path",
-        d=_SHAPES[index % len(_SHAPES)],
-        transform=place,
-        class_=f"{series(index)} {'hollow' if hollow else 'solid'}",
-    )
+    """The ``index``-th vendor's shape in its colour; the page holds :func:`shapes`."""
+    place = f"translate({short(x)} {short(y)})" + (f" scale({scale:.2g})" if scale != 1 else "")
+    return tag("use", href=_shape(index), transform=place, class_=f"{series(index)} {'hollow' if hollow else 'solid'}")
 
 
 def icon(index: int) -> Markup:
-    """The vendor's mark as a small picture for tables and headings."""
-    return tag("svg", mark(index, 7.0, 7.0), class_="icon", viewBox="0 0 14 14", aria_hidden="true")
+    """The vendor's mark as a small picture for tables and headings; the page holds :func:`shapes`."""
+    shape = tag("use", href=_shape(index))
+    return tag("svg", shape, class_=f"icon {series(index)}", viewBox="-7 -7 14 14", aria_hidden="true")
+
+
+def _shape(index: int) -> str:
+    return f"#i{index % len(_SHAPES)}"
+
+
+def shapes() -> Markup:
+    """The shapes that marks and icons refer to, once a page."""
+    drawn = (tag("path", d=shape, id=f"i{place}") for place, shape in enumerate(_SHAPES))
+    return tag("svg", tag("defs", *drawn), class_="definitions", width=0, height=0, aria_hidden="true")
 
 
 def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
@@ -160,10 +164,10 @@ def figure(value: float) -> str:
     return f"{value:.3g}"
 
 
-WIDTH = 960.0
-LABEL_WIDTH = 200.0
-ROW = 30.0
-_LABEL_CELLS = 24
+# Two pictures stand beside each other on a screen; on a telephone one is drawn at about half its size.
+WIDTH = 600.0
+LABEL_WIDTH = 150.0
+LABEL_CELLS = 19
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,12 +180,17 @@ class Seen:
     @property
     def short(self) -> str:
         """The label cut to the width charts have; wide (Chinese) characters count twice."""
-        if _cells(self.label) <= _LABEL_CELLS:
+        if _cells(self.label) <= LABEL_CELLS:
             return self.label
         kept = self.label
-        while _cells(kept) >= _LABEL_CELLS:
+        while _cells(kept) >= LABEL_CELLS:
             kept = kept[:-1]
         return kept + "…"
+
+
+def text_width(words: str) -> float:
+    """About how wide a chart's text is drawn."""
+    return 7.2 * _cells(words)
 
 
 def _cells(text: str) -> int:
@@ -201,13 +210,13 @@ class Bubble:
 
 def scatter(bubbles: Sequence[Bubble], *, x_title: str, y_title: str, y_top: float | None, label: str) -> Markup:
     """Quality over price; the mark's size is the speed, hollow where that was not measured."""
-    height, left, bottom = 380.0, 64.0, 330.0
-    across = linear([bubble.x for bubble in bubbles], left, WIDTH - 24)
+    height, left, bottom = 340.0, 56.0, 292.0
+    across = linear([bubble.x for bubble in bubbles], left, WIDTH - 12)
     up = linear([bubble.y for bubble in bubbles], bottom, 18.0, top=y_top)
     parts: list[Markup] = []
     for tick in up.ticks():
         parts += [
-            line(left, up(tick), WIDTH - 24, up(tick), "grid"),
+            line(left, up(tick), WIDTH - 12, up(tick), "grid"),
             text(left - 8, up(tick) + 4, figure(tick), anchor="end"),
         ]
     for tick in across.ticks():
@@ -215,20 +224,20 @@ def scatter(bubbles: Sequence[Bubble], *, x_title: str, y_title: str, y_top: flo
             line(across(tick), bottom, across(tick), bottom + 5, "axis"),
             text(across(tick), bottom + 19, figure(tick), anchor="middle"),
         ]
-    parts.append(line(left, bottom, WIDTH - 24, bottom, "axis"))
+    parts.append(line(left, bottom, WIDTH - 12, bottom, "axis"))
     parts.append(text((left + WIDTH) / 2, height - 8, x_title, "title", "middle"))
-    parts.append(tag("text", y_title, class_="title", text_anchor="middle", transform="translate(16 174) rotate(-90)"))
+    parts.append(tag("text", y_title, class_="title", text_anchor="middle", transform="translate(13 155) rotate(-90)"))
     parts += _bubbles(bubbles, across, up)
     return picture(WIDTH, height, *parts, label=label)
 
 
 def _bubbles(bubbles: Sequence[Bubble], across: Scale, up: Scale) -> list[Markup]:
     """Marks, then names beside them, moved apart where they would lie on each other."""
-    drawn, taken = [], [(across(b.x) - 9, across(b.x) + 9, up(b.y)) for b in bubbles]
+    drawn, taken = [], [(across(b.x) - 10, across(b.x) + 10, up(b.y)) for b in bubbles]
     for bubble in sorted(bubbles, key=lambda one: (-one.y, one.x)):
         x, y = across(bubble.x), up(bubble.y)
-        radius = 0.9 + 1.5 * (bubble.size or 0.0)
-        width, reach = 7.0 * _cells(bubble.vendor.short), 6 * radius + 5
+        radius = 0.9 + 1.0 * (bubble.size or 0.0)
+        width, reach = text_width(bubble.vendor.short), 6 * radius + 5
         sides = [(x + reach, "start"), (x - reach, "end")]
         if x + reach + width > WIDTH:
             sides.reverse()
@@ -263,116 +272,15 @@ def _free(at: float, anchor: str, width: float, y: float, taken: Sequence[tuple[
     return all(end < left or begin > right or abs(y - other) > 11 for left, right, other in taken)
 
 
-@dataclass(frozen=True, slots=True)
-class Dot:
-    """One vendor's figure with its interval, any of which may be unknown; ``note`` marks the written figure."""
-
-    vendor: Seen
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    note: str = ""
-
-
-def dots(rows: Sequence[Dot], *, ceiling: Dot | None, ceiling_label: str, missing: str, label: str) -> Markup:
-    """A row a vendor: the figure, its interval as a bar, and the ceiling as a band behind all of them."""
-    top = 34.0 if ceiling is not None else 12.0
-    bottom = top + ROW * len(rows)
-    known = [
-        v for row in [*rows, *([ceiling] if ceiling else [])] for v in (row.value, row.low, row.high) if v is not None
-    ]
-    across = linear(known or [0.0, 1.0], LABEL_WIDTH, WIDTH - 76, top=1.0)
-    parts = _vertical_grid(across, top, bottom)
-    if ceiling is not None and ceiling.value is not None:
-        parts += _band(ceiling, across, top, bottom, ceiling_label)
-    for place, row in enumerate(rows):
-        y = top + ROW * (place + 0.5)
-        marks = [_name(row.vendor, y)]
-        if row.value is None:
-            marks.append(text(LABEL_WIDTH + 4, y + 4, missing, "quiet"))
-        else:
-            if row.low is not None and row.high is not None:
-                marks.append(line(across(row.low), y, across(row.high), y, f"range {series(row.vendor.index)}"))
-            marks.append(mark(row.vendor.index, across(row.value), y))
-            marks.append(text(WIDTH - 4, y + 4, f"{row.value:.4f}{row.note}", "value", "end"))
-        parts.append(group(*marks, vendor=row.vendor.index, title=row.vendor.label))
-    return picture(WIDTH, bottom + 26, *parts, label=label)
-
-
-def _band(ceiling: Dot, across: Scale, top: float, bottom: float, label: str) -> list[Markup]:
-    value = across(ceiling.value or 0.0)
-    parts = []
-    if ceiling.low is not None and ceiling.high is not None:
-        low, high = across(ceiling.low), across(ceiling.high)
-        parts.append(tag("rect", x=low, y=top, width=high - low, height=bottom - top, class_="band"))
-    anchor = "end" if value > WIDTH / 2 else "start"
-    parts.append(line(value, top - 8, value, bottom, "ceiling"))
-    parts.append(text(value, top - 14, f"{label} {ceiling.value or 0.0:.4f}", "name", anchor))
-    return parts
-
-
-def _vertical_grid(across: Scale, top: float, bottom: float, *, percent: bool = False) -> list[Markup]:
+def vertical_grid(across: Scale, top: float, bottom: float, written: Callable[[float], str] = figure) -> list[Markup]:
+    """A line from ``top`` to ``bottom`` at every tick of a scale, with the tick's number below."""
     parts = []
     for tick in across.ticks():
-        words = f"{tick * 100:.3g} %" if percent else figure(tick)
         parts.append(line(across(tick), top, across(tick), bottom, "grid"))
-        parts.append(text(across(tick), bottom + 18, words, anchor="middle"))
+        parts.append(text(across(tick), bottom + 17, written(tick), anchor="middle"))
     return parts
 
 
-def _name(vendor: Seen, y: float) -> Markup:
+def named_row(vendor: Seen, y: float) -> Markup:
     """The vendor's mark and name at the left of its row."""
-    return tag("g", mark(vendor.index, 10.0, y, scale=0.9), text(24.0, y + 4, vendor.short, "name"), class_="who")
-
-
-@dataclass(frozen=True, slots=True)
-class Stack:
-    """One vendor's shares of 1 by class, in the classes' order; ``total`` is written beside the bar."""
-
-    vendor: Seen
-    shares: tuple[float, ...]
-    total: str
-
-
-def stacks(rows: Sequence[Stack], classes: Sequence[str], *, x_title: str, label: str) -> Markup:
-    """A bar a vendor, one piece a class; pieces differ in colour and in pattern, the key stands above."""
-    top = 34.0
-    bottom = top + ROW * len(rows)
-    longest = max((sum(row.shares) for row in rows), default=0.0)
-    across = Scale(0.0, min(1.0, longest * 1.1) or 0.01, LABEL_WIDTH, WIDTH - 96)
-    parts = [*_key(classes), *_vertical_grid(across, top, bottom, percent=True)]
-    for place, row in enumerate(rows):
-        y = top + ROW * (place + 0.5)
-        at, pieces = 0.0, [_name(row.vendor, y)]
-        for number, share in enumerate(row.shares):
-            if share > 0:
-                begin, end = across(at), across(at + share)
-                box = {"x": begin, "y": y - 9, "width": max(1.0, end - begin), "height": 18.0}
-                pieces.append(tag("rect", **box, class_=f"piece p{number}"))
-                pieces.append(tag("rect", **box, fill=f"url(#hatch{number})"))
-                at += share
-        pieces.append(text(WIDTH - 4, y + 4, row.total, "value", "end"))
-        parts.append(group(*pieces, vendor=row.vendor.index, title=row.vendor.label))
-    parts.append(text((LABEL_WIDTH + WIDTH - 96) / 2, bottom + 38, x_title, "title", "middle"))
-    return picture(WIDTH, bottom + 46, *parts, label=label)
-
-
-def patterns() -> Markup:
-    """The hatchings that pieces of bars refer to, once a page."""
-    strokes = ("M0 0", "M0 8L8 0", "M0 0L8 8", "M0 4H8", "M4 0V8", "M0 0L8 8M0 8L8 0")
-    size = {"width": 8, "height": 8, "patternUnits": "userSpaceOnUse"}
-    drawn = (
-        tag("pattern", tag("path", d=stroke, class_="hatch"), id=f"hatch{place}", **size)
-        for place, stroke in enumerate(strokes)
-    )
-    return tag("svg", tag("defs", *drawn), class_="definitions", width=0, height=0, aria_hidden="true")
-
-
-def _key(classes: Sequence[str]) -> list[Markup]:
-    parts, x = [], LABEL_WIDTH
-    for place, name in enumerate(classes):
-        parts.append(tag("rect", x=x, y=6, width=14, height=14, class_=f"piece p{place}"))
-        parts.append(tag("rect", x=x, y=6, width=14, height=14, fill=f"url(#hatch{place})"))
-        parts.append(text(x + 20, 18, name))
-        x += 34 + 7.0 * len(name)
-    return parts
+    return tag("g", mark(vendor.index, 8.0, y, scale=0.9), text(20.0, y + 4, vendor.short, "name"), class_="who")

@@ -1,17 +1,19 @@
-"""The charts of a model, each with a note for reading it and its data as a table."""
+"""The pictures of a model, each with a note for reading it and its data as a table."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
 
 from markupsafe import Markup
 
 from vendor_verifier.reports import number_format
 from vendor_verifier.reports.html import charts
-from vendor_verifier.reports.html.charts import Bubble, Dot, Seen, Stack, figure
-from vendor_verifier.reports.html.time_charts import Slice, Spread, Track, panels, ridges, slices
-from vendor_verifier.reports.ranking import estimate_of
+from vendor_verifier.reports.html.charts import Bubble, Seen, figure
+from vendor_verifier.reports.html.heat_map import AGREEMENTS, HeatRow, heat_map, tally
+from vendor_verifier.reports.html.sample_charts import Curve, Slice, Strip, Track, cumulative, panels, slices, strips
 from vendor_verifier.reports.tables import (
     Cell,
     Column,
@@ -25,32 +27,22 @@ from vendor_verifier.reports.tables import (
     vendor_items,
 )
 from vendor_verifier.reports.vendor_tables import of, spread_columns
+from vendor_verifier.values.details import Agreement, ComparedAnswer, Point, VendorDetails
 from vendor_verifier.values.judgement import ModelVerdict
-from vendor_verifier.values.score import (
-    MAX_POINTS,
-    CallClass,
-    ModelScore,
-    VendorDetails,
-    VendorScore,
-)
+from vendor_verifier.values.score import ModelScore, VendorScore
 from vendor_verifier.words import Texts
 
-_WRONG: tuple[CallClass, ...] = (
-    "invalid_json", "unknown_tool", "schema_mismatch", "empty_arguments", "schema_unusable", "valid_in_dialect",
-    "not_judged",
-)  # fmt: skip
 _LONG_RUN_S = 300.0
-_TRIGGER = ("tp", "fp", "fn", "tn")
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A picture, a note for reading it, and its data as a table."""
+    """One picture or several on the same axes, a note for reading them, and their data as a table."""
 
     id: str
     title: str
     note: str
-    picture: Markup
+    pictures: tuple[Markup, ...]
     table: Table
 
 
@@ -64,21 +56,65 @@ class _Case:
     def seen(self) -> list[tuple[Seen, VendorScore]]:
         return [(Seen(index, page_label(vendor.label)), vendor) for index, vendor in enumerate(self.model.vendors)]
 
+    def answers(self) -> list[tuple[Seen, VendorScore, tuple[ComparedAnswer, ...]]]:
+        """The vendors with answers that stand beside the baseline's."""
+        found = [(seen, vendor, self.details.get(vendor.label)) for seen, vendor in self.seen()]
+        return [(seen, vendor, own.answers) for seen, vendor, own in found if own is not None and own.answers]
+
 
 def model_charts(
-    model: ModelScore, verdict: ModelVerdict | None, details: Mapping[str, VendorDetails], t: Texts
+    model: ModelScore, verdict: ModelVerdict | None, details: Mapping[str, VendorDetails], t: Texts, most_points: int
 ) -> list[Chart]:
-    """The charts that something was measured for, in the page's order."""
+    """The charts that something was measured for, in the page's order, with so many points a vendor over time."""
     case = _Case(model, verdict, details, t)
-    made = (
-        _scatter(case),
-        _f1(case),
-        _spread(case, "ttft_ms", "ttft_chart", "ttft_note"),
-        _spread(case, "tps", "tps_chart", "tps_note"),
-        _timeline(case),
-        _schema(case),
-    )
+    made = (_heat(case), _ratio(case), _scatter(case), _first_token(case), _timeline(case, most_points))
     return [chart for chart in made if chart is not None]
+
+
+def _heat(case: _Case) -> Chart | None:
+    t, names = case.t, {each: case.t(f"agreement_{each}") for each in AGREEMENTS}
+    found = case.answers()
+    if not any(tally(answers).keys() - {"unknown"} for _, _, answers in found):
+        return None
+    rows = [HeatRow(seen, answers, _told(tally(answers), t)) for seen, _, answers in found]
+    seen_at_all = {answer.agreement for _, _, answers in found for answer in answers}
+    shown = {each: name for each, name in names.items() if each in seen_at_all}
+    drawn = heat_map(rows, shown, label=t("heat"))
+    columns = [Column(each, _tallied(each), title) for each, title in shown.items()]
+    items = [Item(vendor.label, tally(answers), seen.index) for seen, vendor, answers in found]
+    samples = len({(answer.suite, answer.sample) for _, _, answers in found for answer in answers})
+    note = t("heat_note", n=samples)
+    return Chart("heat", t("heat"), note, (drawn,), table(t("heat"), t("vendor"), columns, items, t))
+
+
+def _told(counts: Counter[Agreement], t: Texts) -> str:
+    """How many answers stand otherwise than beside the baseline's, in words."""
+    unlike = [each for each in AGREEMENTS if each != "agrees" and counts[each]]
+    return t.joined(f"{counts[each]} {t(f'agreement_{each}')}" for each in unlike) or t("all_agree")
+
+
+def _tallied(agreement: Agreement) -> Callable[[Counter[Agreement]], Cell]:
+    return lambda counts: count(counts[agreement])
+
+
+def _ratio(case: _Case) -> Chart | None:
+    t = case.t
+    found = [
+        (seen, vendor, tuple(answer.token_ratio for answer in answers if answer.token_ratio))
+        for seen, vendor, answers in case.answers()
+    ]
+    found = [each for each in found if each[2]]
+    if not found:
+        return None
+    drawn = strips([Strip(seen, values) for seen, _, values in found], x_title=t("ratio_x"), label=t("ratio"))
+    columns = (
+        Column("n", lambda values: count(len(values))),
+        Column("p50", lambda values: number(median(values)), "p50"),
+        Column("min", lambda values: number(min(values))),
+        Column("max", lambda values: number(max(values))),
+    )
+    items = [Item(vendor.label, values, seen.index) for seen, vendor, values in found]
+    return Chart("ratio", t("ratio"), t("ratio_note"), (drawn,), table(t("ratio"), t("vendor"), columns, items, t))
 
 
 def _scatter(case: _Case) -> Chart | None:
@@ -86,9 +122,8 @@ def _scatter(case: _Case) -> Chart | None:
     priced = {name: spent.per_1000_requests_usd for name, spent in money.items()}
     use_price = any(value is not None for value in priced.values())
     quality = _quality(case.model)
-    fastest = max(
-        (number_format.finite(vendor.metrics.get("tps")) or 0.0 for vendor in case.model.vendors), default=0.0
-    )
+    speeds = [number_format.finite(vendor.metrics.get("tps")) or 0.0 for vendor in case.model.vendors]
+    fastest = max(speeds, default=0.0)
     bubbles, items = [], []
     for seen, vendor in case.seen():
         x = priced.get(vendor.label) if use_price else number_format.finite(vendor.metrics.get("avg_tokens"))
@@ -96,9 +131,8 @@ def _scatter(case: _Case) -> Chart | None:
         items.append(Item(vendor.label, (x, y, tps), seen.index))
         if x is not None and y is not None:
             size = None if tps is None or not fastest else (tps / fastest) ** 0.5
-            title = (
-                f"{seen.label}: {number_format.quantity(x)}, {number_format.rate(y)}, {number_format.quantity(tps)} TPS"
-            )
+            told = number_format.money(x) if use_price else number_format.quantity(x)
+            title = f"{seen.label}: {told}, {number_format.rate(y)}, {number_format.quantity(tps)} TPS"
             bubbles.append(Bubble(seen, x, y, size, title))
     if len(bubbles) < 2:
         return None
@@ -110,7 +144,7 @@ def _scatter(case: _Case) -> Chart | None:
         Column("tps", lambda found: number(found[2]), number_format.figure_title("tps", t)),
     )
     note = t("scatter_note") + ("" if use_price else " " + t("scatter_tokens"))
-    return Chart("scatter", t("scatter"), note, drawn, table(t("scatter"), t("vendor"), columns, items, t))
+    return Chart("scatter", t("scatter"), note, (drawn,), table(t("scatter"), t("vendor"), columns, items, t))
 
 
 def _quality(model: ModelScore) -> str:
@@ -130,72 +164,24 @@ def _height(vendor: VendorScore, quality: str, verdict: ModelVerdict | None) -> 
     return number_format.finite(vendor.metrics.get(quality))
 
 
-def _f1(case: _Case) -> Chart | None:
-    t, floor = case.t, None if case.verdict is None else case.verdict.noise_floor
-    estimates = {
-        vendor.label: None if vendor.is_baseline else estimate_of(case.verdict, vendor.label, "f1")
-        for vendor in case.model.vendors
-    }
-    dots = []
+def _first_token(case: _Case) -> Chart | None:
+    t, metric = case.t, "ttft_ms"
+    curves = []
     for seen, vendor in case.seen():
-        found = estimates[vendor.label]
-        low, high = (None, None) if found is None else (found.low, found.high)
-        note = number_format.BY_DEFINITION if vendor.is_baseline else ""
-        dots.append(Dot(seen, number_format.finite(vendor.metrics.get("f1")), low, high, note))
-    if all(dot.value is None for dot in dots):
+        details, spread = case.details.get(vendor.label), vendor.distributions.get(metric)
+        histogram = None if details is None else details.histograms.get(metric)
+        if histogram is not None and spread is not None and spread.p50 is not None:
+            curves.append(Curve(seen, histogram, spread.p50))
+    if not curves:
         return None
-    ceiling = None
-    if floor is not None and floor.ceiling.value is not None:
-        ceiling = Dot(Seen(0, ""), floor.ceiling.value, floor.ceiling.low, floor.ceiling.high)
-    drawn = charts.dots(
-        dots, ceiling=ceiling, ceiling_label=t("ceiling"), missing=t("not_measured"), label=t("quality_f1")
-    )
-
-    def figure(vendor: VendorScore) -> Cell:
-        value = number_format.finite(vendor.metrics.get("f1"))
-        return Cell(number_format.metric(vendor, "f1"), value, number_format.interval(estimates[vendor.label]))
-
-    columns = (
-        Column("f1", figure, "F1"),
-        *(Column(key, _counted(key), key.upper()) for key in _TRIGGER),
-        Column("precision", lambda one: share(getattr(one.trigger, "precision", None))),
-        Column("recall", lambda one: share(getattr(one.trigger, "recall", None))),
-        Column("dropped", lambda one: count(_dropped(one))),
-    )
-    shown = table(t("quality_f1"), t("vendor"), columns, vendor_items(case.model.vendors), t)
-    note = t("f1_note", level="95 %") if any(dot.low is not None for dot in dots) else t("f1_plain")
-    return Chart("f1", t("quality_f1"), note, drawn, shown)
-
-
-def _counted(key: str) -> Callable[[VendorScore], Cell]:
-    return lambda vendor: count(getattr(vendor.trigger, key, None))
-
-
-def _of_class(name: CallClass) -> Callable[[VendorScore], Cell]:
-    return lambda vendor: count(vendor.schema.classes.get(name, 0))
-
-
-def _dropped(vendor: VendorScore) -> int | None:
-    counts = vendor.trigger
-    return None if counts is None else counts.dropped_baseline + counts.dropped_vendor + counts.not_sent
-
-
-def _spread(case: _Case, metric: str, title: str, note: str) -> Chart | None:
-    t, spreads = case.t, []
-    for seen, vendor in case.seen():
-        details = case.details.get(vendor.label)
-        histogram = details.histograms.get(metric) if details else None
-        spreads.append(Spread(seen, vendor.distributions.get(metric), histogram))
-    if all(spread.summary is None or spread.summary.p50 is None for spread in spreads):
-        return None
-    drawn = ridges(spreads, missing=t("not_measured"), label=t(title))
+    drawn = cumulative(curves, x_title=t("ttft_x"), unit=t("ms"), label=t("ttft_chart"))
     columns = [Column("n", lambda vendor: count(getattr(vendor.distributions.get(metric), "n", None)))]
     columns += spread_columns(lambda vendor: vendor.distributions.get(metric))
-    shown = table(t(title), t("vendor"), columns, vendor_items(case.model.vendors), t)
-    return Chart(metric, t(title), t(note), drawn, shown)
+    shown = table(t("ttft_chart"), t("vendor"), columns, vendor_items(case.model.vendors), t)
+    return Chart(metric, t("ttft_chart"), t("ttft_note"), (drawn,), shown)
 
 
-def _timeline(case: _Case) -> Chart | None:
+def _timeline(case: _Case, most: int) -> Chart | None:
     t = case.t
     tracks = [
         Track(seen, case.details[vendor.label].points)
@@ -203,11 +189,12 @@ def _timeline(case: _Case) -> Chart | None:
         if vendor.label in case.details and case.details[vendor.label].points
     ]
     end_s = max((point.t_s for track in tracks for point in track.points), default=0.0)
-    if end_s <= 0:
+    if end_s <= 0 or not most:
         return None
     minutes = end_s >= _LONG_RUN_S
     unit_s, x_title = (60.0, t("time_x")) if minutes else (1.0, t("time_x_s"))
-    drawn = panels(tracks, x_title=x_title, per_unit_s=unit_s, label=t("time_chart"))
+    thinned = [replace(track, points=_thinned(track.points, most)) for track in tracks]
+    drawn = panels(thinned, per_unit_s=unit_s, label=t("time_chart"))
 
     def stretch(part: Slice) -> Cell:
         return Cell(f"{figure(part.begin_s / unit_s)} – {figure(part.end_s / unit_s)}")
@@ -223,25 +210,9 @@ def _timeline(case: _Case) -> Chart | None:
         for part in slices(track.points, end_s, 4)
     ]
     shown = table(t("time_chart"), t("vendor"), columns, items, t)
-    return Chart("time", t("time_chart"), t("time_note", n=MAX_POINTS), drawn, shown)
+    return Chart("time", t("time_chart"), t("time_note", n=most, x=x_title), tuple(drawn), shown)
 
 
-def _schema(case: _Case) -> Chart | None:
-    t, stacks = case.t, []
-    for seen, vendor in case.seen():
-        schema = vendor.schema
-        counts = [schema.classes.get(name, 0) for name in _WRONG]
-        if schema.calls:
-            total = t("of", part=sum(counts), whole=schema.calls)
-            stacks.append(Stack(seen, tuple(wrong / schema.calls for wrong in counts), total))
-    if not stacks:
-        return None
-    classes: tuple[CallClass, ...] = ("valid", *_WRONG)
-    words = {name: t(f"class_{name}") for name in classes}
-    drawn = charts.stacks(
-        stacks, [words[name] for name in _WRONG], x_title=t("share_of_calls"), label=t("schema_chart")
-    )
-    columns = [Column("calls", lambda vendor: count(vendor.schema.calls))]
-    columns += [Column(name, _of_class(name), title) for name, title in words.items()]
-    shown = table(t("schema_chart"), t("vendor"), columns, vendor_items(case.model.vendors), t)
-    return Chart("schema", t("schema_chart"), t("schema_note"), drawn, shown)
+def _thinned(points: Sequence[Point], most: int) -> tuple[Point, ...]:
+    """Every so many-th of the points, ``most`` at the most."""
+    return tuple(points[:: max(1, -(-len(points) // most))])

@@ -49,12 +49,33 @@
     output.textContent = wanted ? output.dataset.shown.replace("#", String(shown)) : "";
   }
 
+  // A place inside closed parts is opened with them and takes the focus.
   function openTarget() {
     var target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
-    if (!target || target.tagName !== "DETAILS") return;
-    target.open = true;
-    target.querySelector("summary").focus({ preventScroll: true });
+    var closed = target && target.closest("details");
+    if (!closed) return;
+    for (var part = closed; part; part = part.parentElement.closest("details")) part.open = true;
+    closed.querySelector("summary").focus({ preventScroll: true });
     target.scrollIntoView();
+  }
+
+  // A month of so many requests, or of so many tokens: the one that was filled in last counts.
+  function money(usd) {
+    if (usd >= 1000) return "$" + Math.round(usd).toLocaleString("en-US");
+    if (usd >= 0.095 || usd === 0) return "$" + usd.toFixed(2);
+    return "$" + usd.toFixed(1 - Math.floor(Math.log10(usd)));
+  }
+
+  function volume(inputs) {
+    inputs.addEventListener("input", function (event) {
+      var filled = event.target, by = filled.name, number = Number(filled.value);
+      all("input", inputs).forEach(function (other) { if (other !== filled) other.value = ""; });
+      all("#" + inputs.dataset.volume + " td.monthly").forEach(function (cell) {
+        var usd = cell.dataset[by] === undefined || filled.value === "" ? null : cell.dataset[by] * number;
+        if (usd === null) delete cell.dataset.n; else cell.dataset.n = String(usd);
+        cell.textContent = usd === null ? "\u2013" : money(usd);
+      });
+    });
   }
 
   function openAll(button) {
@@ -85,15 +106,18 @@
   all("input[data-filter]").forEach(function (input) {
     input.addEventListener("input", function () { filter(input); });
   });
+  all("[data-volume]").forEach(volume);
   window.addEventListener("hashchange", openTarget);
   openTarget();
 
   // On paper the drill-down is open, with three examples a vendor; afterwards everything is as it was.
   var closed = [];
   window.addEventListener("beforeprint", function () {
-    closed = all("details.vendor:not([open]), details.warnings:not([open])");
+    closed = all("details.vendor:not([open]), details.warnings:not([open]), details.fold:not([open])");
     all("details.vendor").forEach(function (vendor) {
-      closed = closed.concat(all("details.example", vendor).slice(0, 3).filter(function (item) { return !item.open; }));
+      var examples = all("details.example", vendor).slice(0, 3);
+      var shown = examples.length ? examples.concat(examples[0].parentElement) : [];
+      closed = closed.concat(shown.filter(function (item) { return !item.open; }));
     });
     closed.forEach(function (item) { item.open = true; });
   });

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
@@ -17,10 +18,10 @@ from vendor_verifier.reports import number_format, sentences, vendor_tables
 from vendor_verifier.reports.escape import visible
 from vendor_verifier.reports.html import charts
 from vendor_verifier.reports.html.model_charts import model_charts
-from vendor_verifier.reports.html.vendor_details import vendor_view
+from vendor_verifier.reports.html.overview import MONTHLY_REQUESTS, figures, has_prices, matrix, place_note
+from vendor_verifier.reports.html.vendor_details import vendor_views
 from vendor_verifier.reports.judged import judged_sections
-from vendor_verifier.reports.ranking import ranking
-from vendor_verifier.reports.run_conditions import asked, clock_lines, offered
+from vendor_verifier.reports.run_conditions import asked, clock_lines
 from vendor_verifier.reports.tables import (
     Column,
     Section,
@@ -31,24 +32,55 @@ from vendor_verifier.reports.tables import (
     table,
     vendor_items,
 )
-from vendor_verifier.values.judgement import ModelVerdict
-from vendor_verifier.values.score import MAX_EXAMPLES, ModelScore, Report, VendorScore
+from vendor_verifier.reports.verdicts import choice_line
+from vendor_verifier.values.details import MAX_EXAMPLES, MAX_POINTS
+from vendor_verifier.values.score import ModelScore, Report
 from vendor_verifier.words import HTML_LANG, Language, Texts
 
-MAX_BYTES = 400_000
-# Numbers of examples per vendor, tried in turn until the page is small enough to be mailed.
-_EXAMPLES = (MAX_EXAMPLES, 12, 8, 5, 3, 1, 0)
+# What a page of a few vendors stays below, and what forty vendors of ten models do.
+MAX_BYTES, MOST_BYTES = 400_000, 3_000_000
 _MAX_LISTED = 100
+# Up to here all vendors of a model are seen at a glance; beyond, a filter helps.
+_FEW_VENDORS = 8
+# Up to here a first line a model can be large.
+_FEW_MODELS = 3
+# The sections of the judgement that even the smallest page has.
+_NEEDED = ("gates", "blame")
 _CHIEF = ("ttft_ms", "tps", "e2e_ms")
 
 
+@dataclass(frozen=True, slots=True)
+class _Measure:
+    """How much a page holds of what can be left out: examples and points in time a vendor, tables, pictures."""
+
+    examples: int
+    points: int
+    is_whole: bool = True
+    is_drawn: bool = True
+
+
+# Tried in turn until the page is small enough to be mailed; the last only for one that could hardly be opened.
+_WHOLE = _Measure(MAX_EXAMPLES, MAX_POINTS)
+_MEASURES = (_WHOLE, _Measure(12, 300), _Measure(8, 200), _Measure(5, 150), _Measure(2, 100), _Measure(0, 60))
+_LAST_MEASURES = (_Measure(0, 0, is_whole=False), _Measure(0, 0, is_whole=False, is_drawn=False))
+
+
 def render(report: Report, language: Language = "en") -> str:
-    """The whole page, UTF-8-encodable; where it would pass 400,000 bytes it has fewer examples and a note of it."""
-    page = ""
-    for most in _EXAMPLES:
-        page = _page(report, Texts(language), most)
-        if len(page.encode()) <= MAX_BYTES:
-            break
+    """The whole page, UTF-8-encodable. Beyond 400,000 bytes it holds fewer examples and points, beyond 3,000,000 fewer
+    tables and pictures, and says so.
+    """
+    t, size, page = Texts(language), 0, ""
+    for measure in _MEASURES:
+        # A page of very many vendors comes down to the smallest at once.
+        if size < 3 * MAX_BYTES or measure is _MEASURES[-1]:
+            page = _page(report, t, measure)
+            size = len(page.encode())
+        if size <= MAX_BYTES:
+            return page
+    for measure in _LAST_MEASURES:
+        if size > MOST_BYTES:
+            page = _page(report, t, measure)
+            size = len(page.encode())
     return page
 
 
@@ -87,28 +119,39 @@ def drawn(template: str, t: Texts, script: str = "", **content: Any) -> str:
         style=Markup(style),  # noqa: S704
         script=Markup(script),  # noqa: S704
         icon=charts.icon,
+        shapes=charts.shapes,
         **content,
     )
     return text
 
 
-def _page(report: Report, t: Texts, most: int) -> str:
-    script = part("page.js")
-    return drawn("page.html.j2", t, script, patterns=charts.patterns(), **_content(report, t, most))
+def _page(report: Report, t: Texts, measure: _Measure) -> str:
+    return drawn("page.html.j2", t, part("page.js"), **_content(report, t, measure))
 
 
-def _content(report: Report, t: Texts, most: int) -> dict[str, Any]:
+def _content(report: Report, t: Texts, measure: _Measure) -> dict[str, Any]:
     models = [model for model in report.models if model.vendors]
-    shortened = most < MAX_EXAMPLES and report.details is not None
+    left_out = []
+    if measure is not _WHOLE and report.details is not None:
+        left_out = [t("excerpts_cut" if measure.is_whole else "much_left_out")]
     return {
         "run": page_label(report.run),
         "meta": _meta(report, t),
-        "verdicts": [_verdict(model, report.verdicts.get(model.model), t) for model in models] or [t("nothing")],
-        "warnings": _warnings(report, t),
-        "models": [_model(position, model, report, t, most) for position, model in enumerate(models)],
+        "choices": [(f"m{place}", *_choice(model, report, t)) for place, model in enumerate(models)],
+        "has_few_models": len(models) <= _FEW_MODELS,
+        "incomplete": None if report.complete else sentences.cautions(report, t)[0],
+        "warnings": _listed(report.warnings, t),
+        "models": [_model(position, model, report, t, measure) for position, model in enumerate(models)],
         "dataset": _listed(report.dataset, t),
-        "method": [*_method(report, t), *([t("excerpts_cut")] if shortened else [])],
+        "method": [*_method(report, t), *left_out],
     }
+
+
+def _choice(model: ModelScore, report: Report, t: Texts) -> tuple[str, str]:
+    """The advice on a model in a sentence, and its kind as a class."""
+    advice = report.advice.get(model.model)
+    kind = "unjudged" if advice is None else advice.choice.kind.replace("_", "-")
+    return choice_line(model, report, t, page_label), f"choice-{kind}"
 
 
 def _meta(report: Report, t: Texts) -> list[str]:
@@ -126,30 +169,33 @@ def _minute(moment: str) -> str:
     return f"{moment[:10]} {moment[11:16]} UTC"
 
 
-def _warnings(report: Report, t: Texts) -> list[str]:
-    return [*([] if report.complete else [t("incomplete")]), *_listed(report.warnings, t)]
-
-
 def _listed(texts: Sequence[str], t: Texts) -> list[str]:
     shown = [visible(t.said(text)) for text in texts[:_MAX_LISTED]]
     return [*shown, t("and_more", n=len(texts) - _MAX_LISTED)] if len(texts) > _MAX_LISTED else shown
 
 
-def _model(position: int, model: ModelScore, report: Report, t: Texts, most: int) -> dict[str, Any]:
+def _model(position: int, model: ModelScore, report: Report, t: Texts, measure: _Measure) -> dict[str, Any]:
     verdict = report.verdicts.get(model.model)
     details = report.details.models.get(model.model, {}) if report.details is not None else {}
+    notes = [*sentences.footnotes(model, t), place_note(model, report, t)]
+    judged = [each for each in judged_sections(model, verdict, t, page_label) if each.id != "findings"]
+    if measure.is_whole:
+        sections = [*judged, *_speed_sections(model, t)]
+    else:
+        sections = [each for each in judged if each.id in _NEEDED]
     return {
         "id": f"m{position}",
         "name": page_label(model.model),
-        "ranking": ranking(report, [model], t),
-        "footnotes": _footnotes(model, verdict, t),
-        "charts": model_charts(model, verdict, details, t),
-        "sections": [*_speed_sections(model, t), *judged_sections(model, verdict, t, page_label)],
+        "matrix": matrix(model, report.advice.get(model.model), t),
+        "figures": figures(model, report, t),
+        "volume": MONTHLY_REQUESTS if has_prices(model, report) else None,
+        "has_filter": len(model.vendors) > _FEW_VENDORS,
+        "footnotes": [note for note in notes if note],
+        "charts": model_charts(model, verdict, details, t, measure.points) if measure.is_drawn else [],
+        "sections": sections,
         "suites": [_suite(model, suite, t) for suite in number_format.suites_of(model)],
-        "vendors": [
-            vendor_view(index, vendor, model, details.get(vendor.label), offered(vendor, model, report, t), t, most)
-            for index, vendor in enumerate(model.vendors)
-        ],
+        "vendors": vendor_views(model, report, t, measure.examples),
+        "is_whole": measure.is_whole,
     }
 
 
@@ -179,59 +225,6 @@ def _percentiles(name: str, model: ModelScore, t: Texts) -> Table:
     found = vendor_items(model.vendors, lambda vendor: vendor.distributions.get(name))
     title = number_format.speed_title(name, t)
     return table(title, title, columns, (item for item in found if item.about.n or item.about.stalled), t)
-
-
-def _footnotes(model: ModelScore, verdict: ModelVerdict | None, t: Texts) -> list[str]:
-    notes = sentences.footnotes(model, t)
-    if verdict is not None and (verdict.intervals or verdict.ranking):
-        return [*notes, t("interval_note", level="95 %")]
-    return [*notes, t("no_intervals")] if len(model.vendors) > 1 else notes
-
-
-def _verdict(model: ModelScore, verdict: ModelVerdict | None, t: Texts) -> str:
-    """The page's verdict on a model as plain text: the leading vendors and the certainty of their lead."""
-    name, count = page_label(model.model), len(model.vendors)
-    if sentences.nobody_answered(model):
-        return t("nobody_answered", n=count, model=name)
-    if count == 1:
-        return t("only", label=page_label(model.vendors[0].label), model=name)
-    leaders = [vendor for vendor in model.vendors if sentences.place(vendor, model) == 1]
-    if not leaders:
-        return t("unranked", n=count, model=name)
-    words = {
-        "label": t.listed([page_label(vendor.label) for vendor in leaders]),
-        "n": count,
-        "model": name,
-        "irf": number_format.fusion(leaders[0].irf),
-        "tie": _tie(leaders, verdict, t),
-        "gates": _gates(verdict, t),
-    }
-    return t("share", **words) if len(leaders) > 1 else t("leads", figures=_figures(leaders[0], t), **words)
-
-
-def _figures(leader: VendorScore, t: Texts) -> str:
-    figures = []
-    if (success := number_format.finite(leader.metrics.get("success_rate"))) is not None:
-        figures.append(t("leads_success", value=f"{success * 100:.4g}\u00a0%"))
-    if (first := number_format.finite(leader.metrics.get("avg_ttft_ms"))) is not None:
-        figures.append(t("leads_ttft", value=number_format.quantity(first)))
-    return t("leads_figures", figures=t.joined(figures)) if figures else ""
-
-
-def _tie(leaders: Sequence[VendorScore], verdict: ModelVerdict | None, t: Texts) -> str:
-    """Whether the lead is clear, or with which vendors it is tied, in words; "" without statistics."""
-    if verdict is None or verdict.ranking is None:
-        return ""
-    first = {vendor.label for vendor in leaders}
-    tied = sorted({name for pair in verdict.ranking.not_distinguishable if first & set(pair) for name in pair} - first)
-    return t("tied_with", others=t.listed([page_label(name) for name in tied])) if tied else t("clear_lead")
-
-
-def _gates(verdict: ModelVerdict | None, t: Texts) -> str:
-    if verdict is None or not verdict.gates:
-        return ""
-    outcomes = [gate.outcome for gate in verdict.gates]
-    return t("gates_said", n=len(outcomes), failed=outcomes.count("FAIL"), undecided=outcomes.count("UNDECIDED"))
 
 
 def _method(report: Report, t: Texts) -> list[str]:
