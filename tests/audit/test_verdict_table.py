@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from judged_vendors import BASELINE, World, asked, field_of, found, gap, gate, score_difference, scores
+from verdict_edges import EDGES
 
 import vendor_verifier
 from vendor_verifier.audit.verdict_table import RULES, against, against_baseline, points, success
@@ -17,51 +17,9 @@ from vendor_verifier.values.verdict import FACETS, Facet, FacetName, Status
 from vendor_verifier.words import entries
 
 AUDIT = Path(vendor_verifier.__file__).parent / "audit"
-SOURCE = "\n".join(file.read_text(encoding="utf-8") for file in sorted(AUDIT.glob("*.py")))
-# Where a finding's rule looks at its numbers: the finding, its evidence, the facet and the status.
-EDGES: list[tuple[str, dict[str, float | str], FacetName, Status | None]] = [
-    ("another_model_served", {"served": "acme/model-2"}, "model", "not_as_sold"),
-    ("another_model_served", {"served": "acme/model-1"}, "model", None),
-    ("prompt_truncated", {}, "model", "not_as_sold"),
-    ("served_model_changes", {}, "model", "doubtful"),
-    ("fingerprint_changes", {}, "model", None),
-    ("id_families", {}, "model", "doubtful"),
-    ("answers_repeated", {}, "model", "doubtful"),
-    ("max_tokens_exceeded", {}, "model", "doubtful"),
-    ("cut_below_max_tokens", {}, "model", "doubtful"),
-    ("shared_response_ids", {"other": "w"}, "model", None),
-    ("identical_answers", {"other": "w"}, "model", None),
-    ("served_model_changed_since", {}, "model", None),
-    ("fingerprint_changed_since", {}, "model", None),
-    ("calls_invalid", {"difference": 0.05, "low": 0.021, "high": 0.08}, "tool_calls", "not_as_sold"),
-    ("calls_invalid", {"difference": 0.05, "low": 0.019, "high": 0.08}, "tool_calls", "doubtful"),
-    ("calls_in_text", {"share": 0.1, "low": 0.051, "high": 0.2}, "tool_calls", "not_as_sold"),
-    ("calls_in_text", {"share": 0.1, "low": 0.049, "high": 0.2}, "tool_calls", "doubtful"),
-    ("prompt_tokens_slope", {"slope": 0.3, "slope_low": 0.2, "slope_high": 0.4}, "bill", "not_as_sold"),
-    ("prompt_tokens_slope", {"slope": -0.3, "slope_low": -0.4, "slope_high": -0.2}, "bill", "doubtful"),
-    ("prompt_tokens_constant", {"median": 21.0}, "bill", "doubtful"),
-    ("prompt_tokens_constant", {"median": -21.0}, "bill", "doubtful"),
-    ("prompt_tokens_constant", {"median": 20.0}, "bill", None),
-    ("output_recount", {"ratio": 1.21}, "bill", "not_as_sold"),
-    ("output_recount", {"ratio": 1.2}, "bill", "doubtful"),
-    ("output_recount", {"ratio": 0.7}, "bill", "doubtful"),
-    ("cache_not_discounted", {"ratio": 1.5}, "bill", "not_as_sold"),
-    ("reported_cost_differs", {"ratio": 1.06}, "bill", "not_as_sold"),
-    ("reported_cost_differs", {"ratio": 0.9}, "bill", None),
-    ("cache_impossible", {}, "bill", "doubtful"),
-    ("cache_unexplained", {}, "bill", None),
-    ("reasoning_not_shown", {}, "bill", "doubtful"),
-    ("same_token_counter", {"other": "w"}, "bill", None),
-    ("nothing_answered", {}, "reliability", "unusable"),
-    ("access_refused", {}, "reliability", "too_little_evidence"),
-    ("answers_cut", {"share": 0.1, "low": 0.051, "high": 0.2}, "reliability", "not_as_sold"),
-    ("answers_cut", {"share": 0.1, "low": 0.05, "high": 0.2}, "reliability", "doubtful"),
-    ("refused_at_first", {"share": 0.9, "low": 0.8, "high": 0.95}, "reliability", "doubtful"),
-    ("requests_lost", {}, "reliability", "doubtful"),
-    ("stream_buffered", {"share": 1.0, "low": 0.9, "high": 1.0}, "speed", "doubtful"),
-    ("slow_first_token", {"times": 90.0}, "speed", "doubtful"),
-    ("slow_decoding", {"times": 90.0}, "speed", "doubtful"),
-]
+SOURCE = "\n".join(
+    file.read_text(encoding="utf-8") for file in sorted(AUDIT.glob("*.py")) if file.name != "verdict_table.py"
+)
 SHARED_TRAITS = (
     "served_model_changes", "id_families", "answers_repeated", "max_tokens_exceeded", "cut_below_max_tokens",
     "cache_impossible", "reasoning_not_shown",
@@ -74,12 +32,11 @@ def said_against(world: World, label: str = "v") -> list[Facet]:
 
 def test_every_finding_has_a_rule_and_words_and_every_rule_a_finding() -> None:
     """A finding cannot be added without saying what it means for a buyer."""
-    emitted = set(re.findall(r'finding\(\s*"(\w+)"', SOURCE))
-    emitted |= set(re.findall(r'_changes\(label, \[.*\], "(\w+)"', SOURCE))
-    emitted |= set(re.findall(r'_Share\(\s*"(\w+)"', SOURCE)) | set(re.findall(r'"(slow_\w+)"', SOURCE))
-    emitted |= set(re.findall(r'"(\w+_changed_since)"', SOURCE))
+    worded = {name.removeprefix("finding_") for name in entries() if name.startswith("finding_")}
+    # What else begins so in the catalogue is a part of a sentence, named in full where it is used.
+    emitted = {name for name in worded if f'"{name}"' in SOURCE}
+    assert len(emitted) > 30
     assert RULES.keys() == emitted
-    assert {f"finding_{name}" for name in RULES} <= entries().keys()
     assert {name for name, _ in RULES.values()} == set(FACETS)
 
 
@@ -126,15 +83,15 @@ def test_another_name_of_the_baseline_may_be_an_alias() -> None:
         (0.0009, -0.1, -0.021, "not_as_sold"),
         (0.0009, -0.1, -0.019, "doubtful"),
         (0.0011, -0.1, -0.05, "doubtful"),
-        (0.019, -0.1, -0.05, "doubtful"),
-        (0.021, -0.1, -0.05, None),
+        (0.009, -0.1, -0.05, "doubtful"),
+        (0.011, -0.1, -0.05, None),
         (0.0001, 0.1, 0.2, None),
     ],
 )
 def test_a_drop_of_f1_is_as_bad_as_it_is_proven_and_large(
     p_value: float, value: float, high: float, status: Status | None
 ) -> None:
-    """Doubtful from 2 % on; not as sold at 0.1 % and more than 2 points; better than the ceiling is nothing bad."""
+    """Doubtful from 1 % on; not as sold at 0.1 % and more than 2 points; better than the ceiling is nothing bad."""
     finding = found("calls_unlike_baseline", p_value=p_value)
     world = field_of("v", findings=(finding,), gaps=(gap(value=value, high=high, p_value=p_value),))
     facets = said_against(world)
@@ -183,8 +140,8 @@ def test_a_failed_gate_is_about_a_facet(metric: str) -> None:
     [
         (-0.2, 0.0009, "not_as_sold"),
         (-0.04, 0.0009, "doubtful"),
-        (-0.2, 0.019, "doubtful"),
-        (-0.2, 0.021, None),
+        (-0.2, 0.009, "doubtful"),
+        (-0.2, 0.011, None),
         (0.2, 0.0001, None),
     ],
 )
@@ -203,8 +160,8 @@ def test_a_score_below_the_baselines(value: float, p_value: float, status: Statu
 
 
 def test_the_level_is_shared_among_evaluations() -> None:
-    """Two evaluations halve it, so that p = 0.015 is nothing any more."""
-    one = score_difference("v", BASELINE, -0.2, 0.015)
+    """Two evaluations halve it, so that p = 0.008 is nothing any more."""
+    one = score_difference("v", BASELINE, -0.2, 0.008)
     assert [each.status for each in said_against(field_of("v", differences=(one,)))] == ["doubtful"]
     both = (one, score_difference("v", BASELINE, 0.0, 0.9, suite="bfcl"))
     assert said_against(field_of("v", differences=both)) == []

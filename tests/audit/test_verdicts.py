@@ -38,7 +38,7 @@ def test_as_sold_says_what_would_have_been_seen() -> None:
     few, many = field_of("v"), field_of("v")
     many = replace(many, gaps=(replace(gap(), delta=replace(gap().delta, n=3000)),))
     assert (
-        "a drop of 2.7 points of F1 would be seen in 8 of 10 such runs"
+        "a drop of 3.1 points of F1 would be seen in 8 of 10 such runs"
         in judged(replace(few, vendors=(asked(BASELINE), asked("v", trigger=TriggerCounts(tp=150, tn=150)))))
         .facet("tool_calls")
         .reason
@@ -157,7 +157,7 @@ def test_evaluations_are_judged_without_a_second_run_of_the_baseline() -> None:
     good = score_difference("v", BASELINE, 0.0, 0.9)
     world = World(vendors, differences=(good,), ceiling=None)
     assert statuses(world)["tool_calls"] == "as_sold"
-    assert "scores as the baseline does; a drop of 6.5 points" in judged(world).facet("tool_calls").reason
+    assert "scores as the baseline does; a drop of 7.2 points" in judged(world).facet("tool_calls").reason
     blind = score_difference("v", BASELINE, 0.0, 0.9, n=40, suite="bfcl")
     facet = judged(replace(world, differences=(good, replace(blind, p_value=None)))).facet("tool_calls")
     assert facet.estimate == blind.delta

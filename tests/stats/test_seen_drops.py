@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from worlds import decide, propensities, sample_ids
 
 from vendor_verifier.audit.verdict_table import DOUBTFUL_LEVEL
+from vendor_verifier.audit.verdicts import LARGEST_UNSEEN_LOSS
 from vendor_verifier.stats.bootstrap import bootstrap, build_panel
 from vendor_verifier.stats.noise_floor import gap
 from vendor_verifier.stats.ratio_table import Trials
@@ -22,8 +23,6 @@ from vendor_verifier.stats.score_differences import score_differences, standard_
 from vendor_verifier.values.judgement import Gap, ScoreDifference
 
 RUNS = 200
-# Beyond this a verdict does not promise anything.
-LARGEST = 0.25
 
 
 def chances(rng: np.random.Generator, n: int, undecided: float, share: float = 0.5) -> NDArray[np.float64]:
@@ -68,7 +67,7 @@ def test_a_drop_of_f1_of_the_stated_size_is_seen_in_8_of_10_runs(n: int, undecid
         first, second = (np.array([each == "called" for each in run.values()]) for run in baseline.runs)
         ceiling = 2 * (first & second).sum() / (first.sum() + second.sum())
         drop = f1_seen_drop(n, float(ceiling), float(first.mean()), level=level)
-        if drop <= LARGEST:
+        if drop <= LARGEST_UNSEEN_LOSS:
             found = gap_of(rng, baseline, missing(calls, drop))
             seen.append((found.delta.value or 0.0) < 0 and found.proof <= level)
     assert len(seen) >= RUNS / 4
@@ -102,7 +101,7 @@ def test_a_drop_of_a_score_of_the_stated_size_is_seen_in_8_of_10_runs(n: int, un
         solves = chances(rng, n, undecided, share=0.85)
         honest = difference(rng, solves, solves)
         drop = score_seen_drop(n, error=standard_error(honest), level=level)
-        if drop <= LARGEST:
+        if drop <= LARGEST_UNSEEN_LOSS:
             found = difference(rng, solves, solves * (1 - drop / solves.mean()))
             seen.append((found.delta.value or 0.0) > 0 and found.p_value is not None and found.p_value <= level)
     assert len(seen) >= RUNS / 4

@@ -40,6 +40,12 @@ def said(story: Story) -> str:
     return story.first_line.removeprefix("simulated-model: ").rpartition(" (")[0]
 
 
+def both_tied(story: Story) -> bool:
+    """Whether ``one`` and ``two`` are named together, in either order."""
+    tie = "are as sold and cannot be told apart"
+    return said(story).startswith((f"one and two {tie}", f"two and one {tie}"))
+
+
 @pytest.mark.parametrize("persona", ALONE)
 def test_a_vendor_alone_beside_the_baseline(persona: str) -> None:
     """Its vice is under its facet and under no other, and the first line gives the verdict on it by name."""
@@ -69,7 +75,8 @@ def test_a_field_with_one_honest_vendor() -> None:
 def test_a_field_with_honest_twins() -> None:
     """They are named together, the slow and the broken are not, and the baseline is no rival of its resellers."""
     story = played("one=faithful", "two=faithful", "slow", "cutter")
-    assert said(story) == "one and two are as sold and cannot be told apart in rank (1 not as sold, 1 doubtful)"
+    assert both_tied(story)
+    assert said(story).endswith(" (1 not as sold, 1 doubtful)")
     assert story.exit_code == 1
 
 
@@ -93,7 +100,7 @@ def test_a_field_in_which_nothing_is_wrong() -> None:
 def test_an_evaluation_alone(suite: str) -> None:
     """Scores against the baseline's are enough to call a vendor as sold or not; the baseline need not run twice."""
     story = played("one=faithful", "two=faithful", "text-leaker", "substitute", repeats=1, suite=suite)
-    assert said(story).startswith("one and two are as sold and cannot be told apart")
+    assert both_tied(story)
     assert story.blemishes("text-leaker") == {"tool calls": "not as sold"}
     assert story.blemishes("substitute") == {"model": "not as sold", "tool calls": "not as sold"}
     assert story.exit_code == 1
@@ -140,12 +147,16 @@ def test_a_baseline_asked_once() -> None:
     assert story.matrix["padded"]["bill"] == "not as sold"
 
 
+def real(name: str, model: str = "deepseek-v3.2-exp") -> Path:
+    return REAL / f"results-{name}-{model}.jsonl.gz"
+
+
 @pytest.mark.skipif(not REAL.is_dir(), reason="the public result files are not beside the checkout")
 def test_public_result_files(tmp_path: Path) -> None:
     """Three vendors of one real model, each asked once: nobody is accused and nobody recommended."""
     files = {"official": "deepseek-official", "novita": "openrouter-novita", "ppio": "ppio"}
     report = import_run(
-        {label: REAL / f"results-{name}-deepseek-v3.2-exp.jsonl.gz" for label, name in files.items()},
+        {label: [real(name)] for label, name in files.items()},
         baseline="official", model="deepseek-v3.2-exp", output_dir=tmp_path / "run", test_file=REAL / "samples.jsonl",
     )  # fmt: skip
     story = told(report, RunFolder(tmp_path / "run"))
@@ -155,3 +166,23 @@ def test_public_result_files(tmp_path: Path) -> None:
     )
     for label in ("novita", "ppio"):
         assert story.blemishes(label) == dict.fromkeys(("tool calls", "speed"), "too little evidence")
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="the public result files are not beside the checkout")
+def test_public_result_files_with_two_runs_of_the_baseline(tmp_path: Path) -> None:
+    """What the noise of the baseline does not explain is said: neither reseller answers as the maker does, neither is
+    recommended, and the maker is the reference, not the winner."""
+    report = import_run(
+        {
+            "official": [real("deepseek-official"), real("deepseek-official", "deepseek-chat")],
+            "novita": [real("openrouter-novita")],
+            "ppio": [real("ppio")],
+        },
+        baseline="official", model="deepseek-v3.2-exp", output_dir=tmp_path / "run", test_file=REAL / "samples.jsonl",
+    )  # fmt: skip
+    story = told(report, RunFolder(tmp_path / "run"))
+    assert story.first_line.startswith("deepseek-v3.2-exp: none of the 2 vendors is as sold")
+    for label in ("novita", "ppio"):
+        assert story.matrix[label]["model"] == "doubtful"
+        assert story.matrix[label]["tool calls"] in ("doubtful", "not as sold")
+        assert story.matrix[label]["bill"] == "as sold"

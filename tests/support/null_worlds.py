@@ -16,11 +16,12 @@ from worlds import propensities
 from vendor_verifier.audit.choice import advise
 from vendor_verifier.metrics import POOLED, RECORD_METRICS
 from vendor_verifier.pipeline.judge import judge_report
+from vendor_verifier.scoring.answer_texts import AnswerText, AnswerTexts
 from vendor_verifier.scoring.collect import Tables
 from vendor_verifier.scoring.observation import Observation, Traits, Try
 from vendor_verifier.scoring.score_run import score_run
 from vendor_verifier.values.event import Usage
-from vendor_verifier.values.manifest import EntryInfo
+from vendor_verifier.values.manifest import EntryInfo, manifest_of
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample, listed
@@ -84,27 +85,31 @@ def advice(rng: np.random.Generator, played: Model, twins: Sequence[Twin]) -> Ad
         EntryInfo(MODEL, label, "simulated", MODEL, is_baseline=label == BASELINE, repeat=repeat)
         for label, repeat in repeats.items()
     ]
-    tables = Tables()
+    task = PlayedTask(played.suite, samples, _MAIN[played.suite])
+    tables, texts = Tables(), AnswerTexts.of([task])
 
     def fill() -> Iterator[Record]:
         for twin in (Twin(BASELINE), *twins):
             for row in rows(rng, played, twin, repeats[twin.label]):
                 tables.rows[MODEL, twin.label].add(row)
+                if row.traits.is_answered:
+                    kept = texts.kept.setdefault((MODEL, twin.label), {})
+                    kept.setdefault((played.suite, row.sample), {})[row.repetition] = _text(rng, row)
         return
         yield
 
     stated = [entry(info.label, "faithful", repeats[info.label], is_baseline=info.is_baseline) for info in infos]
     report = score_run(
         infos,
-        [PlayedTask(played.suite, samples, _MAIN[played.suite])],
+        [task],
         fill(),
         repeat=1,
         run="run",
         complete=True,
         tables=tables,
-        manifest=manifest(stated, played.suite, played.size),
+        manifest=manifest_of(manifest(stated, played.suite, played.size)),
     )
-    verdicts = judge_report(report, tables.rows, {played.suite: listed(samples)}, {})
+    verdicts = judge_report(report, tables.rows, {played.suite: listed(samples)}, {}, texts)
     [scored] = report.models
     return advise(scored, verdicts[MODEL])
 
@@ -122,6 +127,15 @@ def rows(rng: np.random.Generator, played: Model, twin: Twin, repeats: int) -> I
         for i in range(n):
             traits = _traits(played.suite, bool(called[i]), bool(solved[i]), *(dice[:, i] < _rates(played)))
             yield _row(traits, i, repetition, (float(first[i]), int(tokens[i]), float(seconds[i])))
+
+
+def _text(rng: np.random.Generator, row: Observation) -> AnswerText:
+    """One of several wordings of the answer, the first ones more often than the others."""
+    wording = int(rng.geometric(0.5))
+    tokens = row.tries[-1].usage.output or 0
+    calls = f"get_weather({wording})" if row.traits.decision == "called" else ""
+    text = "" if calls else f"The answer to {row.sample}, in wording {wording}."
+    return AnswerText(text, "", calls, 600, row.sent_s, characters=4 * tokens, output_tokens=tokens)
 
 
 def _rates(played: Model) -> NDArray[np.float64]:

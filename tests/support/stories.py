@@ -92,3 +92,8 @@ def played(
     with tempfile.TemporaryDirectory() as place:
         folder = run_folder(Path(place) / "run", vendors, asked, suite, None if baseline is None else 0)
         return told(score_folder(folder), folder)
+
+
+def excerpt(story: Story) -> str:
+    """The beginning of report.md that a page shows: the first line, the matrix, and what speaks against whom."""
+    return "\n".join([f"> {story.first_line}", "", *story.lines])

@@ -1,6 +1,6 @@
 """The one table that maps findings, gates, scores and failures to a facet of a vendor and a word for it.
 
-A difference from the baseline is doubtful at an error of 2 % and *not as sold* at 0.1 %, over all vendors of a run.
+A difference from the baseline is doubtful at an error of 1 % and *not as sold* at 0.1 %, over all vendors of a run.
 Speed alone is never worse than doubtful, because nobody sells a speed.
 """
 
@@ -18,7 +18,7 @@ from vendor_verifier.values.verdict import Facet, FacetName, Status
 from vendor_verifier.words import english
 
 # From these levels on a difference is doubtful, or not as sold; divided by the number of vendors compared (Bonferroni).
-DOUBTFUL_LEVEL, CERTAIN_LEVEL = 0.02, 0.001
+DOUBTFUL_LEVEL, CERTAIN_LEVEL = 0.01, 0.001
 # Losses of F1, schema accuracy or a score that count as small: below, a difference is at most doubtful.
 SMALL_LOSS = 0.02
 # Success rates that the whole interval lies below.

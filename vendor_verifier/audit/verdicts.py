@@ -28,7 +28,7 @@ from vendor_verifier.words import english
 
 LEAST_ANSWERS = 10
 # A run that could only see a larger loss than this says nothing of how a vendor calls tools.
-LARGEST_UNSEEN_LOSS = 0.25
+LARGEST_UNSEEN_LOSS = 0.3
 _WORST_FIRST: tuple[Status, ...] = ("unusable", "not_as_sold", "doubtful", "too_little_evidence", "as_sold")
 _NEEDED: frozenset[FacetName] = frozenset({"model", "tool_calls", "reliability"})
 
