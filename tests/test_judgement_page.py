@@ -26,7 +26,7 @@ def test_the_pages_python_runs(code: str) -> None:
 
 def test_the_page_has_python() -> None:
     """So that the test above cannot pass by finding nothing."""
-    assert len(BLOCKS) == 6
+    assert len(BLOCKS) == 7
 
 
 def test_every_finding_has_its_row() -> None:

@@ -119,7 +119,7 @@ def test_published_results_show_their_bills_the_alias_and_the_broken_sample(benc
         "--gate", "success_rate >= 0.9", "--gate", "f1 >= 0.99",
     )  # fmt: skip
     assert code == 1, err
-    assert "gate failed: deepseek-v3.2: novita: f1 >= 0.99" in err
+    assert "deepseek-v3.2: novita：f1 >= 0.99" in err
     scores = json.loads((bench.folder / "imported" / "scores.json").read_text(encoding="utf-8"))
     judgement = scores["models"]["deepseek-v3.2"]["judgement"]
     found = {(each["label"], each["name"]): each for each in judgement["findings"]}

@@ -77,8 +77,11 @@ def answers_findings(tests: Mapping[str, AnswersTest]) -> Iterator[Finding]:
         part = _strongest(test)
         where = "" if part is None else english("answers_where", part=part)
         since = "" if test.since is None else english("answers_since", time=test.since)
-        name = "answers_unlike_baseline" if test.z > 0 else "answers_too_like_baseline"
-        yield finding(name, label, evidence, (), where=where, since=since, **shares)
+        words = {**shares, "where": where, "since": since}
+        if test.z > 0:
+            yield finding("answers_unlike_baseline", label, evidence, (), **words)
+        else:
+            yield finding("answers_too_like_baseline", label, evidence, (), **words)
 
 
 def _strongest(test: AnswersTest) -> str | None:
