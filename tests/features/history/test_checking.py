@@ -150,7 +150,8 @@ def test_a_lasting_loss_in_the_history_is_exit_code_1(check: Any) -> None:
     assert code == 1
     assert "regression: simulated-model / official / ttft_ms.p50: worse: +" in out
     code, out, _ = check("--fail-on", "f1")
-    assert (code, out) == (0, "")
+    assert code == 0
+    assert out.splitlines()[1:] == ["  no verdict on drift yet: 3 of the 8 comparable runs it takes"]
 
 
 def test_a_history_that_cannot_be_used_is_a_warning_only(check: Any) -> None:
