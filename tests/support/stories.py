@@ -17,7 +17,8 @@ from vendor_verifier.loaders import read_dataset_file
 from vendor_verifier.pipeline.run import RunOutcome
 from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.pipeline.suites import rows_in
-from vendor_verifier.reports.verdicts import first_line, matrix
+from vendor_verifier.reports.tables import markdown_lines
+from vendor_verifier.reports.verdicts import SIGNS, first_line, matrix, reasons
 from vendor_verifier.resources import shipped
 from vendor_verifier.sample_store import open_lines
 from vendor_verifier.store import RunFolder
@@ -33,11 +34,15 @@ _FACETS = ("model", "tool calls", "bill", "reliability", "speed")
 
 @dataclass(frozen=True)
 class Story:
-    """All that a buyer reads first, as it is shown: ``matrix`` is verdict and facets by vendor, without signs."""
+    """All that a buyer reads first, as it is shown: ``matrix`` is verdict and facets by vendor, without signs.
+
+    ``excerpt`` is the same as Markdown, with what speaks against whom.
+    """
 
     first_line: str
     matrix: Mapping[str, Mapping[str, str]]
     exit_code: int
+    excerpt: str
 
     def verdict(self, label: str) -> str:
         return self.matrix[label]["verdict"]
@@ -58,7 +63,14 @@ def told(report: Report, folder: RunFolder) -> Story:
         for row in shown.rows
     }
     checked = judge_check(RunOutcome(folder, report), (), None, ())
-    return Story(first_line(report, _ENGLISH, str), words, checked.exit_code)
+    line = first_line(report, _ENGLISH, str)
+    against = [
+        f"- {verdict.label}, {_ENGLISH(f'facet_{facet.name}')}: {SIGNS[facet.status]} "
+        f"{_ENGLISH(f'status_{facet.status}')}: {facet.reason}"
+        for verdict, facet, _ in reasons(report.advice[model.model], "run")
+    ]
+    excerpt = "\n".join([f"> {line}", "", *markdown_lines(shown), *([""] if against else []), *against])
+    return Story(line, words, checked.exit_code, excerpt)
 
 
 def questions(count: int) -> list[Sample]:
@@ -92,8 +104,3 @@ def played(
     with tempfile.TemporaryDirectory() as place:
         folder = run_folder(Path(place) / "run", vendors, asked, suite, None if baseline is None else 0)
         return told(score_folder(folder), folder)
-
-
-def excerpt(story: Story) -> str:
-    """The beginning of report.md that a page shows: the first line, the matrix, and what speaks against whom."""
-    return "\n".join([f"> {story.first_line}", "", *story.lines])
