@@ -14,7 +14,10 @@ from worlds import sample_ids
 from vendor_verifier.audit.behaviour import behaviour_findings, difference_findings
 from vendor_verifier.scoring.observation import Observation, Traits
 from vendor_verifier.scoring.observation_table import ObservationTable
+from vendor_verifier.stats.bootstrap import build_panel
 from vendor_verifier.stats.judge_ranking import judge_ranking
+from vendor_verifier.stats.noise_floor import gap
+from vendor_verifier.stats.ratio_table import Trials
 
 GOOD = Traits(succeeded=True, succeeded_first_try=True, attempts=1, decision="called")
 BAD: dict[str, dict[str, Any]] = {
@@ -83,3 +86,18 @@ def test_nothing_is_said_of_speed_by_a_clock_that_stood_still() -> None:
     ]
     found["slow"] = table_of(late)
     assert names() == set()
+
+
+def test_who_never_calls_is_found_although_no_sample_moves_its_f1() -> None:
+    """Beside a baseline that never contradicts itself there is no error to divide by; the disagreements prove it."""
+    calls = {f"s{number}": "called" if number % 2 else "not_called" for number in range(60)}
+    baseline = Trials("base", (calls, calls))  # type: ignore[arg-type]
+    silent = Trials("silent", (dict.fromkeys(calls, "not_called"),))
+    trials = [baseline, silent]
+    found = gap(build_panel(trials, list(calls), baseline="base", metrics=["f1"]), baseline, silent)
+    assert found.p_value is None
+    assert found.proof < 1e-6
+    judged = judge_ranking(trials, list(calls), np.random.default_rng(1), baseline="base", resamples=50)
+    tables = {label: rows(20) for label in ("base", "silent")}
+    named = difference_findings("silent", tables["silent"], ("base", tables["base"]), judged, found)
+    assert [each.name for each in named] == ["calls_unlike_baseline"]
