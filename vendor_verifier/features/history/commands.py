@@ -171,14 +171,15 @@ def compare_command(
     lang: Annotated[Language, option("Language of what people read.", OUTPUT)] = "en",
     json: Annotated[bool, flag("Print JSON with every flipped sample.", OUTPUT)] = False,
 ) -> int:
-    """Compare two runs: paired changes with intervals, what changed in the question, samples that flipped.
+    """Compare two runs: verdicts, paired changes with intervals, what changed in the question, samples that flipped.
 
-    Exit codes: 0 nothing got worse, 1 something did, 2 the runs have nothing to compare.
+    Exit codes: 0 nothing got worse, 1 a figure or a verdict did, 2 the runs have nothing to compare.
     """
     if after is None:
         return _against_history(before, fail_on, history, lang, as_json=json)
     from vendor_verifier.features.history.run_diff import compare_folders
     from vendor_verifier.features.history.text import comparison_lines
+    from vendor_verifier.features.history.verdict_changes import got_worse
     from vendor_verifier.store import RunFolder
 
     comparison = compare_folders(RunFolder(before), RunFolder(after))
@@ -189,9 +190,10 @@ def compare_command(
     if not comparison.changes:
         say(Texts(lang)("compare_nothing"))
         return EXIT_USAGE
-    minded = _minded(fail_on, {change.metric for change in comparison.changes})
+    minded = _minded(fail_on, {"verdict", *(change.metric for change in comparison.changes)})
     worse = [change for change in comparison.changes if change.verdict == "worse" and change.metric in minded]
-    return EXIT_THRESHOLD if worse else EXIT_OK
+    fallen = "verdict" in minded and any(map(got_worse, comparison.verdicts))
+    return EXIT_THRESHOLD if worse or fallen else EXIT_OK
 
 
 def _minded(words: tuple[str, ...], known: set[str]) -> set[str]:
@@ -274,6 +276,7 @@ def trend_command(
     from vendor_verifier.features.history.database import default_history_file
     from vendor_verifier.features.history.regression import history_trends
     from vendor_verifier.features.history.text import plot, trend_lines
+    from vendor_verifier.features.history.verdict_changes import verdict_trend_lines
 
     found = history_trends(history or default_history_file(), metrics=metric, models=model, labels=vendor)
     if output is not None:
@@ -281,7 +284,7 @@ def trend_command(
     if json:
         _print_json([asdict(trend) for trend in found])
     else:
-        lines = trend_lines(found, lang)
+        lines = [*verdict_trend_lines(found, Texts(lang)), *trend_lines(found, lang)]
         for trend in found:
             if (metric and vendor) or trend.verdict in ("regression", "improvement", "warning"):
                 lines += ["", *plot(trend, lang)]
