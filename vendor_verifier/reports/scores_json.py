@@ -201,9 +201,11 @@ def _ordered(values: Mapping[str, Any], first: tuple[str, ...]) -> dict[str, Any
 
 
 def _clean(value: Any) -> Any:
-    """Mappings and sequences of any kind as dicts and lists; numbers that are not finite as None."""
+    """Mappings, sequences and texts of any kind as dicts, lists and strings; numbers that are not finite as None."""
     if isinstance(value, Mapping):
         return {str(key): _clean(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_clean(item) for item in value]
+    if isinstance(value, str):
+        return str(value)
     return number_format.finite(value) if isinstance(value, float) else value

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import synthetic_run
+from advising import advised
 from changing import replace
 from histories import METRIC, night
 
@@ -79,9 +80,8 @@ def folder(path: Path, **changes: Any) -> RunFolder:
     """A folder with scores.json of a judged run."""
     made = RunFolder(path)
     made.create()
-    made.write(
-        "scores.json", scores_json.render(replace(synthetic_run.report(12, synthetic_run.LABELS[:3]), **changes))
-    )
+    report = replace(advised(synthetic_run.report(12, synthetic_run.LABELS[:3])), **changes)
+    made.write("scores.json", scores_json.render(report))
     return made
 
 
@@ -123,7 +123,7 @@ def test_a_verdict_got_worse_where_a_vendor_fell_to_not_as_sold(
 
 def test_runs_side_by_side_begin_with_their_verdicts() -> None:
     """A table of vendors × runs before the figures, and what changed in the first lines of the page."""
-    report = synthetic_run.report(12, synthetic_run.LABELS[:3])
+    report = advised(synthetic_run.report(12, synthetic_run.LABELS[:3]))
     found = RunComparison("r1", "r2", 12, verdicts=(VerdictChange("m", "swapped", "as_sold", "not_as_sold"),))
     assert "verdict: m / swapped: as sold → not as sold" in render_runs([report, report], [found])
     text = render_runs_text([report, report], [found])
