@@ -228,7 +228,7 @@ def _judged_lines(verdict: ModelVerdict, advice: Advice | None, t: Texts) -> Ite
     costs = {name: cost for name, spent in verdict.money.items() if (cost := spent.per_valid_call_usd) is not None}
     if len(costs) > 1:
         cheapest = min(costs, key=lambda name: costs[name])
-        yield t("money_line", label=label(cheapest), usd=number_format.quantity(costs[cheapest]))
+        yield t("money_line", label=label(cheapest), usd=number_format.money(1000 * costs[cheapest]))
     noted = _noted(verdict, advice)
     if noted:
         named = (f"{label(vendor)} {t.joined(map(label, names))}" for vendor, names in noted.items())
