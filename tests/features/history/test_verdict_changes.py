@@ -18,6 +18,7 @@ from vendor_verifier.features.history.page import render_runs, render_runs_text
 from vendor_verifier.features.history.regression import trends
 from vendor_verifier.features.history.verdict_changes import (
     change_lines,
+    failing_lines,
     got_worse,
     verdict_changes,
     verdict_trend_lines,
@@ -69,6 +70,12 @@ def test_a_trend_says_since_when_a_verdict_holds() -> None:
     steady = trends([nightly(number, "as_sold") for number in range(3)], metrics=[METRIC])
     assert list(verdict_trend_lines(steady, EN)) == ["verdict: m / a: as sold in all 3 runs"]
     assert list(verdict_trend_lines(steady, ZH)) == ["结论：m / a：全部 3 次运行均为货真价实"]
+
+
+def test_the_list_of_runs_names_who_was_not_as_sold() -> None:
+    """Beside each run; honest and unknown ones take no line."""
+    assert list(failing_lines(nightly(0, "unusable"), EN)) == ["m / a unusable"]
+    assert not [line for status in ("doubtful", None) for line in failing_lines(nightly(0, status), EN)]
 
 
 def test_a_trend_of_unknown_verdicts_says_nothing() -> None:

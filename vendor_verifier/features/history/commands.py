@@ -234,6 +234,7 @@ def history_command(
     """List the scored runs of the history, newest last, and whose answers bore other names than in the run before."""
     from vendor_verifier.audit.identity import changes_since_last
     from vendor_verifier.features.history.database import default_history_file, read_runs
+    from vendor_verifier.features.history.verdict_changes import failing_lines
     from vendor_verifier.reports.escape import plain
 
     file = history or default_history_file()
@@ -248,6 +249,7 @@ def history_command(
         words = t("history_vendors", models=models, count=len(run.entries))
         words += "" if run.complete else "  " + t("history_incomplete")
         sys.stdout.write(plain(f"{run.at[:19]}  {run.run}  {words}  {run.folder}", 400) + "\n")
+        _write([f"    {line}" for line in failing_lines(run, t)])
         for name, finding in changes_since_last(known[: position + 1]):
             who = f"{name} / {finding.label}"
             sys.stdout.write("    " + plain(t("history_change", vendor=who, words=finding.statement), 400) + "\n")
@@ -271,7 +273,8 @@ def trend_command(
 ) -> int:
     """Plot figures over the runs that asked the same, and say whether a vendor got worse.
 
-    A verdict takes eight runs. With --metric and --vendor every trend is plotted, else only what changed.
+    A verdict on drift takes eight runs; since when a vendor is as sold or not is said from the first one on. With
+    --metric and --vendor every trend is plotted, else only what changed.
     """
     from vendor_verifier.features.history.database import default_history_file
     from vendor_verifier.features.history.regression import history_trends

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.store import RunFolder
-from vendor_verifier.values.history import Night, Trend, VerdictChange
+from vendor_verifier.values.history import HistoryRun, Night, Trend, VerdictChange
 from vendor_verifier.values.verdict import BEST_FIRST, FAILING, STATUSES, Status
 from vendor_verifier.wire.payload import parse_json
 from vendor_verifier.words import Texts
@@ -68,6 +68,14 @@ def change_lines(changes: Iterable[VerdictChange], t: Texts) -> list[str]:
 
 def status_said(status: Status | None, t: Texts) -> str:
     return t("verdict_unknown" if status is None else f"status_{status}")
+
+
+def failing_lines(run: HistoryRun, t: Texts) -> Iterator[str]:
+    """``model / vendor not as sold`` for each vendor of a stored run that was not as sold or unusable."""
+    for entry in run.entries:
+        if entry.verdict in FAILING:
+            named = f"{entry.model} / {entry.label}"
+            yield plain(t("check_vendor", vendor=named, status=status_said(entry.verdict, t)))
 
 
 def verdict_trend_lines(trends: Iterable[Trend], t: Texts) -> Iterator[str]:
