@@ -132,3 +132,11 @@ def test_a_vendor_without_enough_evidence_leaves_its_gate_undecided(bench: Any) 
     assert code == 0
     gates = scores["models"]["simulated-model"]["judgement"]["gates"]
     assert {gate["outcome"] for gate in gates} <= {"UNDECIDED", "PASS"}
+
+
+def test_a_gate_that_fails_comes_before_a_run_that_is_not_whole(bench: Any) -> None:
+    """Exit code 1 before 3: a vendor that refuses our key takes nothing from what is proven of another."""
+    bench.configure("official: faithful", "shut: locked")
+    bench.samples()
+    assert bench.run("--retries", "0", output="whole")[0] == 3
+    assert bench.run("--retries", "0", "--gate", "avg_tokens <= 1", output="both")[0] == 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 from typing import TYPE_CHECKING
 
 from vendor_verifier.reports import number_format, sentences
@@ -231,18 +232,22 @@ def _judged_lines(verdict: ModelVerdict, advice: Advice | None, t: Texts) -> Ite
         yield t("money_line", label=label(cheapest), usd=number_format.money(1000 * costs[cheapest]))
     noted = _noted(verdict, advice)
     if noted:
-        named = (f"{label(vendor)} {t.joined(map(label, names))}" for vendor, names in noted.items())
+        named = (f"{label(vendor)} {t.joined(starmap(_times, names.items()))}" for vendor, names in noted.items())
         yield t("other_findings_line", findings=t.joined(named, "semicolon"))
 
 
-def _noted(verdict: ModelVerdict, advice: Advice | None) -> dict[str, list[str]]:
-    """Vendor → the names of findings that are no reason of its verdict."""
+def _times(name: str, count: int) -> str:
+    return f"{label(name)} ×{count}" if count > 1 else label(name)
+
+
+def _noted(verdict: ModelVerdict, advice: Advice | None) -> dict[str, Counter[str]]:
+    """Vendor → the names of findings that are no reason of its verdict, and how many there are of each."""
     vendors = () if advice is None else advice.vendors.values()
     told = {(each.label, facet.finding) for each in vendors for facet in each.facets}
-    noted: dict[str, list[str]] = {}
+    noted: dict[str, Counter[str]] = {}
     for found in verdict.findings:
         if (found.label, found.name) not in told:
-            noted.setdefault(found.label, []).append(found.name)
+            noted.setdefault(found.label, Counter())[found.name] += 1
     return noted
 
 
