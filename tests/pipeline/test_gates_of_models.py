@@ -105,3 +105,38 @@ def test_cost_gates_pass_fail_and_say_when_there_is_no_price(bench: Any) -> None
     assert "no price is known; add `price:`" in unknown["reason"]
     stored = json.loads((bench.folder / "run" / "manifest.json").read_text(encoding="utf-8"))
     assert stored["entries"][0]["price"]["currency"] == "CNY"
+
+
+def test_gates_on_verdicts_and_findings_are_held_after_the_verdicts_and_change_none(bench: Any) -> None:
+    """From the config and the command line; a failed one stands beside the thresholds and is no reason itself."""
+    bench.configure("official: faithful", "twin: faithful", "swap: substitute", extra='gates:\n  - "no id_families"\n')
+    bench.samples(60)
+    code, scores = bench.run("--gate", "verdict >= as sold", "--gate", "no another_model_served")
+    assert code == 1
+    model = scores["models"]["simulated-model"]
+    outcomes = {(gate["label"], gate["threshold"]): gate["outcome"] for gate in model["judgement"]["gates"]}
+    assert outcomes["swap", "no another_model_served"] == outcomes["swap", "verdict >= as sold"] == "FAIL"
+    assert outcomes["twin", "no another_model_served"] == outcomes["twin", "no id_families"] == "PASS"
+    verdict = model["vendors"]["swap"]["verdict"]
+    assert verdict["status"] == "not_as_sold"
+    assert "gate" not in json.dumps(verdict)
+    code, _, err = bench("score", "run", "--gate", "no anoter_model_served")
+    assert (code, "did you mean another_model_served?" in err) == (2, True)
+
+
+def test_a_vendor_without_enough_evidence_leaves_its_gate_undecided(bench: Any) -> None:
+    """Nothing fails by it, and `run` ends with 0 whatever the verdicts are."""
+    bench.configure("official: faithful", "swap: substitute")
+    bench.samples(4)
+    code, scores = bench.run("--gate", "verdict >= unusable")
+    assert code == 0
+    gates = scores["models"]["simulated-model"]["judgement"]["gates"]
+    assert {gate["outcome"] for gate in gates} <= {"UNDECIDED", "PASS"}
+
+
+def test_a_gate_that_fails_comes_before_a_run_that_is_not_whole(bench: Any) -> None:
+    """Exit code 1 before 3: a vendor that refuses our key takes nothing from what is proven of another."""
+    bench.configure("official: faithful", "shut: locked")
+    bench.samples()
+    assert bench.run("--retries", "0", output="whole")[0] == 3
+    assert bench.run("--retries", "0", "--gate", "avg_tokens <= 1", output="both")[0] == 1

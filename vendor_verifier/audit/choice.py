@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
 
 from vendor_verifier.audit.verdicts import judge_vendors
 from vendor_verifier.values.judgement import IrfInterval, ModelVerdict
@@ -29,7 +28,7 @@ def choose(model: ModelScore, verdict: ModelVerdict, vendors: Mapping[str, Vendo
     """The choice between the vendors beside the baseline, in the order of the ranking."""
     others = [vendor for vendor in model.vendors if not vendor.is_baseline]
     counts = Counter(vendors[vendor.label].status for vendor in others)
-    by: Literal["irf", "score"] = "score" if _has_only_scores(model) else "irf"
+    by = model.ranked_by
 
     def chosen(kind: ChoiceKind, found: Sequence[VendorScore] = ()) -> Choice:
         return Choice(kind, tuple(vendor.label for vendor in found), len(others), dict(counts), by)
@@ -60,13 +59,6 @@ def choose(model: ModelScore, verdict: ModelVerdict, vendors: Mapping[str, Vendo
         cheapest_usd=prices.get(cheapest or ""),
         fastest=_fastest(sold, verdict),
     )
-
-
-def _has_only_scores(model: ModelScore) -> bool:
-    """Whether vendors were asked for evaluations and never held against the baseline's decisions."""
-    if any(vendor.trigger is not None for vendor in model.vendors):
-        return False
-    return any(suite.values for vendor in model.vendors for suite in vendor.suites.values())
 
 
 def _is_ahead(one: VendorScore, other: VendorScore, verdict: ModelVerdict, by: str) -> bool:

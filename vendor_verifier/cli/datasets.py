@@ -88,7 +88,7 @@ def import_command(
     unkept = remember(RunFolder(output_dir), report, file)
     if unkept is not None:
         warn(unkept, lang)
-    print_report(report, lang, as_json=json)
+    print_report(report, lang, run=output_dir, as_json=json)
     say_where(output_dir, lang)
     return gates_exit_code(report, lang)
 

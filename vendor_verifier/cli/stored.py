@@ -63,7 +63,7 @@ def score_command(
     unkept = remember(folder, report, file)
     if unkept is not None:
         warn(unkept, lang)
-    print_report(report, lang, as_json=json)
+    print_report(report, lang, run=run, as_json=json)
     return gates_exit_code(report, lang)
 
 
@@ -94,7 +94,7 @@ def report_command(
             say(str(path))
     for name in wanted:
         if name == "terminal":
-            print_report(report, lang, as_json=False)
+            print_report(report, lang, run=run, as_json=False)
         elif output_dir is None:
             sys.stdout.write(next(form for form in REPORTS if form.name == name).text(report, lang))
     return gates_exit_code(report, lang)

@@ -49,7 +49,7 @@ def run_main_job(options: CommandOptions, *, meant_to_fail: Collection[str] = ()
     unkept = registered("remembering a run")(outcome.folder, outcome.report, history)
     if unkept is not None:
         warn(unkept, options.lang)
-    print_report(outcome.report, options.lang, as_json=options.json, shown=shown)
+    print_report(outcome.report, options.lang, run=outcome.folder.path, as_json=options.json, shown=shown)
     if not options.quiet:
         say_where(outcome.folder.path, options.lang)
     return _exit_code(outcome, meant_to_fail, t, can_go_on=not prepared.plan.load.plans_by_doing)
@@ -99,6 +99,8 @@ def _exit_code(outcome: RunOutcome, meant_to_fail: Collection[str], t: Texts, *,
     if outcome.limit is not None:
         words = t("said_go_on", words=outcome.limit) if can_go_on else outcome.limit
         say(t("said_incomplete", words=words))
-    if outcome.limit is not None or any(name not in meant_to_fail for name, _ in unfinished):
-        return EXIT_INCOMPLETE
-    return gates_exit_code(outcome.report, t.language)
+    # What is proven of a run that is not whole stays proven.
+    if (code := gates_exit_code(outcome.report, t.language)) != EXIT_OK:
+        return code
+    is_whole = outcome.limit is None and all(name in meant_to_fail for name, _ in unfinished)
+    return EXIT_OK if is_whole else EXIT_INCOMPLETE

@@ -58,8 +58,10 @@ def stdout_console() -> Console:
     return Console(highlight=False)
 
 
-def print_report(report: Report, language: Language = "en", *, as_json: bool, shown: Collection[str] = ()) -> None:
-    """Print the result of a run: tables on a terminal, plain lines elsewhere, or scores.json.
+def print_report(
+    report: Report, language: Language = "en", *, run: Path, as_json: bool, shown: Collection[str] = ()
+) -> None:
+    """Print the result of the run in the folder ``run``: tables on a terminal, plain lines elsewhere, or scores.json.
 
     Warnings ``shown`` on this screen before are not repeated; the document holds all of them.
     """
@@ -72,9 +74,10 @@ def print_report(report: Report, language: Language = "en", *, as_json: bool, sh
 
     report = replace(report, warnings=tuple(words for words in report.warnings if words not in shown))
     if sys.stdout.isatty():
-        stdout_console().print(terminal.render(report, language))
+        # Cropping would cut a path or a command, which a terminal breaks without harm.
+        stdout_console().print(terminal.render(report, language, str(run)), crop=False)
     else:
-        sys.stdout.write("\n".join(terminal.plain_lines(report, language)) + "\n")
+        sys.stdout.write("\n".join(terminal.plain_lines(report, language, str(run))) + "\n")
 
 
 def say_where(run: Path, language: Language = "en") -> None:

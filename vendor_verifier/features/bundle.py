@@ -171,7 +171,9 @@ _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 _COMPARED = ("run", "models", "settings", "dataset", "complete")
 _MOST_SHOWN = 10
 # The keys that depend on prices: sums, price lists, break-evens, and figures per request or call.
-_MONEY = re.compile(r"/judgement/(money|prices|break_evens)\b|_usd\b")
+_MONEY = re.compile(r"/judgement/(money|prices|break_evens)\b|_usd\b|/choice/cheapest\b")
+# Bundles of before there were verdicts state none.
+_SINCE = frozenset({"verdict", "choice"})
 _PLACES_FOR_CODE = ("shipped", "installed")
 
 
@@ -339,6 +341,8 @@ def _differences(pointer: str, old: Any, new: Any) -> Iterator[tuple[str, Any, A
     """(JSON pointer, stated, scored again) wherever they differ; what only the stated document has is not held."""
     if isinstance(new, dict) and isinstance(old, dict):
         for key, value in new.items():
+            if key in _SINCE and key not in old:
+                continue
             yield from _differences(f"{pointer}/{key}", old.get(key), value)
     elif isinstance(new, list) and isinstance(old, list) and len(new) == len(old):
         for position, (one, other) in enumerate(zip(old, new, strict=True)):

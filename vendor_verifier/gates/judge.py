@@ -11,7 +11,18 @@ from collections.abc import Mapping, Sequence
 
 from vendor_verifier.gates.thresholds import COST_METRICS
 from vendor_verifier.stats.overlap import TIMES
-from vendor_verifier.values.judgement import Estimate, GateOutcome, GateVerdict, Threshold
+from vendor_verifier.values.judgement import (
+    Estimate,
+    Finding,
+    FindingGate,
+    Gate,
+    GateOutcome,
+    GateVerdict,
+    Threshold,
+    VerdictGate,
+)
+from vendor_verifier.values.score import VendorScore
+from vendor_verifier.values.verdict import BEST_FIRST, VendorVerdict
 from vendor_verifier.words import english
 
 _MOST_SAMPLES = 1_000_000
@@ -38,6 +49,24 @@ def judge_gates(
 ) -> tuple[GateVerdict, ...]:
     """The verdicts on one vendor by all thresholds, in their order."""
     return tuple(judge_gate(label, threshold, estimates, gaps) for threshold in thresholds)
+
+
+def judge_status(gate: VerdictGate, verdict: VendorVerdict) -> GateVerdict:
+    """The outcome of a gate on the verdict; too little evidence leaves it undecided."""
+    outcome: GateOutcome = "UNDECIDED"
+    if verdict.status != "too_little_evidence":
+        outcome = "PASS" if BEST_FIRST.index(verdict.status) <= BEST_FIRST.index(gate.least) else "FAIL"
+    reason = english("gate_status", status=english(f"status_{verdict.status}"), reason=verdict.reason)
+    return GateVerdict(verdict.label, gate, outcome, Estimate(None), reason)
+
+
+def judge_finding(gate: FindingGate, vendor: VendorScore, findings: Sequence[Finding]) -> GateVerdict:
+    """The outcome of a gate on one finding; a vendor that answered nothing leaves it undecided."""
+    found = next((each for each in findings if (each.name, each.label) == (gate.metric, vendor.label)), None)
+    if found is not None:
+        return GateVerdict(vendor.label, gate, "FAIL", Estimate(None), found.statement)
+    outcome: GateOutcome = "PASS" if vendor.succeeded else "UNDECIDED"
+    return GateVerdict(vendor.label, gate, outcome, Estimate(None), english("gate_not_found", n=vendor.succeeded))
 
 
 def overall(verdicts: Sequence[GateVerdict]) -> GateOutcome:
@@ -82,14 +111,14 @@ def _reason(threshold: Threshold, found: Estimate, outcome: GateOutcome) -> str:
     return english("gate_inside", said=interval, more=more)
 
 
-def samples_to_decide(threshold: Threshold, found: Estimate) -> int | None:
+def samples_to_decide(threshold: Gate, found: Estimate) -> int | None:
     """About how many samples would take the threshold out of the interval if the figure stayed as it is.
 
     An interval shrinks as 1 ÷ √n, at the edge of a rate (no failure, or nothing but) as 1 ÷ n; a twentieth is added for
-    the approximation. ``None`` where there is no such number: the figure lies on the threshold, the deciding end is
-    open, or a million would not do.
+    the approximation. ``None`` where there is no such number: the gate is no threshold, the figure lies on it, the
+    deciding end is open, or a million would not do.
     """
-    if found.value is None or found.value == threshold.number:
+    if not isinstance(threshold, Threshold) or found.value is None or found.value == threshold.number:
         return None
     above = found.value > threshold.number
     end = found.low if above else found.high

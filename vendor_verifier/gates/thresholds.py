@@ -1,7 +1,9 @@
-"""The one grammar of thresholds, for gates and SLOs alike.
+"""The one grammar of thresholds, for gates and SLOs alike, and the two kinds of gates that are no thresholds.
 
     <metric>[.p50|p90|p95|p99] <=|>= <number>          schema_accuracy >= 0.98        avg_ttft_ms.p95 <= 2000
     <metric> <=|>= ceiling [+|- <number>]              f1 >= ceiling - 0.03
+    verdict >= <status>                                verdict >= doubtful            gates only
+    no <finding>                                       no another_model_served        gates only
 
 ``ceiling`` is the baseline's own figure: for ``f1`` its self-F1. Numbers are plain: shares from 0 to 1, no units, no
 ``%``. A percentile is taken over single requests.
@@ -18,7 +20,15 @@ from typing import cast, get_args
 from vendor_verifier.errors import UsageError
 from vendor_verifier.metrics import RANKED, RECORD_METRICS
 from vendor_verifier.metrics.outcome import TOOL_CALL_ERROR_RATE
-from vendor_verifier.values.judgement import Comparison, Percentile, Threshold
+from vendor_verifier.values.judgement import (
+    Comparison,
+    FindingGate,
+    Gate,
+    Percentile,
+    Standing,
+    Threshold,
+    VerdictGate,
+)
 
 # Figure → the metric of a single request that it is computed from.
 _OF_ONE = [metric.name for metric in RECORD_METRICS if metric.name != "success"]
@@ -53,12 +63,18 @@ _CEILING = re.compile(r"ceiling(?:\s*([+-])\s*(.+))?", re.DOTALL)
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 
+_VERDICT = re.compile(r"\s*verdict\b\s*([<>=!]*)\s*(.*?)\s*", re.DOTALL)
+_NO_FINDING = re.compile(r"\s*no\s+(.*?)\s*", re.DOTALL)
+
+
 class ThresholdError(UsageError):
     """A threshold that does not follow the grammar."""
 
 
-def parse_gate(text: str, extra: Collection[str] = ()) -> tuple[Threshold, ...]:
-    """Read one threshold, or those of the preset of that name; ``extra`` as in :func:`parse_threshold`.
+def parse_gate(text: str, extra: Collection[str] = (), findings: Collection[str] = ()) -> tuple[Gate, ...]:
+    """Read one gate: a threshold, ``verdict >= <status>``, ``no <finding>``, or those of the preset of that name.
+
+    ``extra`` as in :func:`parse_threshold`; ``findings`` are the known names of findings.
 
     Raises:
         ThresholdError: with what was read and what was expected.
@@ -66,6 +82,10 @@ def parse_gate(text: str, extra: Collection[str] = ()) -> tuple[Threshold, ...]:
     name = text.strip()
     if name in PRESETS:
         return PRESETS[name]
+    if (verdict := _VERDICT.fullmatch(text)) is not None:
+        return (VerdictGate(_status(text, *verdict.groups())),)
+    if (finding := _NO_FINDING.fullmatch(text)) is not None:
+        return (FindingGate(_finding(text, finding.group(1), findings)),)
     if name and not any(sign in name for sign in "<>="):
         near = difflib.get_close_matches(name.casefold(), PRESETS, 1)
         hint = f"did you mean {near[0]}? " if near else ""
@@ -73,6 +93,28 @@ def parse_gate(text: str, extra: Collection[str] = ()) -> tuple[Threshold, ...]:
             text, f"{hint}expected a threshold such as 'f1 >= 0.9', or one of the presets {', '.join(PRESETS)}"
         )
     return (parse_threshold(text, extra),)
+
+
+def _status(text: str, comparison: str, word: str) -> Standing:
+    if comparison != ">=":
+        raise _error(text, f"read {comparison or word!r} after verdict; expected >=, as in `verdict >= doubtful`")
+    known = get_args(Standing)
+    name = "_".join(word.casefold().replace("_", " ").split())
+    if name not in known:
+        words = [each.replace("_", " ") for each in known]
+        near = difflib.get_close_matches(name.replace("_", " "), words, 1)
+        hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(words)}"
+        raise _error(text, f"read {word!r} after >=; {hint}")
+    return cast(Standing, name)
+
+
+def _finding(text: str, word: str, findings: Collection[str]) -> str:
+    name = "_".join(word.split())
+    if name not in findings:
+        near = difflib.get_close_matches(name, findings, 1)
+        hint = f"did you mean {near[0]}?" if near else f"findings are {', '.join(findings)}"
+        raise _error(text, f"read {word!r} where the name of a finding was expected; {hint}")
+    return name
 
 
 def parse_threshold(text: str, extra: Collection[str] = ()) -> Threshold:

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from msgspec import structs
 
+from vendor_verifier.audit.verdict_table import RULES
 from vendor_verifier.config.gates import StatedGate
 from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
-from vendor_verifier.gates.judge import judge_gates
+from vendor_verifier.gates.judge import judge_finding, judge_gates, judge_status
 from vendor_verifier.gates.thresholds import parse_gate, parse_slo
 from vendor_verifier.stats.bootstrap import Panel, Resampled, bootstrap
 from vendor_verifier.stats.intervals import estimates_of, gap_to, percentile_estimates
 from vendor_verifier.stats.noise_floor import gap
 from vendor_verifier.stats.overlap import TIMES, common_times, overlaps_of
 from vendor_verifier.stats.ratio_table import Trials
-from vendor_verifier.values.judgement import Estimate, GateVerdict, Threshold
+from vendor_verifier.values.judgement import Estimate, Gate, GateVerdict, ModelVerdict, Threshold, VerdictGate
 from vendor_verifier.values.manifest import ScoreRequest
+from vendor_verifier.values.score import ModelScore
+from vendor_verifier.values.verdict import Advice
 
 
-def read_gates(texts: Sequence[str], suites: Collection[str]) -> tuple[Threshold, ...]:
-    """The thresholds in ``texts``, or of the presets named there; ``suites`` are evaluations whose scores may be named.
+def read_gates(texts: Sequence[str], suites: Collection[str]) -> tuple[Gate, ...]:
+    """The gates in ``texts``, or of the presets named there; ``suites`` are evaluations whose scores may be named.
 
     Where two bound the same figure on the same side, the later one applies: a model's own replaces that of all models.
 
@@ -30,7 +34,14 @@ def read_gates(texts: Sequence[str], suites: Collection[str]) -> tuple[Threshold
         ProblemsError: all that do not follow the grammar, at once.
     """
     found = _all_or_none(*_read_gates([(text, Problem("", key="gates")) for text in texts], suites))
-    return tuple({(one.subject, one.comparison, one.ceiling): one for one in found}.values())
+    return tuple({_bound(one): one for one in found}.values())
+
+
+def _bound(gate: Gate) -> tuple[object, ...]:
+    """What a gate bounds: of two with the same the later one applies."""
+    if isinstance(gate, Threshold):
+        return gate.subject, gate.comparison, gate.ceiling
+    return type(gate), gate.metric
 
 
 def with_stated(typed: ScoreRequest, gates: Sequence[StatedGate], slos: Sequence[StatedGate]) -> ScoreRequest:
@@ -49,8 +60,8 @@ def with_stated(typed: ScoreRequest, gates: Sequence[StatedGate], slos: Sequence
     )
 
 
-def check_gates(stated: Sequence[StatedGate], typed: Sequence[str], suites: Collection[str]) -> tuple[Threshold, ...]:
-    """Every threshold of the config and of the command line.
+def check_gates(stated: Sequence[StatedGate], typed: Sequence[str], suites: Collection[str]) -> tuple[Gate, ...]:
+    """Every gate of the config and of the command line.
 
     Raises:
         ProblemsError: all that do not follow the grammar, each with its place.
@@ -98,24 +109,25 @@ def read_slos(texts: Sequence[str]) -> tuple[Threshold, ...]:
 
 
 _Place = tuple[str, Problem]
-_Read = tuple[list[Threshold], list[Problem]]
+_One = TypeVar("_One", bound=Gate)
+_Read = tuple[list[_One], list[Problem]]
 
 
 def _places(stated: Sequence[StatedGate], typed: Sequence[str], flag: str) -> list[_Place]:
     return [(one.text, one.place) for one in stated] + [(text, Problem("", key=flag)) for text in typed]
 
 
-def _read_gates(places: Sequence[_Place], suites: Collection[str]) -> _Read:
-    return _read(places, lambda text: parse_gate(text, suites))
+def _read_gates(places: Sequence[_Place], suites: Collection[str]) -> _Read[Gate]:
+    return _read(places, lambda text: parse_gate(text, suites, RULES))
 
 
-def _read_slos(places: Sequence[_Place]) -> _Read:
+def _read_slos(places: Sequence[_Place]) -> _Read[Threshold]:
     return _read(places, lambda text: (parse_slo(text),))
 
 
-def _read(places: Sequence[_Place], read: Callable[[str], Sequence[Threshold]]) -> _Read:
-    """(thresholds that could be read, problems of the others)."""
-    found: list[Threshold] = []
+def _read(places: Sequence[_Place], read: Callable[[str], Sequence[_One]]) -> _Read[_One]:
+    """(gates or SLOs that could be read, problems of the others)."""
+    found: list[_One] = []
     problems: list[Problem] = []
     for text, place in places:
         try:
@@ -125,7 +137,7 @@ def _read(places: Sequence[_Place], read: Callable[[str], Sequence[Threshold]]) 
     return found, problems
 
 
-def _all_or_none(found: Sequence[Threshold], problems: Sequence[Problem]) -> Sequence[Threshold]:
+def _all_or_none(found: Sequence[_One], problems: Sequence[Problem]) -> Sequence[_One]:
     if problems:
         raise ProblemsError(problems)
     return found
@@ -151,6 +163,24 @@ def judge_panel(
         gaps = _gaps(panel, resampled, each, baseline, due)
         verdicts += judge_gates(each.label, due, estimates, gaps)
     return tuple(verdicts)
+
+
+def judge_conditions(
+    model: ModelScore, verdict: ModelVerdict, advice: Advice, gates: Sequence[Gate]
+) -> tuple[GateVerdict, ...]:
+    """The outcomes of gates on verdicts and findings, for every vendor with a record.
+
+    They are judged when the verdicts are known and change none of them.
+    """
+    asked = [vendor for vendor in model.vendors if vendor.recorded]
+    return tuple(
+        judge_status(gate, advice.vendors[vendor.label])
+        if isinstance(gate, VerdictGate)
+        else judge_finding(gate, vendor, verdict.findings)
+        for vendor in asked
+        for gate in gates
+        if not isinstance(gate, Threshold)
+    )
 
 
 def own_metrics(trials: Sequence[Trials], thresholds: Sequence[Threshold]) -> list[str]:

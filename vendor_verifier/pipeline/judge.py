@@ -34,7 +34,7 @@ from vendor_verifier.stats.noise_floor import gap, noise_floor
 from vendor_verifier.stats.ratio_table import Trials
 from vendor_verifier.stats.score_differences import score_differences
 from vendor_verifier.suites import compares
-from vendor_verifier.values.judgement import BlameCounts, Finding, ModelVerdict, Money, Price, ServedNames
+from vendor_verifier.values.judgement import BlameCounts, Finding, ModelVerdict, Money, Price, ServedNames, Threshold
 from vendor_verifier.values.sample import ChosenSamples, JoinedSamples, Samples
 from vendor_verifier.values.score import ModelScore, Report
 
@@ -154,7 +154,9 @@ def _compare(
     score, by_label = model.stored.score, {each.label: each for each in trials}
     baseline = by_label.get(model.baseline or "")
     name = None if baseline is None else baseline.label
-    thresholds = read_gates(score.gates_of(model.score.model), model.stored.planned)
+    gates = read_gates(score.gates_of(model.score.model), model.stored.planned)
+    # Those on verdicts and findings are judged when these are known.
+    thresholds = [gate for gate in gates if isinstance(gate, Threshold)]
     wanted = [*report.rank_metrics, *model.stored.scores, *COST_METRICS, *own_metrics(trials, thresholds)]
     metrics = tuple(metric for metric in dict.fromkeys(wanted) if metric == "f1" or _held(trials, metric))
     panel = build_panel(trials, model.stored.samples, baseline=name, metrics=metrics, undecided=score.undecided)

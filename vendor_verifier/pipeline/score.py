@@ -13,7 +13,7 @@ from vendor_verifier.audit.choice import advise
 from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.gates.goodput import with_goodput
 from vendor_verifier.pipeline.audit import Recounted, read_recount, recount_troubles
-from vendor_verifier.pipeline.gates import check_rank_metrics, read_gates, read_slos
+from vendor_verifier.pipeline.gates import check_rank_metrics, judge_conditions, read_gates, read_slos
 from vendor_verifier.pipeline.judge import judge_report
 from vendor_verifier.pipeline.manifest import stored_manifest
 from vendor_verifier.pipeline.suites import hooks_of, ready_suite
@@ -118,15 +118,26 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = (), **volume: int | N
     samples = {task.suite: listed(task.samples) for task in played if not task.apart}
     twice = _duplicates(folder, tables, samples, unreadable)
     unread = unread_calls(tables.rows, suites.values())
-    verdicts = judge_report(report, tables.rows, samples, recounts, texts)
+    report = replace(report, verdicts=judge_report(report, tables.rows, samples, recounts, texts))
+    report = _with_advice(report, manifest)
     return replace(
         report,
         # Records are read while scoring, so unreadable lines are only known now.
         warnings=tuple(dict.fromkeys([*report.warnings, *unread, *twice, *unreadable])),
         details=details.finished(),
-        verdicts=verdicts,
-        advice={model.model: advise(model, verdicts.get(model.model, ModelVerdict())) for model in report.models},
     )
+
+
+def _with_advice(report: Report, manifest: Manifest) -> Report:
+    """The report with what follows for a buyer, and then with the gates on verdicts and findings."""
+    verdicts, advice = dict(report.verdicts), {}
+    for model in report.models:
+        found = verdicts.get(model.model, ModelVerdict())
+        advice[model.model] = own = advise(model, found)
+        gates = read_gates(manifest.score.gates_of(model.model), manifest.suites)
+        if conditions := judge_conditions(model, found, own, gates):
+            verdicts[model.model] = replace(found, gates=(*found.gates, *conditions))
+    return replace(report, verdicts=verdicts, advice=advice)
 
 
 def _stored_warnings(manifest: Manifest, recounts: Mapping[str, Recounted]) -> list[str]:

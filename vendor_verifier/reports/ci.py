@@ -15,10 +15,11 @@ from vendor_verifier.reports import number_format, sentences
 from vendor_verifier.reports.escape import markdown, visible
 from vendor_verifier.reports.ranking import ranking
 from vendor_verifier.reports.tables import markdown_label, markdown_lines
-from vendor_verifier.reports.verdicts import first_line
+from vendor_verifier.reports.verdicts import advised, first_line, markdown_reasons, matrix, status_word
 from vendor_verifier.values.details import Case, VendorDetails
 from vendor_verifier.values.failure_kinds import KINDS, Charge
 from vendor_verifier.values.score import ModelScore, Report, VendorScore
+from vendor_verifier.values.verdict import FAILING
 from vendor_verifier.words import Language, Texts
 
 _OUTCOMES: Mapping[Charge, str] = {"us": "error", "unasked": "skipped"}
@@ -26,7 +27,7 @@ _OUTCOMES: Mapping[Charge, str] = {"us": "error", "unasked": "skipped"}
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """One test case: ``outcome`` is the element's name, None for a pass."""
+    """One test case: ``outcome`` is the element's name, None for a pass; ``note`` is what a pass prints."""
 
     classname: str
     name: str
@@ -34,6 +35,7 @@ class _Line:
     outcome: str | None = None
     kind: str = ""
     message: str = ""
+    note: str = ""
 
 
 def render_junit(report: Report) -> str:
@@ -50,7 +52,13 @@ def render_junit(report: Report) -> str:
 
 def _suite(vendor: VendorScore, model: ModelScore, report: Report) -> ET.Element:
     details = None if report.details is None else report.details.models.get(model.model, {}).get(vendor.label)
-    lines = [*_gates(vendor, model, report), *_checks(vendor), *_samples(vendor, details), *_missing(vendor, report)]
+    lines = [
+        *_verdict(vendor, model, report),
+        *_gates(vendor, model, report),
+        *_checks(vendor),
+        *_samples(vendor, details),
+        *_missing(vendor, report),
+    ]
     suite = ET.Element("testsuite", name=visible(f"{model.model} / {vendor.label}"), tests=str(len(lines)))
     for name, outcome in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(name, str(sum(line.outcome == outcome for line in lines)))
@@ -72,6 +80,8 @@ def _element(line: _Line) -> ET.Element:
         why = ET.SubElement(case, line.outcome, message=visible(line.message or line.kind))
         if line.outcome != "skipped":
             why.set("type", visible(line.kind))
+    elif line.note:
+        ET.SubElement(case, "system-out").text = visible(line.note)
     return case
 
 
@@ -86,6 +96,17 @@ def _properties(vendor: VendorScore, details: VendorDetails | None, report: Repo
             yield visible(name), repr(value)
     if details is not None and details.records > len(details.cases):
         yield "samples_not_listed", str(details.records - len(details.cases))
+
+
+def _verdict(vendor: VendorScore, model: ModelScore, report: Report) -> Iterator[_Line]:
+    """The vendor's verdict: a failure where it is not as sold or unusable, skipped without enough evidence."""
+    advice = report.advice.get(model.model)
+    if advice is None:
+        return
+    verdict = advice.vendors[vendor.label]
+    outcome = "failure" if verdict.status in FAILING else "skipped" if verdict.status == "too_little_evidence" else None
+    message = f"{vendor.label}: {status_word(verdict, Texts('en'))}: {verdict.reason}"
+    yield _Line("verdict", "verdict", None, outcome, verdict.status, message, message)
 
 
 def _gates(vendor: VendorScore, model: ModelScore, report: Report) -> Iterator[_Line]:
@@ -159,6 +180,11 @@ def render_step_summary(report: Report, language: Language = "en") -> str:
 def _blocks(report: Report, t: Texts) -> Iterator[str]:
     yield f"## {t('md_title', run=markdown_label(report.run))}"
     yield first_line(report, t, markdown_label)
+    for model, advice in advised(report):
+        yield f"### {t('verdict')}: {markdown_label(model.model)}"
+        yield "\n".join(markdown_lines(matrix(model, advice, t)))
+        if against := markdown_reasons(advice, report, t):
+            yield "\n".join(against)
     cautions = sentences.cautions(report, t)
     if cautions:
         shown = [f"> - {markdown(text)}" for text in cautions[:_MAX_WARNINGS]]

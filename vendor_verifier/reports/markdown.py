@@ -11,9 +11,10 @@ from vendor_verifier.reports.number_format import suites_of
 from vendor_verifier.reports.ranking import ranking
 from vendor_verifier.reports.run_conditions import clock_lines, load_lines, pace_lines
 from vendor_verifier.reports.tables import Section, Table, markdown_label, markdown_lines
-from vendor_verifier.reports.verdicts import first_line
+from vendor_verifier.reports.verdicts import advised, first_line, markdown_reasons, matrix
 from vendor_verifier.values.judgement import Finding
 from vendor_verifier.values.score import ModelScore, Report
+from vendor_verifier.values.verdict import Advice
 from vendor_verifier.words import Language, Texts
 
 _MAX_LISTED = 200
@@ -26,6 +27,8 @@ def render(report: Report, language: Language = "en") -> str:
     """The whole page, ending in one newline."""
     t = Texts(language, "wide")
     lines = [f"# {t('md_title', run=markdown_label(report.run))}", "", first_line(report, t, markdown_label)]
+    for model, advice in advised(report):
+        lines += _verdicts(model, advice, report, t)
     lines += _block(f"## {t('warnings')}", _bullets(sentences.cautions(report, t), t))
     for model in report.models:
         lines += _model(model, report, t)
@@ -35,6 +38,14 @@ def render(report: Report, language: Language = "en") -> str:
     reading = [t(f"reading_{name}", k=report.k, metrics=names) for name in _READING]
     lines += _block(f"## {t('method')}", [f"- {line}" for line in (*reading, t("method_missing"))])
     return "\n".join(lines) + "\n"
+
+
+def _verdicts(model: ModelScore, advice: Advice, report: Report, t: Texts) -> list[str]:
+    """The matrix of one model, and below it what speaks against a vendor with the command that shows it."""
+    against = markdown_reasons(advice, report, t)
+    title = f"## {t('verdict')}: {markdown_label(model.model)}"
+    body = markdown_lines(matrix(model, advice, t))
+    return _block(title, [*body, "", *against] if against else body)
 
 
 def _block(title: str, body: Sequence[str], note: str | None = None) -> list[str]:

@@ -39,8 +39,10 @@ def _unit(family: str) -> str:
 
 _FAMILIES = (
     _Family("run", "The run these figures are of.", kind="info"),
+    _Family("vendor_verdict", "1 for the verdict on a vendor."),
+    _Family("facet_verdict", "1 for the verdict on one side of a vendor."),
     _Family("irf", "Inverse rank fusion score, comparable inside one model and one run."),
-    _Family("place", "Place by IRF, 1 is best."),
+    _Family("place", "Place by what the vendors are ranked by, 1 is best."),
     *(_Family(figure.family, figure.help, _unit(figure.family)) for figure in FIGURES),
     _Family("first_attempt_success_ratio", "Samples that succeeded without any retry.", "ratio"),
     _Family("suite_score_ratio", "Main score of an evaluation.", "ratio"),
@@ -112,6 +114,8 @@ def _of_vendor(family: str, vendor: VendorScore, model: ModelScore, report: Repo
     elif family == "suite_score_ratio":
         for name in sorted(vendor.suites):
             yield {"suite": name}, vendor.metrics.get(name)
+    elif family in ("vendor_verdict", "facet_verdict"):
+        yield from _verdict(family, vendor, model, report)
     elif family.endswith("samples"):
         yield from _counts(family, vendor)
     else:
@@ -119,6 +123,18 @@ def _of_vendor(family: str, vendor: VendorScore, model: ModelScore, report: Repo
         for gate in () if verdict is None else verdict.gates:
             if gate.label == vendor.label:
                 yield {"gate": str(gate.threshold), "outcome": gate.outcome.lower()}, 1
+
+
+def _verdict(family: str, vendor: VendorScore, model: ModelScore, report: Report) -> Iterator[_Sample]:
+    advice = report.advice.get(model.model)
+    if advice is None:
+        return
+    verdict = advice.vendors[vendor.label]
+    if family == "vendor_verdict":
+        yield {"status": verdict.status}, 1
+    else:
+        for facet in verdict.facets:
+            yield {"facet": facet.name, "status": facet.status}, 1
 
 
 def _counts(family: str, vendor: VendorScore) -> Iterator[_Sample]:

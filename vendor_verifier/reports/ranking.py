@@ -11,11 +11,14 @@ from vendor_verifier.reports import number_format, tables
 from vendor_verifier.reports.number_format import figure_title
 from vendor_verifier.reports.sentences import place, valid_calls
 from vendor_verifier.reports.tables import Cell, Column, Item, Table
+from vendor_verifier.reports.verdicts import status_cell
 from vendor_verifier.values.judgement import Estimate, IrfInterval, ModelVerdict
 from vendor_verifier.values.score import ModelScore, Report, VendorScore
+from vendor_verifier.values.verdict import FACETS, FacetName, VendorVerdict
 from vendor_verifier.words import Texts
 
 _CSV, _TERMINAL, _PAGE = frozenset({"csv"}), frozenset({"terminal"}), frozenset({"html"})
+_MARKDOWN = frozenset({"markdown"})
 _SHOWN = tables.EVERYWHERE - _CSV
 # Rank metrics that our own lateness takes rows from.
 _TIMED = tuple(name for name, metric in RANKED.items() if metric.is_timed)
@@ -33,6 +36,7 @@ class Entry:
     model: ModelScore
     verdict: ModelVerdict | None
     t: Texts
+    advised: VendorVerdict | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,15 @@ def _data(key: str, *path: str) -> Column:
         return tables.raw(found)
 
     return Column(key, cell, writers=_CSV)
+
+
+def _facet(name: FacetName) -> Column:
+    """The column of a facet's status, for programs."""
+
+    def cell(entry: Entry) -> Cell:
+        return tables.raw(None if entry.advised is None else entry.advised.facet(name).status)
+
+    return Column(f"verdict_{name}", cell, writers=_CSV)
 
 
 def _shown_metrics(scope: Scope) -> Iterator[Column]:
@@ -103,7 +116,11 @@ COLUMNS: tuple[Column | Callable[[Scope], Iterable[Column]], ...] = (
         direction="asc",
         writers=_PAGE | _CSV | _TERMINAL,
     ),
-    *map(_data, ("label", "vendor", "provider", "model_id", "is_baseline", "irf", "irf_metrics", "irf_global")),
+    _data("label"),
+    lambda scope: _verdict_words(scope),
+    Column("verdict", lambda entry: tables.raw(None if entry.advised is None else entry.advised.status), writers=_CSV),
+    *(_facet(name) for name in FACETS),
+    *map(_data, ("vendor", "provider", "model_id", "is_baseline", "irf", "irf_metrics", "irf_global")),
     Column("irf", lambda entry: _irf(entry), writers=_SHOWN),
     Column("done", lambda entry: _done(entry.vendor), writers=_TERMINAL),
     _shown_metrics,
@@ -127,11 +144,21 @@ def ranking(report: Report, models: Sequence[ModelScore], t: Texts) -> Table:
     scope = Scope(report, models, [verdict for verdict in verdicts.values() if verdict is not None], t)
     columns = (each for known in COLUMNS for each in ([known] if isinstance(known, Column) else known(scope)))
     items = (
-        Item(vendor.label, Entry(vendor, model, verdicts[model.model], t), index, vendor.is_baseline)
+        Item(
+            vendor.label,
+            Entry(vendor, model, verdicts[model.model], t, _advised(report, model, vendor)),
+            index,
+            vendor.is_baseline,
+        )
         for model in models
         for index, vendor in enumerate(model.vendors)
     )
     return tables.table(t("ranking"), t("vendor"), columns, items, t, sortable=True)
+
+
+def _advised(report: Report, model: ModelScore, vendor: VendorScore) -> VendorVerdict | None:
+    advice = report.advice.get(model.model)
+    return None if advice is None else advice.vendors.get(vendor.label)
 
 
 def render_csv(report: Report) -> str:
@@ -165,6 +192,16 @@ def irf_of(verdict: ModelVerdict | None) -> dict[str, IrfInterval]:
     """Label → IRF interval, for vendors whose rank interval is closed."""
     joint = () if verdict is None or verdict.ranking is None else verdict.ranking.irf
     return {one.label: one for one in joint if one.rank.low is not None and one.rank.high is not None}
+
+
+def _verdict_words(scope: Scope) -> Iterator[Column]:
+    """The column of the verdicts for people; a terminal and a page have the matrix above."""
+
+    def cell(entry: Entry) -> Cell:
+        return Cell(number_format.MISSING) if entry.advised is None else status_cell(entry.advised, entry.t)
+
+    if any(model.model in scope.report.advice for model in scope.models):
+        yield Column("verdict", cell, writers=_MARKDOWN)
 
 
 def _place(entry: Entry) -> Cell:

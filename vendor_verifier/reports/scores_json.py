@@ -12,8 +12,10 @@ from importlib.resources import files
 from typing import Any, get_args
 
 from vendor_verifier.reports import number_format, sentences
+from vendor_verifier.reports.verdicts import evidence_command, usual_folder
 from vendor_verifier.values.judgement import ModelVerdict
 from vendor_verifier.values.score import CallClass, ModelScore, Report, SchemaCounts, SuiteScore, VendorScore
+from vendor_verifier.values.verdict import Facet, VendorVerdict
 
 FILE_NAME = "scores.schema.json"
 
@@ -30,6 +32,7 @@ def scores_schema() -> dict[str, Any]:
 
 
 SCORES_SCHEMA = 1
+_ENDS = ("value", "low", "high")
 _TRIGGER_COUNTS = (
     *("tp", "fp", "fn", "tn", "failed_as_missed"),
     *("dropped_baseline", "dropped_vendor", "not_sent", "pairs_of_runs"),
@@ -67,7 +70,33 @@ def _model(model: ModelScore, report: Report) -> dict[str, Any]:
     vendors = {vendor.label: _vendor(vendor, model, report) for vendor in model.vendors}
     verdict = report.verdicts.get(model.model)
     judged = {} if verdict is None else {"judgement": _judgement(verdict)}
-    return {"baseline": model.baseline, "vendors": vendors, **judged}
+    advice = report.advice.get(model.model)
+    choice = {} if advice is None else {"choice": asdict(advice.choice)}
+    return {"baseline": model.baseline, **choice, "vendors": vendors, **judged}
+
+
+def verdict_document(verdict: VendorVerdict, run: str) -> dict[str, Any]:
+    """A vendor's verdict with its facets by name; ``run`` is the folder that the commands name."""
+    return {
+        "status": verdict.status,
+        "reason": verdict.reason,
+        "is_reference": verdict.is_reference,
+        "facets": {facet.name: _facet(facet, verdict.label, run) for facet in verdict.facets},
+    }
+
+
+def _facet(facet: Facet, label: str, run: str) -> dict[str, Any]:
+    figure = facet.estimate
+    ends = {name: None if figure is None else number_format.finite(getattr(figure, name)) for name in _ENDS}
+    return {
+        "status": facet.status,
+        "reason": facet.reason,
+        "p_value": number_format.finite(facet.p_value),
+        **ends,
+        "finding": facet.finding,
+        "samples": list(facet.samples),
+        "command": evidence_command(run, label, facet),
+    }
 
 
 def _judgement(verdict: ModelVerdict) -> dict[str, Any]:
@@ -83,6 +112,8 @@ def _judgement(verdict: ModelVerdict) -> dict[str, Any]:
 def _vendor(vendor: VendorScore, model: ModelScore, report: Report) -> dict[str, Any]:
     names = [*report.rank_metrics, *sorted(set(vendor.metrics) - set(report.rank_metrics))]
     facts_ = _vendor_facts(vendor, model, report)
+    if (advice := report.advice.get(model.model)) is not None:
+        facts_ = {"verdict": verdict_document(advice.vendors[vendor.label], usual_folder(report)), **facts_}
     # A suite's score may have any name, so it must not replace one of our own keys.
     metrics = {(f"metric_{name}" if name in facts_ else name): vendor.metrics.get(name) for name in names}
     return metrics | facts_
@@ -170,9 +201,11 @@ def _ordered(values: Mapping[str, Any], first: tuple[str, ...]) -> dict[str, Any
 
 
 def _clean(value: Any) -> Any:
-    """Mappings and sequences of any kind as dicts and lists; numbers that are not finite as None."""
+    """Mappings, sequences and texts of any kind as dicts, lists and strings; numbers that are not finite as None."""
     if isinstance(value, Mapping):
         return {str(key): _clean(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_clean(item) for item in value]
+    if isinstance(value, str):
+        return str(value)
     return number_format.finite(value) if isinstance(value, float) else value

@@ -14,14 +14,25 @@ _BY_CATEGORY = ("bfcl",)
 
 
 def place(vendor: VendorScore, model: ModelScore) -> int | None:
-    """1 = best IRF of its model; equal IRFs share the better place; None for a vendor that is not ranked.
+    """1 = best of its model; equal ones share the better place; None for a vendor that is not ranked.
 
-    Where no vendor answered none has a place, because failing like all others is no rank.
+    Vendors are placed by IRF, in a run with evaluations only by their scores, more of them before fewer. Where no
+    vendor answered none has a place, because failing like all others is no rank.
     """
-    own = number_format.finite(vendor.irf)
-    if own is None or not vendor.irf_metrics or nobody_answered(model):
+    own = _standing(vendor, model)
+    if own is None or nobody_answered(model):
         return None
-    return 1 + sum(1 for other in model.vendors if (number_format.finite(other.irf) or float("-inf")) > own)
+    others = (_standing(other, model) for other in model.vendors)
+    return 1 + sum(other is not None and other > own for other in others)
+
+
+def _standing(vendor: VendorScore, model: ModelScore) -> tuple[float, ...] | None:
+    """What a vendor is placed by; None where it has no such figure."""
+    if model.ranked_by == "score":
+        score = number_format.finite(vendor.mean_score)
+        return None if score is None else (len(vendor.scores), score)
+    irf = number_format.finite(vendor.irf)
+    return None if irf is None or not vendor.irf_metrics else (irf,)
 
 
 def nobody_answered(model: ModelScore) -> bool:

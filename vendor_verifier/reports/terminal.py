@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 from typing import TYPE_CHECKING
 
 from vendor_verifier.reports import number_format, sentences
@@ -16,32 +17,50 @@ from vendor_verifier.reports.judged import overlap_line
 from vendor_verifier.reports.ranking import ranking
 from vendor_verifier.reports.run_conditions import clock_lines
 from vendor_verifier.reports.tables import Row, Table
-from vendor_verifier.reports.verdicts import first_line
+from vendor_verifier.reports.verdicts import advised, first_line, matrix, reason_line, reasons, usual_folder
 from vendor_verifier.values.judgement import ModelVerdict, RankingJudgement
 from vendor_verifier.values.score import ModelScore, Report
+from vendor_verifier.values.verdict import Advice
 from vendor_verifier.words import Language, Texts
 
 if TYPE_CHECKING:
     import rich.table
-    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
 _MAX_LABEL = 60
 _LEAST_LABEL_WIDTH, _LABEL_WIDTH = 12, 28
 _ANY_WIDTH = 10_000
 _MAX_LISTED = 12
+_MAX_COMMAND = 1_000
+_COLOURS = {
+    "status-as-sold": "green",
+    "status-doubtful": "yellow",
+    "status-not-as-sold": "red",
+    "status-unusable": "bold red",
+    "status-too-little-evidence": "dim",
+}
 # Vendors never begin and end at quite the same moment, so this share of common rows counts as all.
 _WORTH_A_LINE = 0.9
 
 
-def render(report: Report, language: Language = "en") -> RenderableType:
-    """The report as one renderable: summary, warnings, then per model a table and its notes."""
+def render(report: Report, language: Language = "en", folder: str | None = None) -> RenderableType:
+    """The report as one renderable: what to do, the verdicts, warnings, then per model a table and its notes.
+
+    It is to be printed without cropping, so that the terminal itself breaks a command that is longer than a line.
+    ``folder`` is where the run lies, if it is not the usual one.
+    """
     from rich.console import Group
     from rich.padding import Padding
     from rich.text import Text
 
     t = Texts(language, "narrow")
-    parts: list[RenderableType] = [Text(first_line(report, t, label))]
-    parts += [Text(line, style="yellow") for line in _warnings(report, t)]
+    parts: list[RenderableType] = [_Prose(first_line(report, t, label), "bold")]
+    for model, advice in advised(report):
+        shown = matrix(model, advice, t)
+        parts += [Text(), Text(_title(model, t), style="bold"), _Fitting(_coloured(shown), _matrix_lines(shown))]
+        for line, command in _reasons(advice, report, t, folder):
+            parts += [_Prose(line), Text(command, style="dim", no_wrap=True, overflow="ignore")]
+    parts += [_Prose(line, "yellow") for line in _warnings(report, t)]
     for model in report.models:
         parts += [Text(), Text(_title(model, t), style="bold")]
         if model.vendors:
@@ -52,14 +71,66 @@ def render(report: Report, language: Language = "en") -> RenderableType:
     return Group(*parts)
 
 
-def plain_lines(report: Report, language: Language = "en") -> list[str]:
+def plain_lines(report: Report, language: Language = "en", folder: str | None = None) -> list[str]:
     """The same as text without colour or box, one line per vendor with named figures; no line ends inside."""
     t = Texts(language, "narrow")
-    lines = [first_line(report, t, label), *_warnings(report, t)]
+    lines = [first_line(report, t, label)]
+    for model, advice in advised(report):
+        lines += [_title(model, t), *_matrix_lines(matrix(model, advice, t))]
+        lines += [line for pair in _reasons(advice, report, t, folder) for line in pair]
+    lines += _warnings(report, t)
     for model in report.models:
         lines += [_title(model, t), *_lines(ranking(report, [model], t).of("terminal"))]
         lines += [f"  {note}" for note in _notes(model, report, t)]
     return [*lines, *(plain(line) for line in clock_lines(report, t))]
+
+
+def _coloured(shown: Table) -> rich.table.Table:
+    """The matrix of verdicts with a colour for each word; the words of a cell may stand below each other."""
+    import rich.table
+    from rich.box import SIMPLE_HEAD
+    from rich.cells import cell_len
+    from rich.text import Text
+
+    drawn = rich.table.Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=0)
+    drawn.add_column(shown.head, min_width=_LEAST_LABEL_WIDTH, max_width=_LABEL_WIDTH, overflow="fold")
+    rows = shown.rows
+    for place, title in enumerate(shown.titles):
+        texts = (title, *(row.cells[place].text for row in rows))
+        drawn.add_column(title, min_width=max(cell_len(word) for text in texts for word in text.split()))
+    for row in rows:
+        words = (Text(cell.text, style=_COLOURS.get(cell.css or "", "")) for cell in row.cells)
+        drawn.add_row(Text(label(row.head)), *words)
+    return drawn
+
+
+def _matrix_lines(shown: Table) -> list[str]:
+    """``label: ✘ not as sold; Model ✘ not as sold; …``, a line a vendor."""
+    lines = []
+    for row in shown.rows:
+        facets = (f"{title} {cell.text}" for title, cell in zip(shown.titles[1:], row.cells[1:], strict=True))
+        lines.append(f"  {label(row.head)}: " + "; ".join((row.cells[0].text, *facets)))
+    return lines
+
+
+def _reasons(advice: Advice, report: Report, t: Texts, folder: str | None) -> Iterator[tuple[str, str]]:
+    """What speaks against a vendor, and the command that shows it."""
+    for verdict, facet, command in reasons(advice, usual_folder(report) if folder is None else folder):
+        yield f"  {reason_line(verdict, facet, t, label, plain)}", f"    {plain(command, _MAX_COMMAND)}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Prose:
+    """A sentence that is wrapped between words; where a path is longer than a line, the terminal alone breaks it."""
+
+    text: str
+    style: str = ""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        from rich.text import Text
+
+        whole = any(word.isascii() and len(word) > options.max_width for word in self.text.split())
+        yield Text(self.text, self.style, no_wrap=whole, overflow="ignore" if whole else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +140,18 @@ class _Fitting:
     table: rich.table.Table
     lines: Sequence[str]
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.segment import Segment
         from rich.text import Text
 
-        needed = console.measure(self.table, options=options.update(max_width=_ANY_WIDTH)).minimum
-        yield self.table if needed <= options.max_width else Text("\n".join(self.lines))
+        least = console.measure(self.table, options=options.update(max_width=_ANY_WIDTH)).minimum
+        # What rich shrinks by shares may come out some columns wider than it was told.
+        for width in range(options.max_width, max(least, options.max_width - _LEAST_LABEL_WIDTH) - 1, -1):
+            drawn = list(console.render(self.table, options.update(max_width=width)))
+            if max(map(Segment.get_line_length, Segment.split_lines(drawn)), default=0) <= options.max_width:
+                yield from drawn
+                return
+        yield Text("\n".join(self.lines))
 
 
 def label(text: str) -> str:
@@ -133,11 +211,11 @@ def _lines(shown: Table) -> list[str]:
 
 def _notes(model: ModelScore, report: Report, t: Texts) -> list[str]:
     verdict = report.verdicts.get(model.model)
-    judged = [] if verdict is None else _judged_lines(verdict, t)
+    judged = [] if verdict is None else _judged_lines(verdict, report.advice.get(model.model), t)
     return [*judged, *sentences.model_notes(model, report, t, label)]
 
 
-def _judged_lines(verdict: ModelVerdict, t: Texts) -> Iterator[str]:
+def _judged_lines(verdict: ModelVerdict, advice: Advice | None, t: Texts) -> Iterator[str]:
     """At most six lines: order, overlap of times, ceiling, gates, money, findings."""
     if verdict.ranking is not None:
         yield _order(verdict.ranking, t)
@@ -151,10 +229,26 @@ def _judged_lines(verdict: ModelVerdict, t: Texts) -> Iterator[str]:
     costs = {name: cost for name, spent in verdict.money.items() if (cost := spent.per_valid_call_usd) is not None}
     if len(costs) > 1:
         cheapest = min(costs, key=lambda name: costs[name])
-        yield t("money_line", label=label(cheapest), usd=number_format.quantity(costs[cheapest]))
-    if verdict.findings:
-        tally = Counter(finding.name for finding in verdict.findings)
-        yield t("findings_line", tally=number_format.tally(tally, label))
+        yield t("money_line", label=label(cheapest), usd=number_format.money(1000 * costs[cheapest]))
+    noted = _noted(verdict, advice)
+    if noted:
+        named = (f"{label(vendor)} {t.joined(starmap(_times, names.items()))}" for vendor, names in noted.items())
+        yield t("other_findings_line", findings=t.joined(named, "semicolon"))
+
+
+def _times(name: str, count: int) -> str:
+    return f"{label(name)} ×{count}" if count > 1 else label(name)
+
+
+def _noted(verdict: ModelVerdict, advice: Advice | None) -> dict[str, Counter[str]]:
+    """Vendor → the names of findings that are no reason of its verdict, and how many there are of each."""
+    vendors = () if advice is None else advice.vendors.values()
+    told = {(each.label, facet.finding) for each in vendors for facet in each.facets}
+    noted: dict[str, Counter[str]] = {}
+    for found in verdict.findings:
+        if (found.label, found.name) not in told:
+            noted.setdefault(found.label, Counter())[found.name] += 1
+    return noted
 
 
 def _order(ranking: RankingJudgement, t: Texts) -> str:

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from vendor_verifier.reports import number_format
+from vendor_verifier.reports.escape import markdown, markdown_code
 from vendor_verifier.reports.run_conditions import shape_of
 from vendor_verifier.reports.sentences import Escape
-from vendor_verifier.reports.tables import Cell, Column, Item, Table, table, words
+from vendor_verifier.reports.tables import Cell, Column, Item, Table, markdown_label, table, words
 from vendor_verifier.values.score import ModelScore, Report
 from vendor_verifier.values.verdict import BEST_FIRST, FACETS, Advice, Choice, Facet, Status, VendorVerdict
 from vendor_verifier.words import Texts
@@ -83,7 +84,7 @@ def status_word(verdict: VendorVerdict, t: Texts) -> str:
 def matrix(model: ModelScore, advice: Advice, t: Texts) -> Table:
     """Vendors × facets: a word and a shape in each cell, in the order of the ranking."""
     columns = [
-        Column("verdict", lambda verdict: _cell(verdict.status, status_word(verdict, t))),
+        Column("verdict", lambda verdict: status_cell(verdict, t)),
         *(_facet_column(name, t) for name in FACETS),
     ]
     items = [
@@ -102,8 +103,40 @@ def _facet_column(name: Any, t: Texts) -> Column:
     return Column(f"facet_{name}", cell, t(f"facet_{name}"))
 
 
+def status_cell(verdict: VendorVerdict, t: Texts) -> Cell:
+    """A vendor's verdict over all, as a word and a shape."""
+    return _cell(verdict.status, status_word(verdict, t))
+
+
 def _cell(status: Status, word: str) -> Cell:
     return words(f"{SIGNS[status]} {word}", css=f"status-{status.replace('_', '-')}")
+
+
+def advised(report: Report) -> Iterator[tuple[ModelScore, Advice]]:
+    """The models with vendors for which there is advice."""
+    for model in report.models:
+        if model.vendors and (advice := report.advice.get(model.model)) is not None:
+            yield model, advice
+
+
+def reason_line(verdict: VendorVerdict, facet: Facet, t: Texts, escape: Escape, prose: Escape) -> str:
+    """``reseller, Model: ✘ not as sold: answered as …``: the label goes through ``escape``, the reason ``prose``."""
+    status = f"{SIGNS[facet.status]} {t(f'status_{facet.status}')}"
+    named = {"label": escape(verdict.label), "facet": t(f"facet_{facet.name}")}
+    return t("reason_line", **named, status=status, reason=prose(t.said(facet.reason)))
+
+
+def markdown_reasons(advice: Advice, report: Report, t: Texts) -> list[str]:
+    """What speaks against the vendors as a Markdown list, each with the command that shows its evidence."""
+    return [
+        f"- {reason_line(verdict, facet, t, markdown_label, markdown)} {markdown_code(command)}"
+        for verdict, facet, command in reasons(advice, usual_folder(report))
+    ]
+
+
+def usual_folder(report: Report) -> str:
+    """The folder in which a run lies unless another one was asked for, as commands in files name it."""
+    return f"runs/{report.run}"
 
 
 def reasons(advice: Advice, run: str) -> Iterator[tuple[VendorVerdict, Facet, str]]:

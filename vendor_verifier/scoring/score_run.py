@@ -174,7 +174,7 @@ def score_run(
     ``tables`` are filled with the observations of each entry, for further judging. ``baseline_f1``: the baseline's
     F1 in the ranking is 1.0 as published, or its own against its other runs (``self``). ``listener`` is called with
     every record that joins the figures.
-    Models stand in the order of ``entries``, vendors by IRF, best first.
+    Models stand in the order of ``entries``, vendors best first.
     """
     tables = Tables() if tables is None else tables
     board = _Board(

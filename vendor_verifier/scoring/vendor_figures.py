@@ -31,6 +31,7 @@ from vendor_verifier.values.score import (
     Report,
     SuiteScore,
     VendorScore,
+    ranked_by,
 )
 
 EntryKey = tuple[str, str]
@@ -130,7 +131,7 @@ def standings(
     k: int,
     beside: Beside[tuple[str, str]] | None = None,
 ) -> tuple[ModelScore, ...]:
-    """Model → its vendors, as models in the same order whose vendors have ranks and IRF and stand best IRF first.
+    """Model → its vendors, as models in the same order whose vendors have ranks and IRF and stand best first.
 
     ``baselines``: model → label. ``beside``: what pairs of (model, label) are compared by.
     A vendor without any of ``rank_metrics`` has no IRF and stands last.
@@ -168,7 +169,16 @@ def _ranked(
         )
         for key, score in zip(rivals, vendors, strict=True)
     ]
-    return tuple(sorted(ranked, key=lambda score: -1.0 if score.irf is None else score.irf, reverse=True))
+    by_score = ranked_by(vendors) == "score"
+    return tuple(sorted(ranked, key=lambda score: _standing(score, by_score=by_score), reverse=True))
+
+
+def _standing(score: VendorScore, *, by_score: bool) -> tuple[float, ...]:
+    """What a vendor is sorted by: in a run with evaluations only by its scores first, more of them before fewer."""
+    irf_last = -1.0 if score.irf is None else score.irf
+    if not by_score:
+        return (irf_last,)
+    return len(score.scores), -1.0 if score.mean_score is None else score.mean_score, irf_last
 
 
 Means = Mapping[str, float | None]

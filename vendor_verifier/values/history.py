@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from vendor_verifier.values.judgement import Estimate, Finding, GateVerdict, ServedNames
+from vendor_verifier.values.verdict import Status, VendorVerdict
 
 TrendVerdict = Literal["no_verdict", "steady", "warning", "regression", "improvement"]
 Scale = Literal["ratio", "difference"]
@@ -14,7 +15,10 @@ Scale = Literal["ratio", "difference"]
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """One vendor of one stored run. ``figures``: metric → (value, how many records it was taken over)."""
+    """One vendor of one stored run. ``figures``: metric → (value, how many records it was taken over).
+
+    ``verdict`` is None in runs that were added before verdicts were kept.
+    """
 
     model: str
     label: str
@@ -25,6 +29,7 @@ class HistoryEntry:
     succeeded: int
     figures: Mapping[str, tuple[float, int]] = field(default_factory=dict)
     served: ServedNames = field(default_factory=ServedNames)
+    verdict: Status | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +51,17 @@ class HistoryRun:
 
 @dataclass(frozen=True, slots=True)
 class Night:
-    """One run's figure in a series. ``relative`` is the value with the others' common shift of that run taken out."""
+    """One run's figure in a series. ``relative`` is the value with the others' common shift of that run taken out.
+
+    ``verdict`` is the one on the vendor in that run, None where it is not known.
+    """
 
     run: str
     at: str
     value: float
     n: int
     relative: float
+    verdict: Status | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +105,11 @@ CheckStatus = Literal["passed", "failed", "incomplete", "interrupted", "error"]
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """``gates`` with the model each was judged for; ``unfinished`` vendors and ``notices`` in sentences; ``leaders``:
-    model → the label that ranks first; ``identity``: by model, who answers under other names than in the last run,
-    which fails nothing. ``error`` is why nothing could be checked."""
+    """``gates`` and ``verdicts`` stand with their model; ``unfinished`` vendors and ``notices`` are sentences.
+
+    ``leaders``: model → the one vendor to take, where there is one; ``identity``: by model, who answers under other
+    names than in the last run, which fails nothing. ``error`` is why nothing could be checked.
+    """
 
     status: CheckStatus
     exit_code: int
@@ -111,6 +122,7 @@ class CheckResult:
     leaders: Mapping[str, str] = field(default_factory=dict)
     identity: tuple[tuple[str, Finding], ...] = ()
     error: str | None = None
+    verdicts: tuple[tuple[str, VendorVerdict], ...] = ()
 
 
 ChangeVerdict = Literal["improved", "same", "worse", "undecided"]
@@ -158,11 +170,21 @@ class SettingChange:
 
 
 @dataclass(frozen=True, slots=True)
+class VerdictChange:
+    """The verdict on one vendor in two runs; None where a run was scored before there were verdicts."""
+
+    model: str
+    label: str
+    before: Status | None
+    after: Status | None
+
+
+@dataclass(frozen=True, slots=True)
 class RunComparison:
     """The comparison of two runs.
 
     ``flip_counts``: ``model / label / what`` → how many samples. ``identity``: by model, whose answers bear other
-    names.
+    names; ``verdicts`` are those on the vendors of both runs.
     """
 
     before: str
@@ -174,3 +196,4 @@ class RunComparison:
     flip_counts: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     identity: tuple[tuple[str, Finding], ...] = ()
+    verdicts: tuple[VerdictChange, ...] = ()

@@ -13,6 +13,8 @@ GateOutcome = Literal["PASS", "FAIL", "UNDECIDED"]
 Percentile = Literal["p50", "p90", "p95", "p99"]
 Comparison = Literal["<=", ">="]
 PartName = Literal["length", "kind", "half", "provider"]
+# What a gate can ask of a verdict, from good to bad.
+Standing = Literal["as_sold", "doubtful", "not_as_sold", "unusable"]
 Cause = Literal["dataset", "harness", "network", "rate_limit", "baseline_too", "vendor"]
 
 
@@ -200,11 +202,35 @@ class Threshold:
 
 
 @dataclass(frozen=True, slots=True)
+class VerdictGate:
+    """``verdict >= doubtful``: the verdict on a vendor is at least as good as ``least``."""
+
+    least: Standing
+    metric: str = "verdict"
+
+    def __str__(self) -> str:
+        return f"verdict >= {self.least.replace('_', ' ')}"
+
+
+@dataclass(frozen=True, slots=True)
+class FindingGate:
+    """``no another_model_served``: nothing of that name was found about a vendor; ``metric`` is the finding's name."""
+
+    metric: str
+
+    def __str__(self) -> str:
+        return f"no {self.metric}"
+
+
+Gate = Threshold | VerdictGate | FindingGate
+
+
+@dataclass(frozen=True, slots=True)
 class GateVerdict:
-    """A threshold held against an interval; ``estimate`` is what was compared, value − ceiling if relative."""
+    """A gate held against a vendor; ``estimate`` is what a threshold was compared with, value − ceiling if relative."""
 
     label: str
-    threshold: Threshold
+    threshold: Gate
     outcome: GateOutcome
     estimate: Estimate
     reason: str

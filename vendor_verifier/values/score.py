@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -11,7 +11,7 @@ from vendor_verifier.values.event import Amount
 from vendor_verifier.values.judgement import ModelVerdict
 from vendor_verifier.values.manifest import NO_MANIFEST, Manifest, SchemaPolicy, Undecided
 from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.verdict import Advice
+from vendor_verifier.values.verdict import Advice, RankedBy
 
 Decision = Literal["called", "not_called", "undecided"]
 CallClass = Literal[
@@ -264,14 +264,37 @@ class VendorScore:
     regions: tuple[RegionScore, ...] = ()
     stalled: Mapping[str, int] = field(default_factory=dict)
 
+    @property
+    def scores(self) -> dict[str, float]:
+        """The main score by evaluation, where it was measured."""
+        return {name: score for name in self.suites if (score := self.metrics.get(name)) is not None}
+
+    @property
+    def mean_score(self) -> float | None:
+        """The mean of the main scores; None where no evaluation was measured."""
+        return sum(self.scores.values()) / len(self.scores) if self.scores else None
+
 
 @dataclass(frozen=True, slots=True)
 class ModelScore:
-    """The vendors of one model, best IRF first."""
+    """The vendors of one model, best first by what they are ranked by."""
 
     model: str
     baseline: str | None
     vendors: tuple[VendorScore, ...]
+
+    @property
+    def ranked_by(self) -> RankedBy:
+        """``score`` where vendors were asked for evaluations only and never held against the baseline's decisions."""
+        return ranked_by(self.vendors)
+
+
+def ranked_by(vendors: Iterable[VendorScore]) -> RankedBy:
+    """What the vendors of a model are ranked by."""
+    found = tuple(vendors)
+    if any(one.trigger is not None for one in found):
+        return "irf"
+    return "score" if any(score.values for one in found for score in one.suites.values()) else "irf"
 
 
 @dataclass(frozen=True, slots=True)

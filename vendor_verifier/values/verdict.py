@@ -6,16 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from vendor_verifier.values.judgement import Estimate
+from vendor_verifier.values.judgement import Estimate, Standing
 
-Status = Literal["as_sold", "doubtful", "not_as_sold", "unusable", "too_little_evidence"]
+Status = Literal[Standing, "too_little_evidence"]
 FacetName = Literal["model", "tool_calls", "bill", "reliability", "speed"]
+RankedBy = Literal["irf", "score"]
 ChoiceKind = Literal["nobody_answered", "reference_alone", "take", "only", "tie", "none", "undecided"]
 
 STATUSES: tuple[Status, ...] = get_args(Status)
 FACETS: tuple[FacetName, ...] = get_args(FacetName)
 # From good to bad; what could not be judged stands outside this order.
-BEST_FIRST: tuple[Status, ...] = ("as_sold", "doubtful", "not_as_sold", "unusable")
+BEST_FIRST: tuple[Standing, ...] = get_args(Standing)
+
+# A vendor with one of these fails a check and its test case, in the very first run.
+FAILING: frozenset[Status] = frozenset({"not_as_sold", "unusable"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +77,7 @@ class Choice:
     labels: tuple[str, ...] = ()
     of: int = 0
     counts: Mapping[Status, int] = field(default_factory=dict)
-    by: Literal["irf", "score"] = "irf"
+    by: RankedBy = "irf"
     cheapest: str | None = None
     cheapest_usd: float | None = None
     fastest: str | None = None

@@ -97,11 +97,11 @@ def test_a_gate_that_fails_is_exit_code_1_with_the_interval_in_words(check: Any)
 
 
 def test_who_answers_under_another_name_than_last_time_is_said(check: Any) -> None:
-    """The model behind a label becomes another: the second check names both, and that alone fails nothing."""
+    """The model behind a label becomes another: the second check names both names, and fails by the verdict."""
     assert check()[0] == 0
     check.bench.configure("official: faithful", "twin: substitute")
     code, out, _ = check()
-    assert code == 0
+    assert code == 1
     assert "identity: simulated-model / twin: served models were simulated-model in the earlier run" in out
     assert {each["finding"] for each in outcome_of(check.folder)["identity"]} == {
         "served_model_changed_since", "fingerprint_changed_since",
@@ -116,17 +116,24 @@ def test_an_undecided_gate_alone_does_not_fail(check: Any) -> None:
     assert "samples would decide if the figures stay" in line
 
 
-def test_a_vendor_that_answers_nothing_is_exit_code_3(check: Any) -> None:
-    """No gate was missed, but the run is not whole either."""
+def test_a_vendor_that_answers_nothing_is_unusable_and_exit_code_1(check: Any) -> None:
+    """The run is not whole either, which is said too; of two codes the failure is the one."""
     check.bench.configure("official: faithful", "gone: faithful")
     path = check.folder / "config.yaml"
     broken = "http://127.0.0.1:1/v1"
     head, _, tail = path.read_text().rpartition("sim://faithful")
     path.write_text(head + broken + tail)
     code, out, _ = check("--retries", "0", "--connect-timeout", "1")
+    assert code == 1
+    assert out.splitlines()[0].startswith("check failed: simulated-model / gone unusable, 1 vendor incomplete")
+
+
+def test_a_vendor_that_refuses_our_key_is_exit_code_3(check: Any) -> None:
+    """Our key may be at fault, so nothing is said against the vendor; the run is not whole."""
+    check.bench.configure("official: faithful", "shut: locked")
+    code, out, _ = check("--retries", "0")
     assert code == 3
-    assert "check incomplete" in out
-    assert "gone" in out
+    assert out.splitlines()[0].startswith("check incomplete: 1 vendor incomplete")
 
 
 @pytest.mark.slow
@@ -312,3 +319,17 @@ def test_runs_of_one_second_have_folders_of_their_own(check: Any) -> None:
     codes = [check("-n", "2")[0] for _ in range(3)]
     assert codes == [0, 0, 0]
     assert len(list(check.folder.glob("runs/2*/check.json"))) == 3
+
+
+def test_a_vendor_that_is_not_as_sold_fails_the_very_first_check_by_name(check: Any) -> None:
+    """Without a history and without a gate; the first line names it and nobody else."""
+    check.bench.configure("official: faithful", "twin: faithful", "reseller: substitute")
+    check.bench.samples(40)
+    code, out, _ = check.bench("check", "--test-file-path", "samples.jsonl", "--no-history")
+    first, *others = out.splitlines()
+    assert code == 1
+    assert first.startswith("check failed: simulated-model / reseller not as sold (run ")
+    assert any("verdict: simulated-model / reseller: not as sold: " in line for line in others)
+    stated = {each["vendor"]: each["status"] for each in outcome_of(check.folder)["verdicts"]}
+    assert stated["reseller"] == "not_as_sold"
+    assert outcome_of(check.folder)["leaders"].get("simulated-model") in (None, "twin")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 
+from advising import REASON, vendor_verdict
+
 from vendor_verifier.features.history.notice import as_json, for_slack, headline, notice_lines
 from vendor_verifier.values.history import CheckResult, Trend
 from vendor_verifier.values.judgement import Estimate, Finding, GateVerdict, Threshold
@@ -74,3 +76,20 @@ def test_what_cannot_be_judged_yet_is_one_line_each() -> None:
     ]
     partly = CheckResult("passed", 0, trends=(*young[:1], Trend("m", "old", "tps", "ratio", "steady", "")))
     assert notice_lines(partly)[1:] == ["  no verdict on drift of m / v0 yet: 0 of the 8 comparable runs it takes"]
+
+
+def test_who_is_not_as_sold_or_unusable_stands_in_the_first_line() -> None:
+    """By name, before anything that is only counted; the reason follows, and the data hold every verdict."""
+    verdicts = (
+        vendor_verdict("fine"), vendor_verdict("swap", "not_as_sold"), vendor_verdict("dead", "unusable"),
+        vendor_verdict("odd", "doubtful"),
+    )  # fmt: skip
+    result = CheckResult("failed", 1, "r", "runs/r", (("m", GATE),), verdicts=tuple(("m", each) for each in verdicts))
+    lines = notice_lines(result)
+    assert lines[0] == "check failed: m / swap not as sold and m / dead unusable, 1 gate failed (run r)"
+    assert lines[1] == f"  verdict: m / swap: not as sold: {REASON}"
+    assert "odd" not in "".join(lines)
+    assert lines[0] in for_slack(result)["text"]
+    stated = {each["vendor"]: each["status"] for each in as_json(result)["verdicts"]}
+    assert stated == {"fine": "as_sold", "swap": "not_as_sold", "dead": "unusable", "odd": "doubtful"}
+    assert headline(result, "zh").startswith("检查未通过") or "货不对板" in headline(result, "zh")

@@ -171,14 +171,15 @@ def compare_command(
     lang: Annotated[Language, option("Language of what people read.", OUTPUT)] = "en",
     json: Annotated[bool, flag("Print JSON with every flipped sample.", OUTPUT)] = False,
 ) -> int:
-    """Compare two runs: paired changes with intervals, what changed in the question, samples that flipped.
+    """Compare two runs: verdicts, paired changes with intervals, what changed in the question, samples that flipped.
 
-    Exit codes: 0 nothing got worse, 1 something did, 2 the runs have nothing to compare.
+    Exit codes: 0 nothing got worse, 1 a figure or a verdict did, 2 the runs have nothing to compare.
     """
     if after is None:
         return _against_history(before, fail_on, history, lang, as_json=json)
     from vendor_verifier.features.history.run_diff import compare_folders
     from vendor_verifier.features.history.text import comparison_lines
+    from vendor_verifier.features.history.verdict_changes import got_worse
     from vendor_verifier.store import RunFolder
 
     comparison = compare_folders(RunFolder(before), RunFolder(after))
@@ -189,9 +190,10 @@ def compare_command(
     if not comparison.changes:
         say(Texts(lang)("compare_nothing"))
         return EXIT_USAGE
-    minded = _minded(fail_on, {change.metric for change in comparison.changes})
+    minded = _minded(fail_on, {"verdict", *(change.metric for change in comparison.changes)})
     worse = [change for change in comparison.changes if change.verdict == "worse" and change.metric in minded]
-    return EXIT_THRESHOLD if worse else EXIT_OK
+    fallen = "verdict" in minded and any(map(got_worse, comparison.verdicts))
+    return EXIT_THRESHOLD if worse or fallen else EXIT_OK
 
 
 def _minded(words: tuple[str, ...], known: set[str]) -> set[str]:
@@ -232,6 +234,7 @@ def history_command(
     """List the scored runs of the history, newest last, and whose answers bore other names than in the run before."""
     from vendor_verifier.audit.identity import changes_since_last
     from vendor_verifier.features.history.database import default_history_file, read_runs
+    from vendor_verifier.features.history.verdict_changes import failing_lines
     from vendor_verifier.reports.escape import plain
 
     file = history or default_history_file()
@@ -246,6 +249,7 @@ def history_command(
         words = t("history_vendors", models=models, count=len(run.entries))
         words += "" if run.complete else "  " + t("history_incomplete")
         sys.stdout.write(plain(f"{run.at[:19]}  {run.run}  {words}  {run.folder}", 400) + "\n")
+        _write([f"    {line}" for line in failing_lines(run, t)])
         for name, finding in changes_since_last(known[: position + 1]):
             who = f"{name} / {finding.label}"
             sys.stdout.write("    " + plain(t("history_change", vendor=who, words=finding.statement), 400) + "\n")
@@ -269,11 +273,13 @@ def trend_command(
 ) -> int:
     """Plot figures over the runs that asked the same, and say whether a vendor got worse.
 
-    A verdict takes eight runs. With --metric and --vendor every trend is plotted, else only what changed.
+    A verdict on drift takes eight runs; since when a vendor is as sold or not is said from the first one on. With
+    --metric and --vendor every trend is plotted, else only what changed.
     """
     from vendor_verifier.features.history.database import default_history_file
     from vendor_verifier.features.history.regression import history_trends
     from vendor_verifier.features.history.text import plot, trend_lines
+    from vendor_verifier.features.history.verdict_changes import verdict_trend_lines
 
     found = history_trends(history or default_history_file(), metrics=metric, models=model, labels=vendor)
     if output is not None:
@@ -281,7 +287,7 @@ def trend_command(
     if json:
         _print_json([asdict(trend) for trend in found])
     else:
-        lines = trend_lines(found, lang)
+        lines = [*verdict_trend_lines(found, Texts(lang)), *trend_lines(found, lang)]
         for trend in found:
             if (metric and vendor) or trend.verdict in ("regression", "improvement", "warning"):
                 lines += ["", *plot(trend, lang)]

@@ -24,6 +24,7 @@ from vendor_verifier.store import RunFolder
 from vendor_verifier.values.history import HistoryEntry, HistoryRun
 from vendor_verifier.values.judgement import ServedNames
 from vendor_verifier.values.score import Report
+from vendor_verifier.values.verdict import Status
 from vendor_verifier.words import english
 
 _decode = msgspec.json.Decoder(HistoryRun).decode
@@ -91,6 +92,12 @@ _SERVED = """
 CREATE TABLE IF NOT EXISTS served(
     run TEXT NOT NULL, model TEXT NOT NULL, label TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL,
     PRIMARY KEY(run, model, label, kind, name),
+    FOREIGN KEY(run, model, label) REFERENCES entries ON DELETE CASCADE
+) WITHOUT ROWID
+"""
+_VERDICTS = """
+CREATE TABLE IF NOT EXISTS verdicts(
+    run TEXT NOT NULL, model TEXT NOT NULL, label TEXT NOT NULL, status TEXT NOT NULL, PRIMARY KEY(run, model, label),
     FOREIGN KEY(run, model, label) REFERENCES entries ON DELETE CASCADE
 ) WITHOUT ROWID
 """
@@ -208,6 +215,7 @@ def _writable(file: Path, wait_s: float) -> Iterator[sqlite3.Connection]:
             if not _is_ours(connection):
                 _create(connection)
             connection.execute(_SERVED)
+            connection.execute(_VERDICTS)
             yield connection
         except BaseException:
             connection.execute("ROLLBACK")
@@ -296,6 +304,10 @@ def _insert(connection: sqlite3.Connection, run: HistoryRun) -> None:
             for name in names
         ],
     )
+    connection.executemany(
+        "INSERT INTO verdicts VALUES (?, ?, ?, ?)",
+        [(run.run, each.model, each.label, each.verdict) for each in run.entries if each.verdict is not None],
+    )
 
 
 def _select(connection: sqlite3.Connection) -> list[HistoryRun]:
@@ -304,7 +316,7 @@ def _select(connection: sqlite3.Connection) -> list[HistoryRun]:
     figures: dict[tuple[str, str, str], dict[str, tuple[float, int]]] = {}
     for run, model, label, metric, value, n in connection.execute("SELECT * FROM figures ORDER BY metric"):
         figures.setdefault((run, model, label), {})[metric] = (value, n)
-    served = _served(connection)
+    served, verdicts = _served(connection), _verdicts(connection)
     entries: dict[str, list[HistoryEntry]] = {}
     for run, model, label, vendor, model_id, baseline, planned, succeeded in connection.execute(
         "SELECT * FROM entries ORDER BY model, label"
@@ -313,7 +325,7 @@ def _select(connection: sqlite3.Connection) -> list[HistoryRun]:
         entries.setdefault(run, []).append(
             HistoryEntry(
                 model, label, vendor, model_id, bool(baseline), planned, succeeded, found,
-                served.get((run, model, label), ServedNames()),
+                served.get((run, model, label), ServedNames()), verdicts.get((run, model, label)),
             )
         )  # fmt: skip
     rows = connection.execute("SELECT run, at, folder, question, complete, version FROM runs")
@@ -323,11 +335,24 @@ def _select(connection: sqlite3.Connection) -> list[HistoryRun]:
     ]
 
 
+def _has(connection: sqlite3.Connection, table: str) -> bool:
+    """Whether the history has a table that older ones lack."""
+    (known,) = connection.execute("SELECT count(*) FROM sqlite_master WHERE name = ?", (table,)).fetchone()
+    return bool(known)
+
+
+def _verdicts(connection: sqlite3.Connection) -> dict[tuple[str, str, str], Status]:
+    """(run, model, label) → verdict; empty in a history that was begun before verdicts were kept."""
+    rows = connection.execute("SELECT * FROM verdicts") if _has(connection, "verdicts") else ()
+    return {(run, model, label): status for run, model, label, status in rows}
+
+
 def _served(connection: sqlite3.Connection) -> dict[tuple[str, str, str], ServedNames]:
     """(run, model, label) → names; empty in a history that was begun before names were kept."""
-    (known,) = connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'served'").fetchone()
     names: dict[tuple[str, str, str], dict[str, list[str]]] = {}
-    for run, model, label, kind, name in connection.execute("SELECT * FROM served ORDER BY name") if known else ():
+    for run, model, label, kind, name in (
+        connection.execute("SELECT * FROM served ORDER BY name") if _has(connection, "served") else ()
+    ):
         names.setdefault((run, model, label), {}).setdefault(kind, []).append(name)
     return {
         key: ServedNames(tuple(kinds.get("model", ())), tuple(kinds.get("fingerprint", ())))

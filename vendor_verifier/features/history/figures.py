@@ -20,6 +20,7 @@ from vendor_verifier.scoring.irf import RANK_METRICS
 from vendor_verifier.values.history import HistoryEntry, HistoryRun, Scale
 from vendor_verifier.values.judgement import ServedNames
 from vendor_verifier.values.score import Report, VendorScore
+from vendor_verifier.values.verdict import Status
 
 if TYPE_CHECKING:
     import numpy as np
@@ -193,6 +194,7 @@ def history_run(report: Report, folder: str) -> HistoryRun:
             succeeded=vendor.succeeded,
             figures=dict(_figures(vendor)),
             served=_served(report, model.model, vendor.label),
+            verdict=_verdict(report, model.model, vendor.label),
         )
         for model in report.models
         for vendor in model.vendors
@@ -207,6 +209,11 @@ def history_run(report: Report, folder: str) -> HistoryRun:
         version="" if manifest.tool is None else manifest.tool.version or "",
         entries=entries,
     )
+
+
+def _verdict(report: Report, model: str, label: str) -> Status | None:
+    advice = report.advice.get(model)
+    return None if advice is None else advice.vendors[label].status
 
 
 def _served(report: Report, model: str, label: str) -> ServedNames:

@@ -10,7 +10,9 @@ from vendor_verifier.features.history.text import identity_line, trend_lines
 from vendor_verifier.gates.judge import samples_to_decide
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.reports.number_format import finite
+from vendor_verifier.reports.scores_json import verdict_document
 from vendor_verifier.values.history import CheckResult
+from vendor_verifier.values.verdict import FAILING, VendorVerdict
 from vendor_verifier.words import Language, Texts
 
 NOTICE_SCHEMA = 1
@@ -21,14 +23,15 @@ _LOUD = ("regression", "warning", "improvement")
 
 
 def headline(result: CheckResult, language: Language = "en") -> str:
-    """``check failed: 1 gate failed, 1 regression (run …)``."""
+    """``check failed: m / reseller not as sold, 1 gate failed, 1 regression (run …)``."""
     t = Texts(language)
+    bad = [t("check_vendor", vendor=name, status=t(f"status_{verdict.status}")) for name, verdict in _failing(result)]
     counts = {
         "check_gates": sum(verdict.outcome == "FAIL" for _, verdict in result.gates),
         "check_regressions": sum(trend.verdict == "regression" for trend in result.trends),
         "check_unfinished": len(result.unfinished),
     }
-    words = t.joined(t(name, n=count) for name, count in counts.items() if count)
+    words = t.joined([t.listed(bad), *(t(name, n=count) for name, count in counts.items() if count)])
     head = t(f"check_{result.status}")
     head = t("check_counts", head=head, words=words) if words else head
     return plain(t("check_run", head=head, run=result.run) if result.run else head)
@@ -39,9 +42,19 @@ def notice_lines(result: CheckResult, language: Language = "en") -> list[str]:
     return [headline(result, language), *(f"  {line}" for line in _findings(result, Texts(language)))]
 
 
+def _failing(result: CheckResult) -> Iterator[tuple[str, VendorVerdict]]:
+    """The vendors that fail the check, by model and label."""
+    for model, verdict in result.verdicts:
+        if verdict.status in FAILING:
+            yield f"{model} / {verdict.label}", verdict
+
+
 def _findings(result: CheckResult, t: Texts) -> Iterator[str]:
     if result.error is not None:
         yield plain(result.error)
+    for name, judged in _failing(result):
+        status = t(f"status_{judged.status}")
+        yield plain(t("check_verdict", vendor=name, status=status, reason=judged.reason))
     for model, verdict in result.gates:
         if verdict.outcome == "FAIL":
             vendor, gate = f"{model} / {verdict.label}", str(verdict.threshold)
@@ -101,6 +114,10 @@ def as_json(result: CheckResult) -> dict[str, Any]:
         "folder": result.folder,
         "error": result.error,
         "leaders": dict(result.leaders),
+        "verdicts": [
+            {"model": model, "vendor": verdict.label, **verdict_document(verdict, result.folder or "")}
+            for model, verdict in result.verdicts
+        ],
         "gates": [
             {
                 "model": model,

@@ -15,6 +15,7 @@ from vendor_verifier.features.history.text import (
     summary,
     trend_name,
 )
+from vendor_verifier.features.history.verdict_changes import change_lines, verdict_trend_lines
 from vendor_verifier.reports import number_format, tables
 from vendor_verifier.reports.escape import markdown, visible
 from vendor_verifier.reports.html import charts
@@ -22,6 +23,7 @@ from vendor_verifier.reports.html.charts import short
 from vendor_verifier.reports.html.page import plain_page
 from vendor_verifier.reports.ranking import metric_cell, metric_title
 from vendor_verifier.reports.tables import Cell, Column, Item, Section, Table, page_label, table, words
+from vendor_verifier.reports.verdicts import status_cell
 from vendor_verifier.values.history import LevelChange, MetricChange, RunComparison, Trend
 from vendor_verifier.values.score import Report, VendorScore
 from vendor_verifier.words import Language, Texts
@@ -36,7 +38,7 @@ def render_runs(reports: Sequence[Report], comparisons: Sequence[RunComparison],
     sections = [Section("runs", t("runs_which"), tables=(_runs(reports, t),))]
     sections += [_model(index, model, reports, t) for index, model in enumerate(models_of(reports))]
     sections += [_changes(index, found, t) for index, found in enumerate(comparisons)]
-    verdicts = [_verdict_line(found, t) for found in comparisons]
+    verdicts = [line for found in comparisons for line in (_verdict_line(found, t), *change_lines(found.verdicts, t))]
     method = [t("runs_method"), t("by_definition"), t("method_missing")]
     return plain_page(t("runs_title"), verdicts, [], sections, t, method)
 
@@ -91,8 +93,24 @@ def _began(report: Report) -> str:
 
 
 def _model(index: int, model: str, reports: Sequence[Report], t: Texts) -> Section:
-    found = tuple(figures(model, metric, reports, t) for metric in metrics_of(reports, model))
-    return Section(f"m{index}", page_label(model), t("runs_note", level="95 %"), tables=found)
+    found = [figures(model, metric, reports, t) for metric in metrics_of(reports, model)]
+    judged = [_verdicts(model, reports, t)] if any(model in report.advice for report in reports) else []
+    return Section(f"m{index}", page_label(model), t("runs_note", level="95 %"), tables=(*judged, *found))
+
+
+def _verdicts(model: str, reports: Sequence[Report], t: Texts) -> Table:
+    """The verdict on each vendor in each run."""
+
+    def column(report: Report) -> Column:
+        known = report.advice[model].vendors if model in report.advice else {}
+
+        def cell(name: str) -> Cell:
+            return status_cell(known[name], t) if name in known else Cell(number_format.MISSING)
+
+        return Column(report.run, cell, report.run)
+
+    items = (Item(name, name) for name in labels_of(reports, model))
+    return table(t("verdict"), t("verdict"), [column(report) for report in reports], items, t)
 
 
 def figures(model: str, metric: str, reports: Sequence[Report], t: Texts) -> Table:
@@ -156,7 +174,8 @@ def render_trend(trends: Sequence[Trend], language: Language = "en") -> str:
     """The whole page: the alarming trends first, each with its plot and the same as a table."""
     t = Texts(language)
     ordered = sorted(trends, key=lambda trend: TREND_ORDER.index(trend.verdict))
-    sections = [Section("verdicts", t("trend_verdicts"), tables=(_overview(ordered, t),))] if ordered else []
+    lines = tuple(verdict_trend_lines(ordered, t))
+    sections = [Section("verdicts", t("trend_verdicts"), None, lines, (_overview(ordered, t),))] if ordered else []
     plotted = [trend for trend in ordered if trend.nights]
     sections += [_section(index, trend, t) for index, trend in enumerate(plotted[:_MOST_PLOTS])]
     left_out = len(plotted) - _MOST_PLOTS
@@ -280,6 +299,8 @@ def render_runs_text(reports: Sequence[Report], comparisons: Sequence[RunCompari
     lines = [f"# {t('runs_title')}", "", *(f"- {markdown(summary(found, t))}" for found in comparisons)]
     for model in models_of(reports):
         lines += ["", f"## {markdown(model)}"]
+        if any(model in report.advice for report in reports):
+            lines += ["", *tables.markdown_lines(_verdicts(model, reports, t))]
         for metric in metrics_of(reports, model):
             lines += ["", *tables.markdown_lines(figures(model, metric, reports, t))]
     for found in comparisons:

@@ -240,7 +240,7 @@ def _nights(
             if (each.model, each.label) == (entry.model, entry.label) and run.run in relative:
                 value, n = each.figures[metric]
                 there = math.exp(relative[run.run]) if scale == "ratio" else relative[run.run]
-                found.append(Night(run.run, run.at, value, n, there))
+                found.append(Night(run.run, run.at, value, n, there, each.verdict))
     return tuple(found)
 
 

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from vendor_verifier.audit.identity import changes_since
 from vendor_verifier.features.history.figures import LEAST_DIFFERENCE, LEAST_RATIO, direction_of, scale_of
+from vendor_verifier.features.history.verdict_changes import verdict_changes
 from vendor_verifier.pipeline.audit import names_in
 from vendor_verifier.pipeline.stored_observations import StoredTrials, read_trials
 from vendor_verifier.scoring.collect import EntryKey
@@ -324,6 +325,7 @@ def compare_folders(before: RunFolder, after: RunFolder) -> RunComparison:
         flip_counts=flip_counts(flips),
         notes=(*_notes(one, other, samples), *_unpaired(one, other, changes)),
         identity=tuple(_identity(names_in(before), names_in(after))),
+        verdicts=verdict_changes(before, after),
     )
 
 

@@ -26,12 +26,13 @@ from vendor_verifier.features.history.database import read_runs, remember
 from vendor_verifier.features.history.figures import metric_names
 from vendor_verifier.features.history.regression import history_trends, identity_changes
 from vendor_verifier.pipeline.run import RunOutcome, unfinished_vendors
-from vendor_verifier.reports.sentences import place
 from vendor_verifier.store import FILE_MODE, FOLDER_MODE, RunFolder
 from vendor_verifier.transport.policy import HTTP_LOGGERS, silence
 from vendor_verifier.transport.proxies import is_loopback, proxy_for
 from vendor_verifier.values.history import CheckResult, CheckStatus, Trend
-from vendor_verifier.values.judgement import Finding, Threshold
+from vendor_verifier.values.judgement import Finding, Gate
+from vendor_verifier.values.score import Report
+from vendor_verifier.values.verdict import FAILING, VendorVerdict
 from vendor_verifier.words import english
 
 _AGE = re.compile(r"(\d{1,5})([hdw])")
@@ -74,12 +75,13 @@ def read_age(text: str) -> timedelta:
 
 
 def judge_check(
-    outcome: RunOutcome, thresholds: Sequence[Threshold], history: Path | None, fail_on: Sequence[str]
+    outcome: RunOutcome, thresholds: Sequence[Gate], history: Path | None, fail_on: Sequence[str]
 ) -> CheckResult:
     """The result of a check of a run that has just been scored, which is added to the history first.
 
-    An interrupted run is not judged, because it lacks part of the samples that thresholds are about. A history that
-    cannot be read is never a reason to fail. ``fail_on`` are the figures to watch.
+    A vendor that is not as sold or unusable fails it, with or without a history. An interrupted run is not judged,
+    because it lacks part of the samples that thresholds are about. A history that cannot be read is never a reason to
+    fail. ``fail_on`` are the figures to watch.
     """
     folder, report = outcome.folder, outcome.report
     notices = [] if (unkept := remember(folder, report, history)) is None else [unkept]
@@ -103,8 +105,11 @@ def judge_check(
             notices += [] if notices else [str(error)]
     unfinished = [words for _, words in unfinished_vendors(outcome)]
     unfinished += [outcome.limit] if outcome.limit is not None else []
-    failed = any(verdict.outcome == "FAIL" for _, verdict in gates) or any(
-        trend.verdict == "regression" for trend in trends
+    verdicts = _verdicts(report) if outcome.signal_number is None else ()
+    failed = (
+        any(verdict.status in FAILING for _, verdict in verdicts)
+        or any(verdict.outcome == "FAIL" for _, verdict in gates)
+        or any(trend.verdict == "regression" for trend in trends)
     )
     status, exit_code = _status(outcome, failed=failed, unfinished=bool(unfinished))
     return CheckResult(
@@ -118,11 +123,17 @@ def judge_check(
         unfinished=tuple(unfinished),
         notices=tuple(notices),
         leaders={
-            model.model: model.vendors[0].label
-            for model in report.models
-            if model.vendors and place(model.vendors[0], model) is not None
+            model: advice.choice.labels[0]
+            for model, advice in report.advice.items()
+            if advice.choice.kind in ("take", "only")
         },
+        verdicts=verdicts,
     )
+
+
+def _verdicts(report: Report) -> tuple[tuple[str, VendorVerdict], ...]:
+    """(model, verdict) for every vendor."""
+    return tuple((model, verdict) for model, advice in report.advice.items() for verdict in advice.vendors.values())
 
 
 def _status(outcome: RunOutcome, *, failed: bool, unfinished: bool) -> tuple[CheckStatus, int]:

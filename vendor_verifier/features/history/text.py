@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from vendor_verifier.features.history.verdict_changes import change_lines
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.reports.number_format import MISSING, quantity, rate
 from vendor_verifier.values.history import ChangeVerdict, MetricChange, RunComparison, Trend
@@ -23,7 +24,8 @@ _MOST_COLUMNS = 100
 def comparison_lines(comparison: RunComparison, language: Language = "en") -> list[str]:
     """One line a finding; no line ends inside."""
     t = Texts(language)
-    lines = [summary(comparison, t), *(t("note_line", note=plain(t.said(note))) for note in comparison.notes)]
+    lines = [summary(comparison, t), *(f"  {line}" for line in change_lines(comparison.verdicts, t))]
+    lines += [t("note_line", note=plain(t.said(note))) for note in comparison.notes]
     lines += _changes(comparison, t)
     lines += [identity_line(model, finding, t) for model, finding in comparison.identity]
     lines += _settings(comparison, t)
