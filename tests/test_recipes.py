@@ -73,7 +73,7 @@ def test_a_report_format_is_one_file_and_one_line(tmp_path: Path) -> None:
     title, begin, head, *rows, end = table.splitlines()
     assert title.startswith(".")
     assert (begin, end) == ("|===", "|===")
-    assert head.startswith("|Vendor|IRF Score|Success Rate")
+    assert head.startswith("|Vendor|Verdict|IRF Score|Success Rate")
     assert {re.sub(r"(?<!\\)\|.*", "", row[1:]) for row in rows} == {"official", r"other\|one"}
     assert "asciidoc" in copy.run("report", "--help")
     with pytest.raises(AssertionError, match="openmetrics, asciidoc"):

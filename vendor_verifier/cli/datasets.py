@@ -59,7 +59,7 @@ def import_command(
     skip_bad_rows: Annotated[bool, flag("Leave out unusable rows, and say so.", WHAT)] = False,
     undecided: Annotated[Undecided, option("As in run.", JUDGE)] = "missed",
     schema: Annotated[SchemaPolicy, option("As in run.", JUDGE)] = "lenient",
-    gate: Annotated[tuple[str, ...], many('"f1 >= 0.9", or a preset (repeatable).', JUDGE)] = (),
+    gate: Annotated[tuple[str, ...], many('"f1 >= 0.9", "verdict >= doubtful", or a preset (repeatable).', JUDGE)] = (),
     slo: Annotated[tuple[str, ...], many('Of each request: "e2e_ms <= 9000" (repeatable).', JUDGE)] = (),
     lang: Annotated[Language, option("Language of the reports.", OUTPUT)] = "en",
     json: Annotated[bool, flag("Print scores.json instead of tables.", OUTPUT)] = False,

@@ -169,10 +169,7 @@ class RunOptions:
     )
     rank_metric: Annotated[tuple[str, ...], many("A suite's score joins the IRF (repeatable).", JUDGE)] = ()
 
-    gate: Annotated[
-        tuple[str, ...],
-        many(f'"f1 >= 0.9", "verdict >= doubtful", "no answers_cut", or a preset: {", ".join(PRESETS)}.', JUDGE),
-    ] = ()
+    gate: Annotated[tuple[str, ...], many(f'"f1 >= 0.9", or a preset: {", ".join(PRESETS)}.', JUDGE)] = ()
     slo: Annotated[tuple[str, ...], many('SLO of each request: "tps >= 30" (repeatable).', JUDGE)] = ()
     baseline_f1: Annotated[BaselineF1, option("Baseline's F1 in the ranking: 1.0, or measured.", JUDGE)] = (
         _SCORE.baseline_f1
