@@ -62,7 +62,8 @@ def test_the_report_excerpt_has_the_demonstration_s_columns_and_vendors(
     vendors = json.loads(capsys.readouterr().out)["models"]["simulated-model"]["vendors"]
     report = (tmp_path / "run" / "report.md").read_text(encoding="utf-8")
     assert "<script src" not in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
-    header = "| Vendor | Verdict | IRF Score | Success Rate | F1 Score | TPS | Schema Accuracy | TTFT (ms) | Avg Token |"
+    figures = ("IRF Score", "Success Rate", "F1 Score", "TPS", "Schema Accuracy", "TTFT (ms)", "Avg Token")
+    header = f"| {' | '.join(('Vendor', 'Verdict', *figures))} |"
     assert header in README
     assert header in report
     excerpt = README.split(header)[1].split("†")[0]

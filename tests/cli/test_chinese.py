@@ -17,7 +17,7 @@ from vendor_verifier.store import RunFolder
 from vendor_verifier.words import entries
 
 # These print names, code or a line on what they wrote; whoever types them reads English anyway.
-WITHOUT_LANGUAGE = {"bundle", "completion", "convert", "init", "models", "simulate", "vendors"}
+WITHOUT_LANGUAGE = {"bundle", "completion", "convert", "init", "models", "open", "simulate", "vendors"}
 ZH = ("--lang", "zh")
 # What is no prose: code in back quotes and markup of a page, commands and JSON, flags, paths, addresses, names with an
 # underscore, dot or digit, names in capitals (TTFT, IRF), and what a vendor's tokens said to the doctor.
