@@ -13,7 +13,8 @@ from verdict_edges import EDGES
 
 from vendor_verifier.audit.verdict_table import RULES
 from vendor_verifier.gates.thresholds import COST_METRICS, PRESETS
-from vendor_verifier.values.judgement import Cause, GateOutcome
+from vendor_verifier.values.blame import Cause
+from vendor_verifier.values.judgement import GateOutcome
 from vendor_verifier.values.verdict import FACETS, STATUSES
 from vendor_verifier.words import Texts
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from vendor_verifier.audit.failure_causes import blame, cause_of, is_failure
 from vendor_verifier.scoring.observation import Traits
+from vendor_verifier.values.blame import Cause
 from vendor_verifier.values.failure_kinds import KINDS
-from vendor_verifier.values.judgement import Cause
 from vendor_verifier.values.score import CallClass
 
 OK = Traits()

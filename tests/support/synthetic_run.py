@@ -14,9 +14,9 @@ from vendor_verifier.audit.choice import advise
 from vendor_verifier.scoring.report_samples import gather_details
 from vendor_verifier.scoring.score_run import score_run
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
+from vendor_verifier.values.blame import BlameCounts
 from vendor_verifier.values.event import ToolCall, Usage
 from vendor_verifier.values.judgement import (
-    BlameCounts,
     Blocks,
     BreakEven,
     Estimate,

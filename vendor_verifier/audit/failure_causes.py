@@ -19,8 +19,8 @@ from typing import get_args
 from vendor_verifier.scoring.observation import Traits
 from vendor_verifier.scoring.observation_table import ObservationTable, Unit
 from vendor_verifier.suites import TRIGGER
+from vendor_verifier.values.blame import BlameCounts, Cause
 from vendor_verifier.values.failure_kinds import KINDS, Charge
-from vendor_verifier.values.judgement import BlameCounts, Cause
 from vendor_verifier.values.score import CallClass
 
 _CAUSES: Mapping[Charge, Cause] = {

@@ -34,7 +34,8 @@ from vendor_verifier.stats.noise_floor import gap, noise_floor
 from vendor_verifier.stats.ratio_table import Trials
 from vendor_verifier.stats.score_differences import score_differences
 from vendor_verifier.suites import compares
-from vendor_verifier.values.judgement import BlameCounts, Finding, ModelVerdict, Money, Price, ServedNames, Threshold
+from vendor_verifier.values.blame import BlameCounts
+from vendor_verifier.values.judgement import Finding, ModelVerdict, Money, Price, ServedNames, Threshold
 from vendor_verifier.values.sample import ChosenSamples, JoinedSamples, Samples
 from vendor_verifier.values.score import ModelScore, Report
 

@@ -26,9 +26,9 @@ from vendor_verifier.reports.tables import (
     usd,
     words,
 )
+from vendor_verifier.values.blame import Cause
 from vendor_verifier.values.judgement import (
     BreakEven,
-    Cause,
     Estimate,
     Finding,
     ModelVerdict,

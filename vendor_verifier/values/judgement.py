@@ -9,13 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from vendor_verifier.values.blame import BlameCounts
+
 GateOutcome = Literal["PASS", "FAIL", "UNDECIDED"]
 Percentile = Literal["p50", "p90", "p95", "p99"]
 Comparison = Literal["<=", ">="]
 PartName = Literal["length", "kind", "half", "provider"]
 # What a gate can ask of a verdict, from good to bad.
 Standing = Literal["as_sold", "doubtful", "not_as_sold", "unusable"]
-Cause = Literal["dataset", "harness", "network", "rate_limit", "baseline_too", "vendor"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,21 +299,6 @@ class ServedNames:
 
     models: tuple[str, ...] = ()
     fingerprints: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class BlameCounts:
-    """Failed samples by their one cause, and the rates with and without what was not the vendor's doing.
-
-    ``raw`` = (asked − failed) ÷ asked; ``attributable`` = (asked − failed) ÷ (asked − failed + vendor).
-    """
-
-    asked: int
-    failed: int
-    causes: Mapping[Cause, int]
-    raw: float | None
-    attributable: float | None
-    samples: Mapping[Cause, tuple[tuple[str, int], ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
