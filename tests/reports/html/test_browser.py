@@ -269,8 +269,11 @@ def test_seven_vendors_take_four_screens_at_most_before_the_evidence(
     assert page.locator("h1").bounding_box()["y"] < page.locator(".matrix tbody tr").first.bounding_box()["y"] < 800
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("language", "width", "scheme"),
+    [("en", 1280, "light"), ("en", 1280, "dark"), ("en", 390, "light"), ("zh", 1280, "light")],
+)
 def test_nothing_hinders_those_who_see_or_point_less(
     seven: Callable[[str], Path], opened: Callable[..., Any], language: str, width: int, scheme: str
 ) -> None:
