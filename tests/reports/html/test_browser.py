@@ -46,8 +46,9 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of ten vendors and sixty samples, of one of which no price is known."""
     report = synthetic_run.report(60)
     verdict = report.verdicts[synthetic_run.MODEL]
-    unknown = replace(verdict.money["novita (openrouter)"], per_1000_requests_usd=None)
-    verdict = replace(verdict, money={**verdict.money, "novita (openrouter)": unknown})
+    money = {label: replace(spent, tokens=1_000_000) for label, spent in verdict.money.items()}
+    money["novita (openrouter)"] = replace(money["novita (openrouter)"], per_1000_requests_usd=None, tokens=0)
+    verdict = replace(verdict, money=money)
     return written(replace(report, verdicts={synthetic_run.MODEL: verdict}), tmp_path_factory)
 
 
