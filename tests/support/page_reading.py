@@ -49,8 +49,8 @@ class _Reader(HTMLParser):
 
 
 def section_lines(text: str, name: str) -> list[str]:
-    """What stands to read in the section with the id ``name``: a line for every paragraph, heading and table row."""
-    found = re.search(rf'<section[^>]*\bid="{name}".*?</section>', text, re.DOTALL)
+    """What stands to read in the part with the id ``name``: a line for every paragraph, heading and table row."""
+    found = re.search(rf'<(section|details)[^>]*\bid="{name}".*?</\1>', text, re.DOTALL)
     broken = re.sub(r"</(p|h\d|tr|caption|li|summary)>", "\n", " ".join(found.group(0).split()) if found else "")
     spaced = re.sub(r"</t[hd]>", " | ", broken)
     lines = (" ".join(html.unescape(re.sub(r"<[^>]+>", " ", line)).split()) for line in spaced.splitlines())

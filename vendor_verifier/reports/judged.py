@@ -250,7 +250,7 @@ def _spent(judged: _Judged) -> Table:
         Column("unpriced", lambda spent: count(spent.unpriced), writers=_MARKDOWN),
     ]
     if any(spent.monthly_usd is not None for spent in found.values()):
-        columns.append(Column("usd_month", lambda spent: number(spent.monthly_usd)))
+        columns.append(Column("usd_month", lambda spent: usd(spent.monthly_usd), writers=_MARKDOWN))
     if any(spent.duplicates_usd is not None for spent in found.values()):
         columns.append(Column("usd_twice", lambda spent: usd(spent.duplicates_usd)))
     return table(t("money"), t("vendor"), columns, judged.items(found), t)

@@ -65,7 +65,7 @@ def test_marks_are_hollow_where_a_level_does_not_hold_and_all_lie_inside() -> No
             label="x",
         )
     )
-    marks = re.findall(r'transform="translate\(([\d.]+) ([\d.]+)\) scale\(0.80\)" class="s0 (\w+)"', drawn)
+    marks = re.findall(r'transform="translate\(([\d.]+) ([\d.]+)\) scale\(0.8\)" class="s0 (\w+)"', drawn)
     assert [kind for *_, kind in marks] == ["solid", "hollow"]
     width, height = map(float, re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', drawn)[0])
     assert all(0 <= float(x) <= width and 0 <= float(y) <= height for x, y, _ in marks)

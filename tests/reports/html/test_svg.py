@@ -50,10 +50,10 @@ def test_vendors_differ_by_shape_where_colours_repeat() -> None:
 
 @given(st.text(max_size=80))
 def test_names_in_charts_are_cut_to_their_room(text: str) -> None:
-    """A label keeps within 24 places, Chinese characters counting two."""
+    """A label keeps within its places, Chinese characters counting two."""
     short = Seen(0, text).short
     places = sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in short)
-    assert places <= 24
+    assert places <= charts.LABEL_CELLS
     assert short == text or short.endswith("…")
 
 

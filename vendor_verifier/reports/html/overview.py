@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
+from vendor_verifier.audit.cost import monthly_usd
 from vendor_verifier.reports import number_format
 from vendor_verifier.reports.ranking import Entry, estimate_of, irf_of, ranking
+from vendor_verifier.reports.sentences import footnotes
 from vendor_verifier.reports.tables import Cell, Column, Table, page_label
 from vendor_verifier.reports.verdicts import SIGNS, status_word
 from vendor_verifier.values.judgement import Money
-from vendor_verifier.values.score import ModelScore, Report, VendorScore
+from vendor_verifier.values.score import ModelScore, Report
 from vendor_verifier.values.verdict import FACETS, Advice, FacetName, Status, VendorVerdict
 from vendor_verifier.words import Texts
 
-# The volume that prices a month are told for until the reader states another.
+# The volume that a month is told for until the buyer states another.
 MONTHLY_REQUESTS = 100_000
 
 
@@ -38,6 +41,14 @@ class MatrixRow:
     reason: str
     verdict: Word
     facets: tuple[Word, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """A month of so many requests, or of so many tokens."""
+
+    unit: Literal["request", "token"]
+    number: int
 
 
 def css_of(status: Status) -> str:
@@ -146,10 +157,12 @@ def _prices(model: ModelScore, report: Report, t: Texts) -> list[Column]:
             small = f"{number_format.money(1000 * found.low)}–{number_format.money(1000 * found.high)}"
         return Cell(number_format.money(usd), usd, small)
 
+    stated = volume(report)
+
     def a_month(entry: Entry) -> Cell:
         spent = money.get(entry.vendor.label)
-        each = {} if spent is None else _each_usd(spent, entry.vendor)
-        usd = each["request"] * MONTHLY_REQUESTS if "request" in each else None
+        each = {} if spent is None else _each_usd(spent)
+        usd = each[stated.unit] * stated.number if stated.unit in each else None
         return Cell(number_format.money(usd), usd, css="monthly", data=each)
 
     return [
@@ -158,12 +171,18 @@ def _prices(model: ModelScore, report: Report, t: Texts) -> list[Column]:
     ]
 
 
-def _each_usd(spent: Money, vendor: VendorScore) -> dict[str, float]:
-    """What a request and a token cost in this run, retries and failures included, as far as it is known."""
-    per_1000, tokens = spent.per_1000_requests_usd, number_format.finite(vendor.metrics.get("avg_tokens"))
-    if per_1000 is None:
-        return {}
-    return {"request": per_1000 / 1000} | ({"token": per_1000 / 1000 / tokens} if tokens else {})
+def _each_usd(spent: Money) -> dict[str, float]:
+    """What a request and a token cost in this run, as far as it is known."""
+    known = {"request": monthly_usd(spent, requests=1), "token": monthly_usd(spent, tokens=1)}
+    return {unit: usd for unit, usd in known.items() if usd is not None}
+
+
+def volume(report: Report) -> Volume:
+    """The buyer's month as stated, else a round number of requests."""
+    stated = report.manifest.score
+    if stated.monthly_tokens is not None:
+        return Volume("token", stated.monthly_tokens)
+    return Volume("request", MONTHLY_REQUESTS if stated.monthly_requests is None else stated.monthly_requests)
 
 
 def has_prices(model: ModelScore, report: Report) -> bool:
@@ -172,9 +191,15 @@ def has_prices(model: ModelScore, report: Report) -> bool:
     return verdict is not None and bool(verdict.money)
 
 
-def place_note(model: ModelScore, report: Report, t: Texts) -> str | None:
-    """What the small figures are; None where there are none."""
+def notes(model: ModelScore, report: Report, t: Texts) -> list[str]:
+    """What the table's marks and small figures are, and what month the prices are told for."""
     verdict = report.verdicts.get(model.model)
+    found = footnotes(model, t)
     if verdict is not None and (verdict.intervals or verdict.ranking):
-        return t("interval_note", level="95 %")
-    return t("no_intervals") if len(model.vendors) > 1 else None
+        found.append(t("interval_note", level="95 %"))
+    elif len(model.vendors) > 1:
+        found.append(t("no_intervals"))
+    if has_prices(model, report):
+        month = volume(report)
+        found.append(t(f"monthly_{month.unit}s_note", number=f"{month.number:,}"))
+    return found

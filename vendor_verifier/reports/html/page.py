@@ -18,7 +18,7 @@ from vendor_verifier.reports import number_format, sentences, vendor_tables
 from vendor_verifier.reports.escape import visible
 from vendor_verifier.reports.html import charts
 from vendor_verifier.reports.html.model_charts import model_charts
-from vendor_verifier.reports.html.overview import MONTHLY_REQUESTS, figures, has_prices, matrix, place_note
+from vendor_verifier.reports.html.overview import figures, has_prices, matrix, notes, volume
 from vendor_verifier.reports.html.vendor_details import vendor_views
 from vendor_verifier.reports.judged import judged_sections
 from vendor_verifier.reports.run_conditions import asked, clock_lines
@@ -177,7 +177,6 @@ def _listed(texts: Sequence[str], t: Texts) -> list[str]:
 def _model(position: int, model: ModelScore, report: Report, t: Texts, measure: _Measure) -> dict[str, Any]:
     verdict = report.verdicts.get(model.model)
     details = report.details.models.get(model.model, {}) if report.details is not None else {}
-    notes = [*sentences.footnotes(model, t), place_note(model, report, t)]
     judged = [each for each in judged_sections(model, verdict, t, page_label) if each.id != "findings"]
     if measure.is_whole:
         sections = [*judged, *_speed_sections(model, t)]
@@ -188,9 +187,9 @@ def _model(position: int, model: ModelScore, report: Report, t: Texts, measure: 
         "name": page_label(model.model),
         "matrix": matrix(model, report.advice.get(model.model), t),
         "figures": figures(model, report, t),
-        "volume": MONTHLY_REQUESTS if has_prices(model, report) else None,
+        "volume": volume(report) if has_prices(model, report) else None,
         "has_filter": len(model.vendors) > _FEW_VENDORS,
-        "footnotes": [note for note in notes if note],
+        "notes": notes(model, report, t),
         "charts": model_charts(model, verdict, details, t, measure.points) if measure.is_drawn else [],
         "sections": sections,
         "suites": [_suite(model, suite, t) for suite in number_format.suites_of(model)],

@@ -33,7 +33,7 @@ class Curve:
 def cumulative(curves: Sequence[Curve], *, x_title: str, unit: str, label: str) -> Markup:
     """The share of answers at or below each value, a line a vendor on one logarithmic axis; the key has the medians."""
     known = [edge for curve in curves for edge in (curve.histogram.edges[0], curve.histogram.edges[-1])]
-    top, left = 12.0, 42.0
+    top, left = 12.0, 50.0
     bottom = top + max(_LEAST_HEIGHT, _KEY_ROW * len(curves))
     across = charts.logarithmic(known, left, WIDTH - _KEY_WIDTH - 12)
     up = Scale(0.0, 1.0, bottom, top)
