@@ -244,3 +244,21 @@ def test_sortable_cells_hold_their_numbers(judged: Report) -> None:
     numbers = [float(value) for value in page.attribute("data-n")]
     for vendor in judged.models[0].vendors:
         assert vendor.metrics["avg_ttft_ms"] in numbers
+
+
+def test_nothing_is_drawn_of_what_was_not_measured(judged: Report) -> None:
+    """A run without times has no picture of them, and a baseline asked once no row beside itself."""
+    assert judged.details is not None
+    found = judged.details.models[synthetic_run.MODEL]
+    untimed = {
+        label: replace(one, histograms={}, points=tuple(replace(point, ttft_ms=None) for point in one.points))
+        for label, one in found.items()
+    }
+    page = html.unescape(render(replace(judged, details=ReportDetails({synthetic_run.MODEL: untimed}))))
+    assert {"m0time", "m0ttft_ms"}.isdisjoint(read_page(page).attribute("id"))
+    assert "m0heat" in read_page(page).attribute("id")
+    assert Texts("en")("heat_baseline") not in page
+    baseline = next(vendor.label for vendor in judged.models[0].vendors if vendor.is_baseline)
+    twice = {**found, baseline: replace(found[baseline], answers=found[synthetic_run.LABELS[1]].answers)}
+    page = html.unescape(render(replace(judged, details=ReportDetails({synthetic_run.MODEL: twice}))))
+    assert Texts("en")("heat_baseline") in page

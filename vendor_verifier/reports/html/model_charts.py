@@ -84,6 +84,8 @@ def _heat(case: _Case) -> Chart | None:
     items = [Item(vendor.label, tally(answers), seen.index) for seen, vendor, answers in found]
     samples = len({(answer.suite, answer.sample) for _, _, answers in found for answer in answers})
     note = t("heat_note", n=samples)
+    if any(vendor.is_baseline for _, vendor, _ in found):
+        note += t("heat_baseline")
     return Chart("heat", t("heat"), note, (drawn,), table(t("heat"), t("vendor"), columns, items, t))
 
 
@@ -189,7 +191,7 @@ def _timeline(case: _Case, most: int) -> Chart | None:
         if vendor.label in case.details and case.details[vendor.label].points
     ]
     end_s = max((point.t_s for track in tracks for point in track.points), default=0.0)
-    if end_s <= 0 or not most:
+    if end_s <= 0 or not most or all(point.ttft_ms is None for track in tracks for point in track.points):
         return None
     minutes = end_s >= _LONG_RUN_S
     unit_s, x_title = (60.0, t("time_x")) if minutes else (1.0, t("time_x_s"))
