@@ -128,3 +128,9 @@ def test_without_a_baseline_nothing_is_compared() -> None:
     rng = np.random.default_rng(1)
     tests = answers_tests({"one": _side(rng, 30)}, None, ["one"], np.random.default_rng(1))
     assert "no baseline" in (tests["one"].not_measurable or "")
+
+
+def test_where_no_text_is_stored_that_is_said() -> None:
+    tests = answers_tests(None, "official", ["official", "one"], np.random.default_rng(1))
+    assert list(tests) == ["one"]
+    assert "--redact-content" in (tests["one"].not_measurable or "")

@@ -41,9 +41,12 @@ class _Triple:
 
 
 def answers_tests(
-    answers: Mapping[str, Answers], baseline: str | None, labels: Sequence[str], rng: np.random.Generator
+    answers: Mapping[str, Answers] | None, baseline: str | None, labels: Sequence[str], rng: np.random.Generator
 ) -> dict[str, AnswersTest]:
-    """The test of every vendor but the baseline by label, given the answers by label."""
+    """The test of every vendor but the baseline by label, given the answers by label; None where no text is stored."""
+    if answers is None:
+        redacted = AnswersTest(0, not_measurable=english("answers_redacted"))
+        return {label: redacted for label in labels if label != baseline}
     reference = answers.get(baseline or "", {})
     twice = {question: both for question, both in reference.items() if 0 in both and 1 in both}
     tests: dict[str, AnswersTest] = {}

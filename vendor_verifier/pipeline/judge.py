@@ -127,7 +127,12 @@ def _judge_model(model: _Model, report: Report, seed: int) -> ModelVerdict:
     money = dict(_money(model))
     compared = _compare(model, trials, money, report, np.random.default_rng(seed)) if trials else ModelVerdict()
     about_names, served = _names(model)
-    answers = answers_tests(model.answers, model.baseline, list(model.answers), np.random.default_rng(seed))
+    answers = answers_tests(
+        None if report.manifest.redacted else model.answers,
+        model.baseline,
+        list(model.answers),
+        np.random.default_rng(seed),
+    )
     found = chain(
         conduct(model.tables, model.baseline, compared.ranking, compared.gaps),
         prompt_findings(trials, model.baseline),

@@ -11,7 +11,7 @@ from vendor_verifier.reports.escape import markdown, markdown_code
 from vendor_verifier.reports.run_conditions import shape_of
 from vendor_verifier.reports.sentences import Escape
 from vendor_verifier.reports.tables import Cell, Column, Item, Table, markdown_label, table, words
-from vendor_verifier.values.score import ModelScore, Report
+from vendor_verifier.values.score import ModelScore, Report, VendorScore
 from vendor_verifier.values.verdict import BEST_FIRST, FACETS, Advice, Choice, Facet, Status, VendorVerdict
 from vendor_verifier.words import Texts
 
@@ -82,17 +82,26 @@ def status_word(verdict: VendorVerdict, t: Texts) -> str:
 
 
 def matrix(model: ModelScore, advice: Advice, t: Texts) -> Table:
-    """Vendors × facets: a word and a shape in each cell, in the order of the ranking."""
+    """Vendors × facets: a word and a shape in each cell, in the order of :func:`by_verdict`."""
     columns = [
         Column("verdict", lambda verdict: status_cell(verdict, t)),
         *(_facet_column(name, t) for name in FACETS),
     ]
     items = [
-        Item(vendor.label, advice.vendors[vendor.label], index, vendor.is_baseline)
+        Item(vendor.label, verdict, index, vendor.is_baseline) for index, vendor, verdict in by_verdict(model, advice)
+    ]
+    return table(t("verdict"), t("vendor"), columns, items, t)
+
+
+def by_verdict(model: ModelScore, advice: Advice) -> list[tuple[int, VendorScore, VendorVerdict]]:
+    """Place in the ranking, vendor and verdict: the reference first, then the best verdicts, each in ranking order."""
+    best_first = [*BEST_FIRST[:1], "too_little_evidence", *BEST_FIRST[1:]]
+    judged = [
+        (index, vendor, advice.vendors[vendor.label])
         for index, vendor in enumerate(model.vendors)
         if vendor.label in advice.vendors
     ]
-    return table(t("verdict"), t("vendor"), columns, items, t)
+    return sorted(judged, key=lambda one: (not one[2].is_reference, best_first.index(one[2].status), one[0]))
 
 
 def _facet_column(name: Any, t: Texts) -> Column:

@@ -11,7 +11,7 @@ from vendor_verifier.reports import number_format
 from vendor_verifier.reports.ranking import Entry, estimate_of, irf_of, ranking
 from vendor_verifier.reports.sentences import footnotes
 from vendor_verifier.reports.tables import Cell, Column, Table, page_label
-from vendor_verifier.reports.verdicts import SIGNS, status_word
+from vendor_verifier.reports.verdicts import SIGNS, by_verdict, status_word
 from vendor_verifier.values.judgement import Money
 from vendor_verifier.values.score import ModelScore, Report
 from vendor_verifier.values.verdict import FACETS, Advice, FacetName, Status, VendorVerdict
@@ -67,10 +67,9 @@ def facet_place(index: int, name: FacetName) -> str:
 
 
 def matrix(model: ModelScore, advice: Advice | None, t: Texts) -> list[MatrixRow]:
-    """The matrix in the order of the ranking; empty where nobody judged."""
+    """The matrix, the best verdicts first; empty where nobody judged."""
     if advice is None:
         return []
-    judged = [(index, vendor, advice.vendors.get(vendor.label)) for index, vendor in enumerate(model.vendors)]
     return [
         MatrixRow(
             index,
@@ -80,8 +79,7 @@ def matrix(model: ModelScore, advice: Advice | None, t: Texts) -> list[MatrixRow
             verdict_word(verdict, index, t),
             tuple(_facet(verdict, name, index, t) for name in FACETS),
         )
-        for index, vendor, verdict in judged
-        if verdict is not None
+        for index, vendor, verdict in by_verdict(model, advice)
     ]
 
 
