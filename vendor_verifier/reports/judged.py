@@ -156,12 +156,8 @@ def _stability_lines(ranking: RankingJudgement, judged: _Judged) -> Iterator[str
         yield t("not_distinguishable", pairs=t.joined(named))
     elif t.room == "wide":
         yield t("all_distinguishable")
-    if t.room == "wide":
-        yield from filter(None, (overlap_line(ranking, t, escape),))
-    else:
-        for cut in ranking.overlaps[:_MAX_PAIRS]:
-            rows = {key: getattr(cut, key) for key in ("first_n", "first_of", "second_n", "second_of")}
-            yield t("overlap", first=escape(cut.first), second=escape(cut.second), **rows)
+    if (line := overlap_line(ranking, t, escape)) is not None:
+        yield line[:1].upper() + line[1:]
     for change in ranking.leader_changes:
         leaders = t.listed([*map(escape, change.leaders)]) or t("leader_none")
         yield t("leader_change", kind=t(f"leader_{change.kind}"), dropped=escape(change.dropped), leaders=leaders)
