@@ -122,6 +122,6 @@ def test_a_language_is_one_line_and_its_texts(tmp_path: Path) -> None:
     page = copy.run("report", "run", "--format", "html", "--lang", "eo")
     assert '<html lang="eo">' in page
     assert "Ciferoj</h" in page
-    assert "Vendor by vendor" in page
+    assert "Verdict by vendor" in page
     with pytest.raises(AssertionError, match="eo"):
         copy.run("report", "run", "--format", "html", "--lang", "tlh")

@@ -91,13 +91,20 @@ def test_one_as_sold_is_taken_before_any_that_is_open() -> None:
     assert (found.kind, found.labels) == ("only", ("a",))
 
 
+def test_sums_of_more_and_of_fewer_metrics_are_not_compared() -> None:
+    """A vendor whose speed alone was measured has a higher IRF for that, and does not lead for it."""
+    fewer = (asked(BASELINE), asked("a"), asked("b", irf_metrics=4))
+    world = World(fewer, ranking=ranking({"a": (1.0, 1.0), "b": (2.0, 2.0)}))
+    assert world.advice.choice.kind == "tie"
+
+
 def test_who_answered_nothing_is_never_named() -> None:
     """Not even where nothing else speaks against it, as where our key was refused."""
     locked = asked("b", 0, 0, recorded=5, failures={"auth": 5})
     world = World((asked(BASELINE), asked("a"), locked), ceiling=None)
     assert world.advice.choice.labels == ("a",)
     alone = replace(world, vendors=(asked(BASELINE), locked, asked("c", 0)))
-    assert (alone.advice.choice.kind, alone.advice.choice.labels) == ("none", ())
+    assert (alone.advice.choice.kind, alone.advice.choice.labels) == ("undecided", ())
 
 
 def test_nobody_answered() -> None:

@@ -43,7 +43,9 @@ def choose(model: ModelScore, verdict: ModelVerdict, vendors: Mapping[str, Vendo
         open_ones = [
             vendor for vendor in others if vendor.succeeded and vendors[vendor.label].status == "too_little_evidence"
         ]
-        return chosen("undecided", open_ones) if open_ones else chosen("none", others if len(others) == 1 else ())
+        if open_ones or (counts["too_little_evidence"] and len(others) > 1):
+            return chosen("undecided", open_ones)
+        return chosen("none", others if len(others) == 1 else ())
     if len(sold) == 1:
         return chosen("only", sold)
     ahead = [
@@ -64,6 +66,9 @@ def choose(model: ModelScore, verdict: ModelVerdict, vendors: Mapping[str, Vendo
 def _is_ahead(one: VendorScore, other: VendorScore, verdict: ModelVerdict, by: str) -> bool:
     if by == "score":
         return _scores_higher(one.label, other.label, verdict)
+    if one.irf_metrics != other.irf_metrics:
+        # Sums of more and of fewer terms cannot be compared.
+        return False
     places = {each.label: each for each in (() if verdict.ranking is None else verdict.ranking.irf)}
     first, second = _ends(places.get(one.label)), _ends(places.get(other.label))
     return first is not None and second is not None and first[1] < second[0]

@@ -37,8 +37,9 @@ def choice_line(model: ModelScore, report: Report, t: Texts, escape: Escape) -> 
     if advice is None:
         return t("choice_unjudged", model=name, n=len(model.vendors))
     choice = advice.choice
+    is_nameless = choice.kind == "undecided" and not choice.labels
     return t(
-        f"choice_{choice.kind}",
+        "choice_unknown" if is_nameless else f"choice_{choice.kind}",
         model=name,
         labels=t.listed([escape(label) for label in choice.labels], most=5),
         n=len(model.vendors) if choice.kind == "nobody_answered" else choice.of,
