@@ -93,9 +93,10 @@ def test_one_as_sold_is_taken_before_any_that_is_open() -> None:
 
 def test_sums_of_more_and_of_fewer_metrics_are_not_compared() -> None:
     """A vendor whose speed alone was measured has a higher IRF for that, and does not lead for it."""
-    fewer = (asked(BASELINE), asked("a"), asked("b", irf_metrics=4))
-    world = World(fewer, ranking=ranking({"a": (1.0, 1.0), "b": (2.0, 2.0)}))
-    assert world.advice.choice.kind == "tie"
+    world = field_of("a", "b", ranking=ranking({"a": (1.0, 1.0), "b": (2.0, 2.0)}))
+    assert world.advice.choice.kind == "take"
+    fewer = [replace(vendor, irf_metrics=4) if vendor.label == "b" else vendor for vendor in world.vendors]
+    assert replace(world, vendors=tuple(fewer)).advice.choice.kind == "tie"
 
 
 def test_who_answered_nothing_is_never_named() -> None:
