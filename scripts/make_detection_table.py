@@ -273,8 +273,8 @@ def table(results: Mapping[int, Measured]) -> Iterator[str]:
     runs = ", ".join(f"{one.runs} of n = {n:,}" for n, one in results.items())
     wrong, of = _false(results, "answers")
     high = 100 * (wilson(wrong, of).high or 0.0)
-    yield f"Runs with each defect: {runs}; all seeds from {FIRST_SEED:,} on. The twin counts whatever finding of that kind"
-    yield f"is made on it; the answers test was wrong in {wrong} of {of:,} runs (95 %: at most {high:.1f} %)."
+    yield f"Runs with each defect: {runs}; all seeds from {FIRST_SEED:,} on. The last column counts findings of that"
+    yield f"kind, whichever they are; the answers test was wrong in {wrong} of {of:,} runs (95 %: at most {high:.1f} %)."
 
 
 def _false(results: Mapping[int, Measured], kind: str) -> tuple[int, int]:

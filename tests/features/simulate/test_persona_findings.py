@@ -29,19 +29,20 @@ DEFECTS = {
     "crowded": {"calls_unlike_baseline"},
     "queueing": {"slow_first_token"},
     "throttled": {"nothing_answered"},
-    "mixture": {"answers_unlike_baseline"},
-    "switching": {"answers_unlike_baseline"},
+    "mixture": {"answers_unlike_baseline", "calls_unlike_baseline"},
+    "switching": {"answers_unlike_baseline", "calls_unlike_baseline"},
     "inflated": {"output_tokens_inflated"},
-    "fake-stream": {"stream_faked"},
+    "fake-stream": {"stream_faked", "slow_first_token"},
     "upstream-retries": {"first_token_late_at_times"},
     "cold": {"answers_too_like_baseline"},
     "hot": {"answers_unlike_baseline"},
     "caching": {"answers_repeated"},
-    "long-cutter": {"answers_unlike_baseline"},
+    "long-cutter": {"answers_unlike_baseline", "calls_unlike_baseline"},
 }
-# Of whom answers are compared: asked with a temperature, so that an honest vendor varies, too.
-SAMPLED = frozenset({"mixture", "switching", "inflated", "fake-stream", "upstream-retries", "cold", "hot", "caching"})
-SAMPLED |= {"long-cutter"}
+# Those whose answers are compared are asked with a temperature, so that an honest vendor varies, too.
+SAMPLED = frozenset(
+    {"mixture", "switching", "inflated", "fake-stream", "upstream-retries", "cold", "hot", "caching", "long-cutter"}
+)
 UNDER_LOAD = 12
 
 
@@ -65,7 +66,7 @@ def test_a_personas_defect_is_named_and_its_twin_is_clear(persona: str, tmp_path
         Vendor("twin", PERSONAS["faithful"]),
         Vendor("suspect", PERSONAS[persona].among(UNDER_LOAD), repeat=2 if persona == "caching" else 1),
     ]
-    asked = samples(400, temperature=0.8) if persona in SAMPLED else samples()
+    asked = samples(400, temperature=1.3) if persona in SAMPLED else samples()
     report = score_folder(run_folder(tmp_path / "run", vendors, asked))
     found = report.verdicts[MODEL].findings
     assert {each.name for each in found if each.label == "suspect"} == DEFECTS[persona]
