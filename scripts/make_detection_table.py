@@ -274,7 +274,8 @@ def table(results: Mapping[int, Measured]) -> Iterator[str]:
     wrong, of = _false(results, "answers")
     high = 100 * (wilson(wrong, of).high or 0.0)
     yield f"Runs with each defect: {runs}; all seeds from {FIRST_SEED:,} on. The last column counts findings of that"
-    yield f"kind, whichever they are; the answers test was wrong in {wrong} of {of:,} runs (95 %: at most {high:.1f} %)."
+    yield "kind, whichever they are, in these runs and in others without a defect. The answers test was wrong in"
+    yield f"{wrong} of {of:,} runs (95 %: at most {high:.1f} %)."
 
 
 def _false(results: Mapping[int, Measured], kind: str) -> tuple[int, int]:
