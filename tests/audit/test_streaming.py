@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+import scipy.stats
 
-from vendor_verifier.audit.streaming import partial_rank_correlation, streaming_findings
+from vendor_verifier.audit.streaming import chance_of_more, partial_rank_correlation, streaming_findings
 from vendor_verifier.metrics import RECORD_METRICS
 from vendor_verifier.scoring.observation import Observation, Traits, Try
 from vendor_verifier.scoring.observation_table import ObservationTable
@@ -98,3 +99,23 @@ def test_the_correlation_holds_the_third_column_constant() -> None:
     assert p_plain < 1e-6
     assert abs(held) < 0.15
     assert p_held > 0.005
+
+
+def test_the_chance_of_more_is_fishers() -> None:
+    assert chance_of_more(13, 500, 7, 1_000) == pytest.approx(
+        float(scipy.stats.fisher_exact([[13, 487], [7, 993]], alternative="greater").pvalue)
+    )
+    assert chance_of_more(0, 500, 7, 1_000) == pytest.approx(1.0)
+
+
+def test_three_percent_of_late_first_tokens_are_seen_beside_a_baseline_with_some_of_its_own() -> None:
+    """13 of 500 against 7 of 1,000: two intervals of their own overlap, and yet it is no chance."""
+    own = [
+        (a, o, t * (9 if place % 38 == 0 else 1), tps, gap) for place, (a, o, t, tps, gap) in enumerate(_honest(3, 500))
+    ]
+    base = [
+        (a, o, t * (9 if place % 140 == 0 else 1), tps, gap)
+        for place, (a, o, t, tps, gap) in enumerate(_honest(1, 1_000))
+    ]
+    (found,) = streaming_findings({"official": _table(base), "one": _table(own)}, "official")  # type: ignore[arg-type]
+    assert (found.name, found.evidence["late"]) == ("first_token_late_at_times", 14)

@@ -59,20 +59,25 @@ class Vendor:
         for repetition in range(self.repeat):
             for number, sample in enumerate(samples):
                 moment = _BEGIN + timedelta(seconds=number + 1000 * repetition)
-                attempts = (_skipped(),) if stopped else await self._attempts(sample, dice, moment)
+                persona = self.persona.after(len(made) + 1)
+                attempts = (_skipped(),) if stopped else await self._attempts(sample, persona, repetition, dice, moment)
                 last = attempts[-1].failure
                 stopped = stopped or (last is not None and stops_vendor(last))
                 turns = (TurnRecord(attempts),)
                 made.append(Record("run", MODEL, self.label, "simulated", suite, sample.id, repetition, turns))
         return made
 
-    async def _attempts(self, sample: Sample, dice: random.Random, moment: datetime) -> tuple[Attempt, ...]:
+    async def _attempts(
+        self, sample: Sample, persona: Persona, repetition: int, dice: random.Random, moment: datetime
+    ) -> tuple[Attempt, ...]:
         request = _WIRE.request(sample.turn, _ENDPOINT)
         refused = 0
+        # Another number for every label, repetition and attempt: what is sampled differs, and so do the answers' ids.
+        before = zlib.crc32(self.label.encode()) + 1000 * repetition
 
         async def once(number: int) -> Attempt:
             nonlocal refused
-            exchange, was_refused = self._exchange(request, number, refused, dice, moment)
+            exchange, was_refused = self._exchange(request, persona, before + number, refused, dice, moment)
             refused += was_refused
             timing, response, failure = read_answer(exchange, _WIRE.reader(sample.turn.tools))
             return Attempt(number, timing, response, failure)
@@ -83,20 +88,18 @@ class Vendor:
         return await attempt_until_done(once, RetryRules(), dice, at_once, lambda _failure, _seconds: None)
 
     def _exchange(
-        self, request: HttpRequest, number: int, refused: int, dice: random.Random, moment: datetime
+        self, request: HttpRequest, persona: Persona, before: int, refused: int, dice: random.Random, moment: datetime
     ) -> tuple[Exchange, bool]:
         """What the transport would have seen, and whether it was a refusal."""
         asked = _SERVER.read(request.body)
-        # How often it was asked before only makes the answer's id unique, as every vendor's are.
-        before = zlib.crc32(self.label.encode()) + number
-        told = perform(asked.question, self.persona, self.seed, refused=refused, asked=before, key=self.key)
+        told = perform(asked.question, persona, self.seed, refused=refused, asked=before, key=self.key)
         sent = moment.isoformat()
         if isinstance(told, Refusal):
             status, body = _SERVER.refusal(told)
             headers = {"content-type": "application/json"}
             at = _ROUND_TRIP_NS
             return Exchange(sent, at, status, headers, [(at, body)], at), True
-        reply = stream_reply(told, _SERVER.stream(asked, told, 0), 1.0, self.persona.name)
+        reply = stream_reply(told, _SERVER.stream(asked, told, 0), 1.0, persona.name)
         pace = dice.lognormvariate(0, self.jitter)
         now, chunks = _ROUND_TRIP_NS, []
         for step in reply.steps:

@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 LEAST_ANSWERS = 30
 # Honest vendors stayed below this correlation in 160 of 160 simulated runs.
 _LEAST_CORRELATION, _MOST_P = 0.3, 0.001
-# p90 ÷ p50 − 1 of the gaps: honest streams come in lumps, a timer does not.
-_MOST_UNEVEN = 0.5
+# p90 ÷ p50 − 1 of the gaps of all answers: honest streams come in lumps; a timer that is set anew for each does not.
+_MOST_UNEVEN = 1.0
 # Tokens per second that no served model of a useful size reached, unless the baseline does.
 _IMPLAUSIBLE_TPS, _TIMES_BASELINE = 300.0, 2.0
-_LATE = 4.0
+# First tokens so many times later than the median are late; rarer than the least share they are everybody's.
+_LATE, _LEAST_LATE, _LATE_LEVEL = 4.0, 0.005, 0.01
 
 
 def streaming_findings(tables: Mapping[str, ObservationTable], baseline: str | None) -> Iterator[Finding]:
@@ -79,7 +80,7 @@ def _late_at_times(label: str, own: ObservationTable, reference: ObservationTabl
     share, base = wilson(late, of), wilson(late_base, of_base)
     assert share.value is not None
     assert share.low is not None
-    if share.low <= max(0.005, base.high or 0.0):
+    if share.low <= _LEAST_LATE or chance_of_more(late, of, late_base, of_base) > _LATE_LEVEL:
         return None
     evidence: dict[str, float | int | str] = {
         "share": share.value, "low": share.low, "high": share.high or 1.0, "late": late, "of": of, "median": median,
@@ -99,6 +100,16 @@ def _late(table: ObservationTable) -> tuple[int, int, float]:
         return 0, 0, math.nan
     median = float(np.median(known))
     return int(np.count_nonzero(known > _LATE * median)), int(known.size), median
+
+
+def chance_of_more(some: int, of: int, others: int, of_others: int) -> float:
+    """The chance that so many or more of all that were hit are the first's, were both hit alike (Fisher's exact test).
+
+    Prompts that are late at both make it smaller than it says, never larger.
+    """
+    hit = some + others
+    ways = sum(math.comb(of, each) * math.comb(of_others, hit - each) for each in range(some, min(of, hit) + 1))
+    return ways / math.comb(of + of_others, hit)
 
 
 def _median(column: NDArray[np.float64]) -> float | None:

@@ -29,14 +29,27 @@ DEFECTS = {
     "crowded": {"calls_unlike_baseline"},
     "queueing": {"slow_first_token"},
     "throttled": {"nothing_answered"},
+    "mixture": {"answers_unlike_baseline", "calls_unlike_baseline"},
+    "switching": {"answers_unlike_baseline", "calls_unlike_baseline"},
+    "inflated": {"output_tokens_inflated"},
+    "fake-stream": {"stream_faked", "slow_first_token"},
+    "upstream-retries": {"first_token_late_at_times"},
+    "cold": {"answers_too_like_baseline"},
+    "hot": {"answers_unlike_baseline"},
+    "caching": {"answers_repeated"},
+    "long-cutter": {"answers_unlike_baseline", "calls_unlike_baseline"},
 }
+# Those whose answers are compared are asked with a temperature, so that an honest vendor varies, too.
+SAMPLED = frozenset(
+    {"mixture", "switching", "inflated", "fake-stream", "upstream-retries", "cold", "hot", "caching", "long-cutter"}
+)
 UNDER_LOAD = 12
 
 
-def samples(count: int = 200) -> list[Sample]:
+def samples(count: int = 200, **parameters: float) -> list[Sample]:
     """Questions of different lengths about weather and time."""
     texts = (f"How is the weather in town {number}? {'Please. ' * (number % 40)}" for number in range(count))
-    turns = (Turn(({"role": "user", "content": text},), (WEATHER, CLOCK)) for text in texts)
+    turns = (Turn(({"role": "user", "content": text},), (WEATHER, CLOCK), parameters) for text in texts)
     return [Sample(f"s{number}", turn) for number, turn in enumerate(turns)]
 
 
@@ -51,9 +64,10 @@ def test_a_personas_defect_is_named_and_its_twin_is_clear(persona: str, tmp_path
     vendors = [
         Vendor("official", PERSONAS["faithful"], repeat=2),
         Vendor("twin", PERSONAS["faithful"]),
-        Vendor("suspect", PERSONAS[persona].among(UNDER_LOAD)),
+        Vendor("suspect", PERSONAS[persona].among(UNDER_LOAD), repeat=2 if persona == "caching" else 1),
     ]
-    report = score_folder(run_folder(tmp_path / "run", vendors, samples()))
+    asked = samples(400, temperature=1.3) if persona in SAMPLED else samples()
+    report = score_folder(run_folder(tmp_path / "run", vendors, asked))
     found = report.verdicts[MODEL].findings
     assert {each.name for each in found if each.label == "suspect"} == DEFECTS[persona]
     assert not [each for each in found if "twin" in (each.label, each.evidence.get("other"))]

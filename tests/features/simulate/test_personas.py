@@ -6,7 +6,7 @@ import json
 
 import jsonschema_rs
 import pytest
-from questions import many
+from questions import ask, many
 
 from vendor_verifier.features.simulate.answer import Answer
 from vendor_verifier.features.simulate.performance import (
@@ -20,6 +20,7 @@ from vendor_verifier.features.simulate.performance import (
 from vendor_verifier.features.simulate.question import Question
 
 QUESTIONS = many(700)
+OF_DELIVERY = ["inflated", "fake-stream", "upstream-retries", "cold", "hot", "caching"]
 
 
 def _answers(name: str) -> list[Answer]:
@@ -41,7 +42,7 @@ def _is_valid(question: Question, name: str, arguments: str) -> bool:
 FAITHFUL = _answers("faithful")
 
 
-@pytest.mark.parametrize("name", ["padded", "slow", "bursty", "cutter", "buffering"])
+@pytest.mark.parametrize("name", ["padded", "slow", "bursty", "cutter", "buffering", *OF_DELIVERY])
 def test_other_faults_leave_the_answer_alone(name: str) -> None:
     """Vendors that only bill, time or deliver badly say exactly what the faithful one says."""
     mine = _answers(name)
@@ -155,6 +156,99 @@ def test_queueing_is_later_the_longer_its_queue() -> None:
     assert waits == pytest.approx([0.0, 0.4, 0.8])
 
 
+def _asked_thrice(name: str, temperature: float = 1.0) -> list[list[Answer]]:
+    """The answers to every question when it is asked for the first, second and third time."""
+    questions = many(300, temperature=temperature)
+    return [[persona_answer(each, PERSONAS[name], 0, asked=again) for again in (1, 2, 3)] for each in questions]
+
+
+def test_a_sampled_answer_varies_with_the_asking_and_keeps_its_decision() -> None:
+    """At temperature 1 half of the answers differ when asked again; decisions, tools and the prompt's bill do not."""
+    asked = _asked_thrice("faithful")
+    assert 0.3 < sum(one == other for one, other, _ in asked) / len(asked) < 0.8
+    for each in asked:
+        assert len({tuple(call.name for call in answer.calls) for answer in each}) == 1
+        assert len({answer.prompt_tokens for answer in each}) == 1
+    assert asked == _asked_thrice("faithful")
+    assert all(len(set(each)) == 1 for each in _asked_thrice("faithful", 0))
+
+
+def test_sampled_arguments_still_meet_their_schema() -> None:
+    """Whatever is left to chance, no call is spoilt by it."""
+    for question in many(300, temperature=2):
+        for call in persona_answer(question, PERSONAS["hot"], 0, asked=5).calls:
+            assert _is_valid(question, call.name, call.arguments)
+
+
+@pytest.mark.parametrize("name", ["cold", "caching"])
+def test_cold_and_caching_vendors_repeat_themselves(name: str) -> None:
+    """Asked again at temperature 1 they say the same bytes; only the cold one says those of temperature 0."""
+    asked = _asked_thrice(name)
+    assert all(len(set(each)) == 1 for each in asked)
+    greedy = [persona_answer(each, PERSONAS[name], 0) for each in many(300)]
+    assert ([each[0] for each in asked] == greedy) is (name == "cold")
+
+
+def test_hot_varies_more_than_asked() -> None:
+    """Fewer of its answers are the same when asked again than of the faithful vendor's."""
+    same = {name: sum(one == other for one, other, _ in _asked_thrice(name)) for name in ("faithful", "hot")}
+    assert same["hot"] < 0.7 * same["faithful"]
+
+
+def test_mixture_lets_another_model_answer_a_fifth() -> None:
+    """About 20 % of its answers are another model's, and nothing else tells: model, fingerprint and ids are its own."""
+    mine = _answers("mixture")
+    assert 0.15 < sum(one != other for one, other in zip(mine, FAITHFUL, strict=True)) / len(mine) < 0.25
+    honest, other = _performances("faithful")[0], _performances("mixture")[0]
+    assert (honest.served_model, honest.fingerprint) == (other.served_model, other.fingerprint)
+
+
+def test_switching_answers_with_another_model_from_a_request_on() -> None:
+    """Up to request 100 it is the faithful one, and from 101 on another model under the same names."""
+    persona = PERSONAS["switching"]
+    assert persona.after(100) is persona
+    later = [persona_answer(question, persona.after(101), 0) for question in QUESTIONS]
+    assert sum(one != other for one, other in zip(later, FAITHFUL, strict=True)) > 0.9 * len(later)
+    assert persona.after(101).served_model is None
+
+
+def test_inflated_bills_more_than_it_said_within_the_limit_and_in_the_same_time() -> None:
+    """Output tokens grow by 8 %, never above ``max_tokens``; prompt tokens and pace are honest."""
+    for honest, mine in zip(_performances("faithful"), _performances("inflated"), strict=True):
+        assert mine.answer.output_tokens == round(1.08 * honest.answer.output_tokens)
+        assert mine.answer.prompt_tokens == honest.answer.prompt_tokens
+        assert mine.piece_count == honest.piece_count
+    limited = many(50, max_tokens=20)
+    assert max(persona_answer(each, PERSONAS["inflated"], 0).output_tokens for each in limited) == 20
+
+
+def test_fake_stream_begins_when_all_is_there_and_sends_evenly() -> None:
+    """The longer the answer, the later its first token; pieces are 1.5 to 5 ms apart whatever its length."""
+    told = _performances("fake-stream")
+    for each in told:
+        assert 0.0015 <= each.decode_s / (each.piece_count - 1) <= 0.005
+        assert each.first_token_s >= 0.015 + 0.8 * each.answer.output_tokens / 250
+    assert max(each.first_token_s for each in told) > 3 * min(each.first_token_s for each in told)
+
+
+def test_upstream_retries_are_rare_and_late() -> None:
+    """About 3 % of the first tokens come six times later or more, and all others as the faithful one's."""
+    pairs = zip(_performances("faithful"), _performances("upstream-retries"), strict=True)
+    late = [mine.first_token_s / 0.015 for _, mine in pairs if mine.first_token_s > 0.031]
+    assert 0.015 < len(late) / len(QUESTIONS) < 0.05
+    assert min(late) >= 6
+
+
+def test_long_cutter_answers_what_it_heard_and_bills_the_whole() -> None:
+    """Short questions are answered as by the faithful one; long ones by their end, with the prompt tokens of all."""
+    long = [ask(f"Town {number}. " + "Tell me of its weather and its people. " * 20) for number in range(60)]
+    ends = [persona_answer(question, PERSONAS["faithful"], 0) for question in long]
+    mine = [persona_answer(question, PERSONAS["long-cutter"], 0) for question in long]
+    assert [each.prompt_tokens for each in mine] == [each.prompt_tokens for each in ends]
+    assert len({(each.text, each.calls) for each in mine}) == 1 < len({(each.text, each.calls) for each in ends})
+    assert [each.text for each in _answers("long-cutter")] == [each.text for each in FAITHFUL]
+
+
 def test_every_persona_is_described_in_one_line() -> None:
     """A persona's name is its key and its description fits a line of help."""
     for name, persona in PERSONAS.items():
@@ -170,5 +264,5 @@ def test_timings_repeat() -> None:
 
 def test_no_answer_is_told_so_fast_that_it_looks_buffered() -> None:
     """A listener that pauses for a few hundredths of a second still hears every honest vendor speak piece by piece."""
-    for name in PERSONAS.keys() - {"down", "locked"}:
+    for name in PERSONAS.keys() - {"down", "locked", "fake-stream"}:
         assert min(performance.decode_s for performance in _performances(name)) >= 0.05

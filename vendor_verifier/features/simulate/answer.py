@@ -11,7 +11,6 @@ is a function of the words it is named by, never of what was drawn before.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import random
 from collections.abc import Mapping, Sequence
@@ -19,7 +18,11 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal
 
+from vendor_verifier.features.simulate.draws import chance as chance
+from vendor_verifier.features.simulate.draws import generator as generator
+from vendor_verifier.features.simulate.draws import token as token
 from vendor_verifier.features.simulate.question import CHARACTERS_PER_TOKEN, Question
+from vendor_verifier.features.simulate.sampling import NO_CHANCE, Sampling
 from vendor_verifier.features.simulate.schema_values import satisfying_value
 from vendor_verifier.values.event import TextDelta, ToolCallDelta
 from vendor_verifier.wire.payload import as_dict, as_list
@@ -71,7 +74,7 @@ def wants_call(question: Question, seed: int) -> bool:
     return chance(seed, question.digest, "trigger") < rate
 
 
-def compose(question: Question, seed: int, *, calling: bool, mind: str = "") -> Answer:
+def compose(question: Question, seed: int, *, calling: bool, mind: str = "", sampling: Sampling = NO_CHANCE) -> Answer:
     """The answer once it is decided whether tools are called.
 
     Args:
@@ -79,13 +82,16 @@ def compose(question: Question, seed: int, *, calling: bool, mind: str = "") -> 
         seed: of the whole simulation.
         calling: make tool calls (the question has tools), or answer in text.
         mind: another model's name makes other arguments and another wording out of the same seed.
+        sampling: the chance in it.
     """
     dice = generator(seed, question.digest, "words", mind)
     words = _words(question)
     if not calling:
-        return finished(question, _text(question, dice, words), ())
+        text = _text(question, dice, words)
+        is_free = "response_format" not in question.turn.parameters
+        return finished(question, sampling.varied(text, (*words, *_FALLBACK_WORDS)) if is_free else text, ())
     remark = dice.choice(_REMARKS) if dice.random() < REMARK_RATE else ""
-    return finished(question, remark, _calls(question, dice, words, seed, mind))
+    return finished(question, remark, _calls(question, dice, words, (seed, mind), sampling))
 
 
 def finished(question: Question, text: str, calls: tuple[Call, ...]) -> Answer:
@@ -140,14 +146,17 @@ def _words(question: Question) -> list[str]:
     return [word for word in found if 1 < len(word) <= 24 and word.isprintable()][:MAX_WORDS] or list(_FALLBACK_WORDS)
 
 
-def _calls(question: Question, dice: random.Random, words: list[str], seed: int, mind: str) -> tuple[Call, ...]:
+def _calls(
+    question: Question, dice: random.Random, words: list[str], model: tuple[int, str], sampling: Sampling
+) -> tuple[Call, ...]:
     allowed, tools = question.allowed_tools, question.tools
     several = dice.random() < TWO_CALLS_RATE and question.parallel and question.choice != "named"
     chosen = [dice.choice(range(len(allowed))) for _ in range(2)][: 2 if several else 1]
     calls = []
+    seed, mind = model
     for index, place in enumerate(chosen):
         # Each call has a generator of its own, so that a schema which changes one call leaves the others the same.
-        own = generator(seed, question.digest, "arguments", index, mind)
+        own = generator(seed, question.digest, "arguments", index, mind, *sampling.way(index))
         calls.append(Call(allowed[place], arguments_for(tools[allowed[place]], own, words)))
     return tuple(calls)
 
@@ -201,22 +210,3 @@ class Known:
 
 AnswerKey = Mapping[str, Known]
 NOTHING_KNOWN: AnswerKey = MappingProxyType({})
-
-
-def chance(*words: object) -> float:
-    """A number in [0, 1), uniform over the words and the same for the same words on every machine."""
-    return int.from_bytes(_digest(words)[:7], "big") / float(1 << 56)
-
-
-def token(length: int, *words: object) -> str:
-    """``length`` (at most 32) hexadecimal digits, the same for the same words."""
-    return _digest(words).hex()[:length]
-
-
-def generator(*words: object) -> random.Random:
-    """A generator seeded by the words, for longer sequences of draws."""
-    return random.Random(_digest(words))  # noqa: S311 scripted behaviour, not cryptography
-
-
-def _digest(words: tuple[object, ...]) -> bytes:
-    return hashlib.blake2b("\x1f".join(map(str, words)).encode("utf-8", "replace"), digest_size=16).digest()

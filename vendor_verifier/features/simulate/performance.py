@@ -1,12 +1,9 @@
-"""The simulated vendors' personas, and their behaviour: spoilt calls, refusals, cuts, timing; no protocol, no clock.
-
-Rates are shares of 0..1 of the questions (or calls, where stated) that show the trait.
-"""
+"""How the simulated vendors behave: spoilt calls, refusals, cuts, bills, timing; no protocol, no clock."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -24,103 +21,11 @@ from vendor_verifier.features.simulate.answer import (
     token,
     wants_call,
 )
-from vendor_verifier.features.simulate.question import Question
+from vendor_verifier.features.simulate.personas import PERSONAS as PERSONAS
+from vendor_verifier.features.simulate.personas import Persona as Persona
+from vendor_verifier.features.simulate.question import Question, shortened
+from vendor_verifier.features.simulate.sampling import NO_CHANCE, Sampling
 from vendor_verifier.wire.payload import as_dict, as_list
-
-
-@dataclass(frozen=True, slots=True)
-class Persona:
-    """The traits of one simulated vendor; the defaults are those of an honest one.
-
-    ``miss_rate``: calls not made; ``false_rate``: calls made where none was due; ``flip_rate``: decision reversed;
-    ``break_rate``: of calls, arguments or name spoilt; ``leak_rate``: of calling answers, markup in text instead of
-    calls; ``cut_rate``: answers cut off; ``burst_rate``: questions refused at first; ``refusal``: status given to
-    everything. ``mind`` and ``served_model`` name the model that really answers, where it is not the one asked for.
-    Times are drawn per question: first token within ``first_token_s``, then ``tokens_per_s``. ``room`` is how many
-    requests in flight it serves like that; a request beyond is answered with the ``crowd`` traits: another miss rate, a
-    refusal, or a first token later by ``crowd_wait_s`` for each request too many.
-    """
-
-    name: str
-    description: str
-    first_token_s: tuple[float, float] = (0.015, 0.030)
-    tokens_per_s: float = 600.0
-    miss_rate: float = 0.0
-    false_rate: float = 0.0
-    flip_rate: float = 0.0
-    break_rate: float = 0.0
-    leak_rate: float = 0.0
-    cut_rate: float = 0.0
-    burst_rate: float = 0.0
-    refusal: int | None = None
-    buffers: bool = False
-    prompt_factor: float = 1.0
-    prompt_extra: int = 0
-    mind: str = ""
-    served_model: str | None = None
-    fingerprint: str | None = "fp_5a11e7c0de"
-    answer_prefix: str = "chatcmpl-"
-    call_prefix: str = "call_"
-    room: int | None = None
-    crowd_miss_rate: float | None = None
-    crowd_refusal: int | None = None
-    crowd_wait_s: float = 0.0
-
-    def among(self, in_flight: int) -> Persona:
-        """The persona for a request that is one of ``in_flight``, itself included."""
-        if self.room is None or in_flight <= self.room:
-            return self
-        late_s = self.crowd_wait_s * (in_flight - self.room)
-        return replace(
-            self,
-            miss_rate=self.miss_rate if self.crowd_miss_rate is None else self.crowd_miss_rate,
-            refusal=self.crowd_refusal,
-            first_token_s=(self.first_token_s[0] + late_s, self.first_token_s[1] + late_s),
-        )
-
-
-_ALL = (
-    Persona("faithful", "serves the model it sells, quickly and in full"),
-    Persona(
-        "quantised",
-        "misses about 12 % of the calls, makes a few that are not due, spoils about 8 % of them",
-        tokens_per_s=650.0,
-        miss_rate=0.12,
-        false_rate=0.06,
-        break_rate=0.08,
-    ),
-    Persona(
-        "padded",
-        "bills 35 % more prompt tokens than were sent, and 120 on top of each request",
-        prompt_factor=1.35,
-        prompt_extra=120,
-    ),
-    Persona("slow", "the right answers, late and slowly", first_token_s=(0.060, 0.090), tokens_per_s=250.0),
-    Persona("bursty", "refuses a fifth of the requests at first: 429 with a retry hint, 503, 500", burst_rate=0.20),
-    Persona("cutter", "cuts about 10 % of its answers off in the middle: ended early, closed or reset", cut_rate=0.10),
-    Persona("buffering", "waits until all is generated, then sends the whole stream at once", buffers=True),
-    Persona("text-leaker", "writes half of its tool calls into the text, as raw markup", leak_rate=0.5),
-    Persona(
-        "substitute",
-        "answers with another model under another name: 15 % of the trigger decisions differ",
-        first_token_s=(0.012, 0.022),
-        tokens_per_s=750.0,
-        flip_rate=0.15,
-        mind="mini",
-        served_model="simulated-mini-8b",
-        fingerprint="fp_0ddba11b0b",
-        answer_prefix="gen-",
-        call_prefix="chatcmpl-tool-",
-    ),
-    Persona("down", "answers 500 to everything", refusal=500),
-    Persona("locked", "answers 401 to everything: no key is good enough", refusal=401),
-    Persona("crowded", "misses 60 % of the calls once more than 6 are in flight", room=6, crowd_miss_rate=0.6),
-    Persona("queueing", "0.4 s later for each request beyond 6 in flight", room=6, crowd_wait_s=0.4),
-    Persona("throttled", "answers 429 to every request beyond 6 in flight", room=6, crowd_refusal=429),
-)
-
-PERSONAS: Mapping[str, Persona] = {persona.name: persona for persona in _ALL}
-
 
 _WRONG_VALUES: dict[str, Any] = {
     "string": {"unexpected": True},
@@ -190,6 +95,8 @@ _MIN_PACED_TOKENS = 50
 _MAX_REFUSALS = 2
 _TOKENS_PER_PIECE = 4
 _MIN_PIECES, _MAX_PIECES = 8, 25
+# A retried first token comes at least so many times later.
+_RETRIED_TIMES = 6
 # Shares of the first refusals of a bursty vendor; the rest is 500 without a hint.
 _RATE_LIMITED, _UNAVAILABLE = 0.6, 0.3
 _REFUSALS = {
@@ -256,37 +163,75 @@ def perform(
         persona: who answers.
         seed: of the whole simulation.
         refused: how often it has refused this question since it last answered it.
-        asked: how often it was asked this question at all, which only makes the answer's id unique.
+        asked: how often it was asked this question at all: the answer's id and, above temperature 0, words follow it.
         key: what the model knows.
     """
     if persona.refusal is not None:
         return refusal_of(persona.refusal)
     if refused < first_refusals(question, persona, seed):
         return _burst(question, persona, seed, refused)
-    answer = persona_answer(question, persona, seed, key)
-    low, high = persona.first_token_s
-    pace = 0.8 + 0.4 * chance(seed, question.digest, persona.name, "pace")
+    said = _said(question, persona, seed, asked, key)
+    answer = _billed(said, question, persona)
     ending, kept = _ending(question, persona, seed)
     words = (seed, question.digest, persona.name, asked)
+    piece_count = min(max(said.output_tokens // _TOKENS_PER_PIECE, _MIN_PIECES), _MAX_PIECES)
+    first_token_s, decode_s = _times(question, persona, seed, said.output_tokens, asked, piece_count)
     return Performance(
         answer=answer,
         answer_id=persona.answer_prefix + token(24, *words, "id"),
         call_ids=tuple(persona.call_prefix + token(24, *words, "call", index) for index in range(len(answer.calls))),
         served_model=persona.served_model,
         fingerprint=persona.fingerprint,
-        first_token_s=low + (high - low) * chance(seed, question.digest, persona.name, "first token"),
-        decode_s=pace * max(answer.output_tokens, _MIN_PACED_TOKENS) / persona.tokens_per_s,
-        piece_count=min(max(answer.output_tokens // _TOKENS_PER_PIECE, _MIN_PIECES), _MAX_PIECES),
+        first_token_s=first_token_s,
+        decode_s=decode_s,
+        piece_count=piece_count,
         buffers=persona.buffers,
         ending=ending,
         kept=kept,
     )
 
 
-def persona_answer(question: Question, persona: Persona, seed: int, key: AnswerKey = NOTHING_KNOWN) -> Answer:
+def _times(
+    question: Question, persona: Persona, seed: int, tokens: int, asked: int, piece_count: int
+) -> tuple[float, float]:
+    """Seconds until the first token, and from it to the last."""
+    low, high = persona.first_token_s
+    first_token_s = low + (high - low) * chance(seed, question.digest, persona.name, "first token")
+    if chance(seed, question.digest, persona.name, asked, "retry") < persona.retry_rate:
+        first_token_s *= _RETRIED_TIMES + 6 * chance(seed, question.digest, persona.name, asked, "retried")
+    pace = 0.8 + 0.4 * chance(seed, question.digest, persona.name, "pace")
+    if persona.piece_gap_s is None:
+        return first_token_s, pace * max(tokens, _MIN_PACED_TOKENS) / persona.tokens_per_s
+    shortest, longest = persona.piece_gap_s
+    gap_s = shortest + (longest - shortest) * chance(seed, question.digest, persona.name, "gap")
+    return first_token_s + pace * tokens / persona.tokens_per_s, gap_s * (piece_count - 1)
+
+
+def persona_answer(
+    question: Question, persona: Persona, seed: int, key: AnswerKey = NOTHING_KNOWN, asked: int = 1
+) -> Answer:
     """The model's answer as this vendor gives it: decision bent, calls spoilt or leaked, limits and bill applied."""
+    return _billed(_said(question, persona, seed, asked, key), question, persona)
+
+
+def _billed(said: Answer, question: Question, persona: Persona) -> Answer:
+    """The answer with the tokens that are billed for it and its question; never more than were allowed."""
+    output_tokens = said.output_tokens
+    if persona.output_factor != 1.0:
+        billed = round(output_tokens * persona.output_factor)
+        output_tokens = billed if question.max_tokens is None else min(billed, question.max_tokens)
+    prompt_tokens = round(question.prompt_tokens * persona.prompt_factor) + persona.prompt_extra
+    return replace(said, prompt_tokens=prompt_tokens, output_tokens=output_tokens)
+
+
+def _said(question: Question, persona: Persona, seed: int, asked: int, key: AnswerKey) -> Answer:
+    """The answer before its bill, as to the part of the question that the vendor passes on."""
+    if persona.prompt_room is not None:
+        question = shortened(question, persona.prompt_room)
+    if chance(seed, question.digest, persona.name, "mix") < persona.mix_rate:
+        persona = persona.with_another_model()
     known = key.get(question.digest)
-    answer = _model_answer(question, persona, seed, known)
+    answer = _model_answer(question, persona, seed, known, _sampling(question, persona, seed, asked, known))
     if persona.break_rate:
         calls = tuple(
             spoilt(question, call, seed, index)
@@ -300,12 +245,18 @@ def persona_answer(question: Question, persona: Persona, seed: int, key: AnswerK
     if answer.calls and chance(seed, question.digest, persona.name, "leak") < persona.leak_rate:
         style = chance(seed, question.digest, persona.name, "leak style")
         answer = finished(question, answer.text + markup(answer.calls, sections=style < 0.5), ())
-    answer = limited(question, answer)
-    prompt_tokens = round(answer.prompt_tokens * persona.prompt_factor) + persona.prompt_extra
-    return replace(answer, prompt_tokens=prompt_tokens)
+    return limited(question, answer)
 
 
-def _model_answer(question: Question, persona: Persona, seed: int, known: Known | None) -> Answer:
+def _sampling(question: Question, persona: Persona, seed: int, asked: int, known: Known | None) -> Sampling:
+    """The chance in this answer; none where right calls are known, because a conversation is recognised by its text."""
+    if known is not None and known.calls is not None:
+        return NO_CHANCE
+    turn = 1 if persona.caches else asked
+    return Sampling(question.temperature * persona.temperature_factor, (seed, question.digest, persona.name, turn))
+
+
+def _model_answer(question: Question, persona: Persona, seed: int, known: Known | None, sampling: Sampling) -> Answer:
     """The known calls where the question is known and the vendor's model does not get it wrong; else made up."""
     calling = _decision(question, persona, seed, known)
     right = known.calls_for(question) if known is not None and calling else None
@@ -314,7 +265,7 @@ def _model_answer(question: Question, persona: Persona, seed: int, known: Known 
         right = None
     if known is not None and known.in_text:
         return finished(question, "", right or ())
-    answer = compose(question, seed, calling=calling, mind=persona.mind)
+    answer = compose(question, seed, calling=calling, mind=persona.mind, sampling=sampling)
     return answer if right is None else finished(question, answer.text, right)
 
 

@@ -153,6 +153,12 @@ class Question:
         return self.turn.parameters.get("parallel_tool_calls") is not False
 
     @property
+    def temperature(self) -> float:
+        """The temperature asked for; 0 without one, so that nothing is left to chance unless asked for."""
+        value = self.turn.parameters.get("temperature")
+        return float(value) if isinstance(value, (int, float)) else 0.0
+
+    @property
     def max_tokens(self) -> int | None:
         """The output budget under either of its names."""
         parameters = self.turn.parameters
@@ -186,6 +192,18 @@ def question_of(turn: Turn) -> Question:
     content = json.dumps([texts, [name_stem(name) for name in functions], choice], separators=(",", ":"))
     digest = hashlib.sha256(content.encode()).hexdigest()[:16]
     return Question(turn, digest, -(-size // CHARACTERS_PER_TOKEN), pieces)
+
+
+def shortened(question: Question, room: int) -> Question:
+    """The question with the last ``room`` characters of each of its messages; itself where all are as short."""
+    texts = [message.get("content") for message in question.turn.messages]
+    if not any(isinstance(text, str) and len(text) > room for text in texts):
+        return question
+    messages = tuple(
+        {**message, "content": text[-room:]} if isinstance(text, str) else message
+        for message, text in zip(question.turn.messages, texts, strict=True)
+    )
+    return question_of(Turn(messages, question.turn.tools, question.turn.parameters))
 
 
 def _functions(turn: Turn) -> dict[str, dict[str, Any]]:

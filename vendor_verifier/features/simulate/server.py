@@ -204,7 +204,7 @@ class SimulatedVendors:
         self._asked[key] += 1
         outcome = perform(
             asked.question,
-            persona.among(self.traffic.in_flight[persona.name]),
+            persona.among(self.traffic.in_flight[persona.name]).after(self.traffic.requests[persona.name]),
             self._seed,
             refused=self._refused[key],
             asked=self._asked[key],
