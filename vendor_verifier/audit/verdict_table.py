@@ -112,6 +112,11 @@ def _constant_tokens(found: Finding, _about: Subject) -> Status | None:
     return "doubtful" if abs(_number(found, "median")) > _TEMPLATE_TOKENS else None
 
 
+def _tokenizer(found: Finding, _about: Subject) -> Status:
+    """Another tokenizer is another model; a prompt cut or counts made up are told by other findings as well."""
+    return "not_as_sold" if found.evidence["pattern"] == "tokenizer" else "doubtful"
+
+
 def _recount(found: Finding, _about: Subject) -> Status:
     return "not_as_sold" if _number(found, "ratio") > _RECOUNT_BAD else "doubtful"
 
@@ -131,6 +136,9 @@ RULES: Mapping[str, tuple[FacetName, _Rule]] = {
     # Other hardware or batching answers otherwise as well, so this alone proves no other model.
     "answers_unlike_baseline": ("model", _always("doubtful")),
     "answers_too_like_baseline": ("model", _always("doubtful")),
+    # Of other hardware the same holds as of answers_unlike_baseline.
+    "probes_unlike_baseline": ("model", _always("doubtful")),
+    "tokenizer_unlike_baseline": ("model", _tokenizer),
     "prompt_truncated": ("model", _always("not_as_sold")),
     "served_model_changes": ("model", _unless_baseline("doubtful")),
     "fingerprint_changes": ("model", _noted),

@@ -62,7 +62,7 @@ def _judge(about: Subject) -> VendorVerdict:
 def _unblemished(name: FacetName, about: Subject) -> Facet:
     """The facet of which nothing bad was found: as sold, or too little evidence to say so."""
     if about.vendor.succeeded < LEAST_ANSWERS:
-        return _open(name, "verdict_few_answers", n=about.vendor.succeeded)
+        return _few(name, about) or _open(name, "verdict_few_answers", n=about.vendor.succeeded)
     if name == "reliability":
         own = success(about.vendor)
         return _fine(name, "verdict_reliable", own, answered=about.vendor.succeeded, asked=own.n)
@@ -75,7 +75,32 @@ def _unblemished(name: FacetName, about: Subject) -> Facet:
     return _COMPARED[name](about)
 
 
+def _few(name: FacetName, about: Subject) -> Facet | None:
+    """The facet by one-token probes alone, where these were all that was asked; None if they say nothing of it."""
+    probed = _probed(about) if name == "model" else None
+    return None if probed is None else Facet("model", "as_sold", probed)
+
+
+def _probed(about: Subject) -> str | None:
+    """What the probes of ``identity`` would have seen; None where they measured nothing."""
+    test = about.verdict.probes.get(about.label)
+    if test is None or test.p_value is None:
+        return None
+    if test.seen_mixture is None:
+        return english("verdict_probes_blind", n=test.n)
+    return english("verdict_probes_fine", n=test.n, share=f"{100 * test.seen_mixture:.0f}")
+
+
 def _model(about: Subject) -> Facet:
+    """What the answers and the probes would have shown; of either, why it could not be compared."""
+    facet, probed, test = _by_answers(about), _probed(about), about.verdict.probes.get(about.label)
+    if test is None:
+        return facet
+    more = english("verdict_probes_unmeasured", why=test.not_measurable) if probed is None else probed
+    return Facet("model", "as_sold", english("verdict_both", one=facet.reason, other=more))
+
+
+def _by_answers(about: Subject) -> Facet:
     """As sold with what the answers would have shown; where they could not be compared, why."""
     test, n = about.verdict.answers.get(about.label), about.vendor.succeeded
     if test is None:

@@ -106,7 +106,7 @@ class Dataset:
 def suite_dataset(kind: SuiteKind, options: TaskOptions, *, skip_bad: bool) -> Dataset:
     """The file of the suite's options, else the shipped one."""
     if callable(kind.dataset):
-        return _built_in(kind.name, kind.dataset(), options)
+        return built_in_dataset(kind.name, kind.dataset(), options)
     assert kind.dataset is not None
     path = shipped(kind.dataset) if options.test_file_path is None else Path(options.test_file_path)
     shelf, defects, checkers, dialects = Shelf(), list[str](), KeptCheckers(), DialectCount()
@@ -131,8 +131,12 @@ def suite_dataset(kind: SuiteKind, options: TaskOptions, *, skip_bad: bool) -> D
     )
 
 
-def _built_in(suite: str, samples: tuple[Sample, ...], options: TaskOptions) -> Dataset:
-    """The data set of samples that are built in and have no file."""
+def built_in_dataset(suite: str, samples: tuple[Sample, ...], options: TaskOptions) -> Dataset:
+    """The data set of samples that are built in and have no file.
+
+    Raises:
+        ProblemsError: the options name a file.
+    """
     if options.test_file_path is not None:
         words = f"read {options.test_file_path!r}; the questions of {suite} are built in and take no file"
         raise ProblemsError([Problem(words, key=f"suites.{suite}.test_file_path")])

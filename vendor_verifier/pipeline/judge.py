@@ -10,6 +10,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from vendor_verifier.audit.answers import Answers, answers_findings, answers_tests
@@ -19,6 +20,7 @@ from vendor_verifier.audit.cost import break_evens, monthly_usd
 from vendor_verifier.audit.failure_causes import blame, outcomes_of
 from vendor_verifier.audit.identity import served_names, who_answered
 from vendor_verifier.audit.output_tokens import output_token_findings
+from vendor_verifier.audit.probes import probes_findings, probes_tests, replies_of, tokenizer_findings
 from vendor_verifier.audit.streaming import streaming_findings
 from vendor_verifier.gates.thresholds import COST_METRICS
 from vendor_verifier.pipeline.audit import Recounted
@@ -69,16 +71,19 @@ def judge_report(
     samples: Mapping[str, Samples],
     recounts: Mapping[str, Recounted],
     texts: AnswerTexts,
+    apart: Mapping[EntryKey, ObservationTable] = MappingProxyType({}),
 ) -> dict[str, ModelVerdict]:
     """The verdict on every model of ``report``; ``samples`` are by suite, without suites outside
-    the ranking, ``recounts`` by model, ``texts`` the answers that are compared.
+    the ranking, ``recounts`` by model, ``texts`` the answers that are compared, ``apart`` the observations of suites
+    outside the ranking.
 
     Neighbours in time may be correlated, so samples are resampled in blocks, in the order in which they were sent.
 
     The same records give the same numbers: the generator is seeded by the run's own seed.
     """
+    probed = _probed(report, apart)
     if not any(samples.values()):
-        return {}
+        return probed
     samples = in_sending_order(samples, tables.values())
     entries = {(entry["model"], entry["label"]): entry for entry in report.manifest.raw["entries"]}
     stored = trials_in(report.manifest, tables, samples, complete=report.complete)
@@ -98,7 +103,24 @@ def judge_report(
             recounted=recounts[model.model].vendors if model.model in recounts else {},
             answers={label: texts.kept.get((model.model, label), {}) for label in labels},
         )
-        verdicts[model.model] = _judge_model(part, report, abs(seed))
+        verdict, more = _judge_model(part, report, abs(seed)), probed.get(model.model, ModelVerdict())
+        verdicts[model.model] = replace(verdict, probes=more.probes, findings=(*verdict.findings, *more.findings))
+    return verdicts
+
+
+def _probed(report: Report, apart: Mapping[EntryKey, ObservationTable]) -> dict[str, ModelVerdict]:
+    """What the suite ``identity`` shows of every model that it was asked of."""
+    import numpy as np
+
+    verdicts = {}
+    for model in report.models:
+        labels = [vendor.label for vendor in model.vendors]
+        replies = {label: replies_of(apart[model.model, label]) for label in labels if (model.model, label) in apart}
+        if not any(each.prompts or each.tokens for each in replies.values()):
+            continue
+        tests = probes_tests(replies, model.baseline, np.random.default_rng(abs(report.manifest.settings.seed or 0)))
+        found = (*probes_findings(tests), *tokenizer_findings(replies, model.baseline))
+        verdicts[model.model] = ModelVerdict(probes=tests, findings=found)
     return verdicts
 
 

@@ -37,6 +37,7 @@ JUDGE = Group("Judgement", sort_key=4)
 OUTPUT = Group("Output", sort_key=5)
 
 _AT_LEAST_1 = Number(gte=1)
+_AT_LEAST_2 = Number(gte=2)
 _AT_LEAST_0 = Number(gte=0)
 _POSITIVE = Number(gt=0)
 _LIMITS = Limits()
@@ -91,6 +92,10 @@ class RunOptions:
     )
     head: Annotated[bool, flag("With --limit: the first N.", WHAT)] = False
     limit_per_category: Annotated[int | None, option("bfcl: only N rows of each.", WHAT, check=_AT_LEAST_1)] = None
+    identity_probes: Annotated[
+        int | None, option("identity: so many questions. [default: 60]", WHAT, check=_AT_LEAST_2)
+    ] = None
+    identity_samples: Annotated[int | None, option("Each N times. [default: 20]", WHAT, check=_AT_LEAST_2)] = None
     sample_ids: Annotated[str | None, option("Only these ids, with commas.", WHAT)] = None
     filter_difficulty: Annotated[tuple[str, ...], many("Only this difficulty (repeatable).", WHAT)] = ()
     filter_category: Annotated[tuple[str, ...], many("Only categories with this text (repeatable).", WHAT)] = ()

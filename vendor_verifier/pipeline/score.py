@@ -118,8 +118,8 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = (), **volume: int | N
     samples = {task.suite: listed(task.samples) for task in played if not task.apart}
     twice = _duplicates(folder, tables, samples, unreadable)
     unread = unread_calls(tables.rows, suites.values())
-    report = replace(report, verdicts=judge_report(report, tables.rows, samples, recounts, texts))
-    report = _with_advice(report, manifest)
+    verdicts = judge_report(report, tables.rows, samples, recounts, texts, tables.apart)
+    report = _with_advice(replace(report, verdicts=verdicts), manifest)
     return replace(
         report,
         # Records are read while scoring, so unreadable lines are only known now.

@@ -324,7 +324,8 @@ def _suites(board: _Board, entry: EntryInfo) -> dict[str, SuiteScore]:
     scores, repeat = {}, board.repeat_of(entry)
     for task in board.tasks.values():
         if task.apart:
-            if len(checks):
+            # Without a main score it is judged side against side, elsewhere.
+            if len(checks) and task.main is not None:
                 scores[task.suite] = checks_score(checks, task.suite, task.samples, repeat, entry.provider)
         elif task.main is not None and len(table):
             rows = table.of_suite(task.suite)

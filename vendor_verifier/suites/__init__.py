@@ -129,6 +129,14 @@ SUITES: tuple[SuiteKind, ...] = (
         },
     ),
     SuiteKind("contract", "contract.suite:ContractSuite", "contract.suite:contract_samples", "kept", apart=True),
+    SuiteKind(
+        "identity",
+        "identity.suite:IdentitySuite",
+        "identity.questions:identity_samples",
+        apart=True,
+        hooks="vendor_verifier.pipeline.identity:IdentityHooks",
+        flags={"probes": "--identity-probes", "samples": "--identity-samples"},
+    ),
 )
 
 

@@ -283,6 +283,23 @@ class AnswersTest:
 
 
 @dataclass(frozen=True, slots=True)
+class ProbesTest:
+    """Whether a vendor's one-token answers to ``probes`` questions come as often as the baseline's, over ``n`` answers.
+
+    ``z`` > 0: unlike the baseline; ``p_value`` is corrected for the number of vendors. ``seen_mixture`` is the share of
+    answers from another model that would be seen in 8 of 10 such runs; None where none would, or where it was seen.
+    ``not_measurable`` names the reason where there is no test.
+    """
+
+    probes: int
+    n: int = 0
+    z: float | None = None
+    p_value: float | None = None
+    seen_mixture: float | None = None
+    not_measurable: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """An observation with the numbers it rests on, in neutral words; ``samples`` are the clearest examples."""
 
@@ -371,7 +388,8 @@ class BreakEven:
 class ModelVerdict:
     """Judgements of one model.
 
-    ``intervals`` are by label, then metric; ``answers``, ``money``, ``prices``, ``blame`` and ``served`` by label.
+    ``intervals`` are by label, then metric; ``answers``, ``probes``, ``money``, ``prices``, ``blame`` and
+    ``served`` by label.
 
     A renderer shows the parts that are there and leaves out the others.
     """
@@ -383,6 +401,7 @@ class ModelVerdict:
     findings: tuple[Finding, ...] = ()
     score_differences: tuple[ScoreDifference, ...] = ()
     answers: Mapping[str, AnswersTest] = field(default_factory=dict)
+    probes: Mapping[str, ProbesTest] = field(default_factory=dict)
     intervals: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
     money: Mapping[str, Money] = field(default_factory=dict)
     prices: Mapping[str, Price] = field(default_factory=dict)

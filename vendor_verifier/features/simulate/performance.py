@@ -25,6 +25,7 @@ from vendor_verifier.features.simulate.personas import PERSONAS as PERSONAS
 from vendor_verifier.features.simulate.personas import Persona as Persona
 from vendor_verifier.features.simulate.question import Question, shortened
 from vendor_verifier.features.simulate.sampling import NO_CHANCE, Sampling
+from vendor_verifier.features.simulate.short_answer import with_drawn_token
 from vendor_verifier.wire.payload import as_dict, as_list
 
 _WRONG_VALUES: dict[str, Any] = {
@@ -245,7 +246,9 @@ def _said(question: Question, persona: Persona, seed: int, asked: int, key: Answ
     if answer.calls and chance(seed, question.digest, persona.name, "leak") < persona.leak_rate:
         style = chance(seed, question.digest, persona.name, "leak style")
         answer = finished(question, answer.text + markup(answer.calls, sections=style < 0.5), ())
-    return limited(question, answer)
+    turn = 1 if persona.caches else asked
+    answer = limited(question, answer)
+    return with_drawn_token(question, answer, seed=seed, mind=persona.mind, vendor=persona.name, asked=turn)
 
 
 def _sampling(question: Question, persona: Persona, seed: int, asked: int, known: Known | None) -> Sampling:

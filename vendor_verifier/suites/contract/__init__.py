@@ -51,7 +51,7 @@ def without(turn: Turn, parameter: str) -> Turn:
 
 # The message of a router where no host behind it takes the parameters.
 _DECLINED = QUESTION_REFUSED | {"not_found"}
-_SETTLED = _DECLINED | {"untranslatable"}
+SETTLED = _DECLINED | {"untranslatable"}
 _MAX_QUOTE = 160
 
 
@@ -98,7 +98,7 @@ def unanswered(turn: Turn, attempt: Attempt) -> Examination:
     """The finding for a failure of a legitimate ``turn``: not offered if it was refused and a bare question is then
     answered, else not measurable."""
     failure = attempt.failure
-    if failure is None or failure.kind not in _SETTLED:
+    if failure is None or failure.kind not in SETTLED:
         return not_measurable(failure_text(failure))
     if failure.kind == "untranslatable":
         return not_offered(failure_text(failure))
@@ -122,7 +122,7 @@ def is_settled(record: Record) -> bool:
     """Whether asking again would change nothing: every turn was answered, refused or not expressible."""
     finals = [turn.attempts[-1] for turn in record.turns if turn.attempts]
     return bool(finals) and all(
-        attempt.succeeded or (attempt.failure is not None and attempt.failure.kind in _SETTLED) for attempt in finals
+        attempt.succeeded or (attempt.failure is not None and attempt.failure.kind in SETTLED) for attempt in finals
     )
 
 

@@ -35,6 +35,7 @@ _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
 _NOTHING = re.compile(r"(?!)")
 _LONGEST_NAME = 64
 _LONGEST_ID = 64
+_LEAST_OUTPUT = 16
 _AS_IS = ("temperature", "top_p", "parallel_tool_calls", "reasoning", "service_tier", "prompt_cache_key")
 _KNOWN = frozenset({
     *_AS_IS, "max_tokens", "max_completion_tokens", "tool_choice", "response_format", "reasoning_effort", "verbosity",
@@ -155,11 +156,19 @@ def _tool_choice(choice: ToolChoice, names: Mapping[str, str]) -> Any:
     return {"type": "allowed_tools", "mode": choice.mode, "tools": chosen}
 
 
+def _least(budget: Any, notes: Notes) -> Any:
+    """The output budget, raised where the protocol takes none so small."""
+    if not isinstance(budget, int) or not 0 < budget < _LEAST_OUTPUT:
+        return budget
+    notes.rewrote(f"raised:max_output_tokens={_LEAST_OUTPUT}")
+    return _LEAST_OUTPUT
+
+
 def _settings(parameters: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
     settings = {key: parameters[key] for key in _AS_IS if parameters.get(key) is not None}
     budget = output_budget(parameters)
     if budget is not None:
-        settings["max_output_tokens"] = budget
+        settings["max_output_tokens"] = _least(budget, notes)
     if parameters.get("reasoning_effort") is not None:
         settings["reasoning"] = {**as_dict(settings.get("reasoning")), "effort": parameters["reasoning_effort"]}
     text = {"format": _text_format(parameters.get("response_format"), notes), "verbosity": parameters.get("verbosity")}
