@@ -6,7 +6,7 @@ phrasings and within bounds that the seed draws, so that a list of known questio
 
 from __future__ import annotations
 
-import random
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -86,16 +86,38 @@ _SIGNS = "今天气很好我们一起去公园散步看花鸟鱼虫山水云月"
 _PICTURES = "😀🚀🌍🧪🐙🎻🥑🧵🪐🦔👩‍🔬🏳️‍🌈"
 
 
+class _Draws:
+    """Draws that follow from a seed, the same on every machine."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._made = 0
+
+    def below(self, end: int) -> int:
+        """A whole number from 0 on, below ``end``."""
+        self._made += 1
+        digest = hashlib.blake2b(f"{NAME} {self._seed} {self._made}".encode(), digest_size=8).digest()
+        return int.from_bytes(digest, "big") % end
+
+    def between(self, low: int, high: int) -> int:
+        """A whole number from ``low`` to ``high``."""
+        return low + self.below(high - low + 1)
+
+    def one_of(self, things: Sequence[str]) -> str:
+        """One of them."""
+        return things[self.below(len(things))]
+
+
 def identity_samples(probes: int = PROBES, samples: int = SAMPLES, seed: int = 0) -> tuple[Sample, ...]:
     """Every probe as often as it is asked, then every string once."""
-    return tuple(_samples(probes, samples, random.Random(f"identity {seed}")))  # noqa: S311 no cryptography
+    return tuple(_samples(probes, samples, _Draws(seed)))
 
 
-def _samples(probes: int, samples: int, rng: random.Random) -> Iterator[Sample]:
-    for number, text in enumerate(_probes(probes, rng)):
+def _samples(probes: int, samples: int, draws: _Draws) -> Iterator[Sample]:
+    for number, text in enumerate(_probes(probes, draws)):
         for again in range(samples):
             yield _sample(f"{number:03d}-{again:03d}", PROBE, f"{number:03d}", text)
-    for number, text in enumerate(_strings(rng)):
+    for number, text in enumerate(_strings(draws)):
         yield _sample(f"string-{number:02d}", STRING, f"{number:02d}", text)
 
 
@@ -120,48 +142,50 @@ def _sample(name: str, kind: str, group: str, text: str) -> Sample:
     return Sample(f"{NAME}-{name}", turn, tags={"category": kind, "probe": group})
 
 
-def _probes(count: int, rng: random.Random) -> list[str]:
+def _probes(count: int, draws: _Draws) -> list[str]:
     """So many different probes, all things in all languages before any of them comes again."""
     found: dict[str, None] = {}
     things: list[tuple[_Language, str]] = []
     while len(found) < count:
         if not things:
             things = [(language, thing) for language in _LANGUAGES for thing in language.things]
-            rng.shuffle(things)
+            things.sort(key=lambda _: draws.below(2**32))
         language, thing = things.pop()
-        asked = thing.format(low=rng.randint(1, 9), high=rng.randint(60, 140), letter=rng.choice("ABCDEFGHILMNOPRST"))
-        parts = (rng.choice(language.begins), asked)
+        asked = thing.format(
+            low=draws.between(1, 9), high=draws.between(60, 140), letter=draws.one_of("ABCDEFGHILMNOPRST")
+        )
+        parts = (draws.one_of(language.begins), asked)
         joined = "".join(parts) if language is _LANGUAGES[-1] else " ".join(parts) + "."
-        found[f"{joined}{'。' if language is _LANGUAGES[-1] else ' '}{rng.choice(language.ends)}"] = None
+        found[f"{joined}{'。' if language is _LANGUAGES[-1] else ' '}{draws.one_of(language.ends)}"] = None
     return list(found)
 
 
-def _strings(rng: random.Random) -> list[str]:
+def _strings(draws: _Draws) -> list[str]:
     """Strings that tokenizers divide differently: each kind in three lengths, so that a pattern can show."""
     made = []
     for times in (8, 24, 72):
         made += [
-            "x" + " " * (times + rng.randint(0, 3)) + "y",
-            "x" + "\n" * (times + rng.randint(0, 3)) + "y" + "\t" * times + "z",
-            "".join(rng.choice("0123456789") for _ in range(times)),
-            "".join(_chosen(_PICTURES, times // 2, rng)),
-            "".join(_chosen(_SIGNS, times, rng)),
-            "\n".join(_code(rng) for _ in range(times // 8)),
-            " ".join(_url(rng) for _ in range(times // 8)),
-            " ".join(_chosen(_RARE, times // 4, rng)),
+            "x" + " " * (times + draws.between(0, 3)) + "y",
+            "x" + "\n" * (times + draws.between(0, 3)) + "y" + "\t" * times + "z",
+            "".join(draws.one_of("0123456789") for _ in range(times)),
+            "".join(_chosen(_PICTURES, times // 2, draws)),
+            "".join(_chosen(_SIGNS, times, draws)),
+            "\n".join(_code(draws) for _ in range(times // 8)),
+            " ".join(_url(draws) for _ in range(times // 8)),
+            " ".join(_chosen(_RARE, times // 4, draws)),
         ]
     return made
 
 
-def _chosen(signs: Sequence[str], times: int, rng: random.Random) -> list[str]:
-    return [rng.choice(signs) for _ in range(times)]
+def _chosen(signs: Sequence[str], times: int, draws: _Draws) -> list[str]:
+    return [draws.one_of(signs) for _ in range(times)]
 
 
-def _code(rng: random.Random) -> str:
-    name, number = rng.choice(("total", "index_of", "isReady", "__init__")), rng.randint(10, 99_999)
+def _code(draws: _Draws) -> str:
+    name, number = draws.one_of(("total", "index_of", "isReady", "__init__")), draws.between(10, 99_999)
     return f"    def {name}_{number}(self, *args: int) -> None:  # {number:#x}"
 
 
-def _url(rng: random.Random) -> str:
-    path = "/".join("".join(_chosen("abcdefghijklmnopqrstuvwxyz0123456789-_", 7, rng)) for _ in range(3))
-    return f"https://sub.example{rng.randint(1, 99)}.org/{path}?q=%E4%BD%A0&id={rng.randint(1, 10**9)}"
+def _url(draws: _Draws) -> str:
+    path = "/".join("".join(_chosen("abcdefghijklmnopqrstuvwxyz0123456789-_", 7, draws)) for _ in range(3))
+    return f"https://sub.example{draws.between(1, 99)}.org/{path}?q=%E4%BD%A0&id={draws.between(1, 10**9)}"

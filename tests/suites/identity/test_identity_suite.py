@@ -1,0 +1,89 @@
+"""The suite ``identity``: questions made by the seed, the first visible token, reasoning off where it can be."""
+
+from __future__ import annotations
+
+import pytest
+
+from vendor_verifier.errors import UsageError
+from vendor_verifier.suites import Play, suite_kind
+from vendor_verifier.suites.identity.questions import LENGTHS, group_of, identity_samples, is_string, kind_of
+from vendor_verifier.suites.identity.suite import IdentitySuite, first_token
+from vendor_verifier.values.record import Attempt, Failure, Response
+from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.score import Score
+
+
+def _asked(samples: tuple[Sample, ...]) -> list[str]:
+    return [str(sample.turn.messages[0]["content"]) for sample in samples]
+
+
+def test_the_seed_makes_the_questions() -> None:
+    one, again, other = (identity_samples(60, 2, seed) for seed in (1, 1, 2))
+    assert one == again
+    assert len(set(_asked(one)) & set(_asked(other))) < 20
+
+
+def test_60_probes_asked_20_times_and_24_strings_are_what_a_vendor_is_asked() -> None:
+    samples = identity_samples()
+    assert len(samples) == len({sample.id for sample in samples}) == 1_224
+    groups = {group_of(sample.id) for sample in samples}
+    strings = sorted(filter(is_string, groups))
+    assert (len(groups), len(strings)) == (84, 24)
+    assert [kind_of(name) for name in strings] == [*range(8)] * LENGTHS
+
+
+def test_every_probe_is_another_question() -> None:
+    samples = identity_samples(500, 2, 3)
+    texts = _asked(tuple(sample for sample in samples if not is_string(group_of(sample.id))))
+    assert len(set(texts)) == 500
+
+
+def test_one_sampled_token_is_asked_for_whatever_the_entry_says() -> None:
+    turn = identity_samples(2, 2)[0].turn
+    assert turn.parameters == {"max_tokens": 1, "temperature": 1}
+    assert {"max_tokens", "temperature"} <= set(turn.fixed)
+
+
+@pytest.mark.parametrize(
+    ("text", "token"),
+    [("73", "73"), (" Oslo is", "Oslo"), ("蓝色", "蓝"), ("**Blue", "*"), ("🦔", "🦔"), ("\n", "(blank)"), ("", None)],
+)
+def test_the_first_visible_word_or_sign_counts(text: str, token: str | None) -> None:
+    assert first_token(text) == token
+
+
+def _judged(play: Play, *attempts: Attempt) -> Score:
+    next(play)
+    try:
+        for attempt in attempts:
+            play.send(attempt)
+    except StopIteration as end:
+        score: Score = end.value()
+        return score
+    raise AssertionError("the play asks for more")
+
+
+def test_without_a_switch_for_reasoning_the_question_is_asked_plainly() -> None:
+    sample = identity_samples(2, 2)[0]
+    refused = Attempt(1, failure=Failure.of("untranslatable", "no switch"))
+    score = _judged(IdentitySuite().play(sample), refused, Attempt(1, response=Response("7")))
+    assert (score.details["status"], score.details["evidence"]) == ("kept", "7")
+
+
+def test_no_visible_token_measures_nothing() -> None:
+    sample = identity_samples(2, 2)[0]
+    score = _judged(IdentitySuite().play(sample), Attempt(1, response=Response("", reasoning="Let me")))
+    assert score.details["status"] == "not_measurable"
+
+
+@pytest.mark.parametrize("options", [{"probes": 1}, {"samples": 1_001}])
+def test_numbers_out_of_bounds_are_refused(options: dict[str, int]) -> None:
+    with pytest.raises(UsageError, match="is from 2 to"):
+        IdentitySuite(**options)  # type: ignore[arg-type]
+
+
+def test_it_stands_apart_from_the_ranking() -> None:
+    kind = suite_kind("identity")
+    assert kind is not None
+    assert kind.apart
+    assert not kind.compares
