@@ -18,7 +18,8 @@ from vendor_verifier.stats.answers_test import holm
 from vendor_verifier.stats.probe_test import ProbeCounts, counted, seen_mixture, unlikeness
 from vendor_verifier.suites.identity.questions import LENGTHS, group_of, is_string, kind_of
 from vendor_verifier.suites.identity.suite import NAME
-from vendor_verifier.values.judgement import Finding, ProbesTest
+from vendor_verifier.values.judgement import Finding
+from vendor_verifier.values.probes import ProbesTest
 from vendor_verifier.words import english
 
 if TYPE_CHECKING:
