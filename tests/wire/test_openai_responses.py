@@ -193,10 +193,10 @@ def test_response_format(given: dict[str, Any], text: Any) -> None:
 
 def test_other_settings() -> None:
     """Reasoning effort, verbosity, the newer budget name and parallel_tool_calls have their places."""
-    body = body_of(asked(reasoning_effort="low", verbosity="low", max_completion_tokens=7, parallel_tool_calls=False))
+    body = body_of(asked(reasoning_effort="low", verbosity="low", max_completion_tokens=70, parallel_tool_calls=False))
     assert body["reasoning"] == {"effort": "low"}
     assert body["text"] == {"verbosity": "low"}
-    assert body["max_output_tokens"] == 7
+    assert body["max_output_tokens"] == 70
     assert body["parallel_tool_calls"] is False
 
 
@@ -254,3 +254,10 @@ def test_requests_have_the_types_of_the_official_client() -> None:
     assert set(known) == set(body)
     assert TypeAdapter(list[responses.ResponseInputItemParam]).validate_python(body["input"])
     assert TypeAdapter(list[responses.FunctionToolParam]).validate_python(body["tools"]) == body["tools"]
+
+
+@pytest.mark.parametrize(("stated", "sent"), [(1, 16), (15, 16), (16, 16), (70, 70)])
+def test_a_budget_that_the_protocol_refuses_is_raised_to_its_least_and_noted(stated: int, sent: int) -> None:
+    request = asked(max_tokens=stated)
+    assert body_of(request)["max_output_tokens"] == sent
+    assert request.rewritten == (() if stated == sent else ("raised:max_output_tokens=16",))

@@ -78,7 +78,7 @@ def probes_tests(
         if label == baseline:
             continue
         if reference is None:
-            tests[label] = ProbesTest(0, not_measurable=english("probes_no_baseline"))
+            tests[label] = ProbesTest(0, not_measurable=english("answers_no_baseline"))
             continue
         counts[label] = _counts(own, reference)
         whole = unlikeness(counts[label], rng) if len(counts[label]) >= LEAST_PROBES else None

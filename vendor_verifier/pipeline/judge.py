@@ -110,14 +110,14 @@ def judge_report(
 
 def _probed(report: Report, apart: Mapping[EntryKey, ObservationTable]) -> dict[str, ModelVerdict]:
     """What the suite ``identity`` shows of every model that it was asked of."""
-    import numpy as np
-
     verdicts = {}
     for model in report.models:
         labels = [vendor.label for vendor in model.vendors]
         replies = {label: replies_of(apart[model.model, label]) for label in labels if (model.model, label) in apart}
         if not any(each.prompts or each.tokens for each in replies.values()):
             continue
+        import numpy as np
+
         tests = probes_tests(replies, model.baseline, np.random.default_rng(abs(report.manifest.settings.seed or 0)))
         found = (*probes_findings(tests), *tokenizer_findings(replies, model.baseline))
         verdicts[model.model] = ModelVerdict(probes=tests, findings=found)
