@@ -33,6 +33,8 @@ def test_another_model_and_padded_counts_are_named_and_the_twin_is_not(bench: An
     assert {each for each in found if each[0] in names} == {(names[0], "other"), (names[1], "padded")}
     assert model["judgement"]["probes"]["twin"]["p_value"] > 0.01
     assert model["vendors"]["twin"]["counts"]["recorded"] == 12
+    said = (bench.folder / "run" / "scores.json").read_text(encoding="utf-8")
+    assert "answers of one token come as often as the baseline's" in said
     assert "identity" not in model["vendors"]["twin"]["suites"]
 
 
