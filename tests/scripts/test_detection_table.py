@@ -28,7 +28,7 @@ def script() -> ModuleType:
 
 
 def test_the_page_has_a_row_of_every_defect_and_hardly_a_false_alarm(script: ModuleType) -> None:
-    """Rows are the script's, in its order; no kind of finding is proven to be wrong in more than one run of a hundred."""
+    """Rows are the script's, in its order; no kind of finding is proven to be wrong in more than 1 % of the runs."""
     page = script.TARGET.read_text(encoding="utf-8").partition(script.BEGIN)[2].partition(script.END)[0]
     rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| `")]
     assert [(row[0].removeprefix("| "), row[1]) for row in rows] == [
