@@ -103,7 +103,7 @@ def _strongest(test: AnswersTest) -> str | None:
 def _hindrance(
     baseline: str | None, reference: Answers, twice: Mapping[Question, object], found: Sequence[_Triple]
 ) -> str | None:
-    """Why there is no test, as the name of its sentence."""
+    """The reason for there being no test, as the name of its sentence; None where there is one."""
     if baseline is None:
         return "answers_no_baseline"
     if reference and not twice:

@@ -93,7 +93,7 @@ def _calls_unlike(_found: Finding, about: Subject) -> Status | None:
 
 
 def _loss(p_value: float, delta: Estimate) -> Status | None:
-    """How bad a proven difference from the baseline is; ``delta`` is below 0 for a loss."""
+    """The status that a difference from the baseline gives; ``delta`` is below 0 for a loss."""
     if p_value > DOUBTFUL_LEVEL or delta.value is None or delta.value >= 0:
         return None
     is_large = delta.high is not None and delta.high < -SMALL_LOSS

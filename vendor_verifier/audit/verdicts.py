@@ -82,7 +82,7 @@ def _few(name: FacetName, about: Subject) -> Facet | None:
 
 
 def _probed(about: Subject) -> str | None:
-    """What the probes of ``identity`` would have seen; None where they measured nothing."""
+    """The sentence on what the probes of ``identity`` would have seen; None where they measured nothing."""
     test = about.verdict.probes.get(about.label)
     if test is None or test.p_value is None:
         return None
@@ -92,7 +92,7 @@ def _probed(about: Subject) -> str | None:
 
 
 def _model(about: Subject) -> Facet:
-    """What the answers and the probes would have shown; of either, why it could not be compared."""
+    """The facet as sold, with what answers and probes would have shown, or why they could not be compared."""
     facet, probed, test = _by_answers(about), _probed(about), about.verdict.probes.get(about.label)
     if test is None:
         return facet

@@ -38,7 +38,7 @@ def read_gates(texts: Sequence[str], suites: Collection[str]) -> tuple[Gate, ...
 
 
 def _bound(gate: Gate) -> tuple[object, ...]:
-    """What a gate bounds: of two with the same the later one applies."""
+    """The key of what a gate bounds: of two with the same key the later one applies."""
     if isinstance(gate, Threshold):
         return gate.subject, gate.comparison, gate.ceiling
     return type(gate), gate.metric

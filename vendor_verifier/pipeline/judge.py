@@ -109,7 +109,7 @@ def judge_report(
 
 
 def _probed(report: Report, apart: Mapping[EntryKey, ObservationTable]) -> dict[str, ModelVerdict]:
-    """What the suite ``identity`` shows of every model that it was asked of."""
+    """The results of the suite ``identity`` for every model that it was asked of."""
     verdicts = {}
     for model in report.models:
         labels = [vendor.label for vendor in model.vendors]

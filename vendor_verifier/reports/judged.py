@@ -295,7 +295,7 @@ def _percent(share: float | None) -> Cell:
 
 
 def _left(found: Estimate) -> Cell:
-    """What is left per valid call of a cheaper price, with its interval."""
+    """The part of a cheaper price that is left per valid call, with its interval."""
     ends = None
     if found.low is not None and found.high is not None:
         ends = f"{number_format.percent(found.low)} … {number_format.percent(found.high)}"

@@ -27,7 +27,7 @@ def place(vendor: VendorScore, model: ModelScore) -> int | None:
 
 
 def _standing(vendor: VendorScore, model: ModelScore) -> tuple[float, ...] | None:
-    """What a vendor is placed by; None where it has no such figure."""
+    """The figures that a vendor is placed by; None where it has none."""
     if model.ranked_by == "score":
         score = number_format.finite(vendor.mean_score)
         return None if score is None else (len(vendor.scores), score)

@@ -114,7 +114,7 @@ def _matrix_lines(shown: Table) -> list[str]:
 
 
 def _reasons(advice: Advice, report: Report, t: Texts, folder: str | None) -> Iterator[tuple[str, str]]:
-    """What speaks against a vendor, and the command that shows it."""
+    """The lines of reasons against vendors, each with the command that shows it."""
     for verdict, facet, command in reasons(advice, usual_folder(report) if folder is None else folder):
         yield f"  {reason_line(verdict, facet, t, label, plain)}", f"    {plain(command, _MAX_COMMAND)}"
 

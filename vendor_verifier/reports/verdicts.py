@@ -22,7 +22,7 @@ SIGNS: dict[Status, str] = {
 
 
 def first_line(report: Report, t: Texts, escape: Escape) -> str:
-    """What to do, in one sentence a model; then how much was asked."""
+    """The advice in one sentence a model, then the amount that was asked."""
     models = [model for model in report.models if model.vendors]
     if not models:
         return t("nothing")
@@ -61,7 +61,7 @@ def _parted(choice: Choice, t: Texts, escape: Escape) -> str:
 
 
 def _rest(choice: Choice, t: Texts) -> str:
-    """How many vendors are something else than as sold."""
+    """The numbers of vendors that are something else than as sold, in brackets."""
     worst_first: list[Status] = [*reversed(BEST_FIRST[1:])]
     worst_first += [] if choice.kind == "undecided" else ["too_little_evidence"]
     parts = [f"{choice.counts[status]} {t(f'status_{status}')}" for status in worst_first if choice.counts.get(status)]
@@ -137,7 +137,7 @@ def reason_line(verdict: VendorVerdict, facet: Facet, t: Texts, escape: Escape, 
 
 
 def markdown_reasons(advice: Advice, report: Report, t: Texts) -> list[str]:
-    """What speaks against the vendors as a Markdown list, each with the command that shows its evidence."""
+    """The reasons against the vendors as a Markdown list, each with the command that shows its evidence."""
     return [
         f"- {reason_line(verdict, facet, t, markdown_label, markdown)} {markdown_code(command)}"
         for verdict, facet, command in reasons(advice, usual_folder(report))

@@ -19,7 +19,7 @@ _TOKENS = [metric.name for metric in RECORD_METRICS].index("total_tokens")
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What is compared of one answer; ``failure`` is "" for a success."""
+    """The parts of one answer that are compared; ``failure`` is "" for a success."""
 
     suite: str
     sample: str

@@ -174,7 +174,7 @@ def _ranked(
 
 
 def _standing(score: VendorScore, *, by_score: bool) -> tuple[float, ...]:
-    """What a vendor is sorted by: in a run with evaluations only by its scores first, more of them before fewer."""
+    """The sort key of a vendor: in a run with evaluations only its scores first, more of them before fewer."""
     irf_last = -1.0 if score.irf is None else score.irf
     if not by_score:
         return (irf_last,)

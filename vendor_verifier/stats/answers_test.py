@@ -106,7 +106,7 @@ def seen_shift(found: NDArray[np.float64], level: float, power: float = _POWER) 
 
 
 def change_point(found: NDArray[np.float64], rng: np.random.Generator, draws: int = 2_000) -> tuple[int, float] | None:
-    """Where the leaning of the vendor changes most, by cumulative sums, and the p-value by shuffling the order.
+    """The place where the vendor's leaning changes most, by cumulative sums, and its p-value by shuffling the order.
 
     The place is the index of the first row after the change; None below 20 rows or where nothing varies.
     """

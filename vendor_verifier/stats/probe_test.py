@@ -34,7 +34,7 @@ class ProbeCounts:
 
     @property
     def both(self) -> NDArray[np.int64]:
-        """How often each token came from either."""
+        """The counts of each token from either side."""
         return self.own + self.baseline
 
 

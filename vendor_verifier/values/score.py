@@ -290,7 +290,7 @@ class ModelScore:
 
 
 def ranked_by(vendors: Iterable[VendorScore]) -> RankedBy:
-    """What the vendors of a model are ranked by."""
+    """The figure that the vendors of a model are ranked by."""
     found = tuple(vendors)
     if any(one.trigger is not None for one in found):
         return "irf"

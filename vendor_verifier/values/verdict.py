@@ -85,7 +85,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What a buyer is told of one model: the verdict on every vendor by label, and the choice between them."""
+    """The advice to a buyer on one model: the verdict on every vendor by label, and the choice between them."""
 
     vendors: Mapping[str, VendorVerdict]
     choice: Choice

@@ -87,7 +87,7 @@ def _not_yet(result: CheckResult, t: Texts) -> Iterator[str]:
 
 
 def _enough(result: CheckResult, t: Texts) -> str:
-    """How many samples would decide the undecided gates, as far as that can be told."""
+    """The number of samples that would decide the undecided gates, as far as that can be told."""
     undecided = [verdict for _, verdict in result.gates if verdict.outcome == "UNDECIDED"]
     needed = [samples_to_decide(verdict.threshold, verdict.estimate) for verdict in undecided]
     known = [number for number in needed if number is not None]

@@ -36,7 +36,7 @@ def comparison_lines(comparison: RunComparison, language: Language = "en") -> li
 
 
 def identity_line(model: str, finding: Finding, t: Texts) -> str:
-    """Who answers under other names than before."""
+    """The line on vendors that answer under other names than before."""
     return plain(t("identity_line", vendor=f"{model} / {finding.label}", words=t.said(finding.statement)))
 
 

@@ -1,4 +1,4 @@
-"""How the simulated vendors behave: spoilt calls, refusals, cuts, bills, timing; no protocol, no clock."""
+"""The behaviour of simulated vendors: spoilt calls, refusals, cuts, bills, timing; no protocol, no clock."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class HeatRow:
 
 
 def tally(answers: Sequence[ComparedAnswer]) -> Counter[Agreement]:
-    """How many answers stand how beside the baseline's."""
+    """The number of answers of each agreement with the baseline's."""
     return Counter(answer.agreement for answer in answers)
 
 

@@ -90,7 +90,7 @@ def _heat(case: _Case) -> Chart | None:
 
 
 def _told(counts: Counter[Agreement], t: Texts) -> str:
-    """How many answers stand otherwise than beside the baseline's, in words."""
+    """The numbers of answers that do not agree with the baseline's, in words."""
     unlike = [each for each in AGREEMENTS if each != "agrees" and counts[each]]
     return t.joined(f"{counts[each]} {t(f'agreement_{each}')}" for each in unlike) or t("all_agree")
 

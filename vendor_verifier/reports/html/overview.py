@@ -62,7 +62,7 @@ def verdict_word(verdict: VendorVerdict, index: int, t: Texts) -> Word:
 
 
 def facet_place(index: int, name: FacetName) -> str:
-    """Where in the model's part the evidence of a vendor's facet stands."""
+    """The anchor, in the model's part, of the evidence on a vendor's facet."""
     return f"v{index}-{name}"
 
 
@@ -140,7 +140,7 @@ def _verdict(model: ModelScore, advice: Advice, t: Texts) -> Column:
 
 
 def _prices(model: ModelScore, report: Report, t: Texts) -> list[Column]:
-    """What a valid call and a month cost; nothing where no price is known."""
+    """The columns of what a valid call and a month cost; none where no price is known."""
     verdict = report.verdicts.get(model.model)
     if verdict is None or not verdict.money:
         return []
@@ -170,7 +170,7 @@ def _prices(model: ModelScore, report: Report, t: Texts) -> list[Column]:
 
 
 def _each_usd(spent: Money) -> dict[str, float]:
-    """What a request and a token cost in this run, as far as it is known."""
+    """The costs of a request and of a token in this run, as far as they are known."""
     known = {"request": monthly_usd(spent, requests=1), "token": monthly_usd(spent, tokens=1)}
     return {unit: usd for unit, usd in known.items() if usd is not None}
 
@@ -190,7 +190,7 @@ def has_prices(model: ModelScore, report: Report) -> bool:
 
 
 def notes(model: ModelScore, report: Report, t: Texts) -> list[str]:
-    """What the table's marks and small figures are, and what month the prices are told for."""
+    """The notes on the table's marks and small figures, and on the month that prices are told for."""
     verdict = report.verdicts.get(model.model)
     found = footnotes(model, t)
     if verdict is not None and (verdict.intervals or verdict.ranking):

@@ -51,7 +51,7 @@ _CHIEF = ("ttft_ms", "tps", "e2e_ms")
 
 @dataclass(frozen=True, slots=True)
 class _Measure:
-    """How much a page holds of what can be left out: examples and points in time a vendor, tables, pictures."""
+    """The amount a page holds of what can be left out: examples and points in time a vendor, tables, pictures."""
 
     examples: int
     points: int

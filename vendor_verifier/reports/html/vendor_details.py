@@ -161,7 +161,7 @@ def _interval(found: Estimate, t: Texts) -> Iterator[str]:
 
 
 def _notes(verdict: VendorVerdict | None, findings: list[Finding], t: Texts) -> Iterator[str]:
-    """What was found and is not held against the vendor."""
+    """The findings that are not held against the vendor."""
     judged = set() if verdict is None else {facet.finding for facet in (*verdict.against, *verdict.facets)}
     for found in findings:
         if found.name not in judged:
