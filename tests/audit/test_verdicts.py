@@ -197,3 +197,10 @@ def test_the_same_records_give_the_same_verdicts() -> None:
     assert {label: [facet.status for facet in verdict.facets] for label, verdict in again.items()} == {
         label: [facet.status for facet in verdict.facets] for label, verdict in verdicts.items()
     }
+
+
+def test_what_was_not_asked_is_not_called_unanswered() -> None:
+    """Where only evaluations that stand apart were asked, nobody "answered 0 requests"."""
+    world = replace(field_of("v"), vendors=(asked(BASELINE, 0, 0, recorded=0), asked("v", 0, 0, recorded=0)))
+    assert {facet.status for facet in judged(world).facets} == {"too_little_evidence"}
+    assert {facet.reason for facet in judged(world).facets} == {"nothing was asked that shows it"}

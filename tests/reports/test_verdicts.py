@@ -22,6 +22,7 @@ from rich.console import Console
 from vendor_verifier.reports import REPORTS, ci, markdown, openmetrics, ranking, scores_json, terminal
 from vendor_verifier.reports.number_format import money
 from vendor_verifier.reports.verdicts import evidence_command, first_line, matrix, reasons, status_word
+from vendor_verifier.values.manifest import StoredEntry
 from vendor_verifier.values.score import ModelScore, Report
 from vendor_verifier.values.verdict import FACETS, STATUSES
 from vendor_verifier.words import Texts
@@ -239,3 +240,16 @@ def test_what_was_found_beyond_the_reasons_is_named_by_vendor() -> None:
 def test_money_is_written_as_people_write_it(usd: float | None, written: str) -> None:
     """Two digits that matter, never an exponent."""
     assert money(usd) == written
+
+
+@pytest.mark.parametrize(
+    ("t", "words"),
+    [(EN, "each, the baseline 5 times)"), (ZH, "次，基线 5 次）")],
+)
+def test_the_first_line_tells_that_the_baseline_was_asked_more_often(t: Texts, words: str) -> None:
+    """Else a reader who counts requests finds more than it says."""
+    base = StoredEntry("m", "official", "v", "v/m", is_baseline=True, repeat=5)
+    report = field()
+    twice = replace(report, manifest=replace(report.manifest, entries=[base]))
+    assert words in first_line(twice, t, str)
+    assert words not in first_line(report, t, str)

@@ -61,6 +61,9 @@ def _judge(about: Subject) -> VendorVerdict:
 
 def _unblemished(name: FacetName, about: Subject) -> Facet:
     """The facet of which nothing bad was found: as sold, or too little evidence to say so."""
+    if not about.vendor.planned:
+        # Evaluations that stand apart are asked besides; they say nothing of the other facets.
+        return _few(name, about) or _open(name, "verdict_not_asked")
     if about.vendor.succeeded < LEAST_ANSWERS:
         return _few(name, about) or _open(name, "verdict_few_answers", n=about.vendor.succeeded)
     if name == "reliability":

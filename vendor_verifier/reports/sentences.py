@@ -93,6 +93,9 @@ def vendor_notes(model: ModelScore, t: Texts, escape: Escape) -> Iterator[str]:
     """Notes on single vendors: pairs left out, figures measured on part of the samples, failures."""
     for vendor in model.vendors:
         if not vendor.recorded and not vendor.suites:
+            if not vendor.planned:
+                # It was asked for nothing but what stands apart from the ranking.
+                continue
             yield t("of_vendor", label=escape(vendor.label), words=t("no_record", planned=vendor.planned))
             continue
         parts = [

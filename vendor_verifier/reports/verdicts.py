@@ -72,7 +72,11 @@ def _how_often(report: Report, t: Texts) -> str:
     shape = shape_of(report)
     if shape.get("duration_s") is not None:
         return t("often_for", seconds=f"{shape['duration_s']:g}")
-    return t("often_schedule") if shape.get("schedule") else t("often_times", n=report.repeat)
+    if shape.get("schedule"):
+        return t("often_schedule")
+    often = t("often_times", n=report.repeat)
+    most = max((info.repeat or 0 for info in report.manifest.infos if info.is_baseline), default=0)
+    return t("often_baseline", often=often, n=most) if most > report.repeat else often
 
 
 def status_word(verdict: VendorVerdict, t: Texts) -> str:

@@ -60,18 +60,16 @@ def ranks(
     ranked: dict[Name, dict[str, float]] = {vendor: {} for vendor in metrics}
     for metric in dict.fromkeys(name for values in metrics.values() for name in values):
         measured = dict(_measured(metrics, metric))
-        rank_of = average_ranks(list(measured.values()), known.get(metric, "higher"))
+        direction = known.get(metric, "higher")
+        rank_of = average_ranks(list(measured.values()), direction)
         for vendor, value in measured.items():
             ranked[vendor][metric] = rank_of[value]
-    for pair, values in (beside or {}).items():
-        for metric, (one, other) in values.items():
-            first, second = (ranked.get(name, {}) for name in pair)
-            if metric in first and metric in second:
-                upwards = known.get(metric, "higher") == "higher"
-                own, theirs = (metrics[name][metric] or 0.0 for name in pair)
-                shift = _behind(one, other, upwards) - _behind(own, theirs, upwards)
-                first[metric] += shift
-                second[metric] -= shift
+        for (one, other), values in (beside or {}).items():
+            if metric in values and one in measured and other in measured:
+                upwards = direction == "higher"
+                shift = _behind(*values[metric], upwards) - _behind(measured[one], measured[other], upwards)
+                ranked[one][metric] += shift
+                ranked[other][metric] -= shift
     return ranked
 
 
