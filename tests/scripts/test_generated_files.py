@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(
-    "script", ["make_config_schema.py", "make_cli_page.py", "make_failure_kinds.py", "make_metrics_tables.py"]
+    "script", ["make_config_schema.py", "make_cli_page.py", "make_failure_kinds.py", "make_metrics_tables.py", "make_coverage_page.py"]
 )
 def test_the_file_on_disk_is_up_to_date(script: str) -> None:
     """--check finds nothing to do; otherwise its message names the script to run."""
