@@ -9,11 +9,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+SCRIPTS = [
+    "make_config_schema.py",
+    "make_cli_page.py",
+    "make_failure_kinds.py",
+    "make_metrics_tables.py",
+    "make_coverage_page.py",
+]
 
 
-@pytest.mark.parametrize(
-    "script", ["make_config_schema.py", "make_cli_page.py", "make_failure_kinds.py", "make_metrics_tables.py", "make_coverage_page.py"]
-)
+@pytest.mark.parametrize("script", SCRIPTS)
 def test_the_file_on_disk_is_up_to_date(script: str) -> None:
     """--check finds nothing to do; otherwise its message names the script to run."""
     done = subprocess.run(
