@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow test-world lint clean bench bench-smoke fuzz soak
+.PHONY: demo test test-slow test-world lint docs clean bench bench-smoke fuzz soak
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version) if sys.version_info < (3, 11) else None'
@@ -15,6 +15,10 @@ $(VENV)/.installed-test: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[test]'
 	touch $@
 
+$(VENV)/.installed-docs: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	touch $@
+
 demo: $(VENV)/.installed
 	$(BIN)/agent-vendor-verifier demo
 
@@ -24,6 +28,10 @@ lint: $(VENV)/.installed-test
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/deptry vendor_verifier vendors
+
+# The site of docs/ in build/site. A warning, such as a link that leads nowhere, is an error.
+docs: $(VENV)/.installed-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 # Three at a time on two cores: many tests wait for a server more than they reckon.
 test: lint
