@@ -1,4 +1,4 @@
-"""Hooks of the documentation site: links that leave docs/ lead to the repository, or are plain text while it has no address.
+"""Hooks of the docs site: links that leave docs/ lead to the repository, or are plain text while it has no address.
 
 A link to a file that is not there ends the build.
 """

@@ -1,4 +1,4 @@
-"""What a hosting service reads of the repository fits the schemas that it publishes, and says nothing that is not there."""
+"""What a hosting service reads of the repository fits the schemas it publishes, and names only what is there."""
 
 from __future__ import annotations
 
