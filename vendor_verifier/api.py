@@ -34,7 +34,7 @@ def verify(
     limit: int | None = None,
     head: bool = False,
     repeat: int = 1,
-    seed: int = 0,
+    seed: int | None = None,
     output_dir: Folder | None = None,
     history: Folder | None = None,
     environ: Mapping[str, str] | None = None,

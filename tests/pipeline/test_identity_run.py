@@ -38,14 +38,64 @@ def test_another_model_and_padded_counts_are_named_and_the_twin_is_not(bench: An
     assert "identity" not in model["vendors"]["twin"]["suites"]
 
 
-def test_the_plan_holds_every_question_and_the_seed_changes_it(bench: Any) -> None:
+_SMALL = ("--suite", "identity", "--identity-probes", "3", "--identity-samples", "2")
+
+
+def _questions(bench: Any, run: str) -> str:
+    text: str = (bench.folder / run / "samples" / "identity.jsonl").read_text(encoding="utf-8")
+    return text
+
+
+def _manifest(bench: Any, run: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((bench.folder / run / "manifest.json").read_text(encoding="utf-8"))
+    return found
+
+
+def test_every_run_makes_questions_of_its_own_unless_a_seed_is_stated(bench: Any) -> None:
+    """The seed that was drawn stands in the manifest; histories join the runs all the same."""
     bench.configure("official: faithful", "twin: faithful")
-    asked = ("--suite", "identity", "--identity-probes", "3", "--identity-samples", "2")
-    bench.run(*asked, output="one")
-    bench.run(*asked, "--seed", "7", output="two")
-    texts = []
-    for name in ("one", "two"):
-        lines = (bench.folder / name / "records.jsonl").read_text(encoding="utf-8").splitlines()
-        assert len(lines) == 2 * (3 * 2 + 24)
-        texts.append((bench.folder / name / "samples" / "identity.jsonl").read_text(encoding="utf-8"))
-    assert texts[0] != texts[1]
+    for name, more in (("one", ()), ("two", ()), ("three", ("--seed", "7")), ("four", ("--seed", "7"))):
+        bench.run(*_SMALL, *more, output=name)
+        assert len((bench.folder / name / "records.jsonl").read_bytes().splitlines()) == 2 * (3 * 2 + 24)
+    one, two, three, four = (_questions(bench, name) for name in ("one", "two", "three", "four"))
+    assert len({one, two, three}) == 3
+    assert three == four
+    stored = _manifest(bench, "one")
+    again = _manifest(bench, "three")
+    assert stored["settings"]["seed"] == 0
+    assert again["settings"]["question_seed"] == again["settings"]["seed"] == 7
+    bench.run(*_SMALL, "--seed", str(stored["settings"]["question_seed"]), output="five")
+    assert _questions(bench, "five") == one
+    assert stored["tasks"][0]["sha256"] == again["tasks"][0]["sha256"]
+    assert stored["identity"]["samples"] == again["identity"]["samples"]
+
+
+def test_a_run_is_gone_on_with_in_its_own_questions(bench: Any) -> None:
+    """What was not asked yet is asked from the stored seed; another seed is another run."""
+    bench.configure("official: faithful", "twin: faithful")
+    bench.run(*_SMALL, "--max-requests", "20")
+    seed = _manifest(bench, "run")["settings"]["question_seed"]
+    bench.run(*_SMALL, "--incremental")
+    assert _manifest(bench, "run")["settings"]["question_seed"] == seed
+    records = [json.loads(line) for line in (bench.folder / "run" / "records.jsonl").read_bytes().splitlines()]
+    assert len(records) == 2 * (3 * 2 + 24)
+    paths = ("--config-file-path", bench.folder / "config.yaml", "-o", bench.folder / "run")
+    code, _, err = bench(*paths, *_SMALL, "--incremental", "--seed", "3")
+    assert code == 2
+    assert "other question_seed" in err
+
+
+def test_probes_are_sent_among_the_other_questions_and_those_of_one_probe_far_apart(bench: Any) -> None:
+    """No third of the run is all probes or none, and one probe is not asked in one go."""
+    bench.configure("official: faithful", "twin: faithful")
+    bench.samples(60)
+    bench.run("--suite", "trigger", *_SMALL[:2], "--identity-probes", "8", "--identity-samples", "5", "--seed", "4")
+    lines = (bench.folder / "run" / "records.jsonl").read_bytes().splitlines()
+    sent = [(record["suite"], record["sample"]) for record in map(json.loads, lines) if record["label"] == "twin"]
+    suites = [suite for suite, _ in sent]
+    third = len(suites) // 3
+    for begin in (0, third, 2 * third):
+        share = suites[begin : begin + third].count("identity") / third
+        assert 0.3 < share < 0.8
+    askings = [place for place, (_, sample) in enumerate(sent) if sample.startswith("identity-000-")]
+    assert max(askings) - min(askings) > third

@@ -142,7 +142,12 @@ def identity(plan: Plan) -> dict[str, Any]:
         **({"baseline_repeats": most} if (most := _most_repeats(plan)) > plan.repeat else {}),
         # Only where it is set: a run stored without texts cannot be resumed with them, nor the other way round.
         **({"redacted": True} if plan.redact_content else {}),
+        **_questions(plan),
     }
+
+
+def _questions(plan: Plan) -> dict[str, int]:
+    return {} if plan.question_seed is None else {"question_seed": plan.question_seed}
 
 
 def _most_repeats(plan: Plan) -> int:
@@ -299,6 +304,7 @@ def _settings(plan: Plan) -> dict[str, Any]:
         "repeat": plan.repeat,
         "baseline_repeats": _most_repeats(plan),
         "seed": plan.seed,
+        **_questions(plan),
         "client": plan.client,
         "transport": plan.transport,
         "request_concurrency": plan.request_concurrency,

@@ -106,7 +106,7 @@ class RunOptions:
         int,
         option("Ask baselines at least N times.", WHAT, check=_AT_LEAST_1),
     ] = 2
-    seed: Annotated[int, option("Order of asking, simulated answers.", WHAT)] = 0
+    seed: Annotated[int | None, option("Order, identity questions. [default: 0, random]", WHAT)] = None
     skip_bad_samples: Annotated[bool, flag("Leave out unreadable lines, and say so.", WHAT)] = False
     vendor_path: Annotated[tuple[Path, ...], many("Folder with vendor plugins (repeatable).", WHAT)] = ()
     incremental: Annotated[bool, flag("Resume the -o or latest run: only missing or failed.", WHAT)] = False

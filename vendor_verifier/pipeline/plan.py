@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -11,6 +12,7 @@ from vendor_verifier.config.suite_options import Flag, Places, SuiteOptions, kno
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
 from vendor_verifier.pipeline.datasets import Dataset, check_choices, chosen_samples, missing_classes
 from vendor_verifier.pipeline.gates import check_conditions, check_rank_metrics, with_stated
+from vendor_verifier.pipeline.latest_run import RUNS, latest_run
 from vendor_verifier.pipeline.load_profile import check_named_samples, places, read_load
 from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.pipeline.simulated_vendors import rehearsed
@@ -18,6 +20,7 @@ from vendor_verifier.pipeline.suites import SuiteHooks, hooks_of
 from vendor_verifier.registry import WIRES, Registry, find_vendors
 from vendor_verifier.run.cluster.workers import is_loopback, scheduler_address
 from vendor_verifier.run.executors import check_choice
+from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import compares
 from vendor_verifier.values.manifest import ScoreRequest
 from vendor_verifier.values.plan import Entry, ExecutorChoice, Limits, LoadShape, Plan, RetryRules, Task
@@ -119,7 +122,11 @@ def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bo
     )
     score = _score(options, configuration)
     suites, places = _suite_options(options, configuration)
-    hooks = {name: hooks_of(known_suite(name)).prepare(options, each.own, environ) for name, each in suites.items()}
+    question_seed = _question_seed(options)
+    hooks = {
+        name: hooks_of(known_suite(name)).prepare(options, each.own, environ, question_seed)
+        for name, each in suites.items()
+    }
     for hook in hooks.values():
         options = hook.options(options)
     with placing(places):
@@ -137,7 +144,7 @@ def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bo
     for hook in hooks.values():
         entries = hook.entries(entries, overrides)
     entries = as_raw_completions(entries) if options.use_raw_completions else entries
-    known, unknown = rehearsed(entries, tasks, options.seed)
+    known, unknown = rehearsed(entries, tasks, options.seed or 0)
     warnings = (
         *configuration.warnings,
         *_plugin_warnings(registry),
@@ -147,9 +154,27 @@ def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bo
         *unknown,
     )
     plan = _plan(options, entries, tasks, load, warnings)
+    if any(hook.makes_questions for hook in hooks.values()):
+        plan = replace(plan, question_seed=question_seed)
     _check_executor(plan.executor, entries)
     wires = run_wires(entries, options.tokenizer_model)
     return Prepared(options, plan, datasets, configuration, registry, wires, score, hooks, known)
+
+
+def _question_seed(options: RunOptions) -> int:
+    """The seed of questions that are made anew: the one stated, that of the run to resume, or one that nobody knows.
+
+    Raises:
+        RunFolderError: there is no run to resume, or it cannot be read.
+    """
+    if options.seed is not None:
+        return options.seed
+    if options.incremental:
+        stored = RunFolder(options.output_dir or latest_run(RUNS)).read_manifest().settings.question_seed
+        if stored is not None:
+            return stored
+    # 53 bits: every reader of JSON keeps such a number whole.
+    return secrets.randbits(53)
 
 
 def _plan(
@@ -163,7 +188,7 @@ def _plan(
         tasks=tuple(tasks),
         repeat=options.repeat,
         baseline_repeats=options.baseline_repeats if is_noisy else 1,
-        seed=options.seed,
+        seed=options.seed or 0,
         request_concurrency=places(load, options.request_concurrency, entries),
         vendor_concurrency=options.vendor_concurrency,
         limits=Limits(

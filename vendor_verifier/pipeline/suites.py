@@ -29,7 +29,12 @@ class SuiteHooks:
     runs_code = False
     """Whether judging an answer runs code that is not ours, so that it is judged as seldom as possible."""
 
-    def prepare(self, options: RunOptions, own: Mapping[str, Any], environ: Mapping[str, str]) -> SuiteHooks:
+    makes_questions = False
+    """Whether its questions are made anew for every run, from a seed that the run keeps."""
+
+    def prepare(
+        self, options: RunOptions, own: Mapping[str, Any], environ: Mapping[str, str], question_seed: int
+    ) -> SuiteHooks:
         """The hooks of one run, with everything read that its ``own`` options need.
 
         Raises:

@@ -98,10 +98,14 @@ class StoredLoad(msgspec.Struct):
 
 
 class StoredSettings(msgspec.Struct):
-    """The settings of sending: repetitions, seed, concurrency and load."""
+    """The settings of sending: repetitions, seeds, concurrency and load.
+
+    ``question_seed`` is the one from which the questions of this run were made; None where none were made.
+    """
 
     repeat: Annotated[int, Meta(ge=1, le=2**31)]
     seed: int | None = None
+    question_seed: int | None = None
     request_concurrency: _Count | None = None
     vendor_concurrency: _Count | None = None
     load: StoredLoad | None = None

@@ -1,16 +1,20 @@
-"""The suite ``identity``: questions made by the seed, the first visible token, reasoning off where it can be."""
+"""The suite ``identity``: questions made from a seed, the first visible token, reasoning off where it can be."""
 
 from __future__ import annotations
 
 import pytest
 
 from vendor_verifier.errors import UsageError
+from vendor_verifier.registry import WIRES
 from vendor_verifier.suites import Play, suite_kind
 from vendor_verifier.suites.identity.questions import LENGTHS, group_of, identity_samples, is_string, kind_of
 from vendor_verifier.suites.identity.suite import IdentitySuite, first_token
 from vendor_verifier.values.record import Attempt, Failure, Response
+from vendor_verifier.values.request import Endpoint, Turn
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import Score
+from vendor_verifier.wire.base import Wire
+from vendor_verifier.wire.openai_completions import OpenAICompletions
 
 
 def _asked(samples: tuple[Sample, ...]) -> list[str]:
@@ -87,3 +91,15 @@ def test_it_stands_apart_from_the_ranking() -> None:
     assert kind is not None
     assert kind.apart
     assert not kind.compares
+
+
+WIRES_AND_RAW: dict[str, Wire] = {**WIRES, "openai_completions": OpenAICompletions(render=lambda _turn: "hi")}
+
+
+@pytest.mark.parametrize("wire", WIRES_AND_RAW)
+def test_a_probe_travels_with_the_headers_and_to_the_address_of_any_other_question(wire: str) -> None:
+    asked = identity_samples(2, 2)[0].turn
+    usual = Turn(({"role": "user", "content": "Is it raining?"},), parameters={"temperature": 0})
+    endpoint = Endpoint("https://vendor.example/v1", "m", key="k")
+    probe, other = (WIRES_AND_RAW[wire].request(turn, endpoint) for turn in (asked, usual))
+    assert (probe.url, probe.headers) == (other.url, other.headers)

@@ -175,7 +175,13 @@ class BfclHooks(SuiteHooks):
     def secrets(self) -> Iterable[str]:  # type: ignore[override]
         return self.keys.values()
 
-    def prepare(self, options: RunOptions, own: Mapping[str, Any], environ: Mapping[str, str]) -> SuiteHooks:
+    def prepare(
+        self,
+        options: RunOptions,
+        own: Mapping[str, Any],
+        environ: Mapping[str, str],
+        question_seed: int,  # noqa: ARG002
+    ) -> SuiteHooks:
         job = None if (path := own.get("job")) is None else read_job_file(Path(path))
         variables = read_variables(options.config_file_path, options.env_file, environ)
         found = {name: variables.get(name) for name in KEY_NAMES}
