@@ -225,8 +225,8 @@ class Plan:
 
     Baselines are asked everything ``baseline_repeats`` times if that is more than ``repeat``: what they differ by from
     themselves is noise. ``max_requests`` and ``max_cost_usd`` end an execution early, None for no limit.
-    ``question_seed`` is the one from which questions were
-    made anew for this run, None where none were. ``redact_content``: nothing that was asked or answered is stored, only digests and what scoring needs. With
+    ``question_seed`` is the one from which questions were made anew for this run, None where none were.
+    ``redact_content``: nothing that was asked or answered is stored, only digests and what scoring needs. With
     ``calibrates`` our own error is measured before sending.
     """
 

@@ -180,7 +180,7 @@ class BfclHooks(SuiteHooks):
         options: RunOptions,
         own: Mapping[str, Any],
         environ: Mapping[str, str],
-        question_seed: int,  # noqa: ARG002
+        question_seed: int,
     ) -> SuiteHooks:
         job = None if (path := own.get("job")) is None else read_job_file(Path(path))
         variables = read_variables(options.config_file_path, options.env_file, environ)
