@@ -2,9 +2,10 @@
 
 from vendor_verifier.vendor import OpenAICompatible
 from vendor_verifier.wire.openai_chat import OpenAIChat
+from vendor_verifier.wire.request_support import REASONING_NONE
 
 
 class OpenRouter(OpenAICompatible):
     name = "openrouter"
     base_url = "https://openrouter.ai/api/v1"
-    wire = OpenAIChat(extra={"usage": {"include": True}})
+    wire = OpenAIChat(extra={"usage": {"include": True}}, thinking=REASONING_NONE)

@@ -43,8 +43,12 @@ def test_another_model_is_named_and_a_twin_says_what_would_have_been_seen() -> N
     assert 0 < (tests["twin"].seen_mixture or 0) <= 1
 
 
-def test_a_wire_that_gave_more_than_one_token_is_compared_by_the_first_signs() -> None:
+@pytest.mark.parametrize("bills", [True, False])
+def test_a_wire_that_gave_more_than_one_token_is_compared_by_the_first_signs(bills: bool) -> None:
+    """By what was billed, or where nothing was by who was cut off and who came to an end."""
     longer = _side(2, billed=16)
+    longer.cut = [False] * 600
+    longer.billed = longer.billed if bills else []
     longer.tokens = {probe: [token + "rest" for token in tokens] for probe, tokens in longer.tokens.items()}
     p_value = _tests(longer=longer)["longer"].p_value
     assert p_value is not None

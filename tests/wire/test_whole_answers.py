@@ -17,7 +17,13 @@ from vendor_verifier.wire.gemini import Gemini
 from vendor_verifier.wire.openai_chat import OpenAIChat
 from vendor_verifier.wire.openai_completions import OpenAICompletions
 from vendor_verifier.wire.parse_answer import read_answer
-from vendor_verifier.wire.request_support import ENABLE_THINKING, THINKING_BUDGET, THINKING_TYPE
+from vendor_verifier.wire.request_support import (
+    EFFORT_NONE,
+    ENABLE_THINKING,
+    REASONING_NONE,
+    THINKING_BUDGET,
+    THINKING_TYPE,
+)
 
 STREAMED = Turn(({"role": "user", "content": "hi"},))
 WHOLE = replace(STREAMED, stream=False)
@@ -112,14 +118,24 @@ def test_a_declared_switch_is_sent(wire: Any, switch: Any, how: Literal["on", "o
 
 @pytest.mark.parametrize("name", [name for name in BODIES if name != "anthropic"])
 def test_no_switch_is_invented(name: str) -> None:
-    """A wire that knows none says so, and sends none where nobody asks."""
-    request = ALL[name].request(replace(STREAMED, thinking="off"), ENDPOINT)
-    assert request.untranslatable == ("thinking switch",)
-    assert ALL[name].request(STREAMED, ENDPOINT).untranslatable == ()
+    """A wire that has no word for it says so, and sends none where nobody asks."""
+    only_off = {"openai_responses", "gemini"}
+    for how in ("on", "off"):
+        request = ALL[name].request(replace(STREAMED, thinking=how), ENDPOINT)
+        has_word = how == "off" and name in only_off
+        assert request.untranslatable == (() if has_word else ("thinking switch",))
+    plain = ALL[name].request(STREAMED, ENDPOINT)
+    assert plain.untranslatable == ()
+    assert not any(word in plain.body for word in (b"reasoning", b"thinking"))
 
 
 def test_the_vendors_that_declare_a_switch() -> None:
     """Those whose documents name one; Anthropic's stands in its protocol."""
     found = {name: vendor.vendor.wire for name, vendor in find_vendors().vendors.items()}
     declared = {name: wire.thinking for name, wire in found.items() if isinstance(wire, OpenAIChat) and wire.thinking}
-    assert declared == {"zai": THINKING_TYPE, "bigmodel": THINKING_TYPE, "siliconflow": ENABLE_THINKING}
+    assert declared == {
+        **dict.fromkeys(("zai", "bigmodel", "deepseek"), THINKING_TYPE),
+        "siliconflow": ENABLE_THINKING,
+        "openai": EFFORT_NONE,
+        "openrouter": REASONING_NONE,
+    }

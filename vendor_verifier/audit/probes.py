@@ -39,16 +39,21 @@ Pattern = Literal["tokenizer", "cut", "scaled", "varying", "unclear"]
 
 @dataclass(slots=True)
 class Replies:
-    """One side's answers: tokens by probe, prompt tokens by probe or string, output tokens billed."""
+    """One side's answers: tokens by probe, prompt tokens by probe or string, output tokens billed, and for each answer
+    whether the limit ended it."""
 
     tokens: dict[str, list[str]] = field(default_factory=dict)
     prompts: dict[str, list[int]] = field(default_factory=dict)
     billed: list[int] = field(default_factory=list)
+    cut: list[bool] = field(default_factory=list)
 
     @property
     def is_short(self) -> bool:
-        """Whether its answers were as short as asked, as far as it says."""
-        return not self.billed or median(self.billed) <= _SHORT
+        """Whether its answers were held to one token: by what it billed, else by how they ended.
+
+        A wire whose smallest output is larger lets a short answer come to its own end.
+        """
+        return median(self.billed) <= _SHORT if self.billed else 2 * sum(self.cut) >= len(self.cut)
 
 
 def replies_of(table: ObservationTable) -> Replies:
@@ -63,6 +68,7 @@ def replies_of(table: ObservationTable) -> Replies:
         if row.traits.status == "kept" and not is_string(group):
             found.tokens.setdefault(group, []).append(row.traits.evidence)
             found.billed += [] if usage.output is None else [usage.output]
+            found.cut.append(row.traits.finish_reason == "length")
     return found
 
 

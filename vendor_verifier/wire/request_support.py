@@ -235,21 +235,15 @@ def post(
     )
 
 
-def note_no_switch(turn: Turn, notes: Notes) -> None:
-    """Note a turn that switches thinking, for protocols and vendors without such a switch."""
-    if turn.thinking is not None:
-        notes.cannot("thinking switch")
-
-
 @dataclass(frozen=True, slots=True)
 class ThinkingSwitch:
-    """Body fields that switch reasoning ``on`` and ``off``."""
+    """Body fields that switch reasoning ``on`` and ``off``; None where there is no such word."""
 
-    on: Mapping[str, Any]
-    off: Mapping[str, Any]
+    on: Mapping[str, Any] | None
+    off: Mapping[str, Any] | None
 
 
-# BigModel and Z.ai, whose models think unless switched off.
+# BigModel, Z.ai and DeepSeek, whose models think unless switched off.
 THINKING_TYPE = ThinkingSwitch({"thinking": {"type": "enabled"}}, {"thinking": {"type": "disabled"}})
 # SiliconFlow.
 ENABLE_THINKING = ThinkingSwitch({"enable_thinking": True}, {"enable_thinking": False})
@@ -257,10 +251,21 @@ ENABLE_THINKING = ThinkingSwitch({"enable_thinking": True}, {"enable_thinking": 
 THINKING_BUDGET = ThinkingSwitch(
     {"thinking": {"type": "enabled", "budget_tokens": 1024}}, {"thinking": {"type": "disabled"}}
 )
+# The next three have levels of effort and no one word for "on". Models that cannot but reason refuse "off".
+# OpenAI's chat completions.
+EFFORT_NONE = ThinkingSwitch(None, {"reasoning_effort": "none"})
+# OpenAI Responses, and OpenRouter.
+REASONING_NONE = ThinkingSwitch(None, {"reasoning": {"effort": "none"}})
+# Gemini, within its generationConfig.
+NO_BUDGET = ThinkingSwitch(None, {"thinkingConfig": {"thinkingBudget": 0}})
 
 
-def switched(switch: ThinkingSwitch | None, thinking: Literal["on", "off"] | None) -> Mapping[str, Any]:
-    """The body fields that switch thinking as the turn asks; none without a switch or a wish."""
-    if switch is None or thinking is None:
+def switched(switch: ThinkingSwitch | None, turn: Turn, notes: Notes) -> Mapping[str, Any]:
+    """The body fields that switch thinking as the turn asks; none without a wish, or without a word for it, which is
+    noted: sent without, the turn would be another question."""
+    if turn.thinking is None:
         return {}
-    return switch.on if thinking == "on" else switch.off
+    fields = None if switch is None else switch.on if turn.thinking == "on" else switch.off
+    if fields is None:
+        notes.cannot("thinking switch")
+    return fields or {}

@@ -79,7 +79,7 @@ class AnthropicMessages:
         if chosen:
             body["tool_choice"] = chosen
         body["stream"] = turn.stream
-        body.update(switched(self.thinking, turn.thinking))
+        body.update(switched(self.thinking, turn, notes))
         body.update(endpoint.body)
         headers = headers_of(turn, endpoint, auth=self.auth, own="x-api-key", more={"anthropic-version": self.version})
         return post(messages_url(endpoint.base_url), headers, body, notes, names)

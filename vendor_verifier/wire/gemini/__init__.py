@@ -29,17 +29,19 @@ from vendor_verifier.wire.history import (
 )
 from vendor_verifier.wire.payload import PayloadError, as_dict, parse_json
 from vendor_verifier.wire.request_support import (
+    NO_BUDGET,
     DeclaredTool,
     PlainTurn,
+    ThinkingSwitch,
     ToolChoice,
     headers_of,
     note_leftovers,
-    note_no_switch,
     output_budget,
     plain_turn,
     post,
     read_tool_choice,
     stop_list,
+    switched,
 )
 
 # A name begins with a letter or "_"; a leading character of another kind is replaced.
@@ -69,17 +71,18 @@ class Gemini:
 
     ``schema``: ``parameters`` converts tool schemas to Gemini's OpenAPI subset, ``json_schema`` sends them untouched as
     ``parametersJsonSchema``, where the model takes it. ``foreign_signature`` is put on calls of the history that bring
-    no thought signature, for models that refuse a history without.
+    no thought signature, for models that refuse a history without. ``thinking`` is what
+    switches reasoning off, within ``generationConfig``.
     """
 
     name: str = "gemini"
     auth: Auth = "x-goog-api-key"
     schema: Literal["parameters", "json_schema"] = "parameters"
     foreign_signature: str | None = None
+    thinking: ThinkingSwitch | None = NO_BUDGET
 
     def request(self, turn: Turn, endpoint: Endpoint) -> HttpRequest:
         notes = Notes()
-        note_no_switch(turn, notes)
         plain = plain_turn(turn, notes, _ILLEGAL, _LONGEST_NAME)
         tools, names = plain.tools, plain.names
         body: dict[str, Any] = {}
@@ -94,7 +97,7 @@ class Gemini:
             body["toolConfig"] = {"functionCallingConfig": _calling_config(choice, names, notes)}
         if tools and turn.parameters.get("parallel_tool_calls") is False:
             notes.cannot("parallel_tool_calls=false")
-        settings = self._generation_config(turn.parameters, notes)
+        settings = {**self._generation_config(turn.parameters, notes), **switched(self.thinking, turn, notes)}
         if settings:
             body["generationConfig"] = settings
         _merge(body, endpoint.body)

@@ -12,7 +12,7 @@ from typing import Any
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
 from vendor_verifier.wire.base import Notes, join_url
 from vendor_verifier.wire.openai_chat.reader import OpenAIChatReader
-from vendor_verifier.wire.request_support import ThinkingSwitch, headers_of, note_no_switch, post, switched
+from vendor_verifier.wire.request_support import ThinkingSwitch, headers_of, post, switched
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +44,14 @@ class OpenAIChat:
         if turn.stream and self.stream_usage:
             body["stream_options"] = {"include_usage": True}
         body.update(self.extra)
-        body.update(switched(self.thinking, turn.thinking))
-        body.update(endpoint.body)
         notes = Notes()
+        body.update(switched(self.thinking, turn, notes))
+        body.update(endpoint.body)
         self._note_unspeakable(turn, notes)
         return post(join_url(endpoint.base_url, self.path), headers_of(turn, endpoint), body, notes)
 
     def _note_unspeakable(self, turn: Turn, notes: Notes) -> None:
         """Note what this vendor has no word for: sent all the same, it would be refused or silently ignored."""
-        if self.thinking is None:
-            note_no_switch(turn, notes)
         choice = turn.parameters.get("tool_choice")
         if self.tool_choices is not None and choice is not None:
             word = choice if isinstance(choice, str) else "function"

@@ -21,7 +21,7 @@ from vendor_verifier.wire.base import Notes, join_url
 from vendor_verifier.wire.openai_chat.reader import OpenAIChatReader
 from vendor_verifier.wire.openai_completions.text_tool_calls import parse_text
 from vendor_verifier.wire.payload import as_dict, as_text
-from vendor_verifier.wire.request_support import budget_or, headers_of, note_no_switch, post
+from vendor_verifier.wire.request_support import budget_or, headers_of, post, switched
 
 DEFAULT_MAX_TOKENS = 4096
 # A host that finishes again and again has its text read this often.
@@ -66,7 +66,7 @@ class OpenAICompletions:
 
     def request(self, turn: Turn, endpoint: Endpoint) -> HttpRequest:
         notes = Notes()
-        note_no_switch(turn, notes)
+        switched(None, turn, notes)
         body: dict[str, Any] = {"model": endpoint.model_id, "prompt": self._prompt(turn, notes)}
         body.update(self._settings(turn.parameters, notes))
         if self.keep_special_tokens:

@@ -19,16 +19,18 @@ from vendor_verifier.wire.history import Part, PastMessage, TextPart
 from vendor_verifier.wire.openai_responses.reader import ResponsesReader
 from vendor_verifier.wire.payload import as_dict
 from vendor_verifier.wire.request_support import (
+    REASONING_NONE,
     DeclaredTool,
     PlainTurn,
+    ThinkingSwitch,
     ToolChoice,
     headers_of,
     note_leftovers,
-    note_no_switch,
     output_budget,
     plain_turn,
     post,
     read_tool_choice,
+    switched,
 )
 
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
@@ -51,6 +53,7 @@ class OpenAIResponses:
     ``system``: where system messages at the beginning go, into ``instructions`` or into input items of that role; later
     ones are always items. ``narrow_names`` off for hosts that take any tool name. ``explicit_strict`` sends
     ``strict: false`` where a tool does not say, for hosts whose default here, unlike in chat completions, is true.
+    ``thinking`` is what switches reasoning off.
     """
 
     name: str = "openai_responses"
@@ -58,10 +61,10 @@ class OpenAIResponses:
     system: SystemRole = "instructions"
     narrow_names: bool = True
     explicit_strict: bool = True
+    thinking: ThinkingSwitch | None = REASONING_NONE
 
     def request(self, turn: Turn, endpoint: Endpoint) -> HttpRequest:
         notes = Notes()
-        note_no_switch(turn, notes)
         plain = plain_turn(turn, notes, _ILLEGAL if self.narrow_names else _NOTHING, _LONGEST_NAME)
         tools, names = plain.tools, plain.names
         ids = plain.ids(_NOTHING, _LONGEST_ID)
@@ -78,6 +81,7 @@ class OpenAIResponses:
         if choice is not None:
             body["tool_choice"] = _tool_choice(choice, names)
         body.update(_settings(turn.parameters, notes))
+        body.update(switched(self.thinking, turn, notes))
         body["store"] = False
         body["stream"] = turn.stream
         body.update(endpoint.body)
