@@ -7,6 +7,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,7 @@ def test_the_page_s_code_runs(folder: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 PUBLIC = {
-    "Record", "Report", "RunComparison", "RunOutcome", "VerifierError", "__version__", "compare_runs", "irf",
+    "Record", "Report", "RunComparison", "RunOutcome", "VerifierError", "__version__", "averify", "compare_runs", "irf",
     "score_run", "verify",
 }  # fmt: skip
 DOTTED = sorted(set(re.findall(r"`(vendor_verifier(?:\.\w+){2,})`", PAGE)))
@@ -104,14 +105,72 @@ def test_a_history_that_cannot_take_a_run_is_a_warning(folder: Path) -> None:
     assert outcome.report.complete
 
 
-def test_mistakes_and_notebooks_are_told_as_verifier_errors(folder: Path) -> None:
+def test_mistakes_are_told_as_verifier_errors(folder: Path) -> None:
     """No SystemExit, no traceback from inside: one exception type with an exit code."""
     with pytest.raises(vendor_verifier.VerifierError) as missing:
         vendor_verifier.verify("nowhere.yaml")
     assert missing.value.exit_code == 2
 
-    async def notebook() -> None:
-        vendor_verifier.verify(limit=1)
 
-    with pytest.raises(vendor_verifier.VerifierError, match="notebook"):
-        asyncio.run(notebook())
+def test_a_running_loop_and_another_thread_may_verify(folder: Path) -> None:
+    """As a notebook does, and a program with threads: the outcome is that of a program without."""
+
+    async def notebook() -> vendor_verifier.RunOutcome:
+        return vendor_verifier.verify(limit=2, output_dir="one")
+
+    with ThreadPoolExecutor(1) as pool:
+        found = [asyncio.run(notebook()), pool.submit(vendor_verifier.verify, limit=2, output_dir="two").result()]
+    found.append(vendor_verifier.verify(limit=2, output_dir="three"))
+    assert all(outcome.report.complete for outcome in found)
+    assert len({outcome.report.models[0].vendors[1].planned for outcome in found}) == 1
+
+
+def test_a_loop_goes_on_while_it_awaits_a_run(folder: Path) -> None:
+    """The run waits at its first record for a task of the loop, which would never come if the loop stood still."""
+
+    async def program() -> tuple[vendor_verifier.RunOutcome, bool]:
+        loop = asyncio.get_running_loop()
+
+        async def beside() -> bool:
+            return running.done()
+
+        def on_record(_: vendor_verifier.Record) -> None:
+            if not seen:
+                seen.append(asyncio.run_coroutine_threadsafe(beside(), loop).result(timeout=60))
+
+        seen: list[bool] = []
+        running = asyncio.ensure_future(vendor_verifier.averify(limit=5, on_record=on_record))
+        return await running, seen[0]
+
+    outcome, was_done = asyncio.run(program())
+    assert outcome.report.complete
+    assert not was_done
+
+
+def test_cancelling_leaves_a_run_that_can_be_gone_on_with(folder: Path) -> None:
+    """No new requests, those in flight come in, the folder is written; then the cancellation is raised."""
+
+    async def program() -> None:
+        loop = asyncio.get_running_loop()
+
+        async def cancel() -> None:
+            running.cancel()
+            for _ in range(5):  # turns in which the cancellation reaches the run
+                await asyncio.sleep(0)
+
+        def on_record(_: vendor_verifier.Record) -> None:
+            if not running.cancelling():
+                asyncio.run_coroutine_threadsafe(cancel(), loop).result(timeout=60)
+
+        running = loop.create_task(
+            vendor_verifier.averify(request_concurrency=1, output_dir="cut", on_record=on_record)
+        )
+        with pytest.raises(asyncio.CancelledError):
+            await running
+
+    asyncio.run(program())
+    cut = vendor_verifier.score_run("cut")
+    assert not cut.complete
+    assert cut.models[0].vendors[0].succeeded > 0
+    whole = vendor_verifier.verify(output_dir="cut", incremental=True)
+    assert whole.report.complete

@@ -1,7 +1,8 @@
 """Verify that the vendors of an LLM really serve the model they sell.
 
-``verify``, ``score_run``, ``compare_runs`` and ``irf`` are the Python interface, described in docs/api.md. They are
-imported when they are first used, so that importing the package costs nothing; ``__init__.pyi`` has their types.
+``verify``, ``averify``, ``score_run``, ``compare_runs`` and ``irf`` are the Python interface, described in docs/api.md.
+They are imported when they are first used, so that importing the package costs nothing; ``__init__.pyi`` has their
+types.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ __version__ = "0.2.0"
 
 _HOMES = {
     "verify": "vendor_verifier.api",
+    "averify": "vendor_verifier.api",
     "score_run": "vendor_verifier.api",
     "compare_runs": "vendor_verifier.api",
     "irf": "vendor_verifier.scoring.irf",
@@ -28,6 +30,7 @@ __all__ = [
     "RunOutcome",
     "VerifierError",
     "__version__",
+    "averify",
     "compare_runs",
     "irf",
     "score_run",

@@ -1,6 +1,6 @@
 """Types of the names that ``__init__.py`` imports when they are first asked for."""
 
-from vendor_verifier.api import compare_runs, score_run, verify
+from vendor_verifier.api import averify, compare_runs, score_run, verify
 from vendor_verifier.errors import VerifierError
 from vendor_verifier.pipeline.run import RunOutcome
 from vendor_verifier.scoring.irf import irf
@@ -16,6 +16,7 @@ __all__ = [
     "RunOutcome",
     "VerifierError",
     "__version__",
+    "averify",
     "compare_runs",
     "irf",
     "score_run",

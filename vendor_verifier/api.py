@@ -1,22 +1,26 @@
-"""The main job, scoring and comparing as three functions for Python callers; they print nothing and do not exit."""
+"""The main job, scoring and comparing as functions for Python callers; they print nothing and do not exit."""
 
 from __future__ import annotations
 
 import asyncio
+import threading
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from vendor_verifier.config import read_environment
-from vendor_verifier.errors import UsageError
 from vendor_verifier.features.history.database import remember
 from vendor_verifier.features.history.run_diff import compare_folders
 from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.pipeline.plan import prepare
 from vendor_verifier.pipeline.run import OnRecord, RunOutcome, run
 from vendor_verifier.pipeline.score import score_folder
+from vendor_verifier.run.interruption import STOP_REQUEST, StopRequest
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.history import RunComparison
 from vendor_verifier.values.score import Report
@@ -52,12 +56,8 @@ def verify(
 
     Raises:
         ConfigError, DataError: the configuration or the samples, all problems at once.
-        UsageError: called inside a running event loop (a notebook) or beside the main thread, where signals cannot be
-            handled.
         StorageError: the disk refused a write; every record written before stays.
     """
-    if _inside_a_loop():
-        raise UsageError("verify() needs a thread without an event loop; in a notebook run `!agent-vendor-verifier`")
     options = RunOptions(
         config_file_path=Path(config),
         test_file_path=None if samples is None else Path(samples),
@@ -71,11 +71,31 @@ def verify(
         output_dir=None if output_dir is None else Path(output_dir),
         **{"no_calibration": True, "baseline_repeats": 1, **settings},
     )
-    outcome = run(prepare(options, read_environment() if environ is None else environ), on_record=on_record)
+
+    def finish() -> RunOutcome:
+        return run(prepare(options, read_environment() if environ is None else environ), on_record=on_record)
+
+    outcome = _elsewhere(finish) if STOP_REQUEST.get() is None and _is_taken() else finish()
     unkept = remember(outcome.folder, outcome.report, None if history is None else Path(history))
     if unkept is not None:
         warnings.warn(unkept, stacklevel=2)
     return outcome
+
+
+async def averify(config: Folder = "config.yaml", **settings: Any) -> RunOutcome:
+    """:func:`verify` for a program with an event loop of its own: it runs in a thread, and the loop goes on.
+
+    Cancelling it asks for no new requests, waits for those in flight, writes the run folder, and raises then.
+    """
+    stop = StopRequest()
+    with ThreadPoolExecutor(1) as pool:
+        running = asyncio.wrap_future(_submitted(pool, partial(verify, config, **settings), stop))
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            stop.ask()
+            await asyncio.wait([running])
+            raise
 
 
 def score_run(run: Folder) -> Report:
@@ -96,9 +116,28 @@ def compare_runs(before: Folder, after: Folder) -> RunComparison:
     return compare_folders(RunFolder(Path(before)), RunFolder(Path(after)))
 
 
-def _inside_a_loop() -> bool:
+def _is_taken() -> bool:
+    """Whether this thread cannot run a loop of its own and handle signals: in a notebook, beside the main thread."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return False
+        return threading.current_thread() is not threading.main_thread()
     return True
+
+
+def _elsewhere(finish: Callable[[], RunOutcome]) -> RunOutcome:
+    """The outcome of ``finish`` in a thread of its own; Ctrl-C here ends it in order, a second one at once."""
+    stop = StopRequest()
+    with ThreadPoolExecutor(1) as pool:
+        future = _submitted(pool, finish, stop)
+        while True:
+            try:
+                return future.result()
+            except KeyboardInterrupt:
+                stop.ask()
+
+
+def _submitted(pool: ThreadPoolExecutor, finish: Callable[[], RunOutcome], stop: StopRequest) -> Future[RunOutcome]:
+    context = copy_context()
+    context.run(STOP_REQUEST.set, stop)
+    return pool.submit(context.run, finish)

@@ -71,11 +71,11 @@ def test_simulated_vendors_end_with_whoever_started_them() -> None:
 _TWICE = """
 import os, signal
 from vendor_verifier.cli.main import end_in_order
-from vendor_verifier.run.local_run import ensure_signals
+from vendor_verifier.run.interruption import ensure_interruptible
 
 came = end_in_order()
 before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
-ensure_signals()
+ensure_interruptible()
 assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
 try:
     os.kill(os.getpid(), signal.SIGTERM)

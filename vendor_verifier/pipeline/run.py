@@ -38,8 +38,8 @@ from vendor_verifier.run.cluster.job import Job
 from vendor_verifier.run.conversation import Target
 from vendor_verifier.run.event_loop_lag import quiet_collector
 from vendor_verifier.run.executors import processes_of
+from vendor_verifier.run.interruption import ensure_interruptible
 from vendor_verifier.run.journal import Journal
-from vendor_verifier.run.local_run import ensure_signals
 from vendor_verifier.run.rate_limiter import places_of
 from vendor_verifier.run.work_queue import Part, WorkQueue
 from vendor_verifier.store import RunFolder
@@ -142,12 +142,12 @@ def run(
     thread that sends, so a slow callback spoils the times.
 
     Raises:
-        UsageError: signals cannot be handled here.
+        UsageError: it could not be ended from outside here.
         RunFolderError: the folder is locked, no run, or of another plan.
         StorageError: the disk refused a write; every record written before stays.
     """
     require_proxies(entry.endpoint.base_url for entry in prepared.plan.entries)
-    ensure_signals()
+    ensure_interruptible()
     folder, manifest = _open_folder(prepared)
     scrubber = Scrubber(prepared.secrets)
     with Journal(folder, scrubber) as journal:

@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 import random
-import signal
-import sys
-import threading
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-import anyio
-
-from vendor_verifier.errors import UsageError
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.api_keys import KeyRing
 from vendor_verifier.run.budgets import CostOf, Spending
@@ -21,6 +14,7 @@ from vendor_verifier.run.cluster.job import Job
 from vendor_verifier.run.conversation import Conversation
 from vendor_verifier.run.engine import Emit, Engine, VendorSlots
 from vendor_verifier.run.event_loop_lag import LoopLag, LoopReport
+from vendor_verifier.run.interruption import interruptible
 from vendor_verifier.run.load import Load, LoadReport
 from vendor_verifier.run.rate_limiter import LocalLimiter
 from vendor_verifier.run.work_queue import BLOCK, WorkQueue, streams_of
@@ -28,8 +22,6 @@ from vendor_verifier.transport.client import open_client
 from vendor_verifier.transport.connect import ensure_descriptors
 from vendor_verifier.values.plan import Plan
 from vendor_verifier.values.record import Record
-
-_GRACE_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,84 +87,6 @@ async def run_local(
     eased = {account: (backoff.given, backoff.lowest, backoff.now) for account, backoff in limiter.eased.items()}
     stopped, refused = dict(limiter.stopped), dict(limiter.refused)
     return RunEnd(interruption.signal_number, stopped, spending.reason, eased, lag.report(), load, refused)
-
-
-@dataclass(slots=True)
-class _Interruption:
-    signal_number: int | None = None
-
-
-@asynccontextmanager
-async def interruptible(close: Callable[[], None]) -> AsyncIterator[_Interruption]:
-    """Run the body under signal handling; on the first signal ``close()`` and a grace period, on the second the end."""
-    interruption = _Interruption()
-    with anyio.CancelScope() as body:
-        async with anyio.create_task_group() as group:
-            group.start_soon(_watch_signals, interruption, close, body)
-            yield interruption
-            group.cancel_scope.cancel()
-
-
-def _ending_signals() -> list[signal.Signals]:
-    """The signals that end a run: a closed terminal too, unless it was started with ``nohup``."""
-    ending = [signal.SIGINT, signal.SIGTERM]
-    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        ending.append(signal.SIGHUP)
-    return ending
-
-
-async def _watch_signals(interruption: _Interruption, close: Callable[[], None], body: anyio.CancelScope) -> None:
-    with _signals(*_ending_signals()) as signals:
-        async for number in signals:
-            if interruption.signal_number is not None:
-                body.cancel()
-                return
-            interruption.signal_number = int(number)
-            close()
-            body.deadline = anyio.current_time() + _GRACE_S
-
-
-def ensure_signals() -> None:
-    """Check that signals can be handled here: without that Ctrl-C would lose what is in flight.
-
-    Raises:
-        UsageError: this thread or this platform cannot; the message says which, and where it can be done.
-    """
-    try:
-        anyio.run(_receive_none)
-    except (NotImplementedError, ValueError, RuntimeError) as error:
-        if threading.current_thread() is not threading.main_thread():
-            raise UsageError(
-                "signals can be handled in the main thread alone, and a run needs them to end without losing answers; "
-                "start it there, or run the command agent-vendor-verifier as a process of its own"
-            ) from None
-        raise UsageError(
-            f"this platform ({sys.platform}) cannot handle signals in an event loop ({type(error).__name__}), and a "
-            "run needs them to end without losing answers; use Linux or macOS, on Windows WSL or a container"
-        ) from None
-
-
-async def _receive_none() -> None:
-    with _signals(signal.SIGINT, signal.SIGTERM):
-        pass
-
-
-@contextmanager
-def _signals(*numbers: signal.Signals) -> Iterator[AsyncIterator[signal.Signals]]:
-    """The signals as they come; afterwards they are handled as before.
-
-    The loop alone would leave them as Python starts with them: a SIGTERM after the run, or before the next one, would
-    end this process at once and leave alone what it started.
-    """
-    before = {number: signal.getsignal(number) for number in numbers}
-    try:
-        with anyio.open_signal_receiver(*numbers) as signals:
-            yield signals
-    finally:
-        for number, handler in before.items():
-            # None: set by what is not Python, which cannot be set again from here.
-            if handler is not None:
-                signal.signal(number, handler)
 
 
 @dataclass(frozen=True, slots=True)

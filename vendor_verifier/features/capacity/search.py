@@ -44,8 +44,9 @@ from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.budgets import GuardedSpending
 from vendor_verifier.run.conversation import Target
 from vendor_verifier.run.event_loop_lag import MAX_CORE_SHARE, STALL_NS, quiet_collector
+from vendor_verifier.run.interruption import ensure_interruptible
 from vendor_verifier.run.journal import Journal
-from vendor_verifier.run.local_run import RunEnd, ensure_signals, run_local
+from vendor_verifier.run.local_run import RunEnd, run_local
 from vendor_verifier.run.rate_limiter import LocalLimiter
 from vendor_verifier.run.retry import stops_vendor
 from vendor_verifier.run.work_queue import Part, WorkQueue
@@ -243,7 +244,7 @@ def measure_capacity(
     problems = list(_contradictions(options))
     if problems:
         raise ProblemsError(problems)
-    ensure_signals()
+    ensure_interruptible()
     require_proxies(entry.endpoint.base_url for entry in prepared.plan.entries)
     thresholds = read_limits(options.slo, options.by)
     if options.by == "concurrency":

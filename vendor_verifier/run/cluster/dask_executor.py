@@ -12,7 +12,8 @@ from vendor_verifier.errors import ClusterError, UsageError
 from vendor_verifier.run.cluster.coordinator import Coordinator, block_size
 from vendor_verifier.run.cluster.dask_cluster import CommChannel, DaskCluster, failure_of
 from vendor_verifier.run.cluster.job import ChannelClosed, ClusterSide, Outbox
-from vendor_verifier.run.local_run import RunEnd, Work, interruptible
+from vendor_verifier.run.interruption import interruptible
+from vendor_verifier.run.local_run import RunEnd, Work
 from vendor_verifier.values.plan import ExecutorChoice
 
 # A cluster may still be starting, or starting a worker anew.

@@ -29,7 +29,8 @@ from vendor_verifier.run.cluster.job import Bench, ChannelClosed, ClusterSide, J
 from vendor_verifier.run.cluster.lease_server import LeaseServer
 from vendor_verifier.run.cluster.worker_session import serve
 from vendor_verifier.run.event_loop_lag import quiet_collector
-from vendor_verifier.run.local_run import RunEnd, Work, interruptible
+from vendor_verifier.run.interruption import interruptible
+from vendor_verifier.run.local_run import RunEnd, Work
 from vendor_verifier.values.plan import ExecutorChoice, WorkersWish
 
 _LENGTH = struct.Struct("<I")
