@@ -38,6 +38,7 @@ def _texts() -> Iterator[Path]:
         "CONTRIBUTING.md",
         "Makefile",
         "config_example.yaml",
+        "config_simulated.yaml",
         "datasets/README.md",
     ):
         yield ROOT / name

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from vendor_verifier import __version__
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -73,15 +75,22 @@ def test_the_installed_wheel_runs_the_demonstration(built: Path, tmp_path: Path)
     vendors = json.loads(done.stdout)["models"]["simulated-model"]["vendors"]
     assert len(vendors) >= 5
     assert (away / "out" / "report.md").exists()
+    for module in ("vendor_verifier", "agent_vendor_verifier"):
+        words = [home / "bin" / "python", "-m", module, "--version"]
+        version = subprocess.run(words, capture_output=True, text=True, cwd=away, env=environment, check=False)
+        assert (version.returncode, version.stdout.strip()) == (0, __version__), version.stderr
 
 
-def test_the_wheel_puts_one_name_into_site_packages_and_ships_no_runs_or_keys(built: Path) -> None:
-    """A top-level ``datasets`` would shadow Hugging Face's, a shipped .env would be a leak."""
+def test_the_wheel_puts_its_two_names_into_site_packages_and_ships_no_runs_or_keys(built: Path) -> None:
+    """The package, and the module that 0.1.0 was begun by; ``datasets`` would shadow Hugging Face's, .env be a leak."""
     with zipfile.ZipFile(next(built.glob("*.whl"))) as wheel:
         names = wheel.namelist()
     tops = {name.split("/")[0] for name in names}
-    assert {top for top in tops if not top.endswith(".dist-info")} == {"vendor_verifier"}
-    for shipped in ("vendors/together.py", "datasets/samples.jsonl", "config_example.yaml", ".env.example"):
+    assert {top for top in tops if not top.endswith(".dist-info")} == {
+        "vendor_verifier",
+        "agent_vendor_verifier.py",
+    }
+    for shipped in ("vendors/together.py", "datasets/samples.jsonl", "config_simulated.yaml", ".env.example"):
         assert f"vendor_verifier/_shipped/{shipped}" in names
     assert "vendor_verifier/py.typed" in names
     with tarfile.open(next(built.glob("*.tar.gz"))) as source:

@@ -15,6 +15,7 @@ import vendor_verifier.cli.main as main_module
 from vendor_verifier import __version__
 from vendor_verifier.cli.main import EXAMPLES, build_app, run_app
 from vendor_verifier.console.output import TABLE
+from vendor_verifier.resources import shipped
 
 ROOT = Path(__file__).parents[2]
 FLAGS = """
@@ -177,7 +178,19 @@ def test_no_config_says_how_to_make_one(
     """The first thing a newcomer sees without a config is the way to one."""
     monkeypatch.chdir(tmp_path)
     assert run_app([]) == 2
-    assert "config_example.yaml" in capsys.readouterr().err
+    assert "agent-vendor-verifier init" in capsys.readouterr().err
+
+
+def test_a_sample_file_that_is_missing_points_to_the_shipped_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command as README and help show it, where no such file is: without the flag there are samples."""
+    monkeypatch.chdir(tmp_path)
+    words = ["--test-file-path", "samples.jsonl", "--vendor-concurrency", "5"]
+    assert run_app([*words, "--config-file-path", str(shipped("config_simulated.yaml"))]) == 2
+    err = capsys.readouterr().err
+    assert "samples.jsonl: there is no such file; leave --test-file-path out to take the shipped samples" in err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_vendors_lists_plugins_with_wire_key_and_file(capsys: pytest.CaptureFixture[str]) -> None:

@@ -31,6 +31,7 @@ def test_init_writes_four_files_and_the_configuration_runs_without_a_key(bench: 
     assert [name for name in NAMES if not (bench.folder / name).exists()] == []
     assert stat.S_IMODE((bench.folder / ".env").stat().st_mode) == 0o600
     assert "wrote config.yaml" in err
+    assert "opy this file" not in (bench.folder / "config.yaml").read_text()
     code, out, err = bench("-n", "3", "--quiet", "--no-history")
     assert code == 0, err
     assert "quantised" in out

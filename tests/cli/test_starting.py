@@ -48,7 +48,7 @@ def test_a_thread_that_cannot_handle_signals_is_named_before_anything_is_written
     def verify() -> None:
         try:
             vendor_verifier.verify(
-                shipped("config_example.yaml"), models=["simulated-model"], limit=2, output_dir=tmp_path / "run"
+                shipped("config_simulated.yaml"), models=["simulated-model"], limit=2, output_dir=tmp_path / "run"
             )
         except vendor_verifier.VerifierError as error:
             raised.append(error)
@@ -76,7 +76,7 @@ def test_a_platform_without_signals_is_named_at_the_start(
 
     monkeypatch.setattr(anyio, "open_signal_receiver", refuse)
     monkeypatch.chdir(tmp_path)
-    config = () if arguments[0] == "demo" else ("--config-file-path", str(shipped("config_example.yaml")))
+    config = () if arguments[0] == "demo" else ("--config-file-path", str(shipped("config_simulated.yaml")))
     assert run_app([*arguments, *config]) == 2
     err = capsys.readouterr().err
     assert f"error: this platform ({sys.platform}) cannot handle signals" in err

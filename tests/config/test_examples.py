@@ -12,15 +12,26 @@ from vendor_verifier.errors import ConfigError
 from vendor_verifier.resources import shipped
 
 CONFIG = shipped("config_example.yaml")
+SIMULATED = shipped("config_simulated.yaml")
 
 
 def test_the_simulated_section_needs_nothing(registry):
     """Filtered to the simulated model the example loads without a key: a baseline, its twin, eight others."""
-    configuration = load_config(CONFIG, env_file=None, environ={}, registry=registry, models=["simulated-model"])
+    configuration = load_config(SIMULATED, env_file=None, environ={}, registry=registry, models=["simulated-model"])
     assert [entry.label for entry in configuration.entries if entry.is_baseline] == ["official"]
     personas = [entry.endpoint.base_url.removeprefix("sim://") for entry in configuration.entries]
     assert personas == ["faithful", "faithful", "quantised", "padded", "slow", "bursty", "cutter", "buffering",
                         "text-leaker", "substitute"]  # fmt: skip
+
+
+def test_every_vendor_is_simulated_in_one_file_and_none_in_the_other(registry):
+    """Who copies the example asks two real vendors for one model; the simulated ones are a file of their own."""
+    example = load_config(CONFIG, env_file=None, environ={}, registry=registry, require_keys=False)
+    assert [entry.label for entry in example.entries] == ["openrouter (minimax)", "siliconflow"]
+    assert not any(entry.is_simulated for entry in example.entries)
+    simulated = load_config(SIMULATED, env_file=None, environ={}, registry=registry)
+    assert all(entry.is_simulated for entry in simulated.entries)
+    assert {entry.model for entry in simulated.entries} <= set(known_models())
 
 
 def test_the_whole_example_loads_once_keys_are_given(registry):

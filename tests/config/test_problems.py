@@ -151,8 +151,8 @@ n:
 
 
 def test_a_missing_config_says_how_to_make_one(tmp_path: Path, registry):
-    """Without a file the message names the example to copy and the demo that needs none."""
-    with pytest.raises(ConfigError, match=r"Copy config_example\.yaml.*agent-vendor-verifier demo"):
+    """Without a file the message names the command that writes one, the example, and the demo that needs none."""
+    with pytest.raises(ConfigError, match=r"init --model .*config_example\.yaml.*agent-vendor-verifier demo"):
         load_config(tmp_path / "config.yaml", env_file=None, environ={}, registry=registry)
 
 

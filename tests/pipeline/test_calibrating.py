@@ -99,7 +99,7 @@ def test_a_program_has_to_ask_for_it(
 
     monkeypatch.setattr(api, "run", stop)
     with pytest.raises(RunFolderError):
-        api.verify(shipped("config_example.yaml"), models=["simulated-model"], limit=1, **said)
+        api.verify(shipped("config_simulated.yaml"), models=["simulated-model"], limit=1, **said)
     assert plans[0].calibrates is done
     assert not RunOptions().no_calibration
 

@@ -19,7 +19,7 @@ from vendor_verifier.resources import shipped
 def planned(*, seed: int = 0, suites: tuple[str, ...] = ("trigger",), **choice: Any) -> Prepared:
     """The plan over the shipped samples of these evaluations."""
     options = RunOptions(
-        config_file_path=shipped("config_example.yaml"), model=("simulated-model",), suite=suites, seed=seed, **choice
+        config_file_path=shipped("config_simulated.yaml"), model=("simulated-model",), suite=suites, seed=seed, **choice
     )
     return prepare(options, {})
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 _BLOCK = re.compile(r"^```(?:python|text|toml) (\S+\.(?:py|toml))(?: (\w+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_BESIDE = ("datasets", "config_example.yaml")
+_BESIDE = ("datasets", "config_example.yaml", "config_simulated.yaml")
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,7 @@ def demo_command(
 
     options = replace(
         _NO_OPTIONS,
-        config_file_path=shipped("config_example.yaml"),
+        config_file_path=shipped("config_simulated.yaml"),
         model=(SIMULATED_MODEL,),
         suite=suite,
         suite_option=suite_option,

@@ -27,8 +27,8 @@ from vendor_verifier.registry import Registry
 from vendor_verifier.values.plan import Entry
 
 _HOW_TO_START = (
-    "no such file. Copy config_example.yaml to config.yaml and name your vendors in it, "
-    "or see a run without any configuration: agent-vendor-verifier demo"
+    "no such file. `agent-vendor-verifier init --model kimi-k2.5` writes one (`models` lists the names), "
+    "config_example.yaml is one to copy, and `agent-vendor-verifier demo` needs none"
 )
 _OVERRIDES = ("temperature", "max_tokens", "extra_body")
 

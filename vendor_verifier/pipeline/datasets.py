@@ -109,6 +109,10 @@ def suite_dataset(kind: SuiteKind, options: TaskOptions, *, skip_bad: bool) -> D
         return built_in_dataset(kind.name, kind.dataset(), options)
     assert kind.dataset is not None
     path = shipped(kind.dataset) if options.test_file_path is None else Path(options.test_file_path)
+    if options.test_file_path is not None and not path.exists():
+        raise DataError(
+            [Problem("there is no such file; leave --test-file-path out to take the shipped samples", path)]
+        )
     shelf, defects, checkers, dialects = Shelf(), list[str](), KeptCheckers(), DialectCount()
     classes: set[bool | None] = set()
 

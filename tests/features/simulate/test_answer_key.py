@@ -127,7 +127,7 @@ def test_the_demonstration_s_vendors_show_bfcl_by_category(
     monkeypatch.chdir(tmp_path)
     vices = ("quantised", "text-leaker", "substitute")
     asked = [word for label in ("official", *vices) for word in ("--vendor", label)]
-    config = ["--config-file-path", str(DATASETS.parent / "config_example.yaml"), "--request-concurrency", "40"]
+    config = ["--config-file-path", str(DATASETS.parent / "config_simulated.yaml"), "--request-concurrency", "40"]
     assert run_app(["--suite", "bfcl", *config, *asked, "--quiet", "-o", "run"]) == 0
     shown = capsys.readouterr().out
     page = json.loads(Path("run/bfcl/official.json").read_text(encoding="utf-8"))
