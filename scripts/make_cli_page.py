@@ -1,4 +1,4 @@
-"""Write docs/cli.md, every command's help as a page, from the commands themselves.
+"""Write docs/cli.md, every command with its options and examples, from the commands themselves.
 
 python scripts/make_cli_page.py            write the page
 python scripts/make_cli_page.py --check    exit 1 if the page on disk is not what would be written
@@ -7,41 +7,35 @@ python scripts/make_cli_page.py --check    exit 1 if the page on disk is not wha
 from __future__ import annotations
 
 import argparse
-import contextlib
-import io
-import os
 import re
-import sys
 from pathlib import Path
 
-from vendor_verifier.cli.main import COMMAND_NAMES, run_app
+from vendor_verifier.cli.main import EXAMPLES, build_app
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "cli.md"
+_PROGRAM = "agent-vendor-verifier"
 _HEAD = """\
 # Commands
 
-Generated from `--help` by `scripts/make_cli_page.py`; a test keeps it true. Without a command, `run` is meant.
+Made by `scripts/make_cli_page.py`; a test keeps it true. Without a command, `run` is meant. `--help` shows the
+options that most need, `--help-all` all of them.
 """
-_WIDTH = "100"
 
 
 def page() -> str:
-    """The whole page: the overview, then one section a command in the order of the overview."""
-    sections = [_section("agent-vendor-verifier", [])]
-    sections += [_section(f"agent-vendor-verifier {name}", [name]) for name in sorted(COMMAND_NAMES)]
-    return "\n".join([_HEAD, *sections])
+    """The whole page: a list of the commands, then a section for each."""
+    text = build_app(help_all=True).generate_docs(heading_level=1, flatten_commands=True)
+    commands = re.search(r"\*\*Commands\*\*:\n\n((?:\*.*\n)+)", text)
+    assert commands is not None
+    # The program's own options are those of `run`.
+    _own, *sections = re.split(rf"^# (?={_PROGRAM} )", text, flags=re.MULTILINE)
+    return "\n".join([_HEAD, commands[1], *(_with_examples(section) for section in sections)])
 
 
-def _section(title: str, words: list[str]) -> str:
-    # Lines must not depend on the terminal that the script runs in.
-    os.environ["COLUMNS"] = _WIDTH
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        code = run_app([*words, "--help"])
-    if code != 0:
-        raise SystemExit(f"{title} --help failed with {code}")
-    text = re.sub(r"[ \t]+$", "", out.getvalue(), flags=re.MULTILINE).strip()
-    return f"## {title}\n\n```text\n{text}\n```\n"
+def _with_examples(section: str) -> str:
+    name = section.split(maxsplit=2)[1]
+    examples = "".join(f"{_PROGRAM} {words}\n" for words in EXAMPLES[name])
+    return f"## {section.strip()}\n\nExamples:\n\n```text\n{examples}```\n"
 
 
 def main() -> int:
@@ -59,4 +53,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

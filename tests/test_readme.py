@@ -47,7 +47,7 @@ def test_every_flag_of_the_readme_is_known_to_its_command(capsys: pytest.Capture
     """Flags in examples are the command line's own."""
     known = ""
     for command in ([], ["score"], ["report"], ["import"], ["demo"], ["trend"], ["compare"], ["init"]):
-        run_app([*command, "--help"])
+        run_app([*command, "--help-all"])
         known += capsys.readouterr().out
     flags = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README))
     assert flags

@@ -29,7 +29,7 @@ def text(name: str) -> str:
 
 @pytest.fixture
 def check_help(capsys: pytest.CaptureFixture[str]) -> str:
-    assert run_app(["check", "--help"]) == 0
+    assert run_app(["check", "--help-all"]) == 0
     return capsys.readouterr().out
 
 

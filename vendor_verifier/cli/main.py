@@ -31,7 +31,6 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     ),
     "run": (
         "run --test-file-path own.jsonl --vendor-concurrency 5",
-        "run --model kimi-k2.5 -n 100 -o runs/kimi",
         "run --request-rate 20 --duration 60 --slo 'tps >= 30'",
     ),
     "demo": ("demo", "demo --suite mcptoolbench -n 20"),
@@ -56,6 +55,8 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "completion": ("completion zsh > ~/.zfunc/_agent-vendor-verifier",),
     "convert": ("convert in.jsonl out.jsonl --dataset-format openbmb",),
     "doctor": ("doctor", "doctor --model kimi-k2.5 --vendor novita"),
+    "vendors": ("vendors",),
+    "models": ("models",),
     "simulate": ("simulate --port 8600 --speed 4", "simulate --test-file-path own.jsonl"),
 }
 
@@ -115,12 +116,16 @@ COMMANDS = {
 COMMAND_NAMES = tuple(COMMANDS)
 
 
-def build_app() -> App:
-    """The commands. Their modules are imported only when they are asked for, so that help is quick."""
+def build_app(*, help_all: bool = False) -> App:
+    """The commands. Their modules are imported only when they are asked for, so that help is quick.
+
+    ``help_all`` lets the help list the options that few need as well.
+    """
     # Not at the top: they load a hundred modules, for which the collector shall be quiet already.
     from cyclopts import App
 
     from vendor_verifier.cli.run import run_command
+    from vendor_verifier.console.help import GroupedHelp
 
     app = App(
         name="agent-vendor-verifier",
@@ -128,7 +133,7 @@ def build_app() -> App:
         help_epilogue=_epilogue(""),
         version=__version__,
         help_format="plaintext",
-        help_formatter="plain",
+        help_formatter=GroupedHelp(everything=help_all),
         result_action="return_value",
         config=(refuse_idle_flags,),
         # Which signal it was decides the exit code.
@@ -195,9 +200,13 @@ def run_app(arguments: Sequence[str]) -> int:
     """Run one command; errors the user can mend are one clear message, never a traceback."""
     from cyclopts import CycloptsError
 
+    from vendor_verifier.console.help import HELP_ALL
+
+    help_all = HELP_ALL in arguments
+    arguments = ["--help" if word == HELP_ALL else word for word in arguments]
     try:
         _refuse_unknown_command(arguments)
-        result: Any = build_app()(arguments, exit_on_error=False, print_error=True)
+        result: Any = build_app(help_all=help_all)(arguments, exit_on_error=False, print_error=True)
     except CycloptsError:
         return output.EXIT_USAGE
     except VerifierError as error:

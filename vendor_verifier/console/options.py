@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from vendor_verifier.pipeline.options import OUTPUT, WHAT, RunOptions, flag, option
+from vendor_verifier.pipeline.options import OUTPUT, RECORDS, WHAT, RunOptions, flag, option
 
 
 @Parameter(name="*")
@@ -17,8 +17,10 @@ class CommandOptions(RunOptions):
     """Everything ``run`` takes."""
 
     dry_run: Annotated[bool, flag("Show what would be sent; send nothing.", WHAT)] = False
-    quiet: Annotated[bool, flag("No progress on stderr.", OUTPUT, "--quiet", "-q")] = False
-    verbose: Annotated[bool, flag("Every failure on stderr as it happens.", OUTPUT, "--verbose", "-v")] = False
+    quiet: Annotated[bool, flag("Print no progress on stderr.", OUTPUT, "--quiet", "-q")] = False
+    verbose: Annotated[bool, flag("Print every failure on stderr as it happens.", OUTPUT, "--verbose", "-v")] = False
     json: Annotated[bool, flag("Print scores.json instead of tables.", OUTPUT)] = False
-    history: Annotated[Path | None, option("History of runs. [default: user data folder]", OUTPUT)] = None
-    no_history: Annotated[bool, flag("Leave this run out of the history.", OUTPUT)] = False
+    history: Annotated[Path | None, option("Keep the history of runs here. [default: user data folder]", RECORDS)] = (
+        None
+    )
+    no_history: Annotated[bool, flag("Leave this run out of the history.", RECORDS)] = False

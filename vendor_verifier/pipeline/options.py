@@ -35,6 +35,14 @@ PACE = Group("Pace and patience", sort_key=2)
 MODEL = Group("Model settings (over config and samples)", sort_key=3)
 JUDGE = Group("Judgement", sort_key=4)
 OUTPUT = Group("Output", sort_key=5)
+# What few need: `--help` counts these, `--help-all` lists them.
+CHOICE = Group("Choice of samples", sort_key=6)
+SUITE = Group("Options of evaluations", sort_key=7)
+LOAD = Group("Shape of the load", sort_key=8)
+CLIENT = Group("Clients, processes and machines", sort_key=9)
+SCORE = Group("Fine print of scores", sort_key=10)
+RECORDS = Group("What is kept", sort_key=11)
+RARE = (CHOICE, SUITE, LOAD, CLIENT, SCORE, RECORDS)
 
 _AT_LEAST_1 = Number(gte=1)
 _AT_LEAST_2 = Number(gte=2)
@@ -72,71 +80,100 @@ def option(help_text: str, group: Group, *names: str, check: Number | None = Non
 class RunOptions:
     """Everything that can be said of a run, in the words of its flags; None and empty mean not said."""
 
-    test_file_path: Annotated[Path | None, option("Samples, JSONL or .gz. [default: shipped]", WHAT)] = None
-    config_file_path: Annotated[Path, option("Models and vendors.", WHAT)] = Path("config.yaml")
-    env_file: Annotated[Path | None, option("API keys. [default: .env beside the config]", WHAT)] = None
-    model: Annotated[tuple[str, ...], many("Only this model (repeatable).", WHAT)] = ()
-    vendor: Annotated[tuple[str, ...], many("Only this vendor or label (repeatable).", WHAT)] = ()
-    suite: Annotated[tuple[str, ...], many("Evaluation (repeatable). [default: trigger]", WHAT)] = ()
-    suite_option: Annotated[tuple[str, ...], many("suite.key=value (repeatable); see docs/evaluations.md.", WHAT)] = ()
-    answer_format: Annotated[Literal["auto", "native", "text"] | None, option("Native calls or JSON text.", WHAT)] = (
-        None
-    )
-    compare_parameters: Annotated[bool, flag("tool_correctness: arguments count too.", WHAT)] = False
-    bfcl_data: Annotated[str | None, option("A folder, 'installed' or hf://… [default: shipped]", WHAT)] = None
-    bfcl_category: Annotated[tuple[str, ...], many("Category or group (repeatable). [default: ast]", WHAT)] = ()
-    bfcl_version: Annotated[Literal["v3", "v4"] | None, option("Of its Overall Acc. [default: v3]", WHAT)] = None
-    dataset_format: Annotated[str | None, option("Row format. [default: by the first row]", WHAT)] = None
-    limit: Annotated[int | None, option("Only N samples, of all kinds.", WHAT, "--limit", "-n", check=_AT_LEAST_1)] = (
-        None
-    )
-    head: Annotated[bool, flag("With --limit: the first N.", WHAT)] = False
-    limit_per_category: Annotated[int | None, option("bfcl: only N rows of each.", WHAT, check=_AT_LEAST_1)] = None
-    identity_probes: Annotated[
-        int | None, option("identity: so many questions. [default: 60]", WHAT, check=_AT_LEAST_2)
+    test_file_path: Annotated[
+        Path | None, option("Read samples from this file, .jsonl or .gz. [default: shipped]", WHAT)
     ] = None
-    identity_samples: Annotated[int | None, option("Each N times. [default: 20]", WHAT, check=_AT_LEAST_2)] = None
-    sample_ids: Annotated[str | None, option("Only these ids, with commas.", WHAT)] = None
-    filter_difficulty: Annotated[tuple[str, ...], many("Only this difficulty (repeatable).", WHAT)] = ()
-    filter_category: Annotated[tuple[str, ...], many("Only categories with this text (repeatable).", WHAT)] = ()
-    filter_tags: Annotated[tuple[str, ...], many("Only with all of these tags (repeatable).", WHAT)] = ()
-    stratify_by: Annotated[str | None, option("With --limit: keep each category's share.", WHAT)] = None
+    config_file_path: Annotated[Path, option("Read models and vendors from here.", WHAT)] = Path("config.yaml")
+    env_file: Annotated[Path | None, option("Read API keys from here. [default: .env beside the config]", WHAT)] = None
+    model: Annotated[tuple[str, ...], many("Ask for this model only (repeatable).", WHAT)] = ()
+    vendor: Annotated[tuple[str, ...], many("Ask this vendor or label only (repeatable).", WHAT)] = ()
+    suite: Annotated[tuple[str, ...], many("Run this evaluation (repeatable). [default: trigger]", WHAT)] = ()
+    suite_option: Annotated[
+        tuple[str, ...], many("Set suite.key=value (repeatable), see docs/evaluations.md.", WHAT)
+    ] = ()
+    answer_format: Annotated[
+        Literal["auto", "native", "text"] | None, option("Ask for native calls or for JSON text.", SUITE)
+    ] = None
+    compare_parameters: Annotated[bool, flag("tool_correctness: compare arguments, too.", SUITE)] = False
+    bfcl_data: Annotated[
+        str | None, option("bfcl: rows from a folder, 'installed' or hf://… [default: shipped]", SUITE)
+    ] = None
+    bfcl_category: Annotated[
+        tuple[str, ...], many("bfcl: ask this category or group (repeatable). [default: ast]", SUITE)
+    ] = ()
+    bfcl_version: Annotated[
+        Literal["v3", "v4"] | None, option("bfcl: reckon Overall Acc as of this version. [default: v3]", SUITE)
+    ] = None
+    dataset_format: Annotated[str | None, option("Read rows in this format. [default: by the first row]", CHOICE)] = (
+        None
+    )
+    limit: Annotated[
+        int | None, option("Ask only N samples, of all kinds.", WHAT, "--limit", "-n", check=_AT_LEAST_1)
+    ] = None
+    head: Annotated[bool, flag("With --limit: take the first N.", CHOICE)] = False
+    limit_per_category: Annotated[
+        int | None, option("bfcl: ask only N rows of each category.", CHOICE, check=_AT_LEAST_1)
+    ] = None
+    identity_probes: Annotated[
+        int | None, option("identity: ask so many questions. [default: 60]", SUITE, check=_AT_LEAST_2)
+    ] = None
+    identity_samples: Annotated[
+        int | None, option("identity: ask each N times. [default: 20]", SUITE, check=_AT_LEAST_2)
+    ] = None
+    sample_ids: Annotated[str | None, option("Ask only these ids, with commas between.", CHOICE)] = None
+    filter_difficulty: Annotated[tuple[str, ...], many("Ask only this difficulty (repeatable).", CHOICE)] = ()
+    filter_category: Annotated[tuple[str, ...], many("Ask only categories with this text (repeatable).", CHOICE)] = ()
+    filter_tags: Annotated[tuple[str, ...], many("Ask only rows with all of these tags (repeatable).", CHOICE)] = ()
+    stratify_by: Annotated[str | None, option("With --limit: keep each category's share.", CHOICE)] = None
     repeat: Annotated[int, option("Ask everything N times.", WHAT, check=_AT_LEAST_1)] = 1
     baseline_repeats: Annotated[
         int,
-        option("Ask baselines at least N times.", WHAT, check=_AT_LEAST_1),
+        option("Ask baselines at least N times.", CHOICE, check=_AT_LEAST_1),
     ] = 2
-    seed: Annotated[int | None, option("Order, identity questions. [default: 0, random]", WHAT)] = None
-    skip_bad_samples: Annotated[bool, flag("Leave out unreadable lines, and say so.", WHAT)] = False
-    vendor_path: Annotated[tuple[Path, ...], many("Folder with vendor plugins (repeatable).", WHAT)] = ()
+    seed: Annotated[int | None, option("Order, identity questions. [default: 0, random]", CHOICE)] = None
+    skip_bad_samples: Annotated[bool, flag("Leave out unreadable lines, and say so.", CHOICE)] = False
+    vendor_path: Annotated[tuple[Path, ...], many("Load vendor plugins from this folder (repeatable).", CLIENT)] = ()
     incremental: Annotated[bool, flag("Resume the -o or latest run: only missing or failed.", WHAT)] = False
 
     vendor_concurrency: Annotated[
-        int | None, option("Vendors in flight at once. [default: all]", PACE, check=_AT_LEAST_1)
+        int | None, option("Ask at most N vendors at once. [default: all]", PACE, check=_AT_LEAST_1)
     ] = None
     request_concurrency: Annotated[
-        int | None, option("Requests in flight per account. [default: 5; at a rate: no cap]", PACE, check=_AT_LEAST_1)
+        int | None,
+        option(
+            "Keep at most N requests of an account in flight. [default: 5; at a rate: no cap]", PACE, check=_AT_LEAST_1
+        ),
     ] = None
     request_rate: Annotated[
-        float | None, option("Instead: so many requests a second to each vendor.", PACE, check=_POSITIVE)
+        float | None, option("Send so many requests a second to each vendor.", PACE, check=_POSITIVE)
     ] = None
-    arrival: Annotated[Arrival | None, option("Of a rate: evenly, or at random. [default: constant]", PACE)] = None
-    replay_schedule: Annotated[Path | None, option("Instead: at the times in this file.", PACE)] = None
-    ramp_up: Annotated[float, option("Seconds over which the load grows.", PACE, check=_AT_LEAST_0)] = _LOAD.ramp_up_s
-    warmup: Annotated[int, option("First N requests per vendor, not counted.", PACE, check=_AT_LEAST_0)] = _LOAD.warmup
-    cooldown: Annotated[int, option("Up to N more after the last that counts.", PACE, check=_AT_LEAST_0)] = (
+    arrival: Annotated[Arrival | None, option("Space a rate evenly or at random. [default: constant]", LOAD)] = None
+    replay_schedule: Annotated[Path | None, option("Send at the times in this file.", LOAD)] = None
+    ramp_up: Annotated[float, option("Let the load grow over so many seconds.", LOAD, check=_AT_LEAST_0)] = (
+        _LOAD.ramp_up_s
+    )
+    warmup: Annotated[int, option("Do not count the first N requests of each vendor.", LOAD, check=_AT_LEAST_0)] = (
+        _LOAD.warmup
+    )
+    cooldown: Annotated[int, option("Send up to N more after the last that counts.", LOAD, check=_AT_LEAST_0)] = (
         _LOAD.cooldown
     )
     duration: Annotated[float | None, option("Ask again and again for so many seconds.", PACE, check=_POSITIVE)] = None
     retries: Annotated[
-        int | None, option("Further attempts after a failure. [default: 3]", PACE, check=_AT_LEAST_0)
+        int | None, option("Try so often again after a failure. [default: 3]", PACE, check=_AT_LEAST_0)
     ] = None
-    timeout: Annotated[float | None, option("Seconds, a whole attempt. [default: 600]", PACE, check=_POSITIVE)] = None
-    connect_timeout: Annotated[float, option("Seconds to connect.", PACE, check=_POSITIVE)] = _LIMITS.connect_s
-    first_token_timeout: Annotated[float, option("Seconds to the first token.", PACE, check=_POSITIVE)] = (
-        _LIMITS.first_token_s
+    timeout: Annotated[
+        float | None, option("End an attempt after so many seconds. [default: 600]", PACE, check=_POSITIVE)
+    ] = None
+    connect_timeout: Annotated[float, option("Wait so many seconds for a connection.", CLIENT, check=_POSITIVE)] = (
+        _LIMITS.connect_s
     )
-    idle_timeout: Annotated[float, option("Seconds without data in an answer.", PACE, check=_POSITIVE)] = _LIMITS.idle_s
+    first_token_timeout: Annotated[
+        float, option("Wait so many seconds for the first token.", CLIENT, check=_POSITIVE)
+    ] = _LIMITS.first_token_s
+    idle_timeout: Annotated[
+        float, option("End an answer after so many seconds without data.", CLIENT, check=_POSITIVE)
+    ] = _LIMITS.idle_s
 
     max_requests: Annotated[
         int | None, option("Send no more than N requests, then stop (resumable).", PACE, check=_AT_LEAST_1)
@@ -144,49 +181,57 @@ class RunOptions:
     max_cost: Annotated[
         float | None, option("Stop when about so many US dollars are spent.", PACE, check=_POSITIVE)
     ] = None
-    client: Annotated[ClientName, option("Our own client, or the official SDKs.", PACE)] = "direct"
-    transport: Annotated[TransportName, option("HTTP client to send with.", PACE)] = "fast"
-    no_calibration: Annotated[bool, flag("Skip the second that measures our own error.", PACE)] = False
+    client: Annotated[ClientName, option("Send by our own client or by the official SDKs.", CLIENT)] = "direct"
+    transport: Annotated[TransportName, option("Send by this HTTP client.", CLIENT)] = "fast"
+    no_calibration: Annotated[bool, flag("Skip the second that measures our own error.", CLIENT)] = False
 
-    workers: Annotated[WorkersWish, option("Processes here: N, or auto by load and cores.", PACE)] = _EXECUTOR.workers
-    executor: Annotated[ExecutorName, option("Send from here, or over a Dask cluster.", PACE)] = _EXECUTOR.name
-    dask_scheduler: Annotated[str | None, option("Dask scheduler, tls://HOST:PORT.", PACE)] = None
-    dask_local: Annotated[int | None, option("N Dask worker processes here instead.", PACE, check=_AT_LEAST_1)] = None
-    dask_hang_after: Annotated[float, option("Seconds a worker may be silent.", PACE, check=Number(gte=3))] = (
-        _EXECUTOR.hang_after_s
+    workers: Annotated[WorkersWish, option("Send from N processes here, or as many as needed.", CLIENT)] = (
+        _EXECUTOR.workers
     )
-    insecure_cluster: Annotated[bool, flag("Allow a cluster without TLS off this machine.", PACE)] = False
+    executor: Annotated[ExecutorName, option("Send from here, or over a Dask cluster.", CLIENT)] = _EXECUTOR.name
+    dask_scheduler: Annotated[str | None, option("Use this Dask scheduler, tls://HOST:PORT.", CLIENT)] = None
+    dask_local: Annotated[int | None, option("Start N Dask workers here instead.", CLIENT, check=_AT_LEAST_1)] = None
+    dask_hang_after: Annotated[
+        float, option("Take a worker as lost after so many silent seconds.", CLIENT, check=Number(gte=3))
+    ] = _EXECUTOR.hang_after_s
+    insecure_cluster: Annotated[bool, flag("Allow a cluster without TLS off this machine.", CLIENT)] = False
 
-    temperature: Annotated[float | None, option("Sampling temperature, 0 to 2.", MODEL, check=Number(gte=0, lte=2))] = (
-        None
-    )
-    max_tokens: Annotated[int | None, option("Output tokens at the most.", MODEL, check=_AT_LEAST_1)] = None
-    extra_body: Annotated[str | None, option("JSON object merged into every body.", MODEL)] = None
+    temperature: Annotated[
+        float | None, option("Sample at this temperature, 0 to 2.", MODEL, check=Number(gte=0, lte=2))
+    ] = None
+    max_tokens: Annotated[int | None, option("Allow so many output tokens.", MODEL, check=_AT_LEAST_1)] = None
+    extra_body: Annotated[str | None, option("Merge this JSON object into every body.", MODEL)] = None
 
     use_raw_completions: Annotated[
-        bool, flag("Ask raw /completions.", MODEL, "--use-raw-completions", "--use_raw_completions")
+        bool, flag("Ask raw /completions instead of chat.", MODEL, "--use-raw-completions", "--use_raw_completions")
     ] = False
-    tokenizer_model: Annotated[str | None, option("Folder or hub name of the chat template.", MODEL)] = None
+    tokenizer_model: Annotated[str | None, option("Take the chat template from this folder or hub name.", MODEL)] = None
 
-    undecided: Annotated[Undecided, option("A vendor's failure in F1: a miss, or left out.", JUDGE)] = _SCORE.undecided
-    schema: Annotated[SchemaPolicy, option('"" as arguments: lenient {}, strict invalid.', JUDGE)] = (
+    undecided: Annotated[Undecided, option("Count a vendor's failure in F1 as a miss, or leave it out.", SCORE)] = (
+        _SCORE.undecided
+    )
+    schema: Annotated[SchemaPolicy, option('Read "" as arguments as {} (lenient) or as invalid (strict).', SCORE)] = (
         _SCORE.schema_policy
     )
-    rank_metric: Annotated[tuple[str, ...], many("A suite's score joins the IRF (repeatable).", JUDGE)] = ()
+    rank_metric: Annotated[tuple[str, ...], many("Let a suite's score join the IRF (repeatable).", SCORE)] = ()
 
-    gate: Annotated[tuple[str, ...], many(f'"f1 >= 0.9", or a preset: {", ".join(PRESETS)}.', JUDGE)] = ()
-    slo: Annotated[tuple[str, ...], many('SLO of each request: "tps >= 30" (repeatable).', JUDGE)] = ()
-    baseline_f1: Annotated[BaselineF1, option("Baseline's F1 in the ranking: 1.0, or measured.", JUDGE)] = (
+    gate: Annotated[tuple[str, ...], many(f'Fail below: "f1 >= 0.9", or a preset: {", ".join(PRESETS)}.', JUDGE)] = ()
+    slo: Annotated[tuple[str, ...], many('Hold each request to an SLO: "tps >= 30" (repeatable).', JUDGE)] = ()
+    baseline_f1: Annotated[BaselineF1, option("Rank the baseline's F1 as 1.0, or as measured.", SCORE)] = (
         _SCORE.baseline_f1
     )
-    monthly_requests: Annotated[int | None, option("Cost of N requests a month.", JUDGE, check=_AT_LEAST_1)] = None
-    monthly_tokens: Annotated[int | None, option("Or of N tokens a month.", JUDGE, check=_AT_LEAST_1)] = None
+    monthly_requests: Annotated[
+        int | None, option("Reckon the cost of N requests a month.", SCORE, check=_AT_LEAST_1)
+    ] = None
+    monthly_tokens: Annotated[int | None, option("Reckon the cost of N tokens a month.", SCORE, check=_AT_LEAST_1)] = (
+        None
+    )
 
     output_dir: Annotated[
-        Path | None, option("Run folder. [default: runs/<timestamp>]", OUTPUT, "--output-dir", "-o")
+        Path | None, option("Write the run into this folder. [default: runs/<timestamp>]", OUTPUT, "--output-dir", "-o")
     ] = None
-    redact_content: Annotated[bool, flag("Store digests, no prompts and no answers.", OUTPUT)] = False
-    lang: Annotated[Language, option("Language of the reports.", OUTPUT)] = "en"
+    redact_content: Annotated[bool, flag("Store digests, no prompts and no answers.", RECORDS)] = False
+    lang: Annotated[Language, option("Write reports in this language.", OUTPUT)] = "en"
 
     @property
     def suites(self) -> tuple[str, ...]:
