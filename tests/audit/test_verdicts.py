@@ -137,7 +137,7 @@ def test_a_drop_that_only_one_comparison_would_prove_is_too_little_evidence() ->
     world = field_of("v", gaps=(hint,))
     assert statuses(world)["tool_calls"] == "too_little_evidence"
     assert "4 points below" in judged(world).facet("tool_calls").reason
-    by_failures = replace(hint, excess=replace(hint.excess, p_mid=0.6))
+    by_failures = replace(hint, excess=replace(hint.excess, p_exact=0.6))
     assert statuses(field_of("v", gaps=(by_failures,)))["tool_calls"] == "as_sold"
 
 

@@ -64,8 +64,8 @@ def test_noise_both_ways_shows_in_excess_not_in_bias() -> None:
     noisy = Trials("v", (decide(rng, np.where(rng.random(4000) < 0.05, 0.5, chances)),))
     found = gap(panel_of(baseline, noisy, n=4000), baseline, noisy)
     assert found.bias.p_mid > 0.05
-    assert found.excess.p_mid < 0.01
-    assert found.excess.first > found.excess.second
+    assert found.excess.p_exact < 0.01
+    assert found.excess.first > found.excess.second / 2
 
 
 def test_perfect_agreement_still_has_an_interval() -> None:
@@ -130,6 +130,21 @@ def test_the_tests_count_only_what_was_decided() -> None:
     excess = excess_test(one, two, got)  # type: ignore[arg-type]
     assert (bias.first, bias.second) == (1, 1)
     assert (excess.first, excess.second) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("odd", "wavering", "exact", "mid"),
+    [(0, 0, 1.0, 1.0), (0, 3, 1.0, 1 - 4 / 27), (1, 0, 1 / 3, 1 / 6), (4, 0, 1 / 81, 1 / 162), (2, 1, 7 / 27, 4 / 27)],
+)
+def test_the_odd_one_out_of_three_has_known_p_values(odd: int, wavering: int, exact: float, mid: float) -> None:
+    """A vendor that is the odd one in four of four samples is so by chance once in 81."""
+    n = odd + wavering
+    one = dict.fromkeys(sample_ids(n), "called")
+    two = {name: "called" if i < odd else "not_called" for i, name in enumerate(one)}
+    got = {name: "not_called" if i < odd or i % 2 else "called" for i, name in enumerate(one)}
+    found = excess_test(one, two, got)  # type: ignore[arg-type]
+    assert (found.first, found.second) == (odd, wavering)
+    assert (found.p_exact, found.p_mid) == (pytest.approx(exact), pytest.approx(mid))
 
 
 def test_latency_spread_is_a_geometric_ratio() -> None:

@@ -8,8 +8,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from given_blocks import given_blocks
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 from worlds import decide, propensities, sample_ids
 
@@ -18,8 +16,9 @@ from vendor_verifier.audit.verdicts import LARGEST_UNSEEN_LOSS
 from vendor_verifier.stats.bootstrap import bootstrap, build_panel
 from vendor_verifier.stats.noise_floor import gap
 from vendor_verifier.stats.ratio_table import Trials
-from vendor_verifier.stats.sample_size import f1_seen_drop, score_seen_drop
+from vendor_verifier.stats.sample_size import score_seen_drop
 from vendor_verifier.stats.score_differences import score_differences, standard_error
+from vendor_verifier.stats.trigger_power import TriggerDesign, f1_samples, f1_seen_drop
 from vendor_verifier.values.judgement import Gap, ScoreDifference
 
 RUNS = 200
@@ -61,17 +60,36 @@ def test_a_drop_of_f1_of_the_stated_size_is_seen_in_8_of_10_runs(n: int, undecid
     level = DOUBTFUL_LEVEL / vendors
     seen: list[bool] = []
     for seed in range(RUNS):
-        rng = np.random.default_rng([seed, n, vendors])
+        rng = np.random.default_rng([seed, n, vendors, 2026])
         calls = chances(rng, n, undecided)
         baseline = Trials("b", (decide(rng, calls), decide(rng, calls)))
         first, second = (np.array([each == "called" for each in run.values()]) for run in baseline.runs)
         ceiling = 2 * (first & second).sum() / (first.sum() + second.sum())
-        drop = f1_seen_drop(n, float(ceiling), float(first.mean()), level=level)
+        drop = f1_seen_drop(n, TriggerDesign(float(ceiling), float(first.mean()), level))
         if drop <= LARGEST_UNSEEN_LOSS:
             found = gap_of(rng, baseline, missing(calls, drop))
             seen.append((found.delta.value or 0.0) < 0 and found.proof <= level)
     assert len(seen) >= RUNS / 4
     assert 0.75 <= np.mean(seen) <= 0.95
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("vendors", [1, 3, 9])
+@pytest.mark.parametrize("drop", [0.05, 0.1])
+def test_the_samples_that_a_plan_asks_for_show_the_wanted_drop_in_8_of_10_runs(drop: float, vendors: int) -> None:
+    """With the ceiling and the share of calls that it assumes, in 72 … 88 % of 200 runs (three standard errors)."""
+    level = DOUBTFUL_LEVEL / vendors
+    needed = f1_samples(drop, TriggerDesign(0.95, 0.5, level))
+    assert needed is not None
+    seen = 0
+    for seed in range(RUNS):
+        rng = np.random.default_rng([seed, vendors, round(100 * drop), 2026])
+        # So many undecided samples make a self-F1 of 0.95.
+        calls = propensities(rng, needed, 0.125)
+        baseline = Trials("b", (decide(rng, calls), decide(rng, calls)))
+        found = gap_of(rng, baseline, missing(calls, drop))
+        seen += (found.delta.value or 0.0) < 0 and found.proof <= level
+    assert 0.72 <= seen / RUNS <= 0.88
 
 
 def difference(rng: np.random.Generator, solves: NDArray[np.float64], own: NDArray[np.float64]) -> ScoreDifference:
@@ -106,24 +124,6 @@ def test_a_drop_of_a_score_of_the_stated_size_is_seen_in_8_of_10_runs(n: int, un
             seen.append((found.delta.value or 0.0) > 0 and found.p_value is not None and found.p_value <= level)
     assert len(seen) >= RUNS / 4
     assert 0.75 <= np.mean(seen) <= 0.95
-
-
-@given(st.integers(30, 3000), st.floats(0.7, 1.0), st.floats(0.2, 1.0), st.floats(0.001, 0.05))
-def test_more_samples_and_less_noise_show_smaller_drops(n: int, ceiling: float, calls: float, level: float) -> None:
-    """Twice the samples, a higher ceiling or a milder level never makes the drop that is seen larger."""
-    drop = f1_seen_drop(n, ceiling, calls, level=level)
-    assert 0 < drop <= 1
-    assert f1_seen_drop(2 * n, ceiling, calls, level=level) <= drop * 1.0001
-    assert f1_seen_drop(n, (1 + ceiling) / 2, calls, level=level) <= drop * 1.05
-    assert f1_seen_drop(n, ceiling, calls, level=2 * level) <= drop * 1.0001
-
-
-def test_a_run_that_shows_nothing_says_so() -> None:
-    """A baseline that is as often against itself as with itself, too few samples, and too few calls show no drop."""
-    assert f1_seen_drop(300, 0.5, 0.5, level=0.02) == 1.0
-    assert f1_seen_drop(5, 1.0, 0.5, level=0.02) == 1.0
-    assert f1_seen_drop(300, 1.0, 0.01, level=0.02) == 1.0
-    assert score_seen_drop(5, level=0.02) > 1
 
 
 def test_noise_makes_a_score_blinder() -> None:

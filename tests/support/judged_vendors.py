@@ -48,7 +48,7 @@ def asked(label: str, answered: int = N, of: int = N, **changes: object) -> Vend
         "succeeded_first_try": answered,
         "failures": failures,
         "measured": {"avg_tokens": answered},
-        "trigger": TriggerCounts(tp=100, fp=0, fn=0, tn=answered - 100),
+        "trigger": TriggerCounts(tp=min(100, answered), fp=0, fn=0, tn=max(0, answered - 100)),
         "suites": {},
         "served_models": {"acme/model-1": answered},
         "irf": 0.5,

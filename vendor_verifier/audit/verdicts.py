@@ -19,8 +19,9 @@ from vendor_verifier.audit.verdict_table import (
     success,
 )
 from vendor_verifier.stats.intervals import LEVEL
-from vendor_verifier.stats.sample_size import f1_seen_drop, score_seen_drop
+from vendor_verifier.stats.sample_size import score_seen_drop
 from vendor_verifier.stats.score_differences import standard_error
+from vendor_verifier.stats.trigger_power import TriggerDesign, f1_seen_drop
 from vendor_verifier.values.judgement import Estimate, Gap, ModelVerdict, ScoreDifference
 from vendor_verifier.values.score import ModelScore
 from vendor_verifier.values.verdict import FACETS, Facet, FacetName, Status, VendorVerdict
@@ -139,8 +140,8 @@ def _tool_calls(about: Subject) -> Facet:
             return _open("tool_calls", "verdict_calls_hint", gap.delta, points=points(-(gap.delta.value or 0.0)))
         prevalence = (trigger.tp + trigger.fn) / (trigger.tp + trigger.fp + trigger.fn + trigger.tn)
         level = DOUBTFUL_LEVEL / about.comparisons
-        seen = f1_seen_drop(gap.delta.n, floor.ceiling.value or 0.0, prevalence, level=level)
-        return _seen(seen, "verdict_calls_fine", gap.delta)
+        design = TriggerDesign(floor.ceiling.value or 0.0, prevalence, level, floor.runs)
+        return _seen(f1_seen_drop(gap.delta.n, design), "verdict_calls_fine", gap.delta)
     scores = against_baseline(about)
     if scores:
         return _of_scores(scores, about)

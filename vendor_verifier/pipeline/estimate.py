@@ -7,17 +7,19 @@ calls tools makes more requests than forecast.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from vendor_verifier.audit.cost import cost_usd
+from vendor_verifier.audit.verdict_table import DOUBTFUL_LEVEL
 from vendor_verifier.pipeline.load_profile import foreseen as foreseen_records
 from vendor_verifier.pipeline.plan import Prepared, wire_of
 from vendor_verifier.pipeline.prices import price_of
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.run.conversation import with_parameters
-from vendor_verifier.stats.sample_size import f1_detectable_drop, f1_samples
+from vendor_verifier.stats.trigger_power import TriggerDesign, f1_samples, f1_seen_drop
 from vendor_verifier.suites import Suite, compares
 from vendor_verifier.values.event import Usage
 from vendor_verifier.values.judgement import Price
@@ -52,7 +54,7 @@ def forecast(prepared: Prepared, assumptions: Assumptions, now: datetime) -> For
     questions = list(_questions(prepared))
     entries = tuple(_entry(entry, prepared, questions, assumptions, now) for entry in plan.entries)
     n = len({name for task in plan.tasks if compares(task.suite) for name in listed(task.samples).ids})
-    ceiling, prevalence, drop = assumptions.ceiling, assumptions.prevalence, assumptions.drop
+    design = _design(plan, assumptions) if n else None
     ceilings = [entry.cost_ceiling_usd for entry in entries]
     return Forecast(
         entries=entries,
@@ -64,11 +66,26 @@ def forecast(prepared: Prepared, assumptions: Assumptions, now: datetime) -> For
         cost_ceiling_usd=None if None in ceilings else math.fsum(each for each in ceilings if each is not None),
         unpriced=sum(entry.price is None for entry in entries),
         trigger_samples=n,
-        detectable_drop=f1_detectable_drop(n, ceiling, prevalence) if n else None,
-        samples_for_drop=f1_samples(drop, ceiling, prevalence) if n else None,
+        compared=_most_compared(plan),
+        detectable_drop=None if design is None else f1_seen_drop(n, design),
+        samples_for_drop=None if design is None else f1_samples(assumptions.drop, design),
         max_requests=plan.max_requests,
         max_cost_usd=plan.max_cost_usd,
     )
+
+
+def _most_compared(plan: Plan) -> int:
+    """The number of vendors that share the error of a verdict: those beside the baseline, in the model with most."""
+    counts = Counter(entry.model for entry in plan.entries)
+    return max((counts[entry.model] - 1 for entry in plan.entries if entry.is_baseline), default=0)
+
+
+def _design(plan: Plan, assumptions: Assumptions) -> TriggerDesign | None:
+    """The ground of a verdict on F1; None where no vendor is compared with a baseline that is asked twice."""
+    vendors, runs = _most_compared(plan), max(plan.repeat, plan.baseline_repeats)
+    if not vendors or runs < 2:
+        return None
+    return TriggerDesign(assumptions.ceiling, assumptions.prevalence, DOUBTFUL_LEVEL / vendors, runs, plan.repeat)
 
 
 def _questions(prepared: Prepared) -> Iterator[_Question]:

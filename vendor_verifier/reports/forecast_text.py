@@ -20,8 +20,8 @@ def forecast_lines(forecast: Forecast, language: Language = "en") -> Iterator[st
     yield t("forecast_all", requests=f"{forecast.requests:,}", retries=forecast.retries, money=_money(forecast, t))
     yield t("forecast_time", time=_duration(forecast.duration_s, t))
     yield from _limits(forecast, t)
-    if forecast.detectable_drop is not None and forecast.samples_for_drop is not None:
-        yield _power(forecast, t)
+    if forecast.trigger_samples:
+        yield t("forecast_uncompared") if forecast.detectable_drop is None else _power(forecast, t)
     yield _assumed(forecast, t)
     yield t("forecast_nothing_sent")
 
@@ -71,13 +71,14 @@ def _limits(forecast: Forecast, t: Texts) -> Iterator[str]:
 
 
 def _power(forecast: Forecast, t: Texts) -> str:
-    assumed, shown = forecast.assumptions, forecast.detectable_drop or 0.0
+    assumed, shown, needed = forecast.assumptions, forecast.detectable_drop or 0.0, forecast.samples_for_drop
+    drop = f"{100 * assumed.drop:g}"
     return t(
         "forecast_power",
+        seen=t("forecast_seen" if shown < 1 else "forecast_unseen", shown=f"{100 * shown:.1f}"),
+        needed=t("forecast_never", drop=drop) if needed is None else t("forecast_needed", drop=drop, n=f"{needed:,}"),
         samples=f"{forecast.trigger_samples:,}",
-        shown=f"{100 * shown:.1f}",
-        drop=f"{100 * assumed.drop:g}",
-        needed=f"{forecast.samples_for_drop:,}",
+        count=forecast.compared,
         ceiling=f"{assumed.ceiling:g}",
         prevalence=f"{assumed.prevalence:.0%}",
     )

@@ -191,16 +191,16 @@ def noise(judged: _Judged) -> Section | None:
     own = {"ceiling": floor.ceiling, "schema": floor.schema, "ttft_ratio": floor.ttft_ratio}
     columns = (
         Column("noise_delta", lambda gap: estimate(gap.delta, signed=True)),
-        Column("noise_bias", lambda gap: _tested(gap.bias)),
-        Column("noise_excess", lambda gap: _tested(gap.excess)),
+        Column("noise_bias", lambda gap: _tested(gap.bias, gap.bias.p_mid)),
+        Column("noise_excess", lambda gap: _tested(gap.excess, gap.excess.p_exact)),
     )
     made = table(t("noise"), t("vendor"), columns, judged.items(judged.verdict.gaps), t)
     lines = tuple(t(f"noise_{name}", interval=number_format.spread(found)) for name, found in own.items())
     return Section("noise", t("noise"), None, lines, (made,))
 
 
-def _tested(test: PairedTest) -> Cell:
-    return Cell(f"{test.first} : {test.second}, {test.p_mid:.3g}")
+def _tested(test: PairedTest, p_value: float) -> Cell:
+    return Cell(f"{test.first} : {test.second}, {p_value:.3g}")
 
 
 def blame(judged: _Judged) -> Section | None:

@@ -86,19 +86,26 @@ def bias_test(expected: Run, got: Run) -> PairedTest:
 
 
 def excess_test(expected: Run, again: Run, got: Run) -> PairedTest:
-    """The test whether the vendor disagrees with the baseline's first run more than its second run does.
+    """The test whether the vendor is the odd one out of three answers more often than a run of the baseline is.
 
-    first: vendor ≠ run 1 = run 2; second: vendor = run 1 ≠ run 2; over samples that all three decided. The test is
-    exact when vendor and baseline are the same model.
+    first: vendor ≠ run 1 = run 2; second: run 1 ≠ run 2, so that one of them is the odd one; over samples that all
+    three decided. Under one model each of the three is as likely to be it, so first is binomial(first + second, ⅓);
+    one-sided, because a vendor that is odd less often disagrees with nobody.
     """
+    from scipy.special import bdtrc
+
     only_vendor = only_baseline = 0
     for name, decision in got.items():
         one, two = expected.get(name), again.get(name)
         if "undecided" in (one, two, decision) or one is None or two is None:
             continue
         only_vendor += decision != one and two == one
-        only_baseline += decision == one and two != one
-    return mcnemar(only_vendor, only_baseline)
+        only_baseline += two != one
+    n = only_vendor + only_baseline
+    if not n:
+        return PairedTest(0, 0, 1.0, 1.0)
+    exact, beyond = float(bdtrc(only_vendor - 1, n, 1 / 3)), float(bdtrc(only_vendor, n, 1 / 3))
+    return PairedTest(only_vendor, only_baseline, exact, (exact + beyond) / 2)
 
 
 def mcnemar(first: int, second: int) -> PairedTest:

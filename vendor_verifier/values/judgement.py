@@ -34,7 +34,10 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class PairedTest:
-    """McNemar's test: of ``n`` discordant pairs ``first`` went one way and ``second`` the other."""
+    """An exact binomial test: of ``n`` samples that tell two sides apart ``first`` went one way, ``second`` the other.
+
+    ``p_mid`` counts only half of what was observed itself, see :mod:`vendor_verifier.stats.noise_floor`.
+    """
 
     first: int
     second: int
@@ -62,10 +65,10 @@ class NoiseFloor:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Delta = F1 − ceiling of one vendor with a paired interval, and the two McNemar tests.
+    """Delta = F1 − ceiling of one vendor with a paired interval, and the two tests on decisions.
 
-    ``bias``: calls where the baseline does not (first) against misses (second). ``excess``: departs from the baseline's
-    first run where the second agrees with it (first) against the reverse (second).
+    ``bias``: calls where the baseline does not (first) against misses (second). ``excess``: of the two answers of the
+    baseline and the vendor's one, the odd one out is the vendor's (first) or one of the baseline's (second).
     """
 
     label: str
@@ -78,7 +81,7 @@ class Gap:
     def proof(self) -> float:
         """The larger p-value of F1 and excess disagreement; where no sample moves F1, as with a vendor that never
         calls, only the other."""
-        return max(self.p_value or 0.0, self.excess.p_mid)
+        return max(self.p_value or 0.0, self.excess.p_exact)
 
 
 @dataclass(frozen=True, slots=True)

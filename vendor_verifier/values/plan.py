@@ -54,8 +54,10 @@ class EntryForecast:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """A whole run. ``detectable_drop`` (of F1, 0..1) and ``samples_for_drop`` are ``None`` where no trigger samples are
-    asked; ``cost_usd`` sums the entries whose price is known, ``unpriced`` counts the others."""
+    """A whole run. ``detectable_drop`` is the fall of F1 (0..1) that a verdict sees in 8 of 10 runs, 1 if none;
+    ``samples_for_drop`` what the wanted drop takes, None where no number of samples does. Both are None where F1 is not
+    compared: no trigger samples, or no baseline that is asked twice. ``compared`` vendors share the error of a verdict.
+    ``cost_usd`` sums the entries whose price is known, ``unpriced`` counts the others."""
 
     entries: tuple[EntryForecast, ...]
     assumptions: Assumptions
@@ -66,6 +68,7 @@ class Forecast:
     cost_ceiling_usd: float | None
     unpriced: int
     trigger_samples: int = 0
+    compared: int = 0
     detectable_drop: float | None = None
     samples_for_drop: int | None = None
     max_requests: int | None = None
