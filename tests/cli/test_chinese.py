@@ -43,6 +43,12 @@ def world(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Bench:
     monkeypatch.setenv("HOOK", "http://127.0.0.1:9/hook")
     bench.configure("good: faithful", "bad: quantised", "cut: cutter", extra="gates: ['f1 >= 0.9']\n")
     bench.samples(6)
+    entry = (
+        (bench.folder / "config.yaml")
+        .read_text()
+        .replace("      is_base", "      api_key: sk-0123456789abc\n      is_base")
+    )
+    (bench.folder / "old.yaml").write_text(entry)
     (bench.folder / "job.json").write_text(json.dumps({"type": "bfcl", "tasks": {"t": {"type": "simple"}}}))
     message = {"role": "assistant", "content": "hello"}
     answer = {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
@@ -81,6 +87,7 @@ def _commands(bench: Bench) -> dict[str, list[tuple[str | Path, ...]]]:
             ),
         ],
         "import": [("import", f"b={bench.folder / 'results.jsonl'}", "--model", "m", "-o", bench.folder / "i", *ZH)],
+        "migrate": [("migrate", bench.folder / "old.yaml", *ZH), ("migrate", bench.folder / "old.yaml", *ZH)],
         "capacity": [("capacity", *config, "--vendor", "good", "--up-to", "2", "--max-requests", "40", *ZH)],
         "check": [
             ("check", *sent, "-v", "--webhook-env", "HOOK", "--notify", "always", "--keep", "90d", *ZH),

@@ -68,6 +68,9 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     found.write("tools.json", json.dumps([TOOL]))
     found.write("results.jsonl", RESULTS)
     found.write("bad_results.jsonl", json.dumps(RESULTS[0]) + "\nno row\n")
+    found.write("literal.yaml", CONFIG + "      api_key: sk-0123456789abcdef\n")
+    (found.folder / "old").mkdir()
+    found.write("old/simulated-model_simulated_results.jsonl", RESULTS)
     found.write("times.csv", "at_s\n0\n1\n")
     found.write("job.json", {"type": "bfcl", "tasks": {"t": {"type": "simple"}}})
     data = {"files_url": "custom.jsonl"}

@@ -137,6 +137,7 @@ ALONE: dict[str, Shown] = {
     "--no-history": dry("--no-history", beside=("--history", "h.sqlite")),
 }  # fmt: skip
 RUN = ("run", "OUT")
+MIGRATE = ("migrate", "literal.yaml", "--dry-run")
 OTHERS: dict[str, dict[str, Shown]] = {
     "demo": {
         **{flag: Shown((flag, *words), ("demo", *REAL), look)
@@ -235,6 +236,14 @@ OTHERS: dict[str, dict[str, Shown]] = {
         "FOLDER": Shown(("OUT/here",), ("init",), written_names),
         "--model": Shown(("--model", "kimi-k2.5"), ("init", "OUT"), written_texts),
         "--vendor": Shown(("--vendor", "moonshot"), ("init", "OUT", "--model", "kimi-k2.5"), written_texts),
+    },
+    "migrate": {
+        "CONFIG": Shown(("two.yaml",), ("migrate",)),
+        "--env-file": Shown(("--env-file", "OUT/keys"), MIGRATE),
+        "--data": Shown(("--data", "old"), MIGRATE),
+        "--output-dir": Shown(("--output-dir", "OUT"), ("migrate", "config.yaml", "--data", "old"), written_names),
+        "--dry-run": Shown(("--dry-run",), ("migrate", "config.yaml")),
+        "--lang": Shown(("--lang", "zh"), MIGRATE),
     },
     "completion": {"SHELL": Shown(("bash",), ("completion",))},
     "convert": {

@@ -52,6 +52,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "history": ("history --vendor novita",),
     "trend": ("trend --vendor novita --metric ttft", "trend -o trend.html"),
     "init": ("init --model kimi-k2.5",),
+    "migrate": ("migrate config.yaml", "migrate config.yaml --dry-run"),
     "completion": ("completion zsh > ~/.zfunc/_agent-vendor-verifier",),
     "convert": ("convert in.jsonl out.jsonl --dataset-format openbmb",),
     "doctor": ("doctor", "doctor --model kimi-k2.5 --vendor novita"),
@@ -98,6 +99,7 @@ COMMANDS = {
         "Plot a figure over the runs; did a vendor get worse?",
     ),
     "init": ("vendor_verifier.cli.init:init_command", "Write config.yaml, .env and .gitignore to begin with."),
+    "migrate": ("vendor_verifier.cli.migrate:migrate_command", "Bring a 0.1.0 config, its keys and results over."),
     "completion": ("vendor_verifier.cli.vendors:completion_command", "Print a shell's completion script."),
     "convert": ("vendor_verifier.cli.datasets:convert_command", "Turn a public data set into our own sample rows."),
     "doctor": (

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path as FilePath
 from urllib.parse import SplitResult, urlsplit
 
 from vendor_verifier.config.env_file import (
@@ -116,12 +117,14 @@ def key_source(path: Path, entry: VendorEntry, usual: str, findings: Findings) -
     if literal is not None:
         name = reference(literal)
         if name is None:
-            findings.problem(where, _refused(literal, usual))
+            findings.problem(where, _refused(literal, usual, findings.file))
             return None
         return KeySource(name, where, explicit=True)
     assert named is not None
     if looks_secret(named):
-        findings.problem(where, f"expected the name of a variable, this is a key: {_refused(named, usual)}")
+        findings.problem(
+            where, f"expected the name of a variable, this is a key: {_refused(named, usual, findings.file)}"
+        )
         return None
     if "$" in named or not named.isprintable() or named != named.strip():
         findings.problem(where, "expected the bare name of a variable, without `${}` and spaces, such as MY_KEY")
@@ -146,12 +149,13 @@ def _command(path: Path, entry: VendorEntry, text: str, usual: str, findings: Fi
     return KeySource(usual, where, explicit=False, command=words)
 
 
-def _refused(literal: str, usual: str) -> str:
+def _refused(literal: str, usual: str, file: FilePath) -> str:
     if literal.startswith("$"):
         return "a variable is written `${NAME}`, with braces and nothing around or inside"
     return (
         f"a key ({abbreviated(literal)}) may not stand in this file, where it gets shared and committed; "
-        f"write `{usual}=<the key>` in .env and delete this line, or name another variable: `api_key: ${{NAME}}`"
+        f"write `{usual}=<the key>` in .env and delete this line, or name another variable: `api_key: ${{NAME}}`; "
+        f"`agent-vendor-verifier migrate {file}` moves every key of the file"
     )
 
 

@@ -86,7 +86,12 @@ def merge(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 def label_of(entry: VendorEntry) -> str:
     """The given label, else the vendor's name with the pinned provider behind it."""
     slug = _slug(entry)
-    return entry.label or (f"{entry.name} ({slug})" if slug else entry.name)
+    return entry.label or (router_label(entry.name, slug) if slug else entry.name)
+
+
+def router_label(vendor: str, provider: str) -> str:
+    """The label of a router's entry that gives none."""
+    return f"{vendor} ({provider})"
 
 
 def _slug(entry: VendorEntry) -> str | None:

@@ -141,7 +141,7 @@ def read_variables(config_path: Path, env_file: Path | None, environ: Mapping[st
     try:
         text = read_limited(path)
         warnings += _mode_warning(path)
-        from_file, bad_lines = _parse(text)
+        from_file, bad_lines = parse_env(text)
         warnings += [f"{path}:{line}: not read, a line is NAME=value" for line in bad_lines]
     except FileNotFoundError:
         if env_file is not None:
@@ -171,7 +171,7 @@ def read_limited(path: Path) -> str:
         raise SourceError("not UTF-8 text; save the file as UTF-8", line) from None
 
 
-def _parse(text: str) -> tuple[dict[str, str], list[int]]:
+def parse_env(text: str) -> tuple[dict[str, str], list[int]]:
     """Values by name, and the lines that are none. The parser is the one behind ``dotenv_values``, which only logs."""
     # For those who have such a file.
     from dotenv.parser import parse_stream

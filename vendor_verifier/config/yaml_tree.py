@@ -60,6 +60,20 @@ class Flaw:
     subject: str = field(default="", repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A scalar value as it is written: ``text[slice(*span)]`` is its source, with quotes and an anchor if it has them.
+
+    ``key`` is what it is the value of, "" in a list; ``beside`` are the other scalar values of its mapping by key.
+    """
+
+    line: int
+    span: tuple[int, int]
+    key: str
+    value: str = field(repr=False)
+    beside: Mapping[str, str] = field(repr=False)
+
+
 def plain(node: Node) -> Any:
     """The node as ordinary Python values; a misread value stays the text that was written."""
     if isinstance(node, Table):
@@ -161,9 +175,51 @@ class _LineLoader(yaml.SafeLoader):
 
 def parse(text: str) -> tuple[Node | None, tuple[Flaw, ...]]:
     """Parse one document. Returns its root (``None`` when empty) and every flaw; raises SourceError."""
+    root, tagged = _compose(text)
+    if root is None:
+        return None, ()
+    builder = _Builder()
+    node = builder.build(root, (), 0)
+    tags = (Flaw(line, (), "YAML tags are not read; remove the tag and quote the value if text is meant", tag)
+            for line, tag in tagged)  # fmt: skip
+    return node, (*tags, *builder.flaws)
+
+
+def scalars(text: str) -> Iterator[Written]:
+    """Every scalar value of the document in the order of the file, keys given twice and anchors included.
+
+    Raises:
+        SourceError: the text cannot be parsed.
+    """
+    root, _ = _compose(text)
+    seen: set[int] = set()
+    pending: list[tuple[yaml.Node, yaml.MappingNode | None, str]] = [] if root is None else [(root, None, "")]
+    found: list[Written] = []
+    while pending:
+        node, table, key = pending.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.MappingNode):
+            pending += ((value, node, str(name.value)) for name, value in node.value)
+        elif isinstance(node, yaml.SequenceNode):
+            pending += ((item, None, "") for item in node.value)
+        else:
+            beside = {} if table is None else {str(a.value): str(b.value) for a, b in table.value if _is_scalar(a, b)}
+            span = node.start_mark.index, node.end_mark.index
+            found.append(Written(node.start_mark.line + 1, span, key, str(node.value), beside))
+    yield from sorted(found, key=lambda each: each.span)
+
+
+def _is_scalar(*nodes: yaml.Node) -> bool:
+    return all(isinstance(node, yaml.ScalarNode) for node in nodes)
+
+
+def _compose(text: str) -> tuple[yaml.Node | None, list[tuple[int, str]]]:
+    """The root of one document (``None`` when empty), and the line and text of every tag; raises SourceError."""
     try:
         loader = _LineLoader(text)
-        root = loader.get_single_node()
+        return loader.get_single_node(), loader.tagged
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise SourceError(_syntax_message(error), mark.line + 1 if mark else None) from None
@@ -174,13 +230,6 @@ def parse(text: str) -> tuple[Node | None, tuple[Flaw, ...]]:
     except (ValueError, OverflowError):
         # The scanner itself fails on an escape beyond the last character; its mark is lost by then.
         raise SourceError('an escape in double quotes ("\\U…") that stands for no character') from None
-    if root is None:
-        return None, ()
-    builder = _Builder()
-    node = builder.build(root, (), 0)
-    tags = (Flaw(line, (), "YAML tags are not read; remove the tag and quote the value if text is meant", tag)
-            for line, tag in loader.tagged)  # fmt: skip
-    return node, (*tags, *builder.flaws)
 
 
 def _syntax_message(error: yaml.MarkedYAMLError) -> str:
