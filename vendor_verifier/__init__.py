@@ -1,8 +1,8 @@
 """Verify that the vendors of an LLM really serve the model they sell.
 
-``verify``, ``averify``, ``score_run``, ``compare_runs`` and ``irf`` are the Python interface, described in docs/api.md.
-They are imported when they are first used, so that importing the package costs nothing; ``__init__.pyi`` has their
-types.
+``verify``, ``averify``, ``score_run``, ``load_run``, ``compare_runs`` and ``irf`` are the Python interface, described
+in docs/api.md. They are imported when they are first used, so that importing the package costs nothing;
+``__init__.pyi`` has their types.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ _HOMES = {
     "averify": "vendor_verifier.api",
     "score_run": "vendor_verifier.api",
     "compare_runs": "vendor_verifier.api",
+    "load_run": "vendor_verifier.features.data.run_data",
+    "RunData": "vendor_verifier.features.data.run_data",
     "irf": "vendor_verifier.scoring.irf",
     "RunOutcome": "vendor_verifier.pipeline.run",
     "Report": "vendor_verifier.values.score",
@@ -27,12 +29,14 @@ __all__ = [
     "Record",
     "Report",
     "RunComparison",
+    "RunData",
     "RunOutcome",
     "VerifierError",
     "__version__",
     "averify",
     "compare_runs",
     "irf",
+    "load_run",
     "score_run",
     "verify",
 ]

@@ -2,6 +2,7 @@
 
 from vendor_verifier.api import averify, compare_runs, score_run, verify
 from vendor_verifier.errors import VerifierError
+from vendor_verifier.features.data.run_data import RunData, load_run
 from vendor_verifier.pipeline.run import RunOutcome
 from vendor_verifier.scoring.irf import irf
 from vendor_verifier.values.history import RunComparison
@@ -13,12 +14,14 @@ __all__ = [
     "Record",
     "Report",
     "RunComparison",
+    "RunData",
     "RunOutcome",
     "VerifierError",
     "__version__",
     "averify",
     "compare_runs",
     "irf",
+    "load_run",
     "score_run",
     "verify",
 ]

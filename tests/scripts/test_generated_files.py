@@ -15,6 +15,7 @@ SCRIPTS = [
     "make_failure_kinds.py",
     "make_metrics_tables.py",
     "make_coverage_page.py",
+    "make_data_page.py",
 ]
 
 

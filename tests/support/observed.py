@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 from vendor_verifier.scoring.observation import Observation, observe
 from vendor_verifier.scoring.observation_table import ObservationTable
-from vendor_verifier.suites import Suite, judged
-from vendor_verifier.suites.trigger import TriggerSuite
+from vendor_verifier.suites import Suite
+from vendor_verifier.suites.judging import judged
+from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
@@ -19,7 +20,7 @@ def observed(
     record: Record, sample: Sample = SAMPLE, suite: Suite | None = None, *, defective: bool = False
 ) -> Observation:
     """The row of one record, judged by the trigger suite if by no other."""
-    return observe(record, judged(record, suite or TriggerSuite(), sample), sample, defective=defective)
+    return observe(record, judged(record, suite or TriggerSuite(), sample, KeptCheckers()), sample, defective=defective)
 
 
 def table_of(rows: Iterable[Observation]) -> ObservationTable:

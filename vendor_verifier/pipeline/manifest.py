@@ -25,8 +25,10 @@ from vendor_verifier.reports.run_conditions import load_words
 from vendor_verifier.run.local_run import RunEnd
 from vendor_verifier.run.work_queue import Part
 from vendor_verifier.store import RunFolder
-from vendor_verifier.suites import TRIGGER, judged, suite_kind
+from vendor_verifier.suites import TRIGGER, suite_kind
+from vendor_verifier.suites.judging import judged
 from vendor_verifier.suites.schema import schema_defects
+from vendor_verifier.suites.trigger import KeptCheckers
 from vendor_verifier.values.failure_kinds import QUESTION_REFUSED
 from vendor_verifier.values.manifest import MANIFEST_SCHEMA, Manifest, ScoreRequest, manifest_of
 from vendor_verifier.values.plan import LoadShape, Plan, Task
@@ -39,6 +41,7 @@ from vendor_verifier.words import Texts
 def redactor(parts: Iterable[Part]) -> Callable[[Record], Record]:
     """A function that redacts a record of ``parts`` before it is written."""
     asked = {part.suite.name: (part.suite, part.samples) for part in parts}
+    checkers = KeptCheckers()
 
     def redact(record: Record) -> Record:
         if keeps_texts(record.suite):
@@ -46,7 +49,7 @@ def redactor(parts: Iterable[Part]) -> Callable[[Record], Record]:
         suite, samples = asked[record.suite]
         sample = samples.named(record.sample)
         assert sample is not None
-        score = judged(record, suite, sample)
+        score = judged(record, suite, sample, checkers)
         if _is_refused(record) and schema_defects(sample):
             score = replace(score, anomalies=(*score.anomalies, "refused_defective_sample"))
         return redacted_record(record, score)

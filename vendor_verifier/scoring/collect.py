@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from vendor_verifier.scoring.observation import Observation, observe, observe_check
 from vendor_verifier.scoring.observation_table import ObservationTable
-from vendor_verifier.suites import TRIGGER, Suite, judged, replay
+from vendor_verifier.suites import TRIGGER, Suite, replay
+from vendor_verifier.suites.judging import judged
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
 from vendor_verifier.values.manifest import EntryInfo
 from vendor_verifier.values.record import Record
@@ -60,7 +61,7 @@ def collect(
             finals = iter([turn.attempts[-1] for turn in record.turns if turn.attempts])
             tables.apart[key].add(observe_check(record, replay(suite.play(sample), finals), sample))
         else:
-            score = judged(record, suite, sample)
+            score = judged(record, suite, sample, checkers)
             # An unusable schema explains a refusal and nothing else.
             defective = not record.succeeded and bool(checkers(sample).schema_defects)
             row = observe(record, score, sample, defective=defective)

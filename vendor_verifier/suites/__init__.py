@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from vendor_verifier.lazy_import import late
-from vendor_verifier.values.record import Attempt, Record
+from vendor_verifier.values.record import Attempt
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import Score
@@ -34,27 +34,23 @@ class Suite(Protocol):
         """Yield each turn to send, take its final attempt, and return the judgement."""
 
 
-def replay(play: Play, answers: Iterator[Attempt]) -> Score | None:
-    """Drive a play with recorded attempts; None when the recording ends before the play does."""
+def replay(play: Play, answers: Iterator[Attempt], asked: list[Turn] | None = None) -> Score | None:
+    """Drive a play with recorded attempts; None when the recording ends before the play does.
+
+    The turns that it asks are added to ``asked``.
+    """
+    asked = [] if asked is None else asked
     try:
-        next(play)
+        asked.append(next(play))
         while True:
             attempt = next(answers, None)
             if attempt is None:
                 play.close()
                 return None
-            play.send(attempt)
+            asked.append(play.send(attempt))
     except StopIteration as end:
         judgement: Judgement = end.value
         return judgement()
-
-
-def judged(record: Record, suite: Suite, sample: Sample) -> Score:
-    """The score of one record: stored with it, else found by playing again; an unfinished recording decides nothing."""
-    if record.score is not None:
-        return record.score
-    finals = (turn.attempts[-1] for turn in record.turns if turn.attempts)
-    return replay(suite.play(sample), finals) or Score(suite.name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,10 @@ Where finish reason and content disagree the content decides and the disagreemen
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import msgspec
 
@@ -29,6 +30,10 @@ from vendor_verifier.wire.payload import PayloadError, parse_json
 
 # A compiled schema takes tens of kB.
 _MOST_CHECKERS = 1000
+NOT_JUDGED = "arguments_not_judged"
+
+
+Tools = Sequence[Mapping[str, Any]]
 
 
 class KeptCheckers:
@@ -40,22 +45,25 @@ class KeptCheckers:
         self._by_identity: BoundedCache[int, tuple[object, ArgumentChecker]] = BoundedCache(_MOST_CHECKERS)
 
     def __call__(self, sample: Sample) -> ArgumentChecker:
-        tools = sample.turn.tools
+        return self.of(sample.turn.tools)
+
+    def of(self, tools: Tools) -> ArgumentChecker:
+        """The checker of the tools of a turn."""
         known = self._by_identity.get(id(tools))
         if known is None:
-            known = (tools, self._of_equal_tools(sample))
+            known = (tools, self._of_equal_tools(tools))
             self._by_identity.keep(id(tools), known)
         return known[1]
 
-    def _of_equal_tools(self, sample: Sample) -> ArgumentChecker:
+    def _of_equal_tools(self, tools: Tools) -> ArgumentChecker:
         try:
-            written = msgspec.json.encode(sample.turn.tools)
+            written = msgspec.json.encode(tools)
         except UnicodeEncodeError:
-            return ArgumentChecker(sample.turn.tools)
+            return ArgumentChecker(tools)
         key = hashlib.sha256(written).digest()
         checker = self._by_tools.get(key)
         if checker is None:
-            checker = ArgumentChecker(sample.turn.tools)
+            checker = ArgumentChecker(tools)
             self._by_tools.keep(key, checker)
         return checker
 
@@ -65,7 +73,7 @@ class TriggerSuite:
     """Sends the sample as it is. ``checkers`` finds the argument checker of a sample."""
 
     name: str = TRIGGER
-    checkers: Callable[[Sample], ArgumentChecker] = field(default_factory=KeptCheckers, compare=False)
+    checkers: KeptCheckers = field(default_factory=KeptCheckers, compare=False)
 
     def play(self, sample: Sample) -> Play:
         """Yield the sample's turn once and return the judgement of its answer."""
@@ -82,7 +90,7 @@ class TriggerSuite:
         checker = self.checkers(sample)
         verdicts = tuple(checker.check(call) for call in calls)
         if any(verdict.verdict == "not_judged" for verdict in verdicts):
-            anomalies = (*anomalies, "arguments_not_judged")
+            anomalies = (*anomalies, NOT_JUDGED)
         return Score(self.name, decision, verdicts, anomalies=(*anomalies, *_disagreements(response, calls)))
 
 

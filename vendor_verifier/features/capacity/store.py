@@ -31,7 +31,9 @@ from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.scoring.observation import Observation, observe
 from vendor_verifier.store import RunFolder
-from vendor_verifier.suites import TRIGGER, Suite, judged
+from vendor_verifier.suites import TRIGGER, Suite
+from vendor_verifier.suites.judging import judged
+from vendor_verifier.suites.trigger import KeptCheckers
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.words import Language
@@ -158,9 +160,9 @@ def with_observations(
     records: Iterable[Record], samples: Sequence[Sample], suite: Suite
 ) -> list[tuple[Record, Observation]]:
     """Each record with its observation."""
-    by_id = {sample.id: sample for sample in samples}
+    by_id, checkers = {sample.id: sample for sample in samples}, KeptCheckers()
     known = [(record, by_id[record.sample]) for record in records if record.sample in by_id]
-    return [(record, observe(record, judged(record, suite, sample), sample)) for record, sample in known]
+    return [(record, observe(record, judged(record, suite, sample, checkers), sample)) for record, sample in known]
 
 
 def new_rng(seed: int) -> np.random.Generator:

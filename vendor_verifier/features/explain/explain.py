@@ -35,8 +35,10 @@ from vendor_verifier.reports.escape import plain
 from vendor_verifier.run.conversation import with_parameters
 from vendor_verifier.scoring.observation import observe
 from vendor_verifier.store import RunFolder
-from vendor_verifier.suites import Suite, judged
+from vendor_verifier.suites import Suite
+from vendor_verifier.suites.judging import judged
 from vendor_verifier.suites.schema import dataset_defects
+from vendor_verifier.suites.trigger import KeptCheckers
 from vendor_verifier.values.manifest import EntryInfo, Manifest, StoredEntry, StoredTask
 from vendor_verifier.values.plan import SIMULATED, Entry
 from vendor_verifier.values.record import Record, supersedes
@@ -239,8 +241,8 @@ def _explain_sample(
     wanted: Wanted,
 ) -> Iterator[Explanation]:
     suite = ready_suite(task.suite, task.options, [sample], folder)
-    records = _records(folder, suite.name, sample.id)
-    scores = {key: judged(record, suite, sample) for key, record in records.items()}
+    records, checkers = _records(folder, suite.name, sample.id), KeptCheckers()
+    scores = {key: judged(record, suite, sample, checkers) for key, record in records.items()}
     answers: Answers = {}
     for (model, label, _), record in records.items():
         answer = observe(record, scores[model, label, record.repetition], sample)

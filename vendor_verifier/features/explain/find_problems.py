@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from vendor_verifier.config.suite_options import build_suite, known_suite
 from vendor_verifier.scoring.observation import Key, Observation, observe
 from vendor_verifier.store import RunFolder
-from vendor_verifier.suites import Suite, judged
+from vendor_verifier.suites import Suite
+from vendor_verifier.suites.judging import judged
 from vendor_verifier.suites.schema import ArgumentChecker
-from vendor_verifier.suites.trigger import complete_calls
+from vendor_verifier.suites.trigger import KeptCheckers, complete_calls
 from vendor_verifier.values.manifest import EntryInfo, StoredTask
 from vendor_verifier.values.record import Record, supersedes
 from vendor_verifier.values.request import Turn
@@ -105,12 +106,13 @@ def read_answers(folder: RunFolder, wanted: Iterable[EntryInfo]) -> Answers:
     samples = {name: folder.read_samples(name) for name in (task.suite for task in tasks)}
     suites = {task.suite: quiet_suite(task) for task in tasks}
     found: Answers = {(info.model, info.label): {} for info in wanted}
+    checkers = KeptCheckers()
     for record in folder.read_records(lambda _number, _reason: None):
         own = found.get((record.model, record.label))
         sample = sample_in(samples, record.suite, record.sample)
         if own is None or sample is None:
             continue
-        answer = observe(record, judged(record, suites[record.suite], sample), sample)
+        answer = observe(record, judged(record, suites[record.suite], sample, checkers), sample)
         before = own.get(answer.key)
         if before is None or supersedes(answer.traits, before.traits):
             own[answer.key] = answer

@@ -1,0 +1,251 @@
+"""A stored run as pandas DataFrames, each made when it is first asked for; nothing is sent or written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vendor_verifier.errors import UsageError
+from vendor_verifier.features.data.columns import (
+    FRAMES,
+    AttemptRow,
+    CallRow,
+    Column,
+    FindingRow,
+    FrameKind,
+    RankingRow,
+    RecordRow,
+    SampleRow,
+    VerdictRow,
+    chunks_of,
+)
+from vendor_verifier.pipeline.manifest import stored_manifest
+from vendor_verifier.pipeline.score import score_folder
+from vendor_verifier.pipeline.suites import ready_suite
+from vendor_verifier.scoring.observation import observe
+from vendor_verifier.store import RunFolder
+from vendor_verifier.suites import Suite, suite_kind
+from vendor_verifier.suites.judging import judged, judged_calls
+from vendor_verifier.suites.trigger import KeptCheckers
+from vendor_verifier.values.manifest import Manifest
+from vendor_verifier.values.record import Record, RecordKey, supersedes
+from vendor_verifier.values.sample import Sample, Samples, sample_in
+from vendor_verifier.values.score import Report
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+ROWS = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A record by its place in the file, and all that decides whether another one replaces it."""
+
+    place: int
+    succeeded: bool
+
+
+def load_run(run: str | PathLike[str]) -> RunData:
+    """The stored run in a folder, whose frames are read when they are asked for.
+
+    Raises:
+        RunFolderError: not a readable run folder.
+    """
+    return RunData(Path(run))
+
+
+class RunData:
+    """The frames of a stored run (docs/data.md has their columns); each is read once and kept.
+
+    A missing value is missing, never 0. Of records under one key the one that figures count is there.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._folder = RunFolder(path)
+        self.manifest: Manifest = stored_manifest(self._folder)
+        self._frames: dict[str, DataFrame] = {}
+
+    def __repr__(self) -> str:
+        return f"RunData({str(self.path)!r}: {', '.join(FRAMES)})"
+
+    @property
+    def samples(self) -> DataFrame:
+        """A row a sample."""
+        return self._frame("samples")
+
+    @property
+    def records(self) -> DataFrame:
+        """A row an answer that counts, with its score and every metric of single requests."""
+        return self._frame("records")
+
+    @property
+    def attempts(self) -> DataFrame:
+        """A row an HTTP request."""
+        return self._frame("attempts")
+
+    @property
+    def calls(self) -> DataFrame:
+        """A row a tool call, with the verdict on its arguments and the reason."""
+        return self._frame("calls")
+
+    @property
+    def ranking(self) -> DataFrame:
+        """A row a vendor of a model, best first."""
+        return self._frame("ranking")
+
+    @property
+    def verdicts(self) -> DataFrame:
+        """A row a vendor of a model: the verdict, its reason, and that of each facet."""
+        return self._frame("verdicts")
+
+    @property
+    def findings(self) -> DataFrame:
+        """A row a finding about a vendor."""
+        return self._frame("findings")
+
+    @property
+    def chunks(self) -> DataFrame:
+        """A row a piece of a streamed answer."""
+        return self._frame("chunks")
+
+    @cached_property
+    def report(self) -> Report:
+        """The run scored as its manifest says."""
+        return score_folder(self._folder)
+
+    def in_parts(self, name: str, rows: int = ROWS) -> Iterator[DataFrame]:
+        """The frame of that name in parts of at most ``rows`` rows, none of which is kept; at least one.
+
+        Raises:
+            UsageError: there is no such frame, or ``rows`` is below 1.
+        """
+        if name not in FRAMES or rows < 1:
+            raise UsageError(
+                f"read {name!r} in parts of {rows}; expected one of {', '.join(FRAMES)}, and 1 row or more"
+            )
+        left = iter(self._rows(name))
+        part = list(islice(left, rows))
+        while True:
+            yield _frame_of(FRAMES[name], part)
+            if not (part := list(islice(left, rows))):
+                return
+
+    def _frame(self, name: str) -> DataFrame:
+        if name not in self._frames:
+            self._frames[name] = _frame_of(FRAMES[name], self._rows(name))
+        return self._frames[name]
+
+    def _rows(self, name: str) -> Iterable[Any]:
+        readers: Mapping[str, Callable[[], Iterable[Any]]] = {
+            "samples": self._sample_rows,
+            "records": self._record_rows,
+            "attempts": self._attempt_rows,
+            "calls": self._call_rows,
+            "ranking": self._ranking_rows,
+            "verdicts": self._verdict_rows,
+            "findings": self._finding_rows,
+            "chunks": lambda: (chunk for row in self._attempt_rows() for chunk in chunks_of(row)),
+        }
+        return readers[name]()
+
+    @cached_property
+    def _samples(self) -> Mapping[str, Samples]:
+        return {task.suite: self._folder.read_samples(task.suite) for task in self.manifest.tasks}
+
+    @cached_property
+    def _suites(self) -> Mapping[str, Suite]:
+        return {
+            task.suite: ready_suite(task.suite, task.options, self._samples[task.suite], self._folder)
+            for task in self.manifest.tasks
+        }
+
+    @cached_property
+    def _counted(self) -> frozenset[int]:
+        """The places of the records that figures count, among the readable lines of the file."""
+        entries = {entry.key for entry in self.manifest.entries}
+        kept: dict[RecordKey, _Kept] = {}
+        for place, record in enumerate(self._lines()):
+            now, before = _Kept(place, record.succeeded), kept.get(record.key)
+            if (record.model, record.label) in entries and (before is None or supersedes(now, before)):
+                kept[record.key] = now
+        return frozenset(each.place for each in kept.values())
+
+    def _lines(self) -> Iterator[Record]:
+        return self._folder.read_records(lambda _number, _reason: None)
+
+    def _records(self) -> Iterator[tuple[Record, Sample]]:
+        """The records that count, each with its sample."""
+        for place, record in enumerate(self._lines()):
+            sample = sample_in(self._samples, record.suite, record.sample) if place in self._counted else None
+            if sample is not None:
+                yield record, sample
+
+    def _sample_rows(self) -> Iterator[SampleRow]:
+        return (SampleRow(suite, sample) for suite, samples in self._samples.items() for sample in samples)
+
+    def _record_rows(self) -> Iterator[RecordRow]:
+        checkers = KeptCheckers()
+        for record, sample in self._records():
+            score = judged(record, self._suites[record.suite], sample, checkers)
+            yield RecordRow(record, sample, score, observe(record, score, sample))
+
+    def _attempt_rows(self) -> Iterator[AttemptRow]:
+        for record, _ in self._records():
+            for number, turn in enumerate(record.turns):
+                yield from (AttemptRow(record, number, attempt) for attempt in turn.attempts)
+
+    def _call_rows(self) -> Iterator[CallRow]:
+        checkers = KeptCheckers()
+        for record, sample in self._records():
+            kind = suite_kind(record.suite)
+            if kind is not None and kind.apart:
+                continue
+            if record.score is not None:
+                for position, verdict in enumerate(record.score.calls):
+                    yield CallRow(record, None, position, None, verdict)
+                continue
+            found = judged_calls(record, self._suites[record.suite], sample, checkers)
+            for position, each in enumerate(found):
+                yield CallRow(record, each.turn, position, each.call, each.verdict)
+
+    def _ranking_rows(self) -> Iterator[RankingRow]:
+        for model in self.report.models:
+            yield from (RankingRow(model, place, vendor) for place, vendor in enumerate(model.vendors, 1))
+
+    def _verdict_rows(self) -> Iterator[VerdictRow]:
+        for model, advice in self.report.advice.items():
+            yield from (VerdictRow(model, verdict) for verdict in advice.vendors.values())
+
+    def _finding_rows(self) -> Iterator[FindingRow]:
+        for model, verdict in self.report.verdicts.items():
+            yield from (FindingRow(model, finding) for finding in verdict.findings)
+
+
+def _frame_of(kind: FrameKind[Any], rows: Iterable[Any]) -> DataFrame:
+    """Rows as a DataFrame whose columns have the dtypes of their definitions."""
+    # For those who ask for a frame.
+    import pandas as pd
+
+    values: list[list[Any]] = [[] for _ in kind.columns]
+    for row in rows:
+        for column, found in zip(kind.columns, values, strict=True):
+            found.append(column.value(row))
+    return pd.DataFrame(
+        {column.name: _series(column, found) for column, found in zip(kind.columns, values, strict=True)}
+    )
+
+
+def _series(column: Column[Any], values: list[Any]) -> Any:
+    import pandas as pd
+
+    if column.dtype == "datetime64[ns, UTC]":
+        moments = pd.to_datetime(pd.Series(values, dtype="object"), utc=True, format="ISO8601", errors="coerce")
+        return moments.astype(column.dtype)
+    return pd.array(values, dtype=column.dtype)

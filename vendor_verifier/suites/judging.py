@@ -1,0 +1,68 @@
+"""The judgement of a stored record: the score of its evaluation, and the verdict on every tool call it made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from vendor_verifier.suites import Suite, replay, suite_kind
+from vendor_verifier.suites.trigger import NOT_JUDGED, KeptCheckers, complete_calls
+from vendor_verifier.values.event import ToolCall
+from vendor_verifier.values.record import Record
+from vendor_verifier.values.request import Turn
+from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.score import CallVerdict, Score
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedCall:
+    """A call of the answer to turn ``turn`` (from 0 on), and the verdict on its arguments."""
+
+    turn: int
+    call: ToolCall
+    verdict: CallVerdict
+
+
+def judged(record: Record, suite: Suite, sample: Sample, checkers: KeptCheckers) -> Score:
+    """The score of one record: stored with it, else found by playing again; an unfinished recording decides nothing.
+
+    Calls are held against the tools of their own turn in every evaluation whose turns declare some.
+    """
+    score, asked = _played(record, suite, sample)
+    if score.calls or not _is_counted(record):
+        return score
+    calls = tuple(each.verdict for each in _checked(record, asked, checkers))
+    doubts = (NOT_JUDGED,) if any(call.verdict == "not_judged" for call in calls) else ()
+    return replace(score, calls=calls, anomalies=(*score.anomalies, *doubts)) if calls else score
+
+
+def judged_calls(record: Record, suite: Suite, sample: Sample, checkers: KeptCheckers) -> list[JudgedCall]:
+    """Every call that counts, with its verdict; none of a failure, of an answer in text, nor of redacted texts."""
+    if record.score is not None or not _is_counted(record):
+        return []
+    return list(_checked(record, _played(record, suite, sample)[1], checkers))
+
+
+def _played(record: Record, suite: Suite, sample: Sample) -> tuple[Score, list[Turn]]:
+    """The suite's own score, and the turns it asked."""
+    asked: list[Turn] = []
+    if record.score is not None:
+        return record.score, asked
+    finals = (turn.attempts[-1] for turn in record.turns if turn.attempts)
+    return replay(suite.play(sample), finals, asked) or Score(suite.name), asked
+
+
+def _is_counted(record: Record) -> bool:
+    """Whether the calls of a record count: not of a failure, nor where questions are meant to break something."""
+    kind = suite_kind(record.suite)
+    return record.succeeded and not (kind is not None and kind.apart)
+
+
+def _checked(record: Record, asked: Sequence[Turn], checkers: KeptCheckers) -> Iterator[JudgedCall]:
+    finals = [turn.attempts[-1] for turn in record.turns if turn.attempts]
+    # The play may have asked once more than was answered.
+    for number, (turn, attempt) in enumerate(zip(asked, finals, strict=False)):
+        if turn.tools and attempt.response is not None and attempt.response.tool_calls:
+            checker = checkers.of(turn.tools)
+            for call in complete_calls(attempt.response)[0]:
+                yield JudgedCall(number, call, checker.check(call))
