@@ -13,7 +13,7 @@ from vendor_verifier.errors import DataError
 from vendor_verifier.features.bfcl.executables import INSTALLED_AT, InstalledFunctions, find_functions, pure_functions
 from vendor_verifier.features.bfcl.source import find_data, load_categories
 from vendor_verifier.suites.bfcl.executable import FunctionCall, expected_calls, judge_execution
-from vendor_verifier.suites.bfcl.reference_calls import Reply
+from vendor_verifier.suites.bfcl.replies import Reply
 from vendor_verifier.suites.bfcl.verdict import Mode
 
 SOURCE = """

@@ -10,7 +10,8 @@ from bfcl_replies import called, failed, said
 from vendor_verifier.suites import replay
 from vendor_verifier.suites.bfcl.categories import expects_no_call
 from vendor_verifier.suites.bfcl.function_docs import sent_name
-from vendor_verifier.suites.bfcl.reference_calls import read_reply, reference_calls
+from vendor_verifier.suites.bfcl.reference_calls import reference_calls
+from vendor_verifier.suites.bfcl.replies import read_reply
 from vendor_verifier.suites.bfcl.suite import BfclSuite
 from vendor_verifier.values.record import Attempt
 from vendor_verifier.values.sample import Sample

@@ -10,7 +10,6 @@ in ``bfcl/rest.jsonl`` is the shape of each answer: no address, no value, no key
 from __future__ import annotations
 
 import ast
-import importlib.util
 import json
 import subprocess
 import sys
@@ -27,6 +26,7 @@ import msgspec
 from msgspec import structs
 
 from vendor_verifier.errors import RunFolderError
+from vendor_verifier.features.bfcl.source import package_folders
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites.bfcl.categories import REST
@@ -41,7 +41,7 @@ from vendor_verifier.suites.bfcl.executable import (
     shape_of,
     with_keys,
 )
-from vendor_verifier.suites.bfcl.reference_calls import read_reply
+from vendor_verifier.suites.bfcl.replies import read_answer
 from vendor_verifier.transport.httpx_client import Transport
 from vendor_verifier.transport.policy import ProgressMeter, Sending
 from vendor_verifier.values.plan import Limits
@@ -133,7 +133,8 @@ def _run(source: str, name: str, arguments: str, time_limit_s: float) -> Returne
 
 def find_functions(where: str) -> InstalledFunctions | None:
     """The functions of the package at ``where`` (a folder in, at or above it), else of the installed one, else None."""
-    file = next((path for path in _candidates(where) if path.is_file()), None)
+    files = (folder / INSTALLED_AT for folder in package_folders(_PACKAGE, where))
+    file = next((path for path in files if path.is_file()), None)
     if file is None:
         return None
     try:
@@ -173,16 +174,6 @@ def _free_names(node: ast.FunctionDef) -> set[str]:
     arguments = node.args
     own = {item.arg for item in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
     return _names(node) - own
-
-
-def _candidates(where: str) -> Iterator[Path]:
-    if where not in ("shipped", "installed"):
-        for folder in (Path(where), *Path(where).resolve().parents):
-            yield folder / INSTALLED_AT
-            yield folder / _PACKAGE / INSTALLED_AT
-    spec = importlib.util.find_spec(_PACKAGE)
-    for place in (spec.submodule_search_locations or ()) if spec else ():
-        yield Path(place) / INSTALLED_AT
 
 
 REST_FILE = "bfcl/rest.jsonl"
@@ -250,7 +241,7 @@ def _requests(
         sample, final = samples.get(record.sample), record.final
         if record.suite != _SUITE or sample is None or final is None:
             continue
-        calls = read_reply(final).calls
+        calls = read_answer(sample.expected, final).calls
         for arguments in calls[0].values() if len(calls) == 1 else ():
             try:
                 request = request_of(sample.expected, arguments)

@@ -313,11 +313,21 @@ def _lines(file: Path) -> list[bytes]:
         raise DataError([Problem(f"cannot be read: {error.strerror}", file)]) from None
 
 
+def package_folders(package: str, where: str) -> Iterator[Path]:
+    """The folders that may be this package: in, at or above ``where``, then where it is installed."""
+    if where not in ("shipped", "installed"):
+        for folder in _homes(Path(where)):
+            yield folder
+            yield folder / package
+    spec = importlib.util.find_spec(package)
+    for place in (spec.submodule_search_locations or ()) if spec else ():
+        yield Path(place)
+
+
 def _installed() -> Iterable[Path]:
     for package in _PACKAGES:
-        spec = importlib.util.find_spec(package)
-        for place in (spec.submodule_search_locations or ()) if spec else ():
-            yield Path(place) / "data"
+        for folder in package_folders(package, "installed"):
+            yield folder / "data"
 
 
 def _within(folder: Path) -> Iterable[Path]:

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from vendor_verifier.errors import UsageError
 from vendor_verifier.suites.bfcl.categories import expects_no_call, is_relevance, language_of
 from vendor_verifier.suites.bfcl.check_value import Expected, check_type, check_value, expected_type, named_type
 from vendor_verifier.suites.bfcl.literals import read_java, read_javascript
-from vendor_verifier.suites.bfcl.reference_calls import Reply
+from vendor_verifier.suites.bfcl.replies import Reply, is_written, rules_of, well_formed_calls
 from vendor_verifier.suites.bfcl.verdict import (
     LANGUAGES,
     MODES,
@@ -250,7 +250,7 @@ def _any_assignment(
 
 def check(
     functions: list[dict[str, Any]],
-    calls: list[dict[str, dict[str, Any]]],
+    calls: list[dict[str, dict[str, Any]]] | str | None,
     possible_answer: list[dict[str, Any]] | None,
     *,
     category: str,
@@ -262,7 +262,8 @@ def check(
 
     Args:
         functions: the row's raw function documents, with the leaderboard's own type names.
-        calls: ``{name: {parameter: value}}``, one object a call, in the model's order; ``[]`` when it made none.
+        calls: ``{name: {parameter: value}}``, one object a call, in the model's order; ``[]`` when it made none. As in
+            upstream's result files, words instead of calls are a text, and of several keys of a call the first counts.
         possible_answer: ``{name: {parameter: [accepted values]}}``, one object a call; None for rows of (ir)relevance.
         category: name in either version (``simple``, ``live_parallel`` …); its parts choose the rules.
         language: what the arguments are written in.
@@ -280,14 +281,32 @@ def check(
         raise UsageError(f"mode is one of {MODES}, language one of {LANGUAGES}; read {mode!r} and {language!r}")
     if category.startswith("multi_turn"):
         raise UsageError(f"{category} is judged by the state it leaves, not call by call")
+    read = _as_upstream_reads(calls)
     if is_relevance(category):
-        return _check_relevance(calls, category, mode)
-    if not well_formed_calls(calls):
+        # Words instead of calls are no attempt at one.
+        return _check_relevance([] if isinstance(calls, str) else read, category, mode)
+    if read is None:
+        return invalid("ast_decoder:decoder_failed", "words came instead of calls")
+    if not well_formed_calls(read):
         return invalid("ast_decoder:decoder_wrong_output_format", "the reply is no list of {name: {arguments}}")
+    return _check_calls(
+        functions, cast(_Read, read), possible_answer, category, Rules(language, underscore_to_dot, mode)
+    )
+
+
+_Read = list[dict[str, dict[str, Any]]]
+
+
+def _check_calls(
+    functions: list[dict[str, Any]],
+    calls: _Read,
+    possible_answer: list[dict[str, Any]] | None,
+    category: str,
+    rules: Rules,
+) -> Verdict:
     if not possible_answer and "parallel" not in category:
         raise uncheckable(f"a {category} row needs a possible answer")
     answers = possible_answer or []
-    rules = Rules(language, underscore_to_dot, mode)
     if "parallel" in category:
         return check_parallel(functions, calls, answers, rules)
     if "multiple" in category:
@@ -301,11 +320,13 @@ def check(
     return check_one(functions[0], calls[0], answers[0], rules)
 
 
-def well_formed_calls(calls: object) -> bool:
-    """Whether this is a list of objects with one key whose value is an object; an empty list is."""
-    return isinstance(calls, list) and all(
-        isinstance(call, dict) and len(call) == 1 and isinstance(next(iter(call.values())), dict) for call in calls
-    )
+def _as_upstream_reads(calls: object) -> object:
+    """The calls that upstream's runner would judge: of a call with several keys the first; a text is none."""
+    if calls == "":
+        return []
+    if not isinstance(calls, list) or not all(isinstance(call, dict) and call for call in calls):
+        return None
+    return [dict([next(iter(call.items()))]) for call in calls]
 
 
 def _check_relevance(calls: object, category: str, mode: Mode) -> Verdict:
@@ -336,7 +357,7 @@ def judge_reply(expected: Mapping[str, Any], reply: Reply, mode: Mode) -> Verdic
     Raises:
         DataError: the row itself cannot be checked.
     """
-    category = str(expected["category"])
+    category = rules_of(expected)
     if reply.outcome == "calls" or (reply.outcome == "no_call" and not is_relevance(category)):
         return check(
             list(expected["functions"]),
@@ -344,6 +365,7 @@ def judge_reply(expected: Mapping[str, Any], reply: Reply, mode: Mode) -> Verdic
             expected.get("answer"),
             category=category,
             language=language_of(category),
+            underscore_to_dot=not is_written(expected),
             mode=mode,
         )
     if expects_no_call(category):

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import urlencode, urlsplit
 
-from vendor_verifier.suites.bfcl.reference_calls import Reply
+from vendor_verifier.suites.bfcl.replies import Reply
 from vendor_verifier.suites.bfcl.verdict import VALID, Mode, Verdict, invalid, uncheckable
 
 _ALLOWED_DIFFERENCE = 0.2

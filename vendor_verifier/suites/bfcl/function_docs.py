@@ -44,18 +44,27 @@ def tools_of(functions: Iterable[Mapping[str, Any]], language: Language) -> tupl
     return tuple({"type": "function", "function": _function(document, language)} for document in functions)
 
 
+def hinted(document: Mapping[str, Any], language: Language) -> dict[str, Any]:
+    """A document as a model that writes its calls is shown it: hints of the language, its own names and types."""
+    shown = {**document, "description": f"{document.get('description', '')}{_HINTS[language]}"}
+    parameters = document.get("parameters")
+    if language != "python" and isinstance(parameters, Mapping):
+        properties = parameters.get("properties") or {}
+        described = {name: _as_source_text(details, language) for name, details in properties.items()}
+        shown["parameters"] = {**parameters, "properties": described}
+    return shown
+
+
 def _function(document: Mapping[str, Any], language: Language) -> dict[str, Any]:
-    function = {key: value for key, value in document.items() if key != "response"}
+    shown = hinted(document, language)
+    function = {key: value for key, value in shown.items() if key != "response"}
     function["name"] = sent_name(str(document.get("name", "")))
-    function["description"] = f"{document.get('description', '')}{_HINTS[language]}"
     if "response" in document:
         schema = json.dumps(document["response"])
         function["description"] += f" The response field has the following schema: {schema}"
-    parameters = dict(document.get("parameters") or {})
-    properties = parameters.get("properties") or {}
-    if language != "python":
-        properties = {name: _as_source_text(details, language) for name, details in properties.items()}
-    function["parameters"] = {**parameters, "type": "object", "properties": _properties(properties)}
+    parameters = dict(shown.get("parameters") or {})
+    properties = _properties(parameters.get("properties") or {})
+    function["parameters"] = {**parameters, "type": "object", "properties": properties}
     return function
 
 

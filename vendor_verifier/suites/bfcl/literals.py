@@ -241,33 +241,43 @@ def _grid_end(source: str) -> int | None:
     for head, closing in ((_GRID_HEAD, "]"), (_NEW_GRID_HEAD, ")")):
         start = head.match(source)
         if start:
-            end = _rows_end(source, start.end(), closing)
+            end = rows_end(source, start.end(), closing)
             if end is not None:
                 return end
     return None
 
 
-def _rows_end(source: str, inside: int, closing: str) -> int | None:
-    """``inside`` is a place within a row, which ends at some ``]`` of its line, the nearest that leads to an end.
+def rows_end(
+    source: str,
+    inside: int,
+    closing: str,
+    *,
+    row_end: str = "]",
+    following: re.Pattern[str] = _NEXT_ROW,
+    by_line: bool = True,
+) -> int | None:
+    """The end of a list of rows, after its ``closing``, or None where it has none.
 
-    After a row, a further row is preferred to closing.
+    ``inside`` is a place within a row, which ends at some ``row_end``, the nearest that leads to an end; ``by_line``:
+    of its line. After a row, one of the ``following`` form is preferred to closing.
     """
+    limit = _line_end if by_line else _text_end
     # Each row that is open: where it began, where to look on for its end, where its line ends.
-    rows = [(inside, inside, _line_end(source, inside))]
-    # End of line → the position from which every ``]`` before it has failed already.
+    rows = [(inside, inside, limit(source, inside))]
+    # End of line → the position from which every row's end before it has failed already.
     exhausted: dict[int, int] = {}
     while rows:
         began, look, stop = rows.pop()
-        found = source.find("]", look, exhausted.get(stop, stop))
+        found = source.find(row_end, look, exhausted.get(stop, stop))
         if found < 0:
             exhausted[stop] = min(began, exhausted.get(stop, stop))
             continue
         rows.append((began, found + 1, stop))
         place = _skip_space(source, found + 1)
-        following = _NEXT_ROW.match(source, place)
-        if following:
-            inside = following.end()
-            rows.append((inside, inside, _line_end(source, inside)))
+        further = following.match(source, place)
+        if further:
+            inside = further.end()
+            rows.append((inside, inside, limit(source, inside)))
         elif source[place : place + 1] == closing:
             return place + 1
     return None
@@ -276,6 +286,10 @@ def _rows_end(source: str, inside: int, closing: str) -> int | None:
 def _line_end(source: str, place: int) -> int:
     end = source.find("\n", place)
     return len(source) if end < 0 else end
+
+
+def _text_end(source: str, _place: int) -> int:
+    return len(source)
 
 
 def _skip_space(source: str, place: int) -> int:

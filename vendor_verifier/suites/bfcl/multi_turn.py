@@ -10,19 +10,25 @@ call is a look-up among public methods, a row's expected call is read as literal
 
 from __future__ import annotations
 
-import ast
 import json
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from copy import deepcopy
-from dataclasses import dataclass, field
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from vendor_verifier.errors import DataError
 from vendor_verifier.suites.bfcl.categories import is_relevance, language_of
 from vendor_verifier.suites.bfcl.check_value import expected_type, written_type
 from vendor_verifier.suites.bfcl.checker import check, document_named, expected_arguments, read_document
-from vendor_verifier.suites.bfcl.reference_calls import Reply, read_reply, reference_calls
-from vendor_verifier.suites.bfcl.verdict import VALID, Verdict, invalid, uncheckable
+from vendor_verifier.suites.bfcl.reference_calls import reference_calls
+from vendor_verifier.suites.bfcl.replies import Reply, is_written, read_answer, rules_of
+from vendor_verifier.suites.bfcl.service_calls import (
+    ServiceCall,
+    execute,
+    native_step,
+    read_expected_call,
+    written_step,
+)
+from vendor_verifier.suites.bfcl.verdict import VALID, Verdict, invalid
 from vendor_verifier.values.record import Attempt, Response
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
@@ -30,7 +36,7 @@ from vendor_verifier.values.sample import Sample
 
 def row_problem(expected: Mapping[str, Any]) -> str | None:
     """The reason in one sentence that a single-turn row cannot be checked, or None when it can."""
-    category = str(expected["category"])
+    category = rules_of(expected)
     if is_relevance(category):
         return None
     try:
@@ -42,12 +48,13 @@ def row_problem(expected: Mapping[str, Any]) -> str | None:
 
 def unreachable(expected: Mapping[str, Any]) -> str | None:
     """The reason that a row's own answers fail it, or None when they pass; for rows without a :func:`row_problem`."""
-    category = str(expected["category"])
+    category = rules_of(expected)
     if is_relevance(category):
         return None
     calls = [{name: arguments} for name, arguments in reference_calls(expected)]
     functions, answer = list(expected["functions"]), expected.get("answer")
-    verdict = check(functions, calls, answer, category=category, language=language_of(category))
+    dots = not is_written(expected)
+    verdict = check(functions, calls, answer, category=category, language=language_of(category), underscore_to_dot=dots)
     return None if verdict.valid else f"{verdict.error_type}: {'; '.join(verdict.error)}"[:300]
 
 
@@ -76,68 +83,6 @@ class Services(Protocol):
         """Class name → a new instance in its initial state; nothing of it may be shared with another start."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceCall:
-    """A call by name. Models name every argument; a row's expected calls may give some by position."""
-
-    name: str
-    named: Mapping[str, Any] = field(default_factory=dict)
-    positional: tuple[Any, ...] = ()
-
-
-def execute(instances: Mapping[str, object], calls: Iterable[ServiceCall]) -> list[str]:
-    """Run the calls in order; each one's result, or its error, as the text a model is shown."""
-    methods = _methods(instances)
-    return [_run(methods, call) for call in calls]
-
-
-def read_expected_call(source: str) -> ServiceCall:
-    """``name(1, key='value')`` with literal arguments only.
-
-    Raises:
-        DataError: anything else.
-    """
-    try:
-        call = ast.parse(source.strip(), mode="eval").body
-        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
-            raise ValueError("no call of a function by name")
-        positional = tuple(ast.literal_eval(argument) for argument in call.args)
-        named = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
-    except (SyntaxError, ValueError) as error:
-        raise uncheckable(f"the expected call {source!r:.120} cannot be read: {error}") from None
-    return ServiceCall(call.func.id, named, positional)
-
-
-def _methods(instances: Mapping[str, object]) -> dict[str, Callable[..., object]]:
-    """Public methods of all instances; of equal names the later class's counts."""
-    found: dict[str, Callable[..., object]] = {}
-    for instance in instances.values():
-        public = [name for name in dir(type(instance)) if not name.startswith("_")]
-        found.update({name: method for name in public if callable(method := getattr(instance, name))})
-    return found
-
-
-def _run(methods: Mapping[str, Callable[..., object]], call: ServiceCall) -> str:
-    method = methods.get(call.name)
-    if method is None:
-        return f"Error during execution: name '{call.name}' is not defined"
-    try:
-        # A service may keep and change what it is given, and one conversation is run more than once.
-        result = method(*deepcopy(call.positional), **deepcopy(dict(call.named)))
-    except Exception as error:  # noqa: BLE001 - a service may raise anything, and what it raises is its answer
-        return f"Error during execution: {error}"
-    return _shown(result)
-
-
-def _shown(result: object) -> str:
-    if type(result) is dict:
-        try:
-            return json.dumps(result)
-        except (TypeError, ValueError):
-            return str(result)
-    return str(result)
-
-
 STEP_LIMIT = 20
 MORE_FUNCTIONS = "I have updated some more functions you can choose from. What about now?"
 
@@ -159,7 +104,7 @@ class Conversation:
 
 def converse(sample: Sample, services: Services) -> Generator[Turn, Attempt, Conversation]:
     """Yield each question, take its attempt, and return the conversation when it is over."""
-    expected = sample.expected
+    expected, written = sample.expected, is_written(sample.expected)
     instances = start_services(expected, services)
     messages: list[Mapping[str, Any]] = []
     tools = list(sample.turn.tools)
@@ -167,25 +112,22 @@ def converse(sample: Sample, services: Services) -> Generator[Turn, Attempt, Con
     replies: list[Reply] = []
     for index, asked in enumerate(expected["turns"]):
         added = expected["withheld"].get(str(index), ())
-        tools += added
-        messages += [{"role": "user", "content": MORE_FUNCTIONS}] if str(index) in expected["withheld"] else asked
+        tools += () if written else added
+        shown = f"{list(added)}\n{MORE_FUNCTIONS}" if written else MORE_FUNCTIONS
+        messages += [{"role": "user", "content": shown}] if str(index) in expected["withheld"] else asked
         steps: list[Step] = []
         while True:
             attempt = yield Turn(tuple(messages), tuple(tools), sample.turn.parameters)
-            reply = read_reply(attempt)
+            reply = read_answer(expected, attempt)
             replies.append(reply)
             if reply.outcome == "error" or attempt.response is None:
                 return Conversation((*turns, tuple(steps)), tuple(replies), failure=reply.reason)
-            messages += _assistant(attempt.response, reply, len(replies))
-            if reply.outcome != "calls":
+            messages += _assistant(attempt.response, reply, len(replies), written=written)
+            step = written_step(reply) if written else native_step(reply)
+            if reply.outcome != "calls" or step is None:
                 break
-            step = tuple(ServiceCall(name, arguments) for call in reply.calls for name, arguments in call.items())
             steps.append(step)
-            results = execute(instances, step)
-            messages += [
-                {"role": "tool", "tool_call_id": call["id"], "content": result}
-                for call, result in zip(messages[-1]["tool_calls"], results, strict=True)
-            ]
+            messages += _results(step, execute(instances, step), messages[-1])
             if len(steps) > STEP_LIMIT:
                 return Conversation((*turns, tuple(steps)), tuple(replies), forced_end=True)
         turns.append(tuple(steps))
@@ -198,9 +140,23 @@ def start_services(expected: Mapping[str, Any], services: Services) -> Mapping[s
     return services.start(expected["involved_classes"], expected["initial_config"], long_context=long_context)
 
 
-def _assistant(response: Response, reply: Reply, number: int) -> list[dict[str, Any]]:
+def _results(step: Step, results: Sequence[str], reply: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The results of a step as history, after the ``reply`` that made it; of written calls in words of the user."""
+    if "tool_calls" not in reply:
+        told = [
+            {"role": "tool", "name": call.source, "content": result}
+            for call, result in zip(step, results, strict=True)
+        ]  # fmt: skip
+        return [{"role": "user", "content": repr(told)}]
+    return [
+        {"role": "tool", "tool_call_id": call["id"], "content": result}
+        for call, result in zip(reply["tool_calls"], results, strict=True)
+    ]
+
+
+def _assistant(response: Response, reply: Reply, number: int, *, written: bool) -> list[dict[str, Any]]:
     """The reply as history. Calls that cannot be read have no result and would make the next request illegal."""
-    if reply.outcome != "calls":
+    if written or reply.outcome != "calls":
         return [{"role": "assistant", "content": response.text}] if response.text else []
     called = [call for call in response.tool_calls if call.name or call.arguments.strip()]
     calls = [

@@ -1,93 +1,17 @@
-"""Calls of a reply, read for judging; and calls that a row accepts, written for demonstrations and tests only."""
+"""Calls that a row accepts, written for demonstrations and tests only; nothing is judged by them."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
 
 from vendor_verifier.suites.bfcl.categories import expects_no_call, is_relevance, language_of
 from vendor_verifier.suites.bfcl.function_docs import sent_name
-from vendor_verifier.suites.bfcl.verdict import Language, json_equal
-from vendor_verifier.values.record import Attempt
-
-Outcome = Literal["error", "calls", "unparsable", "text", "no_call"]
-OUTCOMES: tuple[Outcome, ...] = ("calls", "text", "unparsable", "no_call", "error")
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """A model's answer. ``calls`` are ``{name: arguments}``; ``wrong_form``: arguments were read but are no object."""
-
-    outcome: Outcome
-    calls: list[dict[str, dict[str, Any]]] = field(default_factory=list)
-    wrong_form: bool = False
-    reason: str | None = None
-
-
-def read_reply(attempt: Attempt) -> Reply:
-    """The reply of one final attempt. Calls with neither name nor arguments are no calls."""
-    response = attempt.response
-    if response is None or not attempt.succeeded:
-        failure = attempt.failure
-        return Reply("error", reason=f"{failure.kind}: {failure.message}" if failure else "no answer")
-    calls = [call for call in response.tool_calls if call.name or call.arguments.strip()]
-    if not calls:
-        return Reply("text" if response.text else "no_call")
-    read: list[dict[str, dict[str, Any]]] = []
-    for call in calls:
-        try:
-            arguments = json.loads(call.arguments)
-        except (ValueError, RecursionError) as error:
-            return Reply("unparsable", reason=f"arguments of {call.name!r} are not JSON: {error}"[:300])
-        read.append({call.name: arguments})
-    strange = [call.name for call, entry in zip(calls, read, strict=True) if type(entry[call.name]) is not dict]
-    if strange:
-        return Reply("unparsable", wrong_form=True, reason=f"arguments of {strange[0]!r} are no object")
-    return Reply("calls", read)
-
-
-def made_calls(reply: Reply) -> list[tuple[str, dict[str, Any]]] | None:
-    """(name, arguments) of each call, in order; None when there was an error or a call that cannot be read."""
-    if reply.outcome in ("error", "unparsable"):
-        return None
-    return [(name, arguments) for call in reply.calls for name, arguments in call.items()]
-
-
-Call = tuple[str, Mapping[str, Any]]
-
-
-def exact_match(wanted: Sequence[Call], made: Sequence[Call] | None) -> dict[str, float]:
-    """``function_name_accuracy`` and ``function_name_and_args_accuracy`` of one row, each 1.0 or 0.0.
-
-    The first asks for the same names as often as wanted, the second for the same calls. Dots equal underscores in
-    names, ``1`` equals ``1.0``, ``true`` equals neither. ``made`` is None when the reply could not be read: both 0.0.
-    """
-    if made is None:
-        return {"function_name_accuracy": 0.0, "function_name_and_args_accuracy": 0.0}
-    names = Counter(sent_name(name) for name, _ in wanted) == Counter(sent_name(name) for name, _ in made)
-    return {
-        "function_name_accuracy": float(names),
-        "function_name_and_args_accuracy": float(names and _same_calls(wanted, made)),
-    }
-
-
-def _same_calls(wanted: Sequence[Call], made: Sequence[Call]) -> bool:
-    left = list(made)
-    for name, arguments in wanted:
-        place = next((index for index, call in enumerate(left) if _same(call, (name, arguments))), None)
-        if place is None:
-            return False
-        # By place: removing by value would take ``true`` for ``1``.
-        del left[place]
-    return not left
-
-
-def _same(one: Call, other: Call) -> bool:
-    return sent_name(one[0]) == sent_name(other[0]) and json_equal(dict(one[1]), dict(other[1]))
-
+from vendor_verifier.suites.bfcl.replies import is_written, rules_of
+from vendor_verifier.suites.bfcl.text_calls import Reading
+from vendor_verifier.suites.bfcl.verdict import Language
 
 ReferenceCall = tuple[str, dict[str, Any]]
 _NOTHING = object()
@@ -97,17 +21,24 @@ def reference_calls(expected: Mapping[str, Any]) -> list[ReferenceCall]:
     """(name as sent, arguments) of each call of a perfect reply: the first accepted values, what may be left out left
     out. Rows that accept no call give none; where any call is right, the first function is called without arguments.
     """
-    category = str(expected["category"])
+    category, written = rules_of(expected), is_written(expected)
     functions: Sequence[Mapping[str, Any]] = expected["functions"]
     if expects_no_call(category):
         return []
     if is_relevance(category):
-        return [(sent_name(str(functions[0]["name"])), {})] if functions else []
+        return [(_name(functions[0], written), {})] if functions else []
     language = language_of(category)
-    return [_call(answer, functions, language) for answer in expected.get("answer") or ()]
+    return [_call(answer, functions, language, written) for answer in expected.get("answer") or ()]
 
 
-def _call(answer: Mapping[str, Any], functions: Sequence[Mapping[str, Any]], language: Language) -> ReferenceCall:
+def _name(function: Mapping[str, Any], written: bool) -> str:
+    """The function's name as it is to be called; only a written call has its dots."""
+    return str(function["name"]) if written else sent_name(str(function["name"]))
+
+
+def _call(
+    answer: Mapping[str, Any], functions: Sequence[Mapping[str, Any]], language: Language, written: bool
+) -> ReferenceCall:
     name, accepted = next(iter(answer.items()))
     # A simple row's only document is the right one, whatever name its answer has.
     document = next((function for function in functions if function.get("name") == name), functions[0])
@@ -121,7 +52,49 @@ def _call(answer: Mapping[str, Any], functions: Sequence[Mapping[str, Any]], lan
             value = ""
         details = properties.get(parameter) or {}
         arguments[parameter] = value if language == "python" else _source(value, details, language)
-    return sent_name(str(document["name"])), arguments
+        if written and language != "python" and isinstance(value, str):
+            arguments[parameter] = json.dumps(arguments[parameter], ensure_ascii=False)
+    return _name(document, written), arguments
+
+
+def written_calls(calls: Sequence[tuple[str, Mapping[str, Any]]], reading: Reading) -> str:
+    """Calls as a model writes them that was asked for this form; Java and JavaScript values are source already."""
+    if reading.form in ("verbose_xml", "concise_xml"):
+        text = "".join(_xml_call(name, arguments, reading.form == "verbose_xml") for name, arguments in calls)
+        text = f"<functions>{text}</functions>"
+    elif reading.form == "json":
+        text = json.dumps([{"function": name, "parameters": arguments} for name, arguments in calls])
+    else:
+        shown = str if reading.form in ("java", "javascript") else repr
+        parts = (", ".join(f"{key}={shown(value)}" for key, value in arguments.items()) for _, arguments in calls)
+        text = f"[{', '.join(f'{name}({part})' for (name, _), part in zip(calls, parts, strict=True))}]"
+    return f"<TOOLCALL>{text}</TOOLCALL>" if reading.tagged else text
+
+
+_XML_NAMES = {
+    str: "string",
+    bool: "boolean",
+    int: "integer",
+    float: "float",
+    list: "array",
+    tuple: "tuple",
+    dict: "dict",
+}
+
+
+def _xml_call(name: str, arguments: Mapping[str, Any], verbose: bool) -> str:
+    parts = []
+    for key, value in arguments.items():
+        kind = _XML_NAMES.get(type(value), "null")
+        text = value if isinstance(value, str) else repr(value)
+        begun = f"<param name={quoteattr(key)}"
+        parts.append(
+            f'{begun} value={quoteattr(text)} type="{kind}"/>'
+            if verbose
+            else f'{begun} type="{kind}">{escape(text)}</param>'
+        )
+    inside = "".join(parts)
+    return f"<function name={quoteattr(name)}>{f'<params>{inside}</params>' if verbose else inside}</function>"
 
 
 def _first(options: Sequence[Any]) -> Any:

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from vendor_verifier.suites.bfcl.categories import AGENTIC, LIVE_AST, MULTI_TURN, SINGLE_TURN, V3_ROWS, V4_ROWS
-from vendor_verifier.suites.bfcl.reference_calls import OUTCOMES
+from vendor_verifier.suites.bfcl.replies import OUTCOMES
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.score import Score
 

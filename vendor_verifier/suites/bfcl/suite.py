@@ -32,7 +32,7 @@ from vendor_verifier.suites.bfcl.categories import (
 from vendor_verifier.suites.bfcl.checker import judge_reply
 from vendor_verifier.suites.bfcl.executable import Fetched, Functions, judge_execution, judge_rest
 from vendor_verifier.suites.bfcl.multi_turn import Conversation, Services, check_conversation, converse, extra_calls
-from vendor_verifier.suites.bfcl.reference_calls import Reply, exact_match, made_calls, read_reply
+from vendor_verifier.suites.bfcl.replies import Reply, exact_match, made_calls, read_answer
 from vendor_verifier.suites.bfcl.results import Version
 from vendor_verifier.suites.bfcl.verdict import MODES, Mode, Verdict
 from vendor_verifier.values.record import Attempt
@@ -72,7 +72,10 @@ class BfclSuite:
 
     def judge(self, sample: Sample, attempt: Attempt) -> Score:
         """The score of a single-turn sample's final attempt."""
-        reply = read_reply(attempt)
+        try:
+            reply = read_answer(sample.expected, attempt)
+        except DataError as error:
+            return self._uncheckable(sample, "not_run", "undecided", error)
         if sample.expected["category"] in REST:
             verdict = judge_rest(sample.id, sample.expected, reply, self.fetched)
             if verdict is None:
