@@ -11,7 +11,7 @@ import pytest
 from vendor_verifier.cli.main import run_app
 from vendor_verifier.suites.bfcl.categories import GROUPS, SINGLE_TURN, canonical
 from vendor_verifier.suites.bfcl.custom_rows import read_custom
-from vendor_verifier.suites.bfcl.suite import read_job
+from vendor_verifier.suites.bfcl.job import read_job
 
 PAGE = (Path(__file__).parents[3] / "docs" / "bfcl.md").read_text(encoding="utf-8")
 

@@ -15,7 +15,7 @@ from vendor_verifier.suites.bfcl.categories import (
     language_of,
     not_run_reason,
 )
-from vendor_verifier.suites.bfcl.suite import Job, Task, read_job
+from vendor_verifier.suites.bfcl.job import Job, Task, read_job
 
 
 def test_both_versions_names_mean_the_same() -> None:
@@ -67,10 +67,11 @@ PAGE = {
 
 def test_the_pages_job() -> None:
     """The published job file is read as it stands."""
-    assert read_job(PAGE) == Job(
-        (Task("task1", ("simple_python",), "native", "data/mine"),), "my-bfcl-custom-config-1", "my-organization", 5
-    )
-    assert read_job({**PAGE, "tasks": {"t": {"type": "simple"}}}).tasks == (Task("t", ("simple_python",)),)
+    files = {"data_format": "native", "files": "data/mine", "files_key": "tasks.task1.dataset.files_url"}
+    task = Task("task1", ("simple_python",), kind="simple", **files)  # type: ignore[arg-type]
+    assert read_job(PAGE) == Job((task,), "my-bfcl-custom-config-1", "my-organization", 5)
+    plain = read_job({**PAGE, "tasks": {"t": {"type": "simple"}}})
+    assert plain.tasks == (Task("t", ("simple_python",), kind="simple"),)
 
 
 @pytest.mark.parametrize("kind", ["bfclv3", "bfclv3_ast", "bfclv2", "bfclv2_ast"])

@@ -21,15 +21,19 @@ from vendor_verifier.config.yaml_tree import Path as KeyPath
 from vendor_verifier.errors import ConfigError, DataError, Problem, ProblemsError, UsageError
 from vendor_verifier.features.bfcl import source
 from vendor_verifier.features.bfcl.executables import find_functions
+from vendor_verifier.features.bfcl.prompt_texts import prompt_texts
 from vendor_verifier.features.bfcl.source import Loaded
 from vendor_verifier.loaders.base import LoadedSamples
 from vendor_verifier.loaders.selection import classes_of
 from vendor_verifier.pipeline.datasets import Dataset
 from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.sample_store import open_lines
-from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, expand
+from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, SENSITIVITY, expand
 from vendor_verifier.suites.bfcl.custom_rows import read_custom
-from vendor_verifier.suites.bfcl.suite import BfclOptions, Job, read_job
+from vendor_verifier.suites.bfcl.job import Job, read_job
+from vendor_verifier.suites.bfcl.prompts import PromptTexts
+from vendor_verifier.suites.bfcl.suite import BfclOptions
+from vendor_verifier.suites.bfcl.written_rows import Prompting, as_written
 from vendor_verifier.values.plan import Entry
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.wire.payload import parse_json
@@ -131,6 +135,20 @@ class _Part:
     where: str
     limit: int | None = None
     data_format: str | None = None
+    written: bool = False
+    names: str = ""
+    files_key: str | None = None
+
+    @property
+    def wording(self) -> PromptTexts | None:
+        """The wording of prompts where calls are asked for in words."""
+        return prompt_texts(source.local_folder(self.where)) if self.written else None
+
+    @property
+    def sensitivity(self) -> PromptTexts | None:
+        """That of format_sensitivity, which is asked in words alone, and only where it was meant."""
+        is_named = SENSITIVITY in self.names.replace(" ", "").split(",")
+        return prompt_texts(source.local_folder(self.where)) if self.written or is_named else None
 
 
 def bfcl_dataset(
@@ -153,7 +171,10 @@ def bfcl_dataset(
     """
     own, chosen = _nearer(own, chosen, typed)
     options: BfclOptions = read_options(known_suite(SUITE), own)
-    parts = _parts(options, own, chosen, job, typed)
+    written = options.answer_format == "text" or (
+        options.answer_format == "auto" and job is not None and job.native_calling is False
+    )
+    parts = [replace(part, written=written) for part in _parts(options, own, chosen, job, typed)]
     _refuse_idle(parts, own, [bool(_custom_files(part)) for part in parts])
     loaded: list[tuple[_Part, Loaded]] = [(part, _load(part, options, frozenset(keys), skip_bad)) for part in parts]
     samples = _merged((part.task, found.samples.samples) for part, found in loaded)
@@ -206,12 +227,15 @@ def _parts(
                 task.files or options.data,
                 task.limit_samples or job.limit_samples,
                 task.data_format,
+                names=task.kind,
+                files_key=task.files_key,
             )
             for task in job.tasks
         ]
     if chosen.test_file_path is not None and "data" in own:
         raise _refused("test_file_path", f"read {chosen.test_file_path!r}, and data {options.data!r}; keep one of them")
-    return [_Part(SUITE, expand([options.category]), chosen.test_file_path or options.data)]
+    where = chosen.test_file_path or options.data
+    return [_Part(SUITE, expand([options.category]), where, names=options.category)]
 
 
 def _refuse_beside_job(job: Job, own: Mapping[str, Any], chosen: TaskOptions, typed: Collection[str]) -> None:
@@ -259,6 +283,8 @@ def _load(part: _Part, options: BfclOptions, keys: frozenset[str], skip_bad: boo
         limit=part.limit,
         limit_per_category=options.limit_per_category,
         skip_bad=skip_bad,
+        texts=part.wording,
+        sensitivity=part.sensitivity,
     )
 
 
@@ -283,8 +309,9 @@ def _custom(
         )
         for file in files
     ]
+    samples = tuple(sample for found in parts for sample in found.samples)[: part.limit]
     return LoadedSamples(
-        tuple(sample for found in parts for sample in found.samples)[: part.limit],
+        samples if (texts := part.wording) is None else tuple(as_written(row, Prompting(texts)) for row in samples),
         tuple(problem for found in parts for problem in found.skipped),
         tuple(defect for found in parts for defect in found.defects),
     )

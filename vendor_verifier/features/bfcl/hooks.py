@@ -36,8 +36,9 @@ from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import Suite, SuiteKind, replay
 from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, REST
 from vendor_verifier.suites.bfcl.executable import KEY_NAMES
+from vendor_verifier.suites.bfcl.job import Job
 from vendor_verifier.suites.bfcl.results import VendorResult, call_latencies_s, result_pages, vendor_result
-from vendor_verifier.suites.bfcl.suite import BfclOptions, BfclSuite, Job
+from vendor_verifier.suites.bfcl.suite import BfclOptions, BfclSuite
 from vendor_verifier.values.failure_kinds import NOT_CHARGED
 from vendor_verifier.values.manifest import StoredTask
 from vendor_verifier.values.plan import Entry

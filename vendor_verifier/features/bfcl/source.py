@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +25,19 @@ from vendor_verifier.suites.bfcl.categories import (
     MULTI_TURN,
     RELEVANCE,
     REST,
+    SENSITIVITY,
     SINGLE_TURN,
     V4_TO_V3,
+    canonical,
+    language_of,
     not_run_reason,
 )
 from vendor_verifier.suites.bfcl.executable import Functions, expected_calls, needed_keys, shape_of
 from vendor_verifier.suites.bfcl.multi_turn import Services
 from vendor_verifier.suites.bfcl.native_rows import Lines, read_category
+from vendor_verifier.suites.bfcl.prompts import PromptTexts
+from vendor_verifier.suites.bfcl.source_calls import missing_grammars
+from vendor_verifier.suites.bfcl.written_rows import Prompting, as_written, sensitivity_rows
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.wire.payload import parse_json
 
@@ -151,12 +158,15 @@ def load_categories(
     limit: int | None = None,
     limit_per_category: int | None = None,
     skip_bad: bool = False,
+    texts: PromptTexts | None = None,
+    sensitivity: PromptTexts | None = None,
 ) -> Loaded:
     """Read the rows of these categories (v4 names) that can run.
 
     ``services``: the simulated services are installed. ``functions``: the functions that executable rows call; rows
     whose calls cannot be run here are left out and reported. ``keys``: the names of keys set for rest rows, likewise.
-    ``limit``: the first so many rows of all categories together.
+    ``limit``: the first so many rows of all categories together. ``texts``: calls are asked for in words, with these;
+    ``sensitivity``: so are those of ``format_sensitivity``, which is left out without them.
 
     Raises:
         DataError: unusable rows.
@@ -166,10 +176,17 @@ def load_categories(
     for category in categories:
         file = data.question_file(category)
         reason = not_run_reason(category, simulators=services, functions=functions is not None, keys=bool(keys))
+        if category == SENSITIVITY and sensitivity is None:
+            reason = "not run: needs calls in words; name it as a category, or give --answer-format text"
+        if reason is None and texts is not None and language_of(category) != "python":
+            reason = f"not run: needs grammars, for {lacking}" if (lacking := missing_grammars()) else None
         if reason is None and file is None:
             reason = f"not run: needs BFCL_{data.version}_{category}.json, which {data.name} does not have"
         if reason is not None or file is None:
             not_run[category] = reason or "not run"
+            continue
+        if category == SENSITIVITY and sensitivity is not None:
+            parts.append(_sensitivity(data, file, sensitivity, limit_per_category, skip_bad))
             continue
         if category in EXECUTABLE and functions is not None:
             part, reason = _runnable(_load(data, category, file, None, skip_bad), functions, limit_per_category)
@@ -179,7 +196,7 @@ def load_categories(
             not_run |= {category: reason} if reason else {}
         else:
             part = _load(data, category, file, limit_per_category, skip_bad)
-        parts.append(part)
+        parts.append(part if texts is None else _in_words(part, data, texts))
     return Loaded(
         LoadedSamples(
             tuple(sample for part in parts for sample in part.samples)[:limit],
@@ -188,6 +205,30 @@ def load_categories(
         ),
         not_run,
     )
+
+
+def _in_words(part: LoadedSamples, data: BfclData, texts: PromptTexts) -> LoadedSamples:
+    """The rows put in words."""
+    several = any(sample.expected["category"] in MULTI_TURN for sample in part.samples)
+    prompting = Prompting(texts, _service_docs(data.folder / "multi_turn_func_doc") if several else None)
+    return replace(part, samples=tuple(as_written(sample, prompting) for sample in part.samples))
+
+
+def _sensitivity(data: BfclData, file: Path, texts: PromptTexts, limit: int | None, skip_bad: bool) -> LoadedSamples:
+    """The rows of other categories that ``file`` names, in all formats of a prompt."""
+    named = parse_json(file.read_bytes())
+    if not isinstance(named, dict) or not all(isinstance(ids, list) for ids in named.values()):
+        raise DataError([Problem("expected an object of categories, each with a list of ids", file)])
+    found: list[LoadedSamples] = []
+    for name, ids in named.items():
+        category, wanted = canonical(name), set(ids)
+        held = data.question_file(category)
+        if held is None:
+            raise DataError([Problem(f"names rows of {name}, which {data.name} does not have", file, key=name)])
+        part = _load(data, category, held, None, skip_bad)
+        found.append(replace(part, samples=tuple(row for row in part.samples if row.expected["id"] in wanted)))
+    rows = sensitivity_rows([sample for part in found for sample in part.samples], texts)
+    return LoadedSamples(tuple(islice(rows, limit)), tuple(problem for part in found for problem in part.skipped))
 
 
 @dataclass(frozen=True, slots=True)

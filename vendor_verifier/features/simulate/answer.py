@@ -24,6 +24,7 @@ from vendor_verifier.features.simulate.draws import token as token
 from vendor_verifier.features.simulate.question import CHARACTERS_PER_TOKEN, Question
 from vendor_verifier.features.simulate.sampling import NO_CHANCE, Sampling
 from vendor_verifier.features.simulate.schema_values import satisfying_value
+from vendor_verifier.suites.bfcl.text_calls import Reading
 from vendor_verifier.values.event import TextDelta, ToolCallDelta
 from vendor_verifier.wire.payload import as_dict, as_list
 
@@ -190,12 +191,13 @@ class Known:
     """The right answer to one question.
 
     ``calls`` are (place of the tool in the question, call), or None where it is only known whether to call. With
-    ``in_text`` no tools were declared and the calls are to be written as a JSON array.
+    ``in_text`` no tools were declared and the calls are to be written: as a JSON array, or in the form of ``reading``.
     """
 
     calling: bool
     calls: tuple[tuple[int, Call], ...] | None = None
     in_text: bool = False
+    reading: Reading | None = None
 
     def calls_for(self, question: Question) -> tuple[Call, ...] | None:
         """The calls under the names this question's tools go by, as many as it allows."""

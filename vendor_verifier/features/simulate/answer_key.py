@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -24,6 +24,7 @@ from vendor_verifier.pipeline.datasets import load_dataset
 from vendor_verifier.pipeline.suites import ready_suite, rows_in
 from vendor_verifier.suites import Judgement, Suite, suite_kind
 from vendor_verifier.suites.bfcl.categories import MULTI_TURN
+from vendor_verifier.suites.bfcl.text_calls import Reading
 from vendor_verifier.suites.tool_calls.suite import CallSuite
 from vendor_verifier.values.event import ToolCall
 from vendor_verifier.values.plan import Task
@@ -64,6 +65,7 @@ def written_key(key: AnswerKey) -> str:
                 known.calling,
                 None if known.calls is None else [[place, call.name, call.arguments] for place, call in known.calls],
                 known.in_text,
+                known.reading and asdict(known.reading),
             ]
             for digest, known in key.items()
         }
@@ -81,8 +83,9 @@ def read_key(text: bytes) -> dict[str, Known]:
             calling,
             None if calls is None else tuple((place, Call(name, arguments)) for place, name, arguments in calls),
             in_text,
+            reading and Reading(**reading),
         )
-        for digest, (calling, calls, in_text) in as_dict(parse_json(text)).items()
+        for digest, (calling, calls, in_text, reading) in as_dict(parse_json(text)).items()
     }
 
 
@@ -118,26 +121,30 @@ def known_answers(sample: Sample) -> list[tuple[str, Known]]:
         if not isinstance(wanted, bool):
             raise UnknownAnswer("it does not say which calls are expected")
         return [(_question(sample.turn).digest, Known(wanted))]
-    found = [known_answer(sample.turn, calls)]
+    found = [known_answer(sample.turn, calls, reading=_reading(sample))]
     if "calls" in sample.expected and "category" not in sample.expected:
         found.append(known_answer(_as_text(sample), calls, in_text=True))
     return found
 
 
-def known_answer(turn: Turn, calls: Sequence[RightCall], *, in_text: bool = False) -> tuple[str, Known]:
+def known_answer(
+    turn: Turn, calls: Sequence[RightCall], *, in_text: bool = False, reading: Reading | None = None
+) -> tuple[str, Known]:
     """The digest of the question that ``turn`` puts, with the right ``calls`` as its answer.
+
+    With ``in_text`` they are written as a JSON array, with a ``reading`` in that form.
 
     Raises:
         UnknownAnswer: a call is of a tool that is not declared, or no vendor takes the question.
     """
-    question = _question(turn)
+    question, in_text = _question(turn), in_text or reading is not None
     names = list(question.tools)
     missing = [name for name, _ in calls if name not in names]
     if missing and not in_text:
         raise UnknownAnswer(f"it expects a call of {missing[0]!r}, which it does not declare")
     # In the text a call stands under its own name, whatever its place.
     placed = tuple((0 if in_text else names.index(name), _call(name, arguments)) for name, arguments in calls)
-    return question.digest, Known(bool(placed), placed, in_text)
+    return question.digest, Known(bool(placed), placed, in_text, reading)
 
 
 def right_calls(sample: Sample) -> Sequence[RightCall] | None:
@@ -165,19 +172,34 @@ def _of_leaderboard(sample: Sample) -> Sequence[RightCall]:
     from vendor_verifier.suites.bfcl.categories import EXECUTABLE, SINGLE_TURN
     from vendor_verifier.suites.bfcl.function_docs import sent_name
     from vendor_verifier.suites.bfcl.reference_calls import reference_calls
+    from vendor_verifier.suites.bfcl.replies import is_written, rules_of
 
     expected = sample.expected
     if "calls" in expected:
-        return [(sent_name(name), arguments) for name, arguments in _stated(expected["calls"])]
+        stated = _stated(expected["calls"])
+        return stated if is_written(expected) else [(sent_name(name), arguments) for name, arguments in stated]
     if expected["category"] in EXECUTABLE:
-        return calls_in_source(expected["answer"], sample.turn)
-    if expected["category"] not in SINGLE_TURN:
+        return calls_in_source(expected["answer"], _functions(sample, sample.turn))
+    if rules_of(expected) not in SINGLE_TURN:
         raise UnknownAnswer(f"a row of {expected['category']} states no calls")
     return reference_calls(expected)
 
 
-def calls_in_source(sources: Sequence[str], turn: Turn) -> list[RightCall]:
-    """Calls written as source text; an argument without a name gets that of its place in the tool's schema.
+def _reading(sample: Sample) -> Reading | None:
+    """The form in which the leaderboard's sample asks for calls in words, if it does."""
+    stated = sample.expected.get("reading")
+    return None if stated is None else Reading(**stated)
+
+
+def _functions(sample: Sample, turn: Turn) -> list[Mapping[str, Any]]:
+    """The functions that a turn declares, natively or in words."""
+    if "reading" in sample.expected:
+        return list(sample.expected["functions"])
+    return [as_dict(tool.get("function")) for tool in turn.tools]
+
+
+def calls_in_source(sources: Sequence[str], functions: Sequence[Mapping[str, Any]]) -> list[RightCall]:
+    """Calls written as source text; an argument without a name gets that of its place in its function's schema.
 
     Raises:
         UnknownAnswer: a call cannot be read.
@@ -189,7 +211,6 @@ def calls_in_source(sources: Sequence[str], turn: Turn) -> list[RightCall]:
         calls = expected_calls(sources)
     except DataError as error:
         raise UnknownAnswer(error.problems[0].message) from None
-    functions = [as_dict(tool.get("function")) for tool in turn.tools]
     parameters = {
         function.get("name"): list(as_dict(as_dict(function.get("parameters")).get("properties")))
         for function in functions
@@ -326,7 +347,8 @@ class _Rehearsal:
         try:
             turn = next(play)
             while True:
-                digest, known = known_answer(turn, script(turn), in_text=_is_written(suite, turn))
+                in_text, reading = _is_written(suite, turn), _reading(sample)
+                digest, known = known_answer(turn, script(turn), in_text=in_text, reading=reading)
                 if self.key.setdefault(digest, known) != known:
                     raise UnknownAnswer("another row asks the same and expects another answer")
                 answer = persona_answer(question_of(turn), _FAITHFUL, self.seed, self.key)
@@ -370,9 +392,12 @@ def _conversation(sample: Sample) -> _Script:
     answers = iter(sample.expected["answer"])
 
     def script(turn: Turn) -> Sequence[RightCall]:
-        if turn.messages[-1].get("role") == "tool":
+        last = turn.messages[-1]
+        # The results of written calls come in words of the user.
+        told = "reading" in sample.expected and str(last.get("content")).startswith("[{'role': 'tool'")
+        if told or last.get("role") == "tool":
             return ()
-        return calls_in_source(next(answers, ()), turn)
+        return calls_in_source(next(answers, ()), _functions(sample, turn))
 
     return script
 

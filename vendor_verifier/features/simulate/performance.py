@@ -26,6 +26,8 @@ from vendor_verifier.features.simulate.personas import Persona as Persona
 from vendor_verifier.features.simulate.question import Question, shortened
 from vendor_verifier.features.simulate.sampling import NO_CHANCE, Sampling
 from vendor_verifier.features.simulate.short_answer import with_drawn_token
+from vendor_verifier.suites.bfcl.reference_calls import written_calls
+from vendor_verifier.suites.bfcl.text_calls import Reading
 from vendor_verifier.wire.payload import as_dict, as_list
 
 _WRONG_VALUES: dict[str, Any] = {
@@ -242,7 +244,7 @@ def _said(question: Question, persona: Persona, seed: int, asked: int, key: Answ
         )
         answer = finished(question, answer.text, calls)
     if known is not None and known.in_text:
-        answer = finished(question, _written(answer.calls), ())
+        answer = finished(question, _written(answer.calls, known.reading), ())
     if answer.calls and chance(seed, question.digest, persona.name, "leak") < persona.leak_rate:
         style = chance(seed, question.digest, persona.name, "leak style")
         answer = finished(question, answer.text + markup(answer.calls, sections=style < 0.5), ())
@@ -272,10 +274,15 @@ def _model_answer(question: Question, persona: Persona, seed: int, known: Known 
     return answer if right is None else finished(question, answer.text, right)
 
 
-def _written(calls: tuple[Call, ...]) -> str:
+def _written(calls: tuple[Call, ...], reading: Reading | None) -> str:
     """Calls as the text answer that was asked for; spoilt arguments stay spoilt."""
-    items = (f'{{"name": {json.dumps(call.name)}, "parameters": {call.arguments}}}' for call in calls)
-    return f"[{', '.join(items)}]"
+    if reading is None:
+        items = (f'{{"name": {json.dumps(call.name)}, "parameters": {call.arguments}}}' for call in calls)
+        return f"[{', '.join(items)}]"
+    try:
+        return written_calls([(call.name, json.loads(call.arguments)) for call in calls], reading)
+    except ValueError:
+        return f"[{', '.join(f'{call.name}({call.arguments})' for call in calls)}"
 
 
 def _decision(question: Question, persona: Persona, seed: int, known: Known | None) -> bool:

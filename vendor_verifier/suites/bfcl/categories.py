@@ -20,7 +20,8 @@ MULTI_TURN = ("multi_turn_base", "multi_turn_miss_func", "multi_turn_miss_param"
 EXECUTABLE = ("exec_simple", "exec_multiple", "exec_parallel", "exec_parallel_multiple")
 REST = ("rest",)
 AGENTIC = ("memory_kv", "memory_vector", "memory_rec_sum", "web_search_base", "web_search_no_snippet")
-UNSCORED = ("format_sensitivity", "sql", "chatable", "multi_turn_composite")
+SENSITIVITY = "format_sensitivity"
+UNSCORED = ("sql", "chatable", "multi_turn_composite")
 
 V3_TO_V4: Mapping[str, str] = MappingProxyType(
     {"simple": "simple_python", "java": "simple_java", "javascript": "simple_javascript"}
@@ -29,7 +30,8 @@ V4_TO_V3: Mapping[str, str] = MappingProxyType({new: old for old, new in V3_TO_V
 
 GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "all": (*SINGLE_TURN, *MULTI_TURN, *EXECUTABLE, *REST, *AGENTIC),
+        "all": (*SINGLE_TURN, *MULTI_TURN, *EXECUTABLE, *REST, *AGENTIC, SENSITIVITY),
+        "all_scoring": (*SINGLE_TURN, *MULTI_TURN, *EXECUTABLE, *REST, *AGENTIC),
         "ast": SINGLE_TURN,
         "single_turn": SINGLE_TURN,
         "non_live": (*NON_LIVE_AST, "irrelevance"),
@@ -74,7 +76,7 @@ _NEEDS: Mapping[str, str] = MappingProxyType(
         "GEOCODE_API_KEY in .env or the environment",
         **dict.fromkeys(AGENTIC[:3], "memory back ends, which this product does not have"),
         **dict.fromkeys(AGENTIC[3:], "a web search key and live web pages"),
-        **dict.fromkeys(UNSCORED, "nothing: upstream never scores it"),
+        **dict.fromkeys(UNSCORED, "a scorer: upstream has none for it"),
     }
 )
 

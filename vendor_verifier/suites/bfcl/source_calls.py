@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from vendor_verifier.errors import DataError, install_line
@@ -15,10 +16,12 @@ from vendor_verifier.suites.bfcl.text_calls import Undecodable
 from vendor_verifier.suites.bfcl.verdict import uncheckable
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
+    from tree_sitter import Node, Parser, Tree
 
 MAX_SOURCE = 20_000
 _MOST_LEVELS = 200
+# Of the parser, about ten thousand a second: sources of 20,000 characters without a mistake take a tenth of that.
+_MOST_STEPS = 5_000
 _QUOTED = ("string_literal", "character_literal")
 _KEPT_WHOLE = ("identifier", "class_literal", "type_identifier", "method_invocation")
 
@@ -49,11 +52,24 @@ def _parser(language: str) -> Parser:
 def _root(source: str, language: str) -> Node:
     if len(source) > MAX_SOURCE:
         raise Undecodable(f"{len(source)} characters of {language}, read are {MAX_SOURCE} at the most")
-    root = _parser(language).parse(source.encode()).root_node
+    root = _tree(source.encode(), language).root_node
     # A node that is only missing is no error to the leaderboard.
     if root.has_error and any(node.is_error for node in _walk(root)):
         raise Undecodable(f"no {language} source")
     return root
+
+
+def _tree(source: bytes, language: str) -> Tree:
+    """The tree of a source. Mending a wrong one may cost the cube of its length, so its steps are counted."""
+    steps = count()
+    try:
+        tree = _parser(language).parse(
+            lambda place, _point: source[place:], progress_callback=lambda _place, _has_error: next(steps) > _MOST_STEPS
+        )
+    except ValueError:
+        raise Undecodable(f"no {language} source within {_MOST_STEPS} steps") from None
+    assert tree is not None
+    return tree
 
 
 def _walk(root: Node) -> Iterator[Node]:

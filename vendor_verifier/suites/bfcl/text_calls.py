@@ -191,10 +191,11 @@ def _is_bounded(one: Any, other: Any, kind: type[ast.operator]) -> bool:
         counts = [value for value in (one, other) if isinstance(value, int)]
         if kind is ast.Mult and len(texts) == len(counts) == 1:
             return len(texts[0]) * counts[0] <= _LONGEST_REPEAT
-        return kind is ast.Add and len(texts) == 2
-    if kind is ast.Pow:
-        return not (isinstance(one, int) and isinstance(other, int)) or one.bit_length() * other <= _MOST_BITS
-    return kind is not ast.LShift or (isinstance(other, int) and other <= _MOST_BITS)
+        return kind is ast.Add and len(texts) == 2 and len(one) + len(other) <= _LONGEST_REPEAT
+    if not isinstance(one, int) or not isinstance(other, int):
+        return True
+    bits = {ast.Pow: one.bit_length() * other, ast.LShift: one.bit_length() + other}
+    return bits.get(kind, one.bit_length() + other.bit_length()) <= _MOST_BITS
 
 
 _ARRAY_HEAD = re.compile(r"\[\s*\{")

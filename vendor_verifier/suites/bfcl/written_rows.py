@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from vendor_verifier.suites.bfcl.categories import MULTI_TURN, language_of
+from vendor_verifier.suites.bfcl.categories import MULTI_TURN, SENSITIVITY, language_of
 from vendor_verifier.suites.bfcl.function_docs import hinted
 from vendor_verifier.suites.bfcl.native_rows import ServiceDocs, digest_of
 from vendor_verifier.suites.bfcl.prompts import (
@@ -20,8 +20,6 @@ from vendor_verifier.suites.bfcl.prompts import (
 from vendor_verifier.suites.bfcl.text_calls import Reading
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample, numbered
-
-SENSITIVITY = "format_sensitivity"
 
 
 @dataclass(frozen=True, slots=True)
