@@ -86,7 +86,7 @@ def read_answer(expected: Mapping[str, Any], attempt: Attempt) -> Reply:
 
 
 def _undecoded(text: str, names: Sequence[str]) -> Outcome:
-    """What a text is that decodes to nothing: words, unless it begins as a call of a function of the row does."""
+    """The outcome of a text that decodes to nothing: words, unless it begins as a call of a function of the row."""
     begun = text.strip("`[ \n\t'")
     return "unparsable" if any(begun.startswith(f"{name}(") for name in names) else "text"
 
