@@ -73,6 +73,13 @@ def test_hostile_texts_are_refused(form: str, text: str) -> None:
         read_text(text, Reading(form))  # type: ignore[arg-type]
 
 
+def test_a_source_that_was_given_up_leaves_nothing_behind() -> None:
+    """The next source is read as if there had been none before."""
+    with pytest.raises(Undecodable, match="steps"):
+        read_text("f(a=" + "+-]" * 6_000, Reading("javascript"))
+    assert read_text("[f(a=1)]", Reading("javascript")) == [{"f": {"a": "1"}}]
+
+
 def test_a_text_beyond_the_bound_is_not_read() -> None:
     """The bound is said with what was read."""
     with pytest.raises(Undecodable, match=f"{MAX_TEXT + 1} characters"):

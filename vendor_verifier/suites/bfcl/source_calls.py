@@ -61,12 +61,14 @@ def _root(source: str, language: str) -> Node:
 
 def _tree(source: bytes, language: str) -> Tree:
     """The tree of a source. Mending a wrong one may cost the cube of its length, so its steps are counted."""
-    steps = count()
+    steps, parser = count(), _parser(language)
     try:
-        tree = _parser(language).parse(
+        tree = parser.parse(
             lambda place, _point: source[place:], progress_callback=lambda _place, _has_error: next(steps) > _MOST_STEPS
         )
     except ValueError:
+        # It would go on with this source at the next one.
+        parser.reset()
         raise Undecodable(f"no {language} source within {_MOST_STEPS} steps") from None
     assert tree is not None
     return tree
