@@ -18,6 +18,7 @@ from vendor_verifier.values.record import Attempt, Failure, Record, Response, Tu
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import CallVerdict, Score
+from vendor_verifier.values.tool_use import ToolResult
 
 # Identifiers made by machines: too short for a sentence, and needed by reports for grouping.
 _MACHINE_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/@+-]{0,79}")
@@ -39,7 +40,12 @@ def digest_text(text: str) -> str:
 def redacted_record(record: Record, score: Score) -> Record:
     """The record without its texts, but with its score, which can no longer be computed from it."""
     turns = tuple(
-        TurnRecord(tuple(map(_attempt, turn.attempts)), tuple(map(_note, turn.rewritten))) for turn in record.turns
+        TurnRecord(
+            tuple(map(_attempt, turn.attempts)),
+            tuple(map(_note, turn.rewritten)),
+            tuple(map(_tool_result, turn.tool_results)),
+        )
+        for turn in record.turns
     )
     return structs.replace(record, turns=turns, score=redacted_score(score))
 
@@ -76,6 +82,10 @@ def _attempt(attempt: Attempt) -> Attempt:
         response=None if response is None else _response(response),
         failure=None if failure is None else _failure(failure),
     )
+
+
+def _tool_result(result: ToolResult) -> ToolResult:
+    return structs.replace(result, name=digest_text(result.name), text=digest_text(result.text))
 
 
 def _response(response: Response) -> Response:

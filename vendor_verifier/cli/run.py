@@ -54,6 +54,9 @@ def plan_command(
     for dataset in prepared.datasets.values():
         for notice in dataset.notices:
             say(f"{plain(dataset.name)}: {plain(Texts(options.lang).said(notice))}")
+    for hook in prepared.hooks.values():
+        for words in hook.planned():
+            say(plain(Texts(options.lang).said(words)))
     foreseen = forecast(prepared, assumed, datetime.now(UTC))
     if options.json:
         sys.stdout.write(json_module.dumps(asdict(foreseen), indent=2) + "\n")

@@ -28,6 +28,8 @@ from vendor_verifier.reports.run_conditions import load_words
 from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.words import Texts
 
+_PLAN_WIDTH = 1_000
+
 
 def run_main_job(options: CommandOptions, *, meant_to_fail: Collection[str] = ()) -> int:
     """Run the main job by its flags and return the exit code.
@@ -62,6 +64,7 @@ def _print_plan(prepared: Prepared, t: Texts) -> None:
     for task in plan.tasks:
         name = prepared.datasets[task.suite].name
         lines.append(plain(t("plan_task", suite=task.suite, samples=len(task.samples), dataset=name, asked=again)))
+        lines += ["  " + plain(t.said(words), _PLAN_WIDTH) for words in prepared.hooks[task.suite].planned()]
     lines += ["  " + plain(_planned(plan, entry, t)) for entry in plan.entries]
     shape = stored_load(plan.load)
     lines += [plain(load_words(shape, t))] if shape is not None else []

@@ -1,16 +1,17 @@
 """Forecasts a prepared run: requests, tokens, cost, time, and the drop of F1 it could show. It sends nothing.
 
 Conversations are counted by playing them against a partner who always ends its turn with a short text, so a model that
-calls tools makes more requests than forecast.
+calls tools makes more requests than forecast; against one who makes the expected calls where real tools are run.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice
 
 from vendor_verifier.audit.cost import cost_usd
 from vendor_verifier.audit.verdict_table import DOUBTFUL_LEVEL
@@ -20,17 +21,17 @@ from vendor_verifier.pipeline.prices import price_of
 from vendor_verifier.pipeline.suites import ready_suite
 from vendor_verifier.run.conversation import with_parameters
 from vendor_verifier.stats.trigger_power import TriggerDesign, f1_samples, f1_seen_drop
-from vendor_verifier.suites import Suite, compares
+from vendor_verifier.suites import Suite, compares, with_results
 from vendor_verifier.values.event import Usage
 from vendor_verifier.values.judgement import Price
 from vendor_verifier.values.plan import Assumptions, Entry, EntryForecast, Forecast, Plan
-from vendor_verifier.values.record import Attempt, Response
+from vendor_verifier.values.record import Attempt
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample, listed
+from vendor_verifier.values.tool_use import ToolResult
 from vendor_verifier.wire.anthropic_messages import AnthropicMessages
 from vendor_verifier.wire.base import json_bytes
 
-_SHORT_ANSWER = Attempt(1, response=Response(text="ok", finish_reason="stop"))
 _MOST_TURNS = 100
 _BUDGETS = ("max_tokens", "max_completion_tokens")
 _FREE = Price(0.0, 0.0, source="simulated")
@@ -93,17 +94,17 @@ def _questions(prepared: Prepared) -> Iterator[_Question]:
     for task in prepared.plan.tasks:
         suite = ready_suite(task.suite, task.options, task.samples)
         for sample in task.samples:
-            for turn in _turns(suite, sample):
+            for turn in _turns(suite, sample, prepared.hooks[task.suite].foreseen(sample)):
                 yield _Question(len(json_bytes({"messages": turn.messages, "tools": turn.tools})), turn)
 
 
-def _turns(suite: Suite, sample: Sample) -> Iterator[Turn]:
-    play = suite.play(sample)
+def _turns(suite: Suite, sample: Sample, answers: Iterable[Attempt]) -> Iterator[Turn]:
+    play = with_results(suite.play(sample), lambda step: tuple(ToolResult(each.name, "ok") for each in step.requests))
     try:
         turn = next(play)
-        for _ in range(_MOST_TURNS):
+        for answer in islice(answers, _MOST_TURNS):
             yield turn
-            turn = play.send(_SHORT_ANSWER)
+            turn = play.send(answer)
     except StopIteration:
         pass
     finally:

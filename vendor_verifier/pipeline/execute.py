@@ -38,6 +38,7 @@ from vendor_verifier.run.work_queue import WorkItem, WorkQueue
 from vendor_verifier.store import FILE_MODE, NO_LINK, RunFolder, encode_record
 from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.values.record import Record
+from vendor_verifier.values.tool_use import ToolRunner
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +74,12 @@ def send(
     scrubber: Scrubber,
     costs: Mapping[tuple[str, str], CostOf],
     in_flight: Counter[tuple[str, str]] | None = None,
+    tools: ToolRunner | None = None,
 ) -> Sent:
     """Send the open items of ``queue``.
 
-    ``in_flight`` is kept current by (model, label), where this process grants the permits.
+    ``in_flight`` is kept current by (model, label), where this process grants the permits. ``tools`` runs the real
+    tools that models call.
 
     Raises:
         UsageError: the chosen executor cannot be used.
@@ -84,7 +87,7 @@ def send(
         ClusterError: the cluster went away; its ``executor`` describes the session until then.
     """
     executor = choose_executor(plan.executor, CLUSTER_SIDE, plan)
-    work = Work(plan, queue, job, emit, emit_duplicate, scrubber, costs, has_uvloop(), in_flight)
+    work = Work(plan, queue, job, emit, emit_duplicate, scrubber, costs, has_uvloop(), in_flight, tools)
 
     async def whole() -> RunEnd:
         try:

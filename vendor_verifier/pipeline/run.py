@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain, count
@@ -51,6 +51,7 @@ from vendor_verifier.values.plan import Entry, Plan
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.sample import listed
 from vendor_verifier.values.score import Report, SuiteScore
+from vendor_verifier.values.tool_use import ToolRunner
 from vendor_verifier.words import english
 
 
@@ -148,6 +149,21 @@ def run(
     """
     require_proxies(entry.endpoint.base_url for entry in prepared.plan.entries)
     ensure_interruptible()
+    with _live(prepared) as (live, tools):
+        return _run(live, tools, on_start, on_record)
+
+
+@contextmanager
+def _live(prepared: Prepared) -> Iterator[tuple[Prepared, ToolRunner | None]]:
+    """The run with the tools that are really there, and what runs them until the block ends, if any are called."""
+    with ExitStack() as stack:
+        found = [stack.enter_context(prepared.hooks[task.suite].live(task)) for task in prepared.plan.tasks]
+        runner = next((runner for _, runner in found if runner is not None), None)
+        tasks = tuple(task for task, _ in found)
+        yield replace(prepared, plan=replace(prepared.plan, tasks=tasks)), runner
+
+
+def _run(prepared: Prepared, tools: ToolRunner | None, on_start: OnStart, on_record: OnRecord) -> RunOutcome:
     folder, manifest = _open_folder(prepared)
     scrubber = Scrubber(prepared.secrets)
     with Journal(folder, scrubber) as journal:
@@ -165,7 +181,7 @@ def run(
             on_start(outlook_of(prepared.plan, queue, in_flight))
             job = job_of(manifest.run, plan, prepared)
             with _keeping_facts(folder, manifest):
-                sent = _send(job, plan, queue, folder, journal, scrubber, costs, noted, in_flight)
+                sent = _send(job, plan, queue, folder, journal, scrubber, costs, noted, in_flight, tools)
         end = sent.end
         if end.signal_number is None:
             for task in prepared.plan.tasks:
@@ -270,6 +286,7 @@ def _send(
     costs: Mapping[tuple[str, str], CostOf],
     on_record: OnRecord,
     in_flight: Counter[Name] | None,
+    tools: ToolRunner | None,
 ) -> Sent:
     redact = redactor(queue.parts) if plan.redact_content else None
 
@@ -295,6 +312,7 @@ def _send(
             scrubber=scrubber,
             costs=costs,
             in_flight=in_flight,
+            tools=tools,
         )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import repeat
 from typing import Any
 
 from vendor_verifier.config.suite_options import SuiteOptions, build_suite, known_suite
@@ -13,8 +15,12 @@ from vendor_verifier.redaction import Scrubber
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import SUITES, Suite, SuiteKind
 from vendor_verifier.values.manifest import StoredTask
-from vendor_verifier.values.plan import Entry
+from vendor_verifier.values.plan import Entry, Task
+from vendor_verifier.values.record import Attempt, Response
 from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.tool_use import ToolRunner
+
+_SHORT_ANSWER = Attempt(1, response=Response(text="ok", finish_reason="stop"))
 
 
 class SuiteHooks:
@@ -64,6 +70,23 @@ class SuiteHooks:
         """The suite with its run-time resources; for a stored run with those in its ``folder``."""
         ready: Suite = suite
         return ready
+
+    def foreseen(self, sample: Sample) -> Iterator[Attempt]:
+        """The answers that a forecast expects, for as long as the sample's play asks."""
+        return repeat(_SHORT_ANSWER)
+
+    def planned(self) -> Iterable[str]:
+        """Sentences that a plan that is only shown says of the evaluation."""
+        return ()
+
+    @contextmanager
+    def live(self, task: Task) -> Iterator[tuple[Task, ToolRunner | None]]:
+        """The task as it is sent, and what runs the tools of its models until the block ends, if real ones are run.
+
+        Raises:
+            VerifierError: they cannot be run.
+        """
+        yield task, None
 
     def unjudged(self, suite: Any, samples: Sequence[Sample]) -> Iterable[str]:
         """A sentence for each reason why some of the samples cannot be judged on this machine."""

@@ -24,11 +24,12 @@ from vendor_verifier.run.budgets import ask_for
 from vendor_verifier.run.event_loop_lag import STALL_NS, LoopLag
 from vendor_verifier.run.rate_limiter import Limiter
 from vendor_verifier.run.retry import attempt_until_done, stops_vendor
-from vendor_verifier.suites import Play
+from vendor_verifier.suites import AnyPlay
 from vendor_verifier.transport.policy import Client, ProgressMeter, RoundLimit, Sending, in_slices
 from vendor_verifier.values.plan import Entry, RetryRules
 from vendor_verifier.values.record import Attempt, Exchange, Failure, Phase, Response, TurnRecord
 from vendor_verifier.values.request import Endpoint, HttpRequest, Turn
+from vendor_verifier.values.tool_use import RunTools, ToolRun, ToolRunner
 from vendor_verifier.vendor import Vendor
 from vendor_verifier.wire.base import Reader, Wire
 from vendor_verifier.wire.parse_answer import answer_in_steps
@@ -87,7 +88,7 @@ class _Question:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """Sends the turns of plays, for all plays of one run. ``rng`` only spreads waits."""
+    """Sends the turns of plays, for all plays of one run. ``rng`` only spreads waits, ``tools`` runs real tools."""
 
     client: Client
     limiter: Limiter
@@ -100,9 +101,10 @@ class Conversation:
     answers: RoundLimit = field(default_factory=RoundLimit)
     starts: RoundLimit = field(default_factory=RoundLimit)
     blocked_by_proxy: dict[str, str] = field(default_factory=dict)
+    tools: ToolRunner | None = None
 
     async def play(
-        self, play: Play, target: Target, total_s: float | None = None, due_ns: int | None = None
+        self, play: AnyPlay, target: Target, total_s: float | None = None, due_ns: int | None = None
     ) -> tuple[TurnRecord, ...]:
         """Run one play to its end; ``total_s`` is the evaluation's own limit for a whole attempt.
 
@@ -113,15 +115,34 @@ class Conversation:
         """
         turns: list[TurnRecord] = []
         try:
-            turn = next(play)
+            step = next(play)
             while True:
-                record = await self._send(turn, target, total_s, due_ns)
-                turns.append(record)
-                turn = play.send(record.attempts[-1])
+                if isinstance(step, Turn):
+                    turns.append(await self._send(step, target, total_s, due_ns))
+                    step = play.send(turns[-1].attempts[-1])
+                    continue
+                began_ns = self.clock_ns()
+                ran = await self._run_tools(step)
+                # By a schedule: no vendor is late because of our tools.
+                due_ns = None if due_ns is None else due_ns + self.clock_ns() - began_ns
+                if turns:
+                    turns[-1] = structs.replace(turns[-1], tool_results=ran.results)
+                if ran.failure is not None:
+                    failure = Failure.of("tool_server", self.scrubber.text(ran.failure))
+                    return (*turns, TurnRecord((Attempt(1, failure=failure),)))
+                step = play.send(ran.results)
         except StopIteration:
             return tuple(turns)
         finally:
             play.close()
+
+    async def _run_tools(self, step: RunTools) -> ToolRun:
+        if self.tools is None:
+            return ToolRun(failure="real tools are run by `run` and `check` alone, in one process of this machine")
+        ran = await self.tools.run(step.requests)
+        # A tool that reads files must not hand one vendor the key of another.
+        results = tuple(structs.replace(each, text=self.scrubber.text(each.text)) for each in ran.results)
+        return ToolRun(results, ran.failure)
 
     async def _send(self, turn: Turn, target: Target, total_s: float | None, due_ns: int | None) -> TurnRecord:
         entry = target.entry

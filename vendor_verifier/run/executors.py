@@ -56,7 +56,14 @@ class LocalExecutor:
 
     async def run(self, work: Work) -> RunEnd:
         return await run_local(
-            work.plan, work.queue, work.job.run, work.emit, work.scrubber, work.costs, in_flight=work.in_flight
+            work.plan,
+            work.queue,
+            work.job.run,
+            work.emit,
+            work.scrubber,
+            work.costs,
+            in_flight=work.in_flight,
+            tools=work.tools,
         )
 
     def describe(self) -> Mapping[str, Any]:

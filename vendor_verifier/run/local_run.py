@@ -22,6 +22,7 @@ from vendor_verifier.transport.client import open_client
 from vendor_verifier.transport.connect import ensure_descriptors
 from vendor_verifier.values.plan import Plan
 from vendor_verifier.values.record import Record
+from vendor_verifier.values.tool_use import ToolRunner
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,9 @@ async def run_local(
     costs: Mapping[tuple[str, str], CostOf] | None = None,
     limiter: LocalLimiter | None = None,
     in_flight: Counter[tuple[str, str]] | None = None,
+    tools: ToolRunner | None = None,
 ) -> RunEnd:
-    """Send what is left of ``queue``.
+    """Send what is left of ``queue``; ``tools`` runs the real tools that models call.
 
     A first SIGINT, SIGTERM or SIGHUP stops new requests and waits a little; a second ends at once.
     ``costs`` price an answer by (model, label); only a plan with ``max_cost_usd`` looks at them. ``in_flight`` is kept
@@ -79,7 +81,9 @@ async def run_local(
         interruptible(limiter.close if shaped is None else shaped.closing(limiter.close)) as interruption,
     ):
         with LoopLag() as lag:
-            conversation = Conversation(client, limiter, plan.retry, rng, scrubber, KeyRing(scrubber), lag=lag)
+            conversation = Conversation(
+                client, limiter, plan.retry, rng, scrubber, KeyRing(scrubber), lag=lag, tools=tools
+            )
             if shaped is not None:
                 load = await shaped.offer(queue, conversation, slots)
             else:
@@ -94,7 +98,8 @@ class Work:
     """One execution of a run, as every executor gets it.
 
     ``emit`` keeps records, ``emit_duplicate`` those that came a second time. ``in_flight`` is where requests in flight
-    are counted, by (model, label), by an executor that gives permits here.
+    are counted, by (model, label), by an executor that gives permits here. ``tools`` runs the real tools that models
+    call; only an executor that sends from this process can use it.
     """
 
     plan: Plan
@@ -106,3 +111,4 @@ class Work:
     costs: Mapping[tuple[str, str], CostOf] = field(default_factory=dict)
     use_uvloop: bool = False
     in_flight: Counter[tuple[str, str]] | None = None
+    tools: ToolRunner | None = None

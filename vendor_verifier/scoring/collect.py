@@ -58,8 +58,7 @@ def collect(
         if sample is None or suite is None or not 0 <= record.repetition < repeats.get(key, 0):
             ignored += 1
         elif tasks[record.suite].apart:
-            finals = iter([turn.attempts[-1] for turn in record.turns if turn.attempts])
-            tables.apart[key].add(observe_check(record, replay(suite.play(sample), finals), sample))
+            tables.apart[key].add(observe_check(record, replay(suite.play(sample), record.turns), sample))
         else:
             score = judged(record, suite, sample, checkers)
             # An unusable schema explains a refusal and nothing else.

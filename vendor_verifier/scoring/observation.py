@@ -36,7 +36,7 @@ class Traits(msgspec.Struct, frozen=True):
     and ``problem`` why it scored badly, in the suite's words. ``is_answered``: there is a final answer, whole or cut.
     ``is_offered_tools``: one to a request that declared tools, whose calls, if any, were judged.
     ``max_tokens`` is what the sample asks for. ``status`` and ``evidence`` are a feature check's finding. ``spoilt``
-    names what would have been measured if we had not been late ourselves.
+    names what would have been measured if we had not been late ourselves. ``turns`` were asked.
     """
 
     suite: str = "trigger"
@@ -68,6 +68,7 @@ class Traits(msgspec.Struct, frozen=True):
     status: FeatureStatus | None = None
     evidence: str = ""
     providers: frozenset[str] = frozenset()
+    turns: int = 1
 
     @property
     def charged(self) -> bool:
@@ -169,6 +170,7 @@ def observe(record: Record, score: Score, sample: Sample, *, defective: bool = F
         max_tokens=limit if isinstance(limit, int) else None,
         region=record.region,
         spoilt=known.spoilt,
+        turns=len(record.turns),
     )
     return Observation(
         sample=sample.id,

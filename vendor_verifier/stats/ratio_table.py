@@ -189,6 +189,10 @@ def _ratios(
         TOOL_CALL_ERROR_RATE.name: column(np.array([math.nan if each is None else each for each in bad], np.float64)),
     }
     found |= {name: column(table.column(MEANS[name])[charged]) for name in means if not table.is_lost(MEANS[name])}
+    if "input_tokens" in found:
+        # In a conversation the next question holds the answer before it, so that no two vendors are asked the same.
+        is_single = np.array([traits.turns == 1 for _, traits in judged], dtype=bool)
+        found["input_tokens"] = column(np.where(is_single, table.column("input_tokens")[charged], math.nan))
     for metric in POOLED:
         if not table.is_lost(metric.name):
             numerators, denominators = table.sums(metric.name)

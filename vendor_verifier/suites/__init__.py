@@ -5,23 +5,28 @@ Builders are named and not imported: together they are some fifty modules, of wh
 A suite is a pure generator over a sample, the same against a network, a file or a list. ``play`` yields the turn to
 send and is sent back the final :class:`Attempt` of that turn (a failure is an attempt too); it may yield again, and
 returns its judgement: a function that gives the :class:`Score` when it is called. A run never calls it, so no scoring
-happens while streams are being timed. A play never sees a clock, a socket or another sample.
+happens while streams are being timed. A play never sees a clock, a socket or another sample. A suite whose models call
+real tools yields :class:`RunTools` as well and is sent their results, by a run from the tools, later from the record.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from vendor_verifier.lazy_import import late
-from vendor_verifier.values.record import Attempt
+from vendor_verifier.values.record import Attempt, TurnRecord
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import Score
+from vendor_verifier.values.tool_use import RunTools, ToolResult
 
 Judgement = Callable[[], Score]
+# Of a suite that only asks.
 Play = Generator[Turn, Attempt, Judgement]
+# Of any suite: a turn takes its final attempt, tools that are to run take their results.
+AnyPlay = Generator[Turn | RunTools, Any, Judgement]
 
 
 class Suite(Protocol):
@@ -30,27 +35,47 @@ class Suite(Protocol):
     @property
     def name(self) -> str: ...
 
-    def play(self, sample: Sample) -> Play:
+    def play(self, sample: Sample) -> AnyPlay:
         """Yield each turn to send, take its final attempt, and return the judgement."""
 
 
-def replay(play: Play, answers: Iterator[Attempt], asked: list[Turn] | None = None) -> Score | None:
-    """Drive a play with recorded attempts; None when the recording ends before the play does.
+def with_results(play: AnyPlay, results_of: Callable[[RunTools], tuple[ToolResult, ...]]) -> Play:
+    """The play as one that only asks: where it wants tools to run it is sent what ``results_of`` gives."""
+    sent: Attempt | tuple[ToolResult, ...] | None = None
+    try:
+        while True:
+            step = play.send(sent)
+            sent = results_of(step) if isinstance(step, RunTools) else (yield step)
+    except StopIteration as end:
+        judgement: Judgement = end.value
+        return judgement
+    finally:
+        play.close()
+
+
+def replay(
+    play: AnyPlay, turns: Iterable[TurnRecord | Attempt], asked: list[Turn] | None = None
+) -> Score | None:
+    """Drive a play with recorded turns, or final attempts where no tools were run; None when these end before it.
 
     The turns that it asks are added to ``asked``.
     """
     asked = [] if asked is None else asked
+    returned: tuple[ToolResult, ...] = ()
+    asking = with_results(play, lambda _step: returned)
     try:
-        asked.append(next(play))
-        while True:
-            attempt = next(answers, None)
-            if attempt is None:
-                play.close()
-                return None
-            asked.append(play.send(attempt))
+        asked.append(next(asking))
+        for turn in turns:
+            if isinstance(turn, Attempt):
+                asked.append(asking.send(turn))
+            elif turn.attempts:
+                returned = turn.tool_results
+                asked.append(asking.send(turn.attempts[-1]))
     except StopIteration as end:
         judgement: Judgement = end.value
         return judgement()
+    asking.close()
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +134,13 @@ SUITES: tuple[SuiteKind, ...] = (
     SuiteKind(TRIGGER, "trigger:TriggerSuite", "datasets/samples.jsonl"),
     SuiteKind("toolbench", "toolbench:ToolBenchSuite", "datasets/toolbench.jsonl", "resolved"),
     SuiteKind("mcptoolbench", "mcp_toolbench:MCPToolBenchSuite", "datasets/mcp_toolbench.jsonl", "resolved"),
+    SuiteKind(
+        "mcp_live",
+        "mcp_live:McpLiveSuite",
+        "datasets/mcp_live.jsonl",
+        "resolved",
+        hooks="vendor_verifier.features.mcp_live.hooks:McpLiveHooks",
+    ),
     SuiteKind("tool_correctness", "tool_correctness:ToolCorrectnessSuite", "datasets/tool_correctness.jsonl", "score"),
     SuiteKind(
         "bfcl",

@@ -48,8 +48,7 @@ def _played(record: Record, suite: Suite, sample: Sample) -> tuple[Score, list[T
     asked: list[Turn] = []
     if record.score is not None:
         return record.score, asked
-    finals = (turn.attempts[-1] for turn in record.turns if turn.attempts)
-    return replay(suite.play(sample), finals, asked) or Score(suite.name), asked
+    return replay(suite.play(sample), record.turns, asked) or Score(suite.name), asked
 
 
 def _is_counted(record: Record) -> bool:

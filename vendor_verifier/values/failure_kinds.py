@@ -238,6 +238,12 @@ _ROWS = (
         charge="us", hopeless=True,
     ),
     Kind(
+        "tool_server", "send",
+        "The MCP server whose tools the model was to call did not start, hung, died or sent too much.",
+        "Read the message: mend the server and go on with `--incremental`; other limits (docs/mcp.md) need a new run.",
+        charge="us",
+    ),
+    Kind(
         "proxy", "connect",
         "The proxy that the environment prescribes did not let us through (a refusing CONNECT, a wrong password, "
         "nobody there); the vendor never heard the question.",

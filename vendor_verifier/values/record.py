@@ -15,6 +15,7 @@ from vendor_verifier.values.failure_kinds import KINDS, Kind, kind_of_status
 from vendor_verifier.values.failure_kinds import FailureKind as FailureKind
 from vendor_verifier.values.failure_kinds import Phase as Phase
 from vendor_verifier.values.score import Score
+from vendor_verifier.values.tool_use import ToolResult
 
 RECORD_SCHEMA = 1
 
@@ -146,15 +147,17 @@ class Attempt(msgspec.Struct, frozen=True):
         return self.failure is None and self.response is not None
 
 
-class TurnRecord(msgspec.Struct, frozen=True):
+class TurnRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     """All tries of one turn, in order; the last one is the turn's outcome.
 
     ``rewritten`` names what the wire had to send in other words than the sample (a schema keyword dropped, a budget
-    added), so that a difference between protocols can be traced to the question.
+    added), so that a difference between protocols can be traced to the question. ``tool_results`` are what real tools
+    returned to the calls of its answer, where they were run.
     """
 
     attempts: tuple[Attempt, ...]
     rewritten: tuple[str, ...] = ()
+    tool_results: tuple[ToolResult, ...] = ()
 
 
 RecordKey = tuple[str, str, str, str, str, int]

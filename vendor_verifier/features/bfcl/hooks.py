@@ -121,8 +121,7 @@ def _results(
         sample = samples[record.sample]
         if _is_not_charged(record):
             continue
-        finals = (turn.attempts[-1] for turn in record.turns if turn.attempts)
-        score = record.score or replay(suite.play(sample), finals)
+        score = record.score or replay(suite.play(sample), record.turns)
         for task in sample.tags.get(TASKS_TAG) or [SUITE]:
             found = results.setdefault(record.model, {}).setdefault(task, {}).setdefault(record.label, _VendorTask())
             found.note_times(record)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from vendor_verifier.config.suite_options import build_suite, known_suite
 from vendor_verifier.scoring.observation import Key, Observation, observe
 from vendor_verifier.store import RunFolder
-from vendor_verifier.suites import Suite
+from vendor_verifier.suites import Suite, with_results
 from vendor_verifier.suites.judging import judged
 from vendor_verifier.suites.schema import ArgumentChecker
 from vendor_verifier.suites.trigger import KeptCheckers, complete_calls
@@ -20,6 +20,7 @@ from vendor_verifier.values.record import Record, supersedes
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample, sample_in
 from vendor_verifier.values.score import CallVerdict, Decision, Score
+from vendor_verifier.values.tool_use import ToolResult
 from vendor_verifier.words import Sentence, english
 
 
@@ -186,13 +187,15 @@ def expected_decisions(infos: Sequence[EntryInfo], info: EntryInfo, answers: Ans
 
 def turns_asked(suite: Suite, sample: Sample, record: Record) -> Iterator[Turn]:
     """The turns that the record answers, by playing again with its own answers."""
-    play = suite.play(sample)
+    returned: tuple[ToolResult, ...] = ()
+    play = with_results(suite.play(sample), lambda _step: returned)
     try:
         turn = next(play)
         for answered in record.turns:
             yield turn
             if not answered.attempts:
                 return
+            returned = answered.tool_results
             turn = play.send(answered.attempts[-1])
     except StopIteration:
         return

@@ -89,6 +89,9 @@ def _replies(record: Record, t: Texts, limit: int) -> Iterator[str]:
             yield from ("  " + line for line in _attempt(attempt, t, limit))
         if turn.rewritten:
             yield _inner(t("explain_rewritten", words=", ".join(turn.rewritten)), limit)
+        for result in turn.tool_results:
+            facts = {"name": result.name, "outcome": t(f"tool_{result.outcome}"), "time": _ms(result.took_ns, t)}
+            yield _inner(t("explain_tool", **facts, text=result.text), limit)
 
 
 def _attempt(attempt: Attempt, t: Texts, limit: int) -> Iterator[str]:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -22,7 +23,7 @@ from vendor_verifier.features.simulate.performance import PERSONAS, persona_answ
 from vendor_verifier.features.simulate.question import BadQuestion, Question, question_of
 from vendor_verifier.pipeline.datasets import load_dataset
 from vendor_verifier.pipeline.suites import ready_suite, rows_in
-from vendor_verifier.suites import Judgement, Suite, suite_kind
+from vendor_verifier.suites import Judgement, Suite, suite_kind, with_results
 from vendor_verifier.suites.bfcl.categories import MULTI_TURN
 from vendor_verifier.suites.bfcl.text_calls import Reading
 from vendor_verifier.suites.tool_calls.suite import CallSuite
@@ -32,6 +33,7 @@ from vendor_verifier.values.record import Attempt, Response
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.values.score import Score
+from vendor_verifier.values.tool_use import RunTools, ToolResult
 from vendor_verifier.wire.payload import as_dict, parse_json
 from vendor_verifier.words import english
 
@@ -343,12 +345,22 @@ class _Rehearsal:
 
     def _played(self, suite: Suite, sample: Sample) -> Score:
         """The score of a play answered from the key, which learns the right answers on the way."""
-        play, script = suite.play(sample), _script(sample)
+        tools_are_real = False
+
+        def results_of(step: RunTools) -> tuple[ToolResult, ...]:
+            nonlocal tools_are_real
+            tools_are_real = True
+            return tuple(ToolResult(each.name, "ok") for each in step.requests)
+
+        play, script = with_results(suite.play(sample), results_of), _script(sample)
         try:
             turn = next(play)
+            if tools_are_real and turn.tools:
+                script = _one_by_one(sample)
             while True:
                 in_text, reading = _is_written(suite, turn), _reading(sample)
                 digest, known = known_answer(turn, script(turn), in_text=in_text, reading=reading)
+                digest = question_of(turn).digest_but_results if tools_are_real else digest
                 if self.key.setdefault(digest, known) != known:
                     raise UnknownAnswer("another row asks the same and expects another answer")
                 answer = persona_answer(question_of(turn), _FAITHFUL, self.seed, self.key)
@@ -385,6 +397,12 @@ def _until_made(calls: Sequence[RightCall]) -> _Script:
         return left
 
     return script
+
+
+def _one_by_one(sample: Sample) -> _Script:
+    """The row's calls, one in each turn, as a model makes them that waits for what its tool returns."""
+    calls = iter(right_calls(sample) or ())
+    return lambda _turn: list(islice(calls, 1))
 
 
 def _conversation(sample: Sample) -> _Script:

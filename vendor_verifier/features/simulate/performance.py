@@ -234,6 +234,8 @@ def _said(question: Question, persona: Persona, seed: int, asked: int, key: Answ
     if chance(seed, question.digest, persona.name, "mix") < persona.mix_rate:
         persona = persona.with_another_model()
     known = key.get(question.digest)
+    if known is None and (known := key.get(question.digest_but_results)) is not None:
+        question = replace(question, digest=question.digest_but_results)
     answer = _model_answer(question, persona, seed, known, _sampling(question, persona, seed, asked, known))
     if persona.break_rate:
         calls = tuple(

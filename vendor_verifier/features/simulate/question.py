@@ -112,11 +112,13 @@ class Question:
     """A turn in chat-completions terms with what follows from it.
 
     ``digest`` (16 hexadecimal digits) stands for messages, tools and tool choice as far as every protocol carries them,
-    so it is the same under every protocol, model name and setting.
+    so it is the same under every protocol, model name and setting. ``digest_but_results`` leaves out what tools
+    returned, which nobody knows beforehand where they are real.
     """
 
     turn: Turn
     digest: str
+    digest_but_results: str
     prompt_tokens: int
     pieces: tuple[Piece, ...]
 
@@ -188,10 +190,18 @@ def question_of(turn: Turn) -> Question:
     size = sum(_IMAGE_SIZE if piece.kind == "image" else len(piece.text) for piece in pieces)
     size += _PIECE_SIZE * len(pieces) + (len(json.dumps(declared)) if declared else 0)
     texts = [(piece.kind, piece.text.replace(" ", "")) for piece in pieces]
-    choice = [mode, *sorted(map(name_stem, names))]
-    content = json.dumps([texts, [name_stem(name) for name in functions], choice], separators=(",", ":"))
-    digest = hashlib.sha256(content.encode()).hexdigest()[:16]
-    return Question(turn, digest, -(-size // CHARACTERS_PER_TOKEN), pieces)
+    asked = [[name_stem(name) for name in functions], [mode, *sorted(map(name_stem, names))]]
+    digest = _digest(texts, asked)
+    has_results = any(kind == "result" for kind, _ in texts)
+    blind = (
+        _digest([(kind, "" if kind == "result" else text) for kind, text in texts], asked) if has_results else digest
+    )
+    return Question(turn, digest, blind, -(-size // CHARACTERS_PER_TOKEN), pieces)
+
+
+def _digest(texts: Sequence[tuple[str, str]], asked: Sequence[Sequence[str]]) -> str:
+    content = json.dumps([texts, *asked], separators=(",", ":"))
+    return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
 def shortened(question: Question, room: int) -> Question:

@@ -60,11 +60,8 @@ def first_turn(turn: Turn, answer_format: AnswerFormat, agent_prompt: str | None
     return Turn(_reworded(turn.messages, agent_prompt or TEXT_PROMPT, _listed(turn.tools)), (), parameters)
 
 
-def next_turn(
-    turn: Turn, response: Response, calls: Sequence[Call], results: Sequence[object], *, in_text: bool
-) -> Turn:
-    """The turn after ``response``: what it called, natively or ``in_text``, and what the tools answered, in order."""
-    texts = [json.dumps(result, ensure_ascii=False) for result in results]
+def next_turn(turn: Turn, response: Response, calls: Sequence[Call], texts: Sequence[str], *, in_text: bool) -> Turn:
+    """The turn after ``response``: what it called, natively or ``in_text``, and the tools' answers to it, in order."""
     if in_text:
         lines = [f"{call.name}: {text}" for call, text in zip(calls, texts, strict=True)]
         exchanged: list[Mapping[str, Any]] = [
@@ -89,8 +86,8 @@ def next_turn(
 _GO_ON = "Go on in the same format with the calls that are still needed; answer [] if there are none."
 
 
-def tool_results(expected: Sequence[Call], earlier: Sequence[Call], calls: Sequence[Call]) -> list[object]:
-    """The result of each of ``calls``: the recorded output of the expected call it repeats, else a neutral success.
+def tool_results(expected: Sequence[Call], earlier: Sequence[Call], calls: Sequence[Call]) -> list[str]:
+    """The result of each of ``calls`` as JSON: the recorded output of the expected call it repeats, else a success.
 
     Of several expected calls of one tool the n-th call of it, ``earlier`` ones counted, gets the n-th output.
     """
@@ -99,7 +96,7 @@ def tool_results(expected: Sequence[Call], earlier: Sequence[Call], calls: Seque
         outputs.setdefault(call.name, []).append(NEUTRAL_RESULT if call.output is None else call.output)
     for call in earlier:
         _take(outputs, call.name)
-    return [_take(outputs, call.name) for call in calls]
+    return [json.dumps(_take(outputs, call.name), ensure_ascii=False) for call in calls]
 
 
 def _take(outputs: Mapping[str, list[object]], name: str) -> object:

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.suites import Play
+from vendor_verifier.suites import AnyPlay
 from vendor_verifier.suites.tool_calls.calls import (
     Call,
     Expectation,
@@ -151,7 +151,7 @@ class CallSuite(ABC):
         """Values that are None for this sample whatever is answered."""
         return frozenset()
 
-    def play(self, sample: Sample) -> Play:
+    def play(self, sample: Sample) -> AnyPlay:
         """Yield the first turn and further ones while expected calls are missing, and return the judgement."""
         expected = read_expectation(sample.expected.get("calls")).calls
         turn = first_turn(sample.turn, self.answer_format, self.agent_prompt)
