@@ -96,7 +96,9 @@ def test_a_record_is_judged_without_any_server() -> None:
     """Played again from disk the score is that of the run, and errors of tools are counted by name."""
     results = (ToolResult("a", "error", "no"), ToolResult("c", "not_allowed", "There is no tool 'c'."))
     both = native(("a", '{"x": 1}'), ("c", "{}"))
-    score = judged(recorded(TurnRecord((both,), (), results), TurnRecord((DONE,))), McpLiveSuite(), sample(ONE), KeptCheckers())
+    score = judged(
+        recorded(TurnRecord((both,), (), results), TurnRecord((DONE,))), McpLiveSuite(), sample(ONE), KeptCheckers()
+    )
     assert score.values["tool_success"] == 0.0
     assert score.details["tool_errors"] == ["a"]
     assert score.details["not_allowed"] == ["c"]
@@ -128,7 +130,9 @@ def test_a_failure_of_the_vendor_is_worth_nothing_although_its_tools_answered() 
     """A vendor gains nothing by failing after a call."""
     failed = Attempt(1, failure=Failure("overloaded", "headers", "no", 503))
     results = (ToolResult("a", "ok"),)
-    score = judged(recorded(TurnRecord((RIGHT,), (), results), TurnRecord((failed,))), McpLiveSuite(), sample(ONE), KeptCheckers())
+    score = judged(
+        recorded(TurnRecord((RIGHT,), (), results), TurnRecord((failed,))), McpLiveSuite(), sample(ONE), KeptCheckers()
+    )
     assert {value for value in score.values.values() if value is not None} == {0.0}
     assert score.values["tool_success"] == 0.0
 

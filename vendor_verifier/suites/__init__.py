@@ -53,9 +53,7 @@ def with_results(play: AnyPlay, results_of: Callable[[RunTools], tuple[ToolResul
         play.close()
 
 
-def replay(
-    play: AnyPlay, turns: Iterable[TurnRecord | Attempt], asked: list[Turn] | None = None
-) -> Score | None:
+def replay(play: AnyPlay, turns: Iterable[TurnRecord | Attempt], asked: list[Turn] | None = None) -> Score | None:
     """Drive a play with recorded turns, or final attempts where no tools were run; None when these end before it.
 
     The turns that it asks are added to ``asked``.
