@@ -34,6 +34,7 @@ from vendor_verifier.features.simulate.question import Question, question_of
 from vendor_verifier.scoring.answer_texts import AnswerTexts
 from vendor_verifier.scoring.observation import observe
 from vendor_verifier.scoring.observation_table import ObservationTable
+from vendor_verifier.scoring.withheld_speeds import withhold_speeds
 from vendor_verifier.stats.intervals import wilson
 from vendor_verifier.values.event import ToolCall, Usage
 from vendor_verifier.values.judgement import AnswersTest, Finding
@@ -173,6 +174,8 @@ class World:
             return list(who_answered(rows, dict.fromkeys(labels, _MODEL), dict.fromkeys(labels, None))), {}
         if family == "output tokens":
             return list(output_token_findings(answers, _OFFICIAL)), {}
+        for label, table in tables.items():
+            withhold_speeds(table, tables[_OFFICIAL], is_baseline=label == _OFFICIAL)
         return list(streaming_findings(tables, _OFFICIAL)), {}
 
 

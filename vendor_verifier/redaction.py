@@ -23,9 +23,16 @@ from vendor_verifier.values.tool_use import ToolResult
 # Identifiers made by machines: too short for a sentence, and needed by reports for grouping.
 _MACHINE_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/@+-]{0,79}")
 _INLINE_REASONING = "<think>"
+_MARK = "sha256:"
 _KEPT_TAGS = ("category", "difficulty", "bfcl_tasks")
 # Details that hold a suite's own words, never the sample's or the vendor's.
 _KEPT_DETAILS = frozenset({"category", "outcome", "error_type", "check", "status", "resolved"})
+
+
+def is_digest(text: str) -> bool:
+    """Whether a text was replaced by :func:`digest_text`, which keeps its characters' number and not their bytes."""
+    body = text.lstrip().removeprefix(_INLINE_REASONING)[: len(_MARK)]
+    return bool(body) and _MARK.startswith(body)
 
 
 def digest_text(text: str) -> str:
@@ -34,7 +41,7 @@ def digest_text(text: str) -> str:
         return text
     lead = _INLINE_REASONING if text.lstrip().startswith(_INLINE_REASONING) else ""
     digest = hashlib.sha256(text.encode("utf-8", errors="surrogatepass")).hexdigest()[:16]
-    return f"{lead}sha256:{digest} ".ljust(len(text), ".")[: len(text)]
+    return f"{lead}{_MARK}{digest} ".ljust(len(text), ".")[: len(text)]
 
 
 def redacted_record(record: Record, score: Score) -> Record:

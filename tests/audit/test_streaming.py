@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from vendor_verifier.audit.streaming import chance_of_more, partial_rank_correlation, streaming_findings
+from vendor_verifier.audit.streaming import chance_of_more, streaming_findings
 from vendor_verifier.metrics import RECORD_METRICS
 from vendor_verifier.scoring.observation import Observation, Traits, Try
 from vendor_verifier.scoring.observation_table import ObservationTable
+from vendor_verifier.scoring.withheld_speeds import partial_rank_correlation, withhold_speeds
 from vendor_verifier.values.event import Usage
 
 _NAMES = [metric.name for metric in RECORD_METRICS]
@@ -54,7 +55,9 @@ def _faked(seed: int, n: int = 200) -> list[tuple[float, ...]]:
 
 
 def _names(own: ObservationTable, seed: int = 1) -> set[str]:
-    return {found.name for found in streaming_findings({"official": _table(_honest(seed)), "one": own}, "official")}  # type: ignore[arg-type]
+    reference = _table(_honest(seed))  # type: ignore[arg-type]
+    withhold_speeds(own, reference, is_baseline=False)
+    return {found.name for found in streaming_findings({"official": reference, "one": own}, "official")}
 
 
 def test_a_faked_stream_is_named() -> None:

@@ -31,7 +31,7 @@ def record(late_ms: float | None, *anomalies: str, turns: int = 1) -> Record:
         first_chunk_share=0.01,
         connection_reused=False,
     )
-    response = Response("hi", finish_reason="stop", usage=Usage(10, 101), anomalies=anomalies)
+    response = Response("hi " * 40, finish_reason="stop", usage=Usage(10, 101), anomalies=anomalies)
     late = replace(timing, our_lateness_ns=None if late_ms is None else int(late_ms * MS))
     rest = [TurnRecord((Attempt(1, replace(timing, our_lateness_ns=0), response),))] * (turns - 1)
     return Record("r", "m", "l", "v", "trigger", "s", 0, (TurnRecord((Attempt(1, late, response),)), *rest))

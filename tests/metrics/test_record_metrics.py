@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec import structs
 from observed import observed, table_of
 
 from vendor_verifier.metrics import METRICS, RANKED
-from vendor_verifier.metrics.answer import buffered, zero_usage
-from vendor_verifier.values.event import Usage
+from vendor_verifier.metrics.answer import buffered, hides_tokens, zero_usage
+from vendor_verifier.redaction import digest_text
+from vendor_verifier.values.event import ToolCall, Usage
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
 
 MS = 1_000_000
@@ -189,14 +192,36 @@ def test_a_whole_answer_has_no_streaming_times() -> None:
     assert measure("total_tokens", made) == 150
 
 
-def test_secret_reasoning_does_not_count_as_speed() -> None:
-    """Reasoning billed but never shown came before the first token: 20 visible tokens, not 100, were decoded."""
+def test_tokens_that_nobody_saw_give_no_speed() -> None:
+    """Of reasoning that is billed and not shown, or of more tokens than bytes, nobody knows when they came."""
     usage = Usage(50, 100, reasoning=80)
-    assert measure("tps", record(Attempt(1, timing(), response(usage=usage)))) == pytest.approx(16.0)
-    shown = response(usage=usage, reasoning="hm")
-    assert measure("tps", record(Attempt(1, timing(), shown))) == pytest.approx(80.0)
-    inline = response(usage=usage, text="<think>hm</think>x")
-    assert measure("tps", record(Attempt(1, timing(), inline))) == pytest.approx(80.0)
+
+    def tps(said: Response) -> float | None:
+        return measure("tps", record(Attempt(1, timing(), said)))
+
+    assert tps(response(usage=usage)) is None
+    assert measure("tpot_ms", record(Attempt(1, timing(), response(usage=usage)))) is None
+    assert tps(response(usage=usage, reasoning="hm")) == pytest.approx(80.0)
+    assert tps(response(usage=usage, text=f"<think>hm</think>{'x' * 80}")) == pytest.approx(80.0)
+    assert tps(response(text="x" * 84)) == pytest.approx(80.0)
+    assert tps(response(text="x" * 83)) is None
+    assert measure("e2e_tps", record(Attempt(1, timing(), response(usage=usage)))) is not None
+
+
+def test_markup_and_letters_of_several_bytes_are_granted() -> None:
+    """A call's markup costs tokens that stand in no field, and a letter of three bytes can be three tokens."""
+    call = ToolCall("f", "{}")
+    assert not hides_tokens(response(text="", tool_calls=(call,)), Usage(50, 83))
+    assert hides_tokens(response(text="", tool_calls=(call,)), Usage(50, 84))
+    assert not hides_tokens(response(text="水" * 30), Usage(50, 106))
+    assert hides_tokens(response(text="水" * 30), Usage(50, 107))
+
+
+@given(st.text(max_size=200), st.integers(0, 900))
+def test_a_redacted_answer_hides_no_more_than_it_did(text: str, output: int) -> None:
+    """Only characters are kept of a redacted text, so what is told of it is told of the text, too."""
+    if hides_tokens(response(text=digest_text(text)), Usage(1, output)):
+        assert hides_tokens(response(text=text), Usage(1, output))
 
 
 @pytest.mark.parametrize(

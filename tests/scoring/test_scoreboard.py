@@ -58,7 +58,7 @@ def ok(calls: Sequence[ToolCall] = CALL, *, ttft_ms: int = 100, usage: Usage | N
         first_chunk_share=0.0,
     )
     finish: Any = "tool_calls" if calls else "stop"
-    return Attempt(1, timing, Response("hi", "", tuple(calls), finish, usage=usage, served_model="m-1-0925"))
+    return Attempt(1, timing, Response("hi " * 40, "", tuple(calls), finish, usage=usage, served_model="m-1-0925"))
 
 
 def bad(kind: FailureKind = "http_5xx") -> Attempt:
@@ -255,7 +255,7 @@ def test_p48_a_substituted_model_is_visible() -> None:
 def test_p20_buffered_answers_are_flagged_and_have_no_tps() -> None:
     """A vendor that sends everything at once gets no TPS and the anomaly (P20)."""
     at_once = Timing("t", 10 * MS, first_token_ns=9 * MS, last_token_ns=9 * MS, first_chunk_share=1.0)
-    answer = Attempt(1, at_once, Response("hi", finish_reason="stop", usage=Usage(10, 100)))
+    answer = Attempt(1, at_once, Response("hi " * 40, finish_reason="stop", usage=Usage(10, 100)))
     rival = vendor(score(everything(BASE) + everything(RIVAL, answer)), "rival")
     assert (rival.metrics["tps"], rival.anomalies["buffered"], rival.metrics["avg_ttft_ms"]) == (None, 6, 9.0)
 

@@ -100,7 +100,7 @@ def _attempt(conduct: Conduct, place: int, sent: datetime) -> Attempt:
     )  # fmt: skip
     calls = (ToolCall("look_up", arguments),) if called else ()
     response = Response(
-        text="" if called else "Yes.",
+        text="" if called else "Yes. " * 20,
         tool_calls=calls,
         finish_reason="tool_calls" if called else "stop",
         usage=Usage(9, 80),

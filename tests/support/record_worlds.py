@@ -103,7 +103,7 @@ def _attempt(rng: np.random.Generator, persona: Persona, chance: float) -> Attem
         first_chunk_share=0.0,
     )
     response = Response(
-        text="" if called else "It is sunny.",
+        text="I shall see. " * 20 if called else "It is sunny. " * 20,
         tool_calls=(ToolCall("get_weather", arguments),) if called else (),
         finish_reason="tool_calls" if called else "stop",
         usage=Usage(150 + persona.padding, output),

@@ -9,7 +9,7 @@ from vendor_verifier.values.record import Attempt, Failure, Record, Response, Ti
 def answer(label: str, ttft_ms: float = 100, usage: Usage | None = None) -> Record:
     """An answer whose first token came after ``ttft_ms``."""
     timing = Timing("2026-01-01T00:00:00Z", 10**9, first_token_ns=int(ttft_ms * 1e6))
-    attempt = Attempt(1, timing, Response("hi", usage=usage))
+    attempt = Attempt(1, timing, Response("hi " * 40, usage=usage))
     return Record("run", "m", label, "v", "trigger", "s", 0, (TurnRecord((attempt,)),))
 
 

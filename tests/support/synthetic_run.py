@@ -131,7 +131,7 @@ def _response(dice: random.Random, rank: int, calls: bool, usage: Usage, place: 
     elif fate < 0.01 * rank:
         name = "get_wether"
     call = ToolCall(name, arguments, f"call_{place}")
-    return Response("", "", (call,), "tool_calls", "tool_calls", usage, "kimi-k2.5")
+    return Response("Let me look. " * 20, "", (call,), "tool_calls", "tool_calls", usage, "kimi-k2.5")
 
 
 def report(number: int = 60, labels: Sequence[str] = LABELS, *, judged: bool = True) -> Report:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 
+from vendor_verifier.redaction import is_digest
 from vendor_verifier.values.event import Usage
 from vendor_verifier.values.record import Attempt, Response, Timing
 
@@ -51,6 +52,9 @@ MAX_DECODE_TPS = 5_000.0
 # A shorter reply may come in one piece without having been buffered.
 BUFFERED_MIN_TOKENS = 16
 _CHARACTERS_PER_TOKEN = 4
+# A token stands for one byte of text at least, but for the markup around an answer and around each of its calls.
+_MARKUP_TOKENS, _MARKUP_TOKENS_OF_CALL = 16, 64
+_MOST_BYTES_OF_CHARACTER = 4
 _INLINE_REASONING = ("<think", "<|channel|>analysis")
 _NOTHING_REPORTED = Usage()
 
@@ -102,33 +106,41 @@ def has_content(response: Response) -> bool:
 def decoding(timing: Timing, response: Response, usage: Usage) -> Ratio | None:
     """Tokens that came after the first moment and the seconds they took, or ``None`` where they cannot be measured.
 
-    tokens = streamed output × (1 − share of the characters that came with the first moment); seconds = last − first
-    token moment. ``None``: usage missing, one moment only, a window under ``MIN_WINDOW_NS``, or a speed above
-    ``MAX_DECODE_TPS`` (the reply was buffered).
+    tokens = output × (1 − share of the characters that came with the first moment); seconds = last − first token
+    moment. ``None``: usage missing, more tokens than are shown, one moment only, a window under ``MIN_WINDOW_NS``, or a
+    speed above ``MAX_DECODE_TPS`` (the reply was buffered).
     """
-    if timing.first_chunk_share is None:
-        return None
-    output = streamed_output_tokens(response, usage)
     window_ns = _window_ns(timing)
-    if output is None or window_ns is None or window_ns < MIN_WINDOW_NS:
+    if timing.first_chunk_share is None or usage.output is None or window_ns is None or window_ns < MIN_WINDOW_NS:
         return None
-    tokens = output * (1.0 - timing.first_chunk_share)
+    if hides_tokens(response, usage):
+        return None
+    tokens = usage.output * (1.0 - timing.first_chunk_share)
     seconds = window_ns / 1e9
     if tokens <= 0 or tokens / seconds > MAX_DECODE_TPS:
         return None
     return tokens, seconds
 
 
-def streamed_output_tokens(response: Response, usage: Usage) -> int | None:
-    """Output tokens that could be seen arriving.
+def hides_tokens(response: Response, usage: Usage) -> bool:
+    """Whether more output tokens are billed than what is shown can hold, so that nobody knows when they were decoded.
 
-    Reasoning that was billed but not shown was decoded before the first visible token, so it is taken off; otherwise a
-    model with hidden reasoning would seem to decode its visible text that much faster.
+    Either reasoning tokens are billed and no reasoning is shown, or there are more tokens than bytes, markup granted.
     """
-    if usage.output is None or not usage.reasoning:
-        return usage.output
-    shown = bool(response.reasoning) or response.text.lstrip().startswith(_INLINE_REASONING)
-    return usage.output if shown else max(0, usage.output - usage.reasoning)
+    if not usage.output:
+        return False
+    if usage.reasoning and not (response.reasoning or response.text.lstrip().startswith(_INLINE_REASONING)):
+        return True
+    texts = [response.text, response.reasoning]
+    texts += [text for call in response.tool_calls for text in (call.name, call.arguments)]
+    granted = _MARKUP_TOKENS + _MARKUP_TOKENS_OF_CALL * len(response.tool_calls)
+    # Nearly every answer has more characters than tokens, and then its bytes need not be counted.
+    return usage.output > granted + sum(map(len, texts)) and usage.output > granted + sum(map(_most_bytes, texts))
+
+
+def _most_bytes(text: str) -> int:
+    """The bytes of a text, or of any of as many characters where it is redacted."""
+    return _MOST_BYTES_OF_CHARACTER * len(text) if is_digest(text) else len(text.encode("utf-8", "surrogatepass"))
 
 
 def buffered(attempt: Attempt) -> bool:
@@ -136,7 +148,7 @@ def buffered(attempt: Attempt) -> bool:
 
     Either all of it came in one moment, or the rest followed faster than ``MAX_DECODE_TPS``. Nothing is concluded where
     we were late ourselves: what came in meanwhile is read in one moment, however evenly it was sent. This only ever
-    raises a flag, so that four characters count as a token where usage is missing.
+    raises a flag, so that four characters count as a token where usage is missing or counts what is not shown.
     """
     timing, response = attempt.timing, attempt.response
     if timing is None or response is None or not response.streamed:
@@ -144,8 +156,9 @@ def buffered(attempt: Attempt) -> bool:
     window_ns = _window_ns(timing)
     if window_ns is None:
         return False
-    reported = streamed_output_tokens(response, reported_usage(attempt))
-    tokens = _characters(response) / _CHARACTERS_PER_TOKEN if reported is None else reported
+    usage = reported_usage(attempt)
+    estimated = usage.output is None or hides_tokens(response, usage)
+    tokens = _characters(response) / _CHARACTERS_PER_TOKEN if estimated else usage.output or 0
     if tokens < BUFFERED_MIN_TOKENS or is_spoilt(lateness_ns(attempt), window_ns):
         return False
     if window_ns == 0:

@@ -8,22 +8,21 @@ Counts are by usage that can be believed, of records whose every turn reported.
 
 A vendor's tps and e2e_tps are ratios of sums, Σ tokens ÷ Σ seconds, over the requests that measured: a mean of ratios
 would let short replies decide. ``tps`` and ``tpot_ms`` refuse a number when the reply came in one chunk, was buffered,
-was not streamed, or usage is missing (:func:`vendor_verifier.metrics.answer.decoding`): a reply that was ready before
-it was sent has no time per token.
+was not streamed, or usage is missing or counts more than is shown (:func:`vendor_verifier.metrics.answer.decoding`): a
+reply that was ready before it was sent has no time per token. Of a vendor whose streams are faked or that hides tokens
+in many answers there is none at all (:mod:`vendor_verifier.scoring.withheld_speeds`).
 """
 
 from __future__ import annotations
 
-from vendor_verifier.metrics.answer import Answer, Ratio, streamed_output_tokens
+from vendor_verifier.metrics.answer import Answer, Ratio
 from vendor_verifier.metrics.base import Figure, Metric
 
 
 def _steps(answer: Answer) -> Ratio | None:
     """(seconds of decoding, tokens after the first)."""
-    if answer.decoded is None or answer.attempt.response is None:
-        return None
-    output = streamed_output_tokens(answer.attempt.response, answer.usage)
-    return None if output is None or output < 2 else (answer.decoded[1], output - 1)
+    output = answer.usage.output
+    return None if answer.decoded is None or output is None or output < 2 else (answer.decoded[1], output - 1)
 
 
 def _delivery(answer: Answer) -> Ratio | None:

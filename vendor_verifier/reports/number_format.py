@@ -108,6 +108,19 @@ def measured(number: int | None, stalled: int, t: Texts, whole: int | None = Non
     return shown + t("in_brackets", text=t("stalled", n=stalled)) if stalled else shown
 
 
+def taken(vendor: VendorScore, metric: str, t: Texts, whole: int | None = None) -> str:
+    """The same for a rank metric of a vendor; with the reason where it cannot be measured at this vendor."""
+    reason = withheld(vendor, metric, t)
+    if reason is None:
+        return measured(vendor.measured.get(metric), vendor.stalled.get(metric, 0), t, whole)
+    return measured(vendor.measured.get(metric), 0, t, whole) + t("in_brackets", text=reason)
+
+
+def withheld(vendor: VendorScore, metric: str, t: Texts) -> str | None:
+    """The reason why a metric cannot be measured at a vendor; None where it can."""
+    return t(f"withheld_{vendor.withheld[metric]}") if metric in vendor.withheld else None
+
+
 def tally(counts: Mapping[str, int], escape: Callable[[str], str]) -> str:
     """``word 3, other 1``: most frequent first, then by name; the words go through ``escape``."""
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))

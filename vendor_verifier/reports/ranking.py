@@ -74,11 +74,13 @@ def _shown_metrics(scope: Scope) -> Iterator[Column]:
     """The published columns, then one for each further evaluation."""
     for name in (*number_format.PAGE_METRICS, *number_format.suites_of(*scope.models)):
         title = figure_title(name, scope.t)
-        yield Column(name, _metric(name), title, "asc" if DIRECTIONS.get(name) == "lower" else "desc", writers=_SHOWN)
+        yield Column(
+            name, _metric(name, scope.t), title, "asc" if DIRECTIONS.get(name) == "lower" else "desc", writers=_SHOWN
+        )
 
 
-def _metric(name: str) -> Callable[[Entry], Cell]:
-    return lambda entry: metric_cell(entry.vendor, name, entry.verdict)
+def _metric(name: str, t: Texts) -> Callable[[Entry], Cell]:
+    return lambda entry: metric_cell(entry.vendor, name, entry.verdict, t)
 
 
 def _bare_metrics(scope: Scope) -> Iterator[Column]:
@@ -166,10 +168,10 @@ def render_csv(report: Report) -> str:
     return tables.csv_lines(ranking(report, report.models, Texts("en")))
 
 
-def metric_cell(vendor: VendorScore, name: str, verdict: ModelVerdict | None) -> Cell:
-    """One metric of one vendor with its interval; the baseline's F1 has none, being the reference."""
+def metric_cell(vendor: VendorScore, name: str, verdict: ModelVerdict | None, t: Texts) -> Cell:
+    """One metric of one vendor with its interval, or the reason for there being none; the baseline's F1 has neither."""
     found = None if name == "f1" and vendor.is_baseline else estimate_of(verdict, vendor.label, name)
-    small = number_format.interval(found, as_share=is_share(name))
+    small = number_format.withheld(vendor, name, t) or number_format.interval(found, as_share=is_share(name))
     return Cell(number_format.metric(vendor, name), number_format.finite(vendor.metrics.get(name)), small)
 
 

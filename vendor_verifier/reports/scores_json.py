@@ -130,6 +130,7 @@ def _vendor_facts(vendor: VendorScore, model: ModelScore, report: Report) -> dic
         "counts": _counts(vendor),
         "measured": _ordered(vendor.measured, report.rank_metrics),
         "stalled": _sorted(vendor.stalled),
+        "withheld": _sorted(vendor.withheld),
         "precision": trigger.precision if trigger else None,
         "recall": trigger.recall if trigger else None,
         "first_attempt_success_rate": sentences.first_attempt_success_rate(vendor),

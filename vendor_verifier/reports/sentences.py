@@ -122,9 +122,7 @@ def _measured(vendor: VendorScore, t: Texts) -> str | None:
     """Every ranked figure that was not measured on all that was planned; None if all were."""
     wide = Texts(t.language, "wide")
     short = [
-        number_format.figure_title(name, wide)
-        + " "
-        + number_format.measured(vendor.measured[name], vendor.stalled.get(name, 0), t)
+        number_format.figure_title(name, wide) + " " + number_format.taken(vendor, name, t)
         for name in number_format.PAGE_METRICS
         if name in vendor.measured and vendor.measured[name] != vendor.planned
     ]

@@ -80,9 +80,7 @@ def amounts(model: ModelScore, t: Texts) -> Table:
     """The table of the number of planned samples that each figure was taken over."""
 
     def taken(metric: str) -> Callable[[VendorScore], Cell]:
-        return lambda vendor: words(
-            number_format.measured(vendor.measured.get(metric), vendor.stalled.get(metric, 0), t, vendor.planned)
-        )
+        return lambda vendor: words(number_format.taken(vendor, metric, t, vendor.planned))
 
     columns = (
         Column("succeeded", lambda vendor: of(vendor.succeeded, vendor.planned, t)),

@@ -10,7 +10,7 @@ from typing import cast, get_args
 
 import msgspec
 
-from vendor_verifier.metrics.answer import Ratio, buffered, reported_usage, zero_usage
+from vendor_verifier.metrics.answer import Ratio, buffered, hides_tokens, reported_usage, zero_usage
 from vendor_verifier.metrics.base import final_answers
 from vendor_verifier.metrics.inter_chunk_latency import gaps_ns
 from vendor_verifier.metrics.measure import measured
@@ -23,6 +23,8 @@ from vendor_verifier.values.score import CallClass, Decision, FeatureStatus, Sco
 Key = tuple[str, str, int]
 """Suite, sample and repetition."""
 
+# The anomaly of an answer that bills more output tokens than it shows.
+TOKENS_NOT_SHOWN = "tokens_not_shown"
 # Two models may well say "Paris." alike; from this many characters on equal bytes mean something.
 LEAST_CHARACTERS = 40
 
@@ -102,6 +104,16 @@ class Try(msgspec.Struct, frozen=True):
     answered: bool = False
     begin_s: float | None = None
     seconds: float | None = None
+
+
+class FakedStream(msgspec.Struct, frozen=True):
+    """What shows that answers were finished before they were streamed: the rank correlation of first token and length
+    over so many ``answers``, its p-value, and the median speed that no model has."""
+
+    correlation: float
+    p_value: float
+    answers: int
+    tps: float
 
 
 class Observation(msgspec.Struct, frozen=True):
@@ -291,6 +303,8 @@ def _anomalies(record: Record) -> Iterator[str]:
             yield "buffered"
         if zero_usage(attempt):
             yield "usage_zero"
+        if attempt.response is not None and hides_tokens(attempt.response, reported_usage(attempt)):
+            yield TOKENS_NOT_SHOWN
 
 
 def _finals(record: Record) -> list[Attempt]:

@@ -21,10 +21,10 @@ from vendor_verifier.metrics.answer import too_many_spoilt
 from vendor_verifier.metrics.base import distribution
 from vendor_verifier.metrics.inter_chunk_latency import ICL, Gaps, merged
 from vendor_verifier.metrics.outcome import response_validity, schema_counts
-from vendor_verifier.scoring.observation import Key, Observation, Traits, Try, same_provider
+from vendor_verifier.scoring.observation import FakedStream, Key, Observation, Traits, Try, same_provider
 from vendor_verifier.values.event import Usage
 from vendor_verifier.values.manifest import SchemaPolicy
-from vendor_verifier.values.score import Decision, Distribution, SchemaCounts
+from vendor_verifier.values.score import Decision, Distribution, SchemaCounts, Withheld
 
 if TYPE_CHECKING:
     import numpy as np
@@ -103,6 +103,8 @@ class ObservationTable:
     ``misrouted`` are keys whose answer came from another provider than the pinned one; all methods but :meth:`every`
     leave them out. ``tries`` are the attempts of all records, ``duplicates`` those of records made a second time.
     ``gaps`` are grouped by serving provider, as far as it is known; ``gapped`` are the rows that they belong to.
+    ``withheld`` names metrics that are not measurable at this vendor, each with the reason; they have no values.
+    ``faked`` is what shows that its streams are faked.
     """
 
     def __init__(self) -> None:
@@ -115,6 +117,8 @@ class ObservationTable:
         self._finals = array("q")
         self._counted: Mapping[Traits, int] | None = None
         self.misrouted: set[Key] = set()
+        self.withheld: dict[str, Withheld] = {}
+        self.faked: FakedStream | None = None
         self.tries, self.duplicates = TryTable(), TryTable()
         self.gaps: dict[str | None, Gaps] = {}
         self.gapped: Counter[str | None] = Counter()
@@ -210,11 +214,18 @@ class ObservationTable:
 
     def column(self, metric: str) -> NDArray[np.float64]:
         """The rows' values of one of ``RECORD_METRICS``, NaN where not measured."""
-        return self._column(_POSITION[metric])
+        return self._unless_withheld(metric, self._column(_POSITION[metric]))
 
     def sums(self, metric: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Numerators and denominators of one of ``POOLED``."""
-        return self._column(_SUMS[metric]), self._column(_SUMS[metric] + 1)
+        parts = (self._column(_SUMS[metric] + part) for part in (0, 1))
+        numerators, denominators = (self._unless_withheld(metric, part) for part in parts)
+        return numerators, denominators
+
+    def _unless_withheld(self, metric: str, found: NDArray[np.float64]) -> NDArray[np.float64]:
+        if metric in self.withheld:
+            found[:] = _NAN
+        return found
 
     def sent(self) -> NDArray[np.float64]:
         """When the rows were first sent, in seconds since the epoch."""
@@ -265,7 +276,9 @@ class ObservationTable:
         return sum(times for traits, times in self._kinds().items() if metric in traits.spoilt)
 
     def is_lost(self, metric: str) -> bool:
-        """Whether our own lateness took out so many rows that the metric is not measurable."""
+        """Whether the metric is withheld, or our own lateness took out so many rows that it is not measurable."""
+        if metric in self.withheld:
+            return True
         spoilt = self.spoilt(metric)
         # Counting is skipped where no row was spoilt, which is nearly always.
         return too_many_spoilt(spoilt, len(known(self.column(metric), metric)) if spoilt else 0)
@@ -282,7 +295,7 @@ class ObservationTable:
             if metric.name != "success" and (spread.n or stalled or not metric.is_scheduled):
                 found[metric.name] = spread
         stalled = self.spoilt(ICL)
-        lost = too_many_spoilt(stalled, self.gapped.total())
+        lost = ICL in self.withheld or too_many_spoilt(stalled, self.gapped.total())
         gaps = merged(() if lost else self.gaps.values()).distribution()
         return found | {ICL: replace(gaps, stalled=stalled)}
 

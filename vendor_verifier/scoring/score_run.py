@@ -34,6 +34,7 @@ from vendor_verifier.scoring.observation import Traits
 from vendor_verifier.scoring.observation_table import ObservationTable, compared
 from vendor_verifier.scoring.trigger_f1 import Run, baseline_counts, paired, self_counts, trigger_counts
 from vendor_verifier.scoring.vendor_figures import checks_score, regions_of, standings, suite_score
+from vendor_verifier.scoring.withheld_speeds import withhold_speeds
 from vendor_verifier.suites import TRIGGER, Suite
 from vendor_verifier.suites.schema import DialectCount
 from vendor_verifier.suites.tool_calls.suite import CALLS_ONLY_IN_TEXT, CALLS_ONLY_NATIVE, CallSuite
@@ -223,7 +224,7 @@ def _report(board: _Board, run: str) -> Report:
 def _standings(board: _Board) -> tuple[tuple[ModelScore, ...], list[str]]:
     """Every model's vendors in ranking order, and warnings about them."""
     baselines, doubts = _baselines(board.entries)
-    doubts += _misrouted(board)
+    doubts += [*_misrouted(board), *_withheld(board, baselines)]
     scores: dict[str, list[VendorScore]] = {}
     for entry in board.entries:
         scores.setdefault(entry.model, []).append(_vendor(board, entry, baselines.get(entry.model)))
@@ -239,6 +240,16 @@ def _beside(board: _Board) -> Beside[tuple[str, str]]:
         tables.setdefault(entry.model, {})[entry.model, entry.label] = board.rows(entry)
     by_model = (common_times(found, board.rank_metrics) for found in tables.values())
     return {pair: figures for pairs in by_model for pair, figures in pairs.items()}
+
+
+def _withheld(board: _Board, baselines: Mapping[str, EntryInfo]) -> Iterator[str]:
+    """Withhold speeds that say nothing of a vendor; yields a warning for each reason."""
+    for entry in board.entries:
+        baseline, table = baselines.get(entry.model), board.rows(entry)
+        reference = None if baseline is None else board.rows(baseline)
+        withhold_speeds(table, reference, is_baseline=entry is baseline)
+        for reason in dict.fromkeys(table.withheld.values()):
+            yield english(f"warn_{reason}", model=entry.model, label=entry.label)
 
 
 def _misrouted(board: _Board) -> list[str]:
@@ -315,6 +326,7 @@ def _vendor(board: _Board, entry: EntryInfo, baseline: EntryInfo | None) -> Vend
         suites=suites,
         regions=regions_of(table),
         stalled={name: spreads[metric.name].stalled for name, metric in RANKED.items() if metric.is_timed},
+        withheld=dict(table.withheld),
     )
 
 

@@ -2,9 +2,12 @@
 
 Were all three given by one model under one sampling, any of them would be the odd one equally often (they are
 exchangeable). s(x, y) is the share of equal characters by position; the leaning of x away from the others y, z is
-d_x = s(y, z) − (s(x, y) + s(x, z)) ÷ 2. Σ d of the vendor is held against what it would be with the labels drawn anew:
-below ``FEW`` questions by drawing them, else by the normal distribution of Z = Σ d_v ÷ √Σ mean(d²). Positive: unlike
-the baseline. Negative: nearer to it than it is to itself, as colder sampling or copied answers are.
+d_x = s(y, z) − (s(x, y) + s(x, z)) ÷ 2. Σ w · d of the vendor is held against what it would be with the labels drawn
+anew: below ``FEW`` questions on which answers differ by drawing them, else by the normal distribution of
+Z = Σ w · d_v ÷ √Σ w² · mean(d²), corrected for its skewness (Hall 1992). The weight w = mean(d²)^−¼ of a question does
+not depend on the labels; with it answers that part early do not drown those that part late. Positive: unlike the
+baseline. Negative: nearer to it than it is to itself, as colder sampling or copied answers are. Of the error
+``UNLIKE_SHARE`` is spent on the positive side, where differences are fainter.
 
 A two-sample test of the kind of Gao, Liang, Guestrin 2024 (Model Equality Testing), paired by question, with the
 Hamming similarity as its kernel.
@@ -25,13 +28,14 @@ if TYPE_CHECKING:
 MOST_CHARACTERS = 1_000
 FEW = 200
 DRAWS = 100_000
+UNLIKE_SHARE = 0.8
 _POWER = 0.8
 _AT_ONCE, _ENOUGH = 2_000, 200
 
 
 @dataclass(frozen=True, slots=True)
 class Leaning:
-    """The test's result over ``n`` questions: ``z`` > 0 where the vendor is the odd one, ``p_value`` two-sided."""
+    """The test's result over ``n`` questions: ``z`` > 0 where the vendor is the odd one; ``p_value`` of both sides."""
 
     n: int
     z: float
@@ -68,40 +72,45 @@ def odd_one_out(found: NDArray[np.float64], rng: np.random.Generator) -> Leaning
     """The test over rows of :func:`leanings`; None where all answers agree throughout, so that nothing can be told."""
     import numpy as np
 
-    variance = float(np.square(found).mean(axis=1).sum())
-    n = found.shape[0]
-    if not n or variance <= 1e-12:
+    squares = np.square(found).mean(axis=1)
+    differing = squares > 1e-12
+    if not differing.any():
         return None
-    whole = float(found[:, 0].sum())
-    z = whole / math.sqrt(variance)
-    if n >= FEW:
-        return Leaning(n, z, math.erfc(abs(z) / math.sqrt(2)))
-    return Leaning(n, z, _drawn(found, whole, rng))
+    weighted = found[differing] * squares[differing, None] ** -0.25
+    scale = math.sqrt(float(np.square(weighted).mean(axis=1).sum()))
+    whole = float(weighted[:, 0].sum())
+    z = whole / scale
+    if weighted.shape[0] >= FEW:
+        skewness = float((weighted**3).mean(axis=1).sum()) / scale**3
+        corrected = z - skewness * (z * z - 1) / 6
+        one_sided = math.erfc((corrected if z >= 0 else -corrected) / math.sqrt(2)) / 2
+    else:
+        one_sided = _drawn(weighted, whole, rng)
+    return Leaning(found.shape[0], z, min(1.0, one_sided / (UNLIKE_SHARE if z >= 0 else 1 - UNLIKE_SHARE)))
 
 
-def _drawn(found: NDArray[np.float64], whole: float, rng: np.random.Generator) -> float:
-    """Twice the share of random labellings that lean as far to the same side, the labelling itself counted in.
+def _drawn(weighted: NDArray[np.float64], whole: float, rng: np.random.Generator) -> float:
+    """The share of random labellings that lean as far to the same side, the labelling itself counted in.
 
     Drawing ends early once ``_ENOUGH`` lean as far: the p-value is large then, and stays valid (Besag, Clifford 1991).
     """
     import numpy as np
 
-    moving = found[np.abs(found).max(axis=1) > 1e-12]
-    columns = np.arange(moving.shape[0])
+    columns = np.arange(weighted.shape[0])
     as_far = done = 0
     while done < DRAWS and as_far < _ENOUGH:
-        sums = moving[columns, rng.integers(0, 3, (_AT_ONCE, moving.shape[0]), np.uint8)].sum(axis=1)
+        sums = weighted[columns, rng.integers(0, 3, (_AT_ONCE, columns.size), np.uint8)].sum(axis=1)
         as_far += int(np.count_nonzero(sums >= whole - 1e-9 if whole >= 0 else sums <= whole + 1e-9))
         done += _AT_ONCE
-    return min(1.0, 2 * (as_far + 1) / (done + 1))
+    return (as_far + 1) / (done + 1)
 
 
 def seen_shift(found: NDArray[np.float64], level: float, power: float = _POWER) -> float:
-    """The mean leaning that so many questions show with that power: (z₁₋level/₂ + z_power) · √(mean d² ÷ n)."""
+    """The mean leaning that so many questions show with that power: (z₁₋share·level + z_power) · √(mean d² ÷ n)."""
     import numpy as np
 
     normal = NormalDist()
-    reach = normal.inv_cdf(1 - level / 2) + normal.inv_cdf(power)
+    reach = normal.inv_cdf(1 - UNLIKE_SHARE * level) + normal.inv_cdf(power)
     return reach * math.sqrt(float(np.square(found).mean()) / found.shape[0])
 
 

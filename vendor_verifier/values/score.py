@@ -48,6 +48,10 @@ class Score:
     anomalies: tuple[str, ...] = ()
 
 
+Withheld = Literal["stream_faked", "tokens_not_shown"]
+"""The reason why a speed is not measurable at a vendor."""
+
+
 @dataclass(frozen=True, slots=True)
 class Distribution:
     """A summary of ``n`` measured numbers; every field but ``n`` is ``None`` when nothing was measured.
@@ -227,7 +231,8 @@ class VendorScore:
     taken (``f1``: pairs; ``schema_accuracy``: responses; ``tps``: requests), ``stalled`` how many records each lost to
     our own lateness (``avg_ttft_ms``, ``tps``). ``planned`` is what should have been sent; ``succeeded`` counts
     records, after retries; ``resent`` of the ``attempts`` were sent twice, because a kept connection ended under them.
-    ``regions`` are by name, empty where no worker named one.
+    ``regions`` are by name, empty where no worker named one. ``withheld`` are metrics of single requests, by their
+    names in ``distributions``, that are not measurable at this vendor, with the reason.
     """
 
     label: str
@@ -263,6 +268,7 @@ class VendorScore:
     pace: Pace | None = None
     regions: tuple[RegionScore, ...] = ()
     stalled: Mapping[str, int] = field(default_factory=dict)
+    withheld: Mapping[str, Withheld] = field(default_factory=dict)
 
     @property
     def scores(self) -> dict[str, float]:

@@ -116,16 +116,16 @@ def _verdicts(model: str, reports: Sequence[Report], t: Texts) -> Table:
 def figures(model: str, metric: str, reports: Sequence[Report], t: Texts) -> Table:
     """A row for each vendor and a column for each run."""
     title = metric_title(metric, t)
-    columns = [Column(report.run, _figure(report, model, metric), report.run) for report in reports]
+    columns = [Column(report.run, _figure(report, model, metric, t), report.run) for report in reports]
     return table(title, title, columns, (Item(name, name) for name in labels_of(reports, model)), t)
 
 
-def _figure(report: Report, model: str, metric: str) -> Callable[[str], Cell]:
+def _figure(report: Report, model: str, metric: str, t: Texts) -> Callable[[str], Cell]:
     def cell(name: str) -> Cell:
         vendor = vendor_of(report, model, name)
         if vendor is None:
             return Cell(number_format.MISSING)
-        found = metric_cell(vendor, metric, report.verdicts.get(model))
+        found = metric_cell(vendor, metric, report.verdicts.get(model), t)
         return replace(found, wide=f"{found.text} ({found.small})") if found.small else found
 
     return cell
