@@ -107,7 +107,7 @@ class Try(msgspec.Struct, frozen=True):
 
 
 class FakedStream(msgspec.Struct, frozen=True):
-    """What shows that answers were finished before they were streamed: the rank correlation of first token and length
+    """The signs that answers were finished before they were streamed: the rank correlation of first token and length
     over so many ``answers``, its p-value, and the median speed that no model has."""
 
     correlation: float

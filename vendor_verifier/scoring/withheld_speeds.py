@@ -47,7 +47,7 @@ def withhold_speeds(own: ObservationTable, reference: ObservationTable | None, *
 
 
 def faked_stream(own: ObservationTable, reference: ObservationTable | None) -> FakedStream | None:
-    """What shows that a vendor's streams are faked; None where they are not, or nothing shows it."""
+    """The signs that a vendor's streams are faked; None where they are not, or nothing shows it."""
     import numpy as np
 
     if own.is_lost("ttft_ms") or _bills_reasoning(own):
