@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-from vendor_verifier.metrics import METRICS, RANKED
+from vendor_verifier.metrics import METRICS, RANKED, is_higher_better
+from vendor_verifier.metrics.bands import BANDS
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "metrics.md"
 
@@ -23,7 +25,19 @@ def tables() -> dict[str, list[str]]:
         if metric.figure is not None
     ]
     measured = [f"| `{metric.name}` | {metric.unit} | {metric.words} |" for metric in METRICS if metric.words]
-    return {"| Name | Better | Formula | Taken over |": ranked, "| Name | Unit | Meaning |": measured}
+    return {
+        "| Name | Better | Formula | Taken over |": ranked,
+        "| Figure | best quarter | middle half | worst quarter |": list(_usual()),
+        "| Name | Unit | Meaning |": measured,
+    }
+
+
+def _usual() -> Iterator[str]:
+    for name, band in BANDS.items():
+        unit = " × the baseline's" if band.is_ratio else ""
+        good, bad = ("≥", "<") if is_higher_better(name) else ("≤", ">")
+        best, worst = (band.high, band.low) if is_higher_better(name) else (band.low, band.high)
+        yield f"| `{name}` | {good} {best:g}{unit} | {band.low:g} to {band.high:g}{unit} | {bad} {worst:g}{unit} |"
 
 
 def page(text: str) -> str:

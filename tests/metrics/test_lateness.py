@@ -43,6 +43,7 @@ def values(made: Record) -> dict[str, float | None]:
 
 
 _TTFT = ["ttft_ms", "ttft_cold_ms", "ttfat_ms"]
+_SUBMITTED = ["ttft_from_submission_ms"]  # 120 ms, of which 5 % are 6 ms
 _DECODED = ["tpot_ms", "tps"]
 
 
@@ -52,10 +53,10 @@ _DECODED = ["tpot_ms", "tps"]
         (None, []),
         (5, []),
         (5.1, [*_TTFT, "connect_ms", "icl_ms"]),
-        (50, [*_TTFT, "connect_ms", "icl_ms"]),
-        (51, [*_TTFT, *_DECODED, "connect_ms", "icl_ms"]),
-        (56, [*_TTFT, *_DECODED, "e2e_tps", "connect_ms", "icl_ms"]),
-        (61, [*_TTFT, *_DECODED, "e2e_tps", "e2e_ms", "connect_ms", "icl_ms"]),
+        (50, [*_TTFT, *_SUBMITTED, "connect_ms", "icl_ms"]),
+        (51, [*_TTFT, *_SUBMITTED, *_DECODED, "connect_ms", "icl_ms"]),
+        (56, [*_TTFT, *_SUBMITTED, *_DECODED, "e2e_tps", "connect_ms", "icl_ms"]),
+        (61, [*_TTFT, *_SUBMITTED, *_DECODED, "e2e_tps", "e2e_ms", "connect_ms", "icl_ms"]),
     ],
 )
 def test_a_row_is_out_of_the_times_that_our_lateness_spoils_and_of_no_other(

@@ -76,6 +76,21 @@ def test_cold_and_warm_ttft_are_told_apart() -> None:
     assert [measure(name, record()) for name in names] == [200.0, None, None]
 
 
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"connection_reused": True}, 200.0),
+        ({"connection_reused": False, "connect_ns": 60 * MS}, 260.0),
+        ({"connection_reused": False}, None),
+        ({}, 200.0),
+        ({"first_token_ns": None}, None),
+    ],
+)
+def test_ttft_from_submission_has_the_connecting_in_it(changes: dict[str, Any], expected: float | None) -> None:
+    """As the product's page defines it; where nobody told how long connecting took, it is not measured."""
+    assert measure("ttft_from_submission_ms", record(Attempt(1, timing(**changes), response()))) == expected
+
+
 def test_turns_of_one_record_are_cold_or_warm_each_for_itself() -> None:
     """A conversation whose first turn opened the connection has one cold and one warm TTFT."""
     first = TurnRecord((Attempt(1, timing(connection_reused=False, first_token_ns=500 * MS), response()),))

@@ -20,6 +20,7 @@ METRICS: tuple[Metric, ...] = (
     latency.TTFT_MS,
     latency.TTFT_COLD_MS,
     latency.TTFT_WARM_MS,
+    latency.TTFT_FROM_SUBMISSION_MS,
     latency.TTFAT_MS,
     inter_chunk_latency.ICL_MS,
     tokens.TPOT_MS,

@@ -36,7 +36,10 @@ def render(report: Report, language: Language = "en") -> str:
     lines += _block(f"## {t('clock')}", _bullets(clock_lines(report, t), t))
     names = ", ".join(f"`{name}`" for name in report.rank_metrics if name.isidentifier()) or t("nothing_ranked")
     reading = [t(f"reading_{name}", k=report.k, metrics=names) for name in _READING]
-    lines += _block(f"## {t('method')}", [f"- {line}" for line in (*reading, t("method_missing"))])
+    lines += _block(
+        f"## {t('method')}",
+        [f"- {line}" for line in (*reading, *sentences.usual_lines(report, t), t("method_missing"))],
+    )
     return "\n".join(lines) + "\n"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from vendor_verifier.metrics.bands import BANDS, PUBLISHED_ROWS
 from vendor_verifier.reports import number_format
 from vendor_verifier.reports.run_conditions import goodput_lines, load_lines, pace_lines, shape_of
 from vendor_verifier.values.score import ModelScore, Report, VendorScore
@@ -109,6 +110,19 @@ def vendor_notes(model: ModelScore, t: Texts, escape: Escape) -> Iterator[str]:
             parts.append(t(name, tally=number_format.tally(counts, escape)) if counts else None)
         if any(parts):
             yield t("of_vendor", label=escape(vendor.label), words=t.joined(parts, "semicolon"))
+
+
+def usual_lines(report: Report, t: Texts) -> list[str]:
+    """A sentence on the usual ranges of the ranked figures; none where nobody was held against a baseline."""
+    if not any(vendor.trigger is not None for model in report.models for vendor in model.vendors):
+        return []
+    told: dict[bool, list[str]] = {False: [], True: []}
+    for name, band in BANDS.items():
+        write = (lambda value: f"{value:.2f}") if band.is_ratio else number_format.rate
+        title = number_format.figure_title(name, t)
+        told[band.is_ratio].append(t("usual_range", title=title, low=write(band.low), high=write(band.high)))
+    parts = {"shares": t.joined(told[False]), "ratios": t.joined(told[True])}
+    return [t("usual_ranges", rows=PUBLISHED_ROWS, **parts)]
 
 
 def model_notes(model: ModelScore, report: Report, t: Texts, escape: Escape) -> list[str]:

@@ -237,6 +237,7 @@ def _method(report: Report, t: Texts) -> list[str]:
         t("method_ttft"),
         t("method_tps"),
         *map(visible, clock_lines(report, t)),
+        *sentences.usual_lines(report, t),
         t("method_place"),
         t("method_missing"),
         *([t("method_contents")] if report.details is not None else []),
