@@ -25,7 +25,7 @@ def test_the_pages_python_runs(code: str) -> None:
 
 def test_the_page_has_python() -> None:
     """So that the test above cannot pass by finding nothing."""
-    assert len(BLOCKS) == 2
+    assert len(BLOCKS) == 3
 
 
 @pytest.mark.parametrize("suite", [ToolBenchSuite, MCPToolBenchSuite, ToolCorrectnessSuite])

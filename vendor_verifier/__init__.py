@@ -1,8 +1,8 @@
 """Verify that the vendors of an LLM really serve the model they sell.
 
-``verify``, ``averify``, ``score_run``, ``load_run``, ``compare_runs`` and ``irf`` are the Python interface, described
-in docs/api.md. They are imported when they are first used, so that importing the package costs nothing;
-``__init__.pyi`` has their types.
+``verify``, ``averify``, ``score_run``, ``load_run``, ``compare_runs``, ``evaluate`` and ``irf`` are the Python
+interface, described in docs/api.md. They are imported when they are first used, so that importing the package costs
+nothing; ``__init__.pyi`` has their types.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ _HOMES = {
     "compare_runs": "vendor_verifier.api",
     "load_run": "vendor_verifier.features.data.run_data",
     "RunData": "vendor_verifier.features.data.run_data",
+    "evaluate": "vendor_verifier.suites.tool_cases",
+    "EvalTestCase": "vendor_verifier.suites.tool_cases",
+    "ToolCorrectnessMetric": "vendor_verifier.suites.tool_cases",
     "irf": "vendor_verifier.scoring.irf",
     "RunOutcome": "vendor_verifier.pipeline.run",
     "Report": "vendor_verifier.values.score",
@@ -26,15 +29,18 @@ _HOMES = {
     "VerifierError": "vendor_verifier.errors",
 }
 __all__ = [
+    "EvalTestCase",
     "Record",
     "Report",
     "RunComparison",
     "RunData",
     "RunOutcome",
+    "ToolCorrectnessMetric",
     "VerifierError",
     "__version__",
     "averify",
     "compare_runs",
+    "evaluate",
     "irf",
     "load_run",
     "score_run",

@@ -5,21 +5,25 @@ from vendor_verifier.errors import VerifierError
 from vendor_verifier.features.data.run_data import RunData, load_run
 from vendor_verifier.pipeline.run import RunOutcome
 from vendor_verifier.scoring.irf import irf
+from vendor_verifier.suites.tool_cases import EvalTestCase, ToolCorrectnessMetric, evaluate
 from vendor_verifier.values.history import RunComparison
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.score import Report
 
 __version__: str
 __all__ = [
+    "EvalTestCase",
     "Record",
     "Report",
     "RunComparison",
     "RunData",
     "RunOutcome",
+    "ToolCorrectnessMetric",
     "VerifierError",
     "__version__",
     "averify",
     "compare_runs",
+    "evaluate",
     "irf",
     "load_run",
     "score_run",

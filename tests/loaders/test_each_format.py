@@ -137,3 +137,15 @@ def test_gold_calls_that_their_tools_refuse_are_the_datasets_defect() -> None:
         " expected call 1 (weather) is against its own schema at /city",
         " expected call 2 is of 'gone', which is not among the tools",
     ]
+
+
+def test_a_row_of_tool_correctness_keeps_the_answer_it_brings() -> None:
+    """Names are expected with any parameters; without definitions those it names are offered, in alphabetical order."""
+    sample = one(ROWS["tool_correctness"])
+    assert sample.expected == {"calls": ["weather"]}
+    assert sample.tags["tools_called"] == ["weather", "sky"]
+    assert [tool["function"] for tool in sample.turn.tools] == [{"name": "sky"}, {"name": "weather"}]
+    called = [{"name": "weather", "input_parameters": {"city": "Oslo"}}]
+    sample = one(without(ROWS["tool_correctness"], tools=[TOOL], expected_tools=called))
+    assert sample.expected == {"calls": [CALL]}
+    assert sample.turn.tools == (TOOL,)

@@ -51,6 +51,15 @@ def test_every_loader_has_a_row_here() -> None:
         ("openbmb", {"api_list": [{}]}, "api_list[1]: expected texts as tool_name and api_name"),
         ("toolbench_conversations", {"conversations": []}, "conversations: no user message"),
         ("toolbench_conversations", {"conversations": [3]}, "conversations[1]: expected an object with texts"),
+        ("tool_correctness", {"input": ""}, "input: expected the question as text, read nothing"),
+        ("tool_correctness", {"expected_tools": 3}, "expected_tools: expected an array of names"),
+        ("tool_correctness", {"tools_called": [1]}, "tools_called: expected call 1: a call is an object"),
+        ("openbmb_answers", {"win": False}, "win: the search gave up, so no calls are known to be right"),
+        (
+            "openbmb_answers",
+            {"answer_generation": {"query": QUERY, "function": [], "train_messages": []}},
+            "answer_generation: no path was found",
+        ),
         ("tool_calls", {"expected": {"calls": 3}}, "expected.calls: the expected calls are an array of objects"),
         ("tool_calls", {"expected": {"calls": [CALL], "similar": []}}, "expected.similar: expected one array of names"),
     ],
@@ -124,3 +133,39 @@ def test_a_large_array_loads_in_linear_time(tmp_path: Path) -> None:
     assert_linear(work_of, 200)
     assert len(load_dataset(tmp_path / "800.json.gz").samples) == 800
     assert len(gzip.decompress((tmp_path / "800.json.gz").read_bytes())) > 10_000_000
+
+
+def test_a_pretty_printed_tree_is_read_as_it_is_published(tmp_path: Path) -> None:
+    """One object over many lines, and several of them one after the other, each with the line it begins at."""
+    tree = json.dumps(ROWS["openbmb_answers"], indent=2)
+    file = tmp_path / "12_DFS_woFilter_w2.json"
+    file.write_text(tree)
+    [sample] = load_dataset(file).samples
+    assert sample.expected["calls"] == [{**CALL, "output": {"error": "", "response": "cold"}}]
+    assert [tool["function"]["name"] for tool in sample.turn.tools] == ["weather"]
+    file.write_text(f"{tree}\n\n{tree.replace(QUERY, 'And in Rome?')}\n")
+    loaded = load_dataset(file)
+    lines = [sample.source.line for sample in loaded.samples if sample.source]
+    assert (loaded.format, lines) == ("openbmb_answers", [1, tree.count("\n") + 3])
+
+
+def test_a_tree_that_is_cut_is_refused_with_its_place(tmp_path: Path) -> None:
+    """The line and column where it ends."""
+    file = tmp_path / "tree.json"
+    file.write_text(json.dumps(ROWS["openbmb_answers"], indent=2)[:-5])
+    with pytest.raises(DataError, match=r"tree\.json:\d+: not JSON at column"):
+        load_dataset(file)
+
+
+def test_many_pretty_printed_objects_cost_no_more_than_their_length() -> None:
+    """Twice as many objects take about twice as long."""
+    row = json.dumps(ROWS["chat"], indent=1).encode() + b"\n"
+    assert_linear(lambda size: lambda: read_dataset_file(row * size, dataset="mine", file=FILE), 300)
+
+
+def test_a_parquet_file_is_told_how_to_be_lines(tmp_path: Path) -> None:
+    """The hub's own form is no text; the message holds the command that makes it some."""
+    file = tmp_path / "train-00000.parquet"
+    file.write_bytes(b"PAR1\x15\x04\x00" + b"\x00" * 100 + b"PAR1")
+    with pytest.raises(DataError, match=r"read_parquet\('train-00000\.parquet'\)\.to_json\('train-00000\.jsonl'"):
+        load_dataset(file)

@@ -71,6 +71,42 @@ ROWS: dict[str, dict[str, Any]] = {
         "relevant APIs": [["Sky Watch", "Current (v2)"]],
         "query_id": 12,
     },
+    "tool_correctness": {
+        "input": QUERY,
+        "actual_output": "It is cold.",
+        "tools_called": ["weather", "sky"],
+        "expected_tools": ["weather"],
+    },
+    "openbmb_answers": {
+        "win": True,
+        "tree": {"size": 3},
+        "answer_generation": {
+            "valid_data": True,
+            "query": QUERY,
+            "function": [
+                {"name": "weather", "description": "Weather.", "parameters": {**SCHEMA, "optional": []}},
+                {"name": "Finish", "description": "End.", "parameters": {"type": "object", "properties": {}}},
+            ],
+            "train_messages": [
+                [{"role": "user", "content": QUERY}],
+                [
+                    {"role": "system", "content": "Follow the format."},
+                    {"role": "user", "content": QUERY},
+                    {
+                        "role": "assistant",
+                        "content": "",
+                        "function_call": {"name": "weather", "arguments": '{"city": "Oslo"}'},
+                    },
+                    {"role": "function", "name": "weather", "content": '{"error": "", "response": "cold"}'},
+                    {
+                        "role": "assistant",
+                        "content": "",
+                        "function_call": {"name": "Finish", "arguments": '{"return_type": "give_answer"}'},
+                    },
+                ],
+            ],
+        },
+    },
 }
 
 

@@ -150,6 +150,10 @@ OTHERS: dict[str, dict[str, Shown]] = {
     },
     "score": {
         "RUN": Shown(("begun",), ("score",)),
+        "--suite-option": Shown(("--suite-option", "trigger.mode=compat"), ("score", "begun")),
+        "--answer-format": Shown(("--answer-format", "native"), ("score", "begun")),
+        "--compare-parameters": Shown(("--compare-parameters",), ("score", "begun")),
+        "--bfcl-version": Shown(("--bfcl-version", "v4"), ("score", "begun")),
         "--undecided": Shown(("--undecided", "nonsense"), ("score", "begun", "--json")),
         "--schema": Shown(("--schema", "strict"), ("score", "begun", "--json")),
         "--rank-metric": Shown(("--rank-metric", "nothing"), ("score", "begun")),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vendor_verifier.console.output import say
@@ -35,6 +36,11 @@ _NOT_PLANNED = (
     *_OF_SENDING, "--dry-run", "--incremental", "--vendor-concurrency", "--temperature", "--extra-body",
     "--compare-parameters",
     "--bfcl-version",
+)  # fmt: skip
+# Flags of ``score`` without effect on a file of answers.
+_OF_RUNS_ONLY = (
+    "--answer-format", "--bfcl-version", "--undecided", "--schema", "--rank-metric", "--gate", "--slo", "--baseline-f1",
+    "--monthly-requests", "--monthly-tokens", "--history", "--no-history",
 )  # fmt: skip
 _NOT_SHOWN = (
     *_OF_SENDING, "--vendor-concurrency", "--retries", "--max-requests", "--max-cost", "--temperature", "--max-tokens",
@@ -159,6 +165,12 @@ _RULES: tuple[_Rule, ...] = (
         ("--incremental",),
         lambda typed: "--dry-run" in typed,
         "a dry run shows what a whole run would send, not what is missing of one; leave it out",
+    ),
+    _Rule(
+        ("score",),
+        _OF_RUNS_ONLY,
+        lambda typed: Path(typed.get("RUN", [""])[-1]).is_file(),
+        "is about a run, and this is a file of answers; leave it out",
     ),
     _Rule(("check",), ("--quiet",), lambda _typed: True, "a check says nothing when all is well; leave it out"),
     _Rule(("check",), ("--notify",), lambda typed: "--webhook-env" not in typed, "add --webhook-env NAME"),

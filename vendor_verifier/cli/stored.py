@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json as json_module
 import sys
 from collections.abc import Sequence
 from itertools import pairwise
@@ -11,13 +12,15 @@ from typing import Annotated
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from vendor_verifier.console.output import gates_exit_code, print_report, say, warn
+from vendor_verifier.console.output import EXIT_OK, gates_exit_code, print_report, say, warn
 from vendor_verifier.errors import Problem, ProblemsError
 from vendor_verifier.features.history.database import history_file, remember
 from vendor_verifier.features.history.run_diff import compare_folders
-from vendor_verifier.pipeline.options import JUDGE, OUTPUT, flag, many, option
+from vendor_verifier.pipeline.options import JUDGE, OUTPUT, AnswerFormat, BfclVersion, RunOptions, flag, many, option
 from vendor_verifier.pipeline.score import score_again, score_folder, write_reports
+from vendor_verifier.pipeline.stored_answers import evaluate_file
 from vendor_verifier.reports import REPORTS
+from vendor_verifier.reports.case_lines import case_document, case_lines
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.manifest import BaselineF1, SchemaPolicy, Undecided
 from vendor_verifier.words import Language
@@ -29,9 +32,15 @@ _SIDE_BY_SIDE = ("terminal", "md", "html")
 
 
 def score_command(
-    run: Annotated[Path, Parameter(help="A run folder.")],
+    run: Annotated[Path, Parameter(help="A run folder, or a file of answers: input, tools_called, expected_tools.")],
     /,
     *,
+    suite_option: Annotated[
+        tuple[str, ...], many("suite.key=value, of how answers are judged (repeatable).", JUDGE)
+    ] = (),
+    answer_format: Annotated[AnswerFormat | None, option("Where calls are read.", JUDGE)] = None,
+    compare_parameters: Annotated[bool, flag("tool_correctness: arguments count too.", JUDGE)] = False,
+    bfcl_version: Annotated[BfclVersion | None, option("Of its Overall Acc.", JUDGE)] = None,
     undecided: Annotated[Undecided | None, option("As in run. [default: the run's own]", JUDGE)] = None,
     schema: Annotated[SchemaPolicy | None, option("As in run. [default: the run's own]", JUDGE)] = None,
     rank_metric: Annotated[tuple[str, ...], many("A suite's score joins the IRF (repeatable).", JUDGE)] = (),
@@ -45,12 +54,24 @@ def score_command(
     history: Annotated[Path | None, option("History of runs. [default: user data folder]", OUTPUT)] = None,
     no_history: Annotated[bool, flag("Leave this run out of the history.", OUTPUT)] = False,
 ) -> int:
-    """Score a stored run again, rewrite its report files and its figures in the history."""
+    """Score a stored run again, rewrite its report files and its figures in the history.
+
+    Options of evaluations that only say how answers are judged may be others than at the run: mode, thresholds, …
+    """
+    judging = RunOptions(
+        suite_option=suite_option,
+        answer_format=answer_format,
+        compare_parameters=compare_parameters,
+        bfcl_version=bfcl_version,
+    )
+    if run.is_file():
+        return _score_answers(run, judging, lang, as_json=json)
     file = history_file(history, none=no_history)
     folder = RunFolder(run)
     report = score_again(
         folder,
         lang,
+        judging,
         undecided=undecided,
         schema_policy=schema,
         rank_metrics=rank_metric or None,
@@ -65,6 +86,16 @@ def score_command(
         warn(unkept, lang)
     print_report(report, lang, run=run, as_json=json)
     return gates_exit_code(report, lang)
+
+
+def _score_answers(file: Path, judging: RunOptions, lang: Language, *, as_json: bool) -> int:
+    """Print the scores of the answers in a file."""
+    found = evaluate_file(file, judging)
+    if as_json:
+        sys.stdout.write(json_module.dumps(case_document(found), indent=2, ensure_ascii=False) + "\n")
+    else:
+        sys.stdout.write("".join(line + "\n" for line in case_lines(found, file.name, lang)))
+    return EXIT_OK
 
 
 def report_command(

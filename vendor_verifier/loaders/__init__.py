@@ -21,6 +21,7 @@ from vendor_verifier.loaders.base import (
     Row,
     data_error,
     read_array,
+    read_objects,
     read_rows,
     shortened,
 )
@@ -30,6 +31,8 @@ from vendor_verifier.loaders.building import build_samples, place_in
 FILES = (
     "tool_rows",
     "toolbench",
+    "tool_correctness",
+    "openbmb_answers",
 )
 LOADERS: tuple[Loader, ...] = tuple(
     loader for name in FILES for loader in late(f"vendor_verifier.loaders.{name}:FORMATS")
@@ -37,6 +40,11 @@ LOADERS: tuple[Loader, ...] = tuple(
 
 
 _BOM = b"\xef\xbb\xbf"
+_PARQUET = b"PAR1"
+_AS_LINES = (
+    "a Parquet file, which is not read; write it as JSON lines, for example: python -c "
+    "\"import pandas; pandas.read_parquet('{file}').to_json('{target}', orient='records', lines=True)\""
+)
 
 
 def read_dataset_file(
@@ -104,6 +112,10 @@ def _rows(lines: Iterator[bytes], file: Path) -> tuple[Iterator[Row | Problem], 
     for line in lines:
         head.append(line)
         text = line.removeprefix(_BOM).strip()
+        if text.startswith(_PARQUET):
+            raise data_error([Problem(_AS_LINES.format(file=file.name, target=f"{file.stem}.jsonl"), file)])
+        if text == b"{":
+            return iter(read_objects(_joined(chain(head, lines), file), file)), "line"
         if text:
             # A line such as [] or [1] in the middle of JSON lines is the line reader's to refuse.
             if text.startswith(b"["):
@@ -118,7 +130,9 @@ def _joined(lines: Iterable[bytes], file: Path) -> bytes:
     for line in lines:
         size += len(line)
         if size > MAX_ARRAY_BYTES:
-            message = f"a JSON array of more than {MAX_ARRAY_BYTES // 2**20} MB; write its members as JSON lines"
+            message = (
+                f"JSON over several lines, of more than {MAX_ARRAY_BYTES // 2**20} MB; write each object on a line"
+            )
             raise data_error([Problem(message, file)])
         pieces.append(line)
     return b"".join(pieces)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -135,7 +136,7 @@ def _row(number: int, content: bytes, pairs: _Pairs) -> Row:
         raise _Unreadable("the key occurs twice on this line; keep the one that is meant", pairs.last[0])
     half = half_character(value) if _SURROGATE.search(text) else None
     if half:
-        raise _Unreadable(f"half a character, {half}, which cannot be sent; complete the pair or remove it")
+        raise _Unreadable(_HALF.format(half=half))
     return Row(number, value, tuple(pairs.inner))
 
 
@@ -235,14 +236,47 @@ def read_array(content: bytes, file: Path) -> list[Row | Problem]:
     return [_member(number, item, file, check_halves) for number, item in enumerate(value, 1)]
 
 
+def read_objects(content: bytes, file: Path) -> list[Row | Problem]:
+    """Every one of some pretty-printed objects, one after the other, as a row. ``Row.line`` is where it begins.
+
+    Raises:
+        DataError: not UTF-8, or not JSON; with the place.
+    """
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        message = f"not UTF-8: byte 0x{content[error.start]:02x} at byte {error.start + 1}; save the file as UTF-8"
+        raise data_error([Problem(message, file)]) from None
+    check_halves = _SURROGATE.search(text) is not None
+    decoder, rows, position, line = json.JSONDecoder(), list[Row | Problem](), 0, 1
+    while (found := _BEGIN.search(text, position)) is not None:
+        begin = found.start()
+        line += text.count("\n", position, begin)
+        try:
+            _, position = decoder.raw_decode(text, begin)
+            value = parse_json(text[begin:position])
+        except (ValueError, RecursionError) as error:
+            raise data_error([_unread_array(str(error), text, file)]) from None
+        if isinstance(value, dict):
+            half = half_character(value) if check_halves else None
+            rows.append(Problem(_HALF.format(half=half), file, line) if half else Row(line, value))
+        else:
+            rows.append(Problem(f"expected a JSON object, read {kind_of(value)}", file, line))
+        line += text.count("\n", begin, position)
+    return rows
+
+
+_BEGIN = re.compile(r"\S")
+_HALF = "half a character, {half}, which cannot be sent; complete the pair or remove it"
+
+
 def _member(number: int, item: object, file: Path, check_halves: bool) -> Row | Problem:
     key = f"row {number}"
     if not isinstance(item, dict):
         return Problem(f"expected an object, read {kind_of(item)}", file, None, key)
     half = half_character(item) if check_halves else None
     if half:
-        message = f"half a character, {half}, which cannot be sent; complete the pair or remove it"
-        return Problem(message, file, None, key)
+        return Problem(_HALF.format(half=half), file, None, key)
     return Row(number, item)
 
 

@@ -55,6 +55,8 @@ _SCORE = ScoreRequest()
 
 
 _OF_LOAD = ("request_rate", "arrival", "replay_schedule", "ramp_up", "warmup", "cooldown", "duration")
+AnswerFormat = Literal["auto", "native", "text"]
+BfclVersion = Literal["v3", "v4"]
 # Options of evaluations that several of them may take.
 _OF_SEVERAL = ("answer_format", "compare_parameters")
 
@@ -91,9 +93,7 @@ class RunOptions:
     suite_option: Annotated[
         tuple[str, ...], many("Set suite.key=value (repeatable), see docs/evaluations.md.", WHAT)
     ] = ()
-    answer_format: Annotated[
-        Literal["auto", "native", "text"] | None, option("Ask for native calls or for JSON text.", SUITE)
-    ] = None
+    answer_format: Annotated[AnswerFormat | None, option("Ask for native calls or for JSON text.", SUITE)] = None
     compare_parameters: Annotated[bool, flag("tool_correctness: compare arguments, too.", SUITE)] = False
     bfcl_data: Annotated[
         str | None, option("bfcl: rows from a folder, 'installed' or hf://… [default: shipped]", SUITE)
@@ -102,7 +102,7 @@ class RunOptions:
         tuple[str, ...], many("bfcl: ask this category or group (repeatable). [default: ast]", SUITE)
     ] = ()
     bfcl_version: Annotated[
-        Literal["v3", "v4"] | None, option("bfcl: reckon Overall Acc as of this version. [default: v3]", SUITE)
+        BfclVersion | None, option("bfcl: reckon Overall Acc as of this version. [default: v3]", SUITE)
     ] = None
     dataset_format: Annotated[str | None, option("Read rows in this format. [default: by the first row]", CHOICE)] = (
         None

@@ -16,6 +16,8 @@ from vendor_verifier.pipeline.audit import Recounted, read_recount, recount_trou
 from vendor_verifier.pipeline.gates import check_rank_metrics, judge_conditions, read_gates, read_slos
 from vendor_verifier.pipeline.judge import judge_report
 from vendor_verifier.pipeline.manifest import stored_manifest
+from vendor_verifier.pipeline.options import RunOptions
+from vendor_verifier.pipeline.rejudging import rejudged
 from vendor_verifier.pipeline.suites import hooks_of, ready_suite
 from vendor_verifier.reports import REPORTS
 from vendor_verifier.run.event_loop_lag import MAX_CORE_SHARE, STALL_NS
@@ -39,13 +41,20 @@ from vendor_verifier.words import Language, english
 _COMPLETE = {"finished": True, "imported": True, "interrupted": False}
 
 
-def score_again(folder: RunFolder, language: Language = "en", **changes: Any) -> Report:
+def score_again(
+    folder: RunFolder, language: Language = "en", options: RunOptions | None = None, **changes: Any
+) -> Report:
     """Score a stored run with some of its policies changed, store them in its manifest, and rewrite its files.
+
+    ``options`` state other options of its evaluations, of those that only say how answers are judged.
 
     Raises:
         RunFolderError: not a readable run folder.
+        ProblemsError: options that are invalid, or that decide what is asked.
     """
     manifest = folder.read_manifest()
+    if options is not None:
+        manifest = rejudged(manifest, folder, options)
     stated = {name: value for name, value in changes.items() if value is not None}
     if "gates" in stated:
         stated["model_gates"] = {}

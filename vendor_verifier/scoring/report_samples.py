@@ -19,7 +19,7 @@ from vendor_verifier.metrics.answer import too_many_spoilt
 from vendor_verifier.scoring.draws import Draw, LogCounts, key_digest
 from vendor_verifier.scoring.observation import Observation
 from vendor_verifier.scoring.side_by_side import SideBySide
-from vendor_verifier.suites import TRIGGER
+from vendor_verifier.suites import TRIGGER, suite_kind
 from vendor_verifier.values.details import (
     MAX_CASES,
     MAX_EXAMPLES,
@@ -252,7 +252,6 @@ class Gathering:
             entry.note(digest, example("failure", kind, record, sample, message=message))
             return
         bad = _bad_call(score)
-        problem = score.details.get("error")
         if bad is not None:
             shape = schema_text(sample, bad)
             entry.note(
@@ -261,8 +260,8 @@ class Gathering:
                     "arguments", bad.verdict, record, sample, expected=shape, message=bad.message, pointer=bad.pointer
                 ),
             )
-        elif isinstance(problem, str):
-            entry.note(digest, example("evaluation", problem, record, sample, expected=compact(dict(sample.expected))))
+        elif (reason := score.reason) is not None and _is_short(record.suite, score):
+            entry.note(digest, example("evaluation", reason, record, sample, expected=compact(dict(sample.expected))))
         if record.suite == TRIGGER:
             self._compare(entry, digest, record, sample, score.decision)
 
@@ -319,6 +318,13 @@ def _note_disagreement(entry: _Entry, digest: int, found: Example, decision: Dec
     theirs, excerpt = answer
     if decision != theirs:
         entry.note(digest, replace(found, expected=excerpt))
+
+
+def _is_short(suite: str, score: Score) -> bool:
+    """Whether the evaluation gives the answer less than full marks, or names a problem of it."""
+    kind = suite_kind(suite)
+    value = None if kind is None or kind.ranks_by is None else score.values.get(kind.ranks_by)
+    return "error" in score.details or (value is not None and value < 1)
 
 
 def _bad_call(score: Score) -> CallVerdict | None:

@@ -87,7 +87,8 @@ class SuiteKind:
     :class:`vendor_verifier.values.score.PlayedTask`. With ``option_class``, a dataclass, the builder takes one of
     these. ``hooks`` names the class of what it does around a run beside asking and judging
     (:class:`vendor_verifier.pipeline.suites.SuiteHooks`), where it does anything. ``flags`` are those that state an
-    option of this evaluation alone, by option; given without ``--suite`` they ask for it.
+    option of this evaluation alone, by option; given without ``--suite`` they ask for it. ``judges_by`` are the options
+    that only say how an answer is judged, so that they may be others for answers that are already there.
     """
 
     name: str
@@ -98,6 +99,7 @@ class SuiteKind:
     option_class: str | None = None
     hooks: str | None = None
     flags: Mapping[str, str] = field(default_factory=dict)
+    judges_by: tuple[str, ...] = ()
 
     @property
     def compares(self) -> bool:
@@ -128,10 +130,19 @@ def _named(place: str) -> Any:
 # The evaluation that compares decisions to call with the baseline's: also that of a run that names none.
 TRIGGER = "trigger"
 
+# The options of judging that every evaluation of tool calls has.
+_READING = ("mode", "answer_format")
+
 SUITES: tuple[SuiteKind, ...] = (
     SuiteKind(TRIGGER, "trigger:TriggerSuite", "datasets/samples.jsonl"),
-    SuiteKind("toolbench", "toolbench:ToolBenchSuite", "datasets/toolbench.jsonl", "resolved"),
-    SuiteKind("mcptoolbench", "mcp_toolbench:MCPToolBenchSuite", "datasets/mcp_toolbench.jsonl", "resolved"),
+    SuiteKind("toolbench", "toolbench:ToolBenchSuite", "datasets/toolbench.jsonl", "resolved", judges_by=_READING),
+    SuiteKind(
+        "mcptoolbench",
+        "mcp_toolbench:MCPToolBenchSuite",
+        "datasets/mcp_toolbench.jsonl",
+        "resolved",
+        judges_by=_READING,
+    ),
     SuiteKind(
         "mcp_live",
         "mcp_live:McpLiveSuite",
@@ -139,7 +150,13 @@ SUITES: tuple[SuiteKind, ...] = (
         "resolved",
         hooks="vendor_verifier.features.mcp_live.hooks:McpLiveHooks",
     ),
-    SuiteKind("tool_correctness", "tool_correctness:ToolCorrectnessSuite", "datasets/tool_correctness.jsonl", "score"),
+    SuiteKind(
+        "tool_correctness",
+        "tool_correctness:ToolCorrectnessSuite",
+        "datasets/tool_correctness.jsonl",
+        "score",
+        judges_by=(*_READING, "threshold", "exact_match", "check_ordering", "compare_parameters"),
+    ),
     SuiteKind(
         "bfcl",
         "bfcl.suite:bfcl_suite",
@@ -153,6 +170,7 @@ SUITES: tuple[SuiteKind, ...] = (
             "version": "--bfcl-version",
             "limit_per_category": "--limit-per-category",
         },
+        judges_by=("mode", "version"),
     ),
     SuiteKind("contract", "contract.suite:ContractSuite", "contract.suite:contract_samples", "kept", apart=True),
     SuiteKind(

@@ -69,6 +69,18 @@ def score(
     return ToolCorrectness(value, value >= threshold, _reason(value, wanted, got, exact_match, check_ordering))
 
 
+def check_options(name: str, threshold: object, mode: str, *, compare_parameters: bool) -> None:
+    """Refuse options that cannot be meant, in the name of whoever takes them.
+
+    Raises:
+        UsageError: a threshold that is no number from 0 to 1, no such mode, or parameters asked of the original.
+    """
+    if not isinstance(threshold, (int, float)) or not 0 <= threshold <= 1:
+        raise UsageError(f"{name}: threshold is a number from 0 to 1, read {threshold!r}")
+    if is_compat(mode) and compare_parameters:
+        raise UsageError(f"{name}: the original compares no parameters; use mode strict, or leave it out")
+
+
 def score_calls(
     expected: Sequence[Call],
     called: Sequence[Call],
@@ -156,10 +168,7 @@ class ToolCorrectnessSuite(CallSuite):
 
     def __post_init__(self) -> None:
         CallSuite.__post_init__(self)
-        if not isinstance(self.threshold, (int, float)) or not 0 <= self.threshold <= 1:
-            raise UsageError(f"{self.name}: threshold is a number from 0 to 1, read {self.threshold!r}")
-        if self.compare_parameters and self.mode == "compat":
-            raise UsageError(f"{self.name}: the original compares no parameters; use mode strict, or leave it out")
+        check_options(self.name, self.threshold, self.mode, compare_parameters=self.compare_parameters)
 
     def value_names(self) -> tuple[str, ...]:
         return ("score", "success")

@@ -125,7 +125,9 @@ class ToolBenchSuite(CallSuite):
     def evaluate(self, expectation: Expectation, answered: AnsweredCalls) -> dict[str, Any]:
         """The page's fields for the calls of an answer."""
         if self.mode == "strict":
-            return compare(expectation.calls, answered.calls, answered.problem)
+            found = compare(expectation.calls, answered.calls, answered.problem)
+            wanted, got = found.get("expected_tools"), found.get("agent_tools")
+            return found if wanted == got else {**found, "reason": f"Expected {wanted}, called {got}."}
         if not expectation.calls:
             return {"resolved": False, "error": compat.NO_EXPECTED}
         calls: list[Any] = raw_calls(answered.calls)

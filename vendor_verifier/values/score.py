@@ -47,6 +47,13 @@ class Score:
     details: Mapping[str, Any] = field(default_factory=dict)
     anomalies: tuple[str, ...] = ()
 
+    @property
+    def reason(self) -> str | None:
+        """The words of the evaluation on why it scores as it does; None where it has none."""
+        told = (self.details.get(key) for key in ("error", "reason", "details"))
+        texts = ("; ".join(map(str, each)) if isinstance(each, (list, tuple)) else each for each in told)
+        return next((text for text in texts if isinstance(text, str) and text), None)
+
 
 Withheld = Literal["stream_faked", "tokens_not_shown"]
 """The reason why a speed is not measurable at a vendor."""

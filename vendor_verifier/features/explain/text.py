@@ -181,6 +181,8 @@ def _expected(explained: Explanation, t: Texts, limit: int) -> Iterator[str]:
         for name, value in explained.score.values.items()
     ]
     yield plain(t("explain_judged", values=t.joined([explained.score.decision, *values])))
+    if (reason := explained.score.reason) is not None:
+        yield plain(t("explain_why", reason=reason), limit)
 
 
 def _violations(explained: Explanation, t: Texts, limit: int) -> Iterator[str]:

@@ -1,0 +1,119 @@
+"""One run, every way of judging it: other options of evaluations for answers that are there."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from vendor_verifier.cli.main import run_app
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one run of two evaluations."""
+    folder = tmp_path_factory.mktemp("runs")
+    assert run_app(_demo(folder / "plain")) == 0
+    return folder
+
+
+@pytest.fixture
+def run(runs: Path, tmp_path: Path) -> Path:
+    """A copy of that run that a test may change."""
+    return Path(shutil.copytree(runs / "plain", tmp_path / "run"))
+
+
+def _demo(folder: Path, *words: str) -> list[str]:
+    suites = ["--suite", "tool_correctness", "--suite", "toolbench"]
+    return ["demo", *suites, "-n", "16", "-q", "-o", str(folder), *words]
+
+
+def _scores(folder: Path) -> dict[str, dict[str, dict[str, float]]]:
+    """Vendor → suite → means."""
+    (model,) = json.loads((folder / "scores.json").read_text())["models"].values()
+    return {
+        label: {suite: score["values"] for suite, score in vendor["suites"].items()}
+        for label, vendor in model["vendors"].items()
+    }
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        "tool_correctness.exact_match=true",
+        "tool_correctness.check_ordering=true",
+        "tool_correctness.threshold=1",
+        "tool_correctness.compare_parameters=true",
+        "tool_correctness.mode=compat",
+        "toolbench.mode=compat",
+    ],
+)
+def test_a_stored_run_is_judged_as_if_it_had_been_asked_so(run: Path, tmp_path: Path, option: str) -> None:
+    """``score`` with an option gives what a paid run with that option gives, and back again what the run gave."""
+    before = _scores(run)
+    assert run_app(_demo(tmp_path / "asked", "--suite-option", option)) == 0
+    assert run_app(["score", str(run), "--suite-option", option, "--no-history"]) == 0
+    assert _scores(run) == _scores(tmp_path / "asked")
+    suite, _, name = option.partition("=")[0].partition(".")
+    usual = {"mode": "strict", "threshold": "0.5"}.get(name, "false")
+    assert run_app(["score", str(run), "--suite-option", f"{suite}.{name}={usual}", "--no-history"]) == 0
+    assert _scores(run) == before
+
+
+def test_all_metrics_of_tool_correctness_come_from_one_run(run: Path) -> None:
+    """Three ways to score, three results, and the records stay as they were paid for."""
+    paid = (run / "records.jsonl").read_bytes()
+    found = []
+    for word in ("exact_match=false", "check_ordering=true", "exact_match=true"):
+        assert run_app(["score", str(run), "--suite-option", f"tool_correctness.{word}", "--no-history"]) == 0
+        found.append([vendor["tool_correctness"]["score"] for vendor in _scores(run).values()])
+    assert len({tuple(scores) for scores in found}) >= 2
+    assert all(exact <= ordered <= free for free, ordered, exact in zip(*found, strict=True))
+    assert (run / "records.jsonl").read_bytes() == paid
+
+
+def test_the_short_flags_reach_a_stored_run(run: Path) -> None:
+    """``--compare-parameters`` is the option of that name."""
+    assert run_app(["score", str(run), "--compare-parameters", "--no-history"]) == 0
+    options = {task["suite"]: task["options"] for task in json.loads((run / "manifest.json").read_text())["tasks"]}
+    assert options == {"tool_correctness": {"compare_parameters": True}, "toolbench": {}}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--suite-option", "toolbench.agent_prompt={problem_statement}!"], "decides what is asked"),
+        (["--suite-option", "toolbench.max_iterations=3"], "toolbench is judged by `mode`, `answer_format`"),
+        (["--suite-option", "toolbench.sample_size=3"], "decides what is asked"),
+        (["--answer-format", "text"], "suites.toolbench.answer_format: decides what is asked"),
+        (["--suite-option", "mcptoolbench.mode=compat"], "the run holds answers of `tool_correctness`, `toolbench`"),
+        (["--suite-option", "toolbench.mode=exact"], "mode"),
+        (["--bfcl-version", "v4"], "no evaluation of this run takes it"),
+    ],
+)
+def test_what_decides_the_questions_is_refused(
+    run: Path, words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An option that would have asked something else is named, and the run stays as it was."""
+    before = {path.name: path.read_bytes() for path in run.iterdir() if path.is_file()}
+    assert run_app(["score", str(run), *words, "--no-history"]) == 2
+    assert said in capsys.readouterr().err
+    assert {path.name: path.read_bytes() for path in run.iterdir() if path.is_file()} == before
+
+
+def test_where_calls_are_read_may_change_while_the_question_stays(run: Path) -> None:
+    """``native`` for ``auto`` asks the same, so it is an option of judging."""
+    assert run_app(["score", str(run), "--answer-format", "native", "--no-history"]) == 0
+
+
+def test_a_run_without_answers_is_not_judged_otherwise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A redacted run keeps its verdicts and says why."""
+    shutil.copy("config_example.yaml", tmp_path / "config.yaml")
+    command = ["run", "--config-file-path", str(tmp_path / "config.yaml"), "--model", "simulated-model"]
+    command += ["--vendor", "official", "--suite", "toolbench", "-n", "3", "--redact-content", "-q", "--no-history"]
+    assert run_app([*command, "-o", str(tmp_path / "run")]) == 0
+    capsys.readouterr()
+    assert run_app(["score", str(tmp_path / "run"), "--suite-option", "toolbench.mode=compat"]) == 2
+    assert "--redact-content" in capsys.readouterr().err

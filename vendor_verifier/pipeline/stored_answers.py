@@ -1,0 +1,68 @@
+"""Scores the answers that a file of Tool Correctness brings along. It asks nobody."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from vendor_verifier.config.suite_options import Flag, build_suite, known_suite, stated_options
+from vendor_verifier.errors import Problem, ProblemsError
+from vendor_verifier.loaders.base import data_error
+from vendor_verifier.loaders.tool_correctness import CALLED
+from vendor_verifier.pipeline.datasets import load_dataset
+from vendor_verifier.pipeline.options import RunOptions
+from vendor_verifier.suites.tool_cases import EvalTestCase, Evaluation, ToolCorrectnessMetric, evaluate
+from vendor_verifier.suites.tool_correctness import ToolCorrectnessSuite
+from vendor_verifier.values.sample import Sample
+
+SUITE = "tool_correctness"
+# The options of the evaluation that need a vendor's answer.
+_OF_ASKING = ("answer_format", "agent_prompt", "max_iterations")
+
+
+def evaluate_file(path: Path, options: RunOptions) -> Evaluation:
+    """The result of every stored answer in a file, in the way that ``options`` state.
+
+    Raises:
+        DataError: no such file, no rows of answers, or rows without ``tools_called``; all of them at once.
+        ProblemsError: options that are invalid, or that are of asking.
+    """
+    metric = _metric(options)
+    samples = load_dataset(path).samples
+    problems = [
+        Problem(
+            "no answer to score; expected the tools that were called, such as []. To ask a vendor: "
+            f"run --suite {SUITE} --test-file-path {path}",
+            path,
+            sample.source.line if sample.source else None,
+            CALLED,
+        )
+        for sample in samples
+        if CALLED not in sample.tags
+    ]
+    if problems:
+        raise data_error(problems)
+    places = [sample.source.line if sample.source else at for at, sample in enumerate(samples, 1)]
+    return evaluate([_case(sample) for sample in samples], [metric], index=places)
+
+
+def _metric(options: RunOptions) -> ToolCorrectnessMetric:
+    flags = [Flag(flag, option, value) for flag, option, value in options.suite_flags()]
+    stated, _ = stated_options((SUITE,), {}, options.suite_option, flags)
+    own, chosen = stated[SUITE].own, stated[SUITE].typed
+    kind = known_suite(SUITE)
+    asking = [name for name in sorted(chosen) if name in _OF_ASKING or name not in kind.judges_by]
+    if asking:
+        words = "is an option of asking, and stored answers were given already; leave it out"
+        raise ProblemsError([Problem(words, key=f"suites.{SUITE}.{name}") for name in asking])
+    suite: Any = build_suite(kind, own)
+    assert isinstance(suite, ToolCorrectnessSuite)
+    return ToolCorrectnessMetric(
+        suite.threshold, suite.exact_match, suite.check_ordering, suite.compare_parameters, suite.mode
+    )
+
+
+def _case(sample: Sample) -> EvalTestCase:
+    texts = (message.get("content") for message in sample.turn.messages if message.get("role") == "user")
+    asked = next((text for text in texts if isinstance(text, str)), "")
+    return EvalTestCase(asked, None, sample.tags[CALLED], sample.expected.get("calls"))
