@@ -15,7 +15,8 @@ from vendor_verifier.cli.main import run_app
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with one run of two evaluations."""
     folder = tmp_path_factory.mktemp("runs")
-    assert run_app(_demo(folder / "plain")) == 0
+    suites = ["--suite", "tool_correctness", "--suite", "toolbench"]
+    assert run_app(["demo", *suites, "-n", "16", "-q", "-o", str(folder / "plain")]) == 0
     return folder
 
 
@@ -23,11 +24,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(runs: Path, tmp_path: Path) -> Path:
     """A copy of that run that a test may change."""
     return Path(shutil.copytree(runs / "plain", tmp_path / "run"))
-
-
-def _demo(folder: Path, *words: str) -> list[str]:
-    suites = ["--suite", "tool_correctness", "--suite", "toolbench"]
-    return ["demo", *suites, "-n", "16", "-q", "-o", str(folder), *words]
 
 
 def _scores(folder: Path) -> dict[str, dict[str, dict[str, float]]]:
@@ -51,12 +47,17 @@ def _scores(folder: Path) -> dict[str, dict[str, dict[str, float]]]:
     ],
 )
 def test_a_stored_run_is_judged_as_if_it_had_been_asked_so(run: Path, tmp_path: Path, option: str) -> None:
-    """``score`` with an option gives what a paid run with that option gives, and back again what the run gave."""
+    """``score`` with an option gives what a run with that option has, and back again what the run gave."""
     before = _scores(run)
-    assert run_app(_demo(tmp_path / "asked", "--suite-option", option)) == 0
-    assert run_app(["score", str(run), "--suite-option", option, "--no-history"]) == 0
-    assert _scores(run) == _scores(tmp_path / "asked")
     suite, _, name = option.partition("=")[0].partition(".")
+    asked = Path(shutil.copytree(run, tmp_path / "asked"))
+    manifest = json.loads((asked / "manifest.json").read_text())
+    for task in manifest["tasks"]:
+        task["options"] = {name: option.partition("=")[2]} if task["suite"] == suite else {}
+    (asked / "manifest.json").write_text(json.dumps(manifest))
+    assert run_app(["score", str(asked), "--no-history"]) == 0
+    assert run_app(["score", str(run), "--suite-option", option, "--no-history"]) == 0
+    assert _scores(run) == _scores(asked)
     usual = {"mode": "strict", "threshold": "0.5"}.get(name, "false")
     assert run_app(["score", str(run), "--suite-option", f"{suite}.{name}={usual}", "--no-history"]) == 0
     assert _scores(run) == before
@@ -110,7 +111,7 @@ def test_where_calls_are_read_may_change_while_the_question_stays(run: Path) -> 
 
 def test_a_run_without_answers_is_not_judged_otherwise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A redacted run keeps its verdicts and says why."""
-    shutil.copy("config_example.yaml", tmp_path / "config.yaml")
+    shutil.copy("config_simulated.yaml", tmp_path / "config.yaml")
     command = ["run", "--config-file-path", str(tmp_path / "config.yaml"), "--model", "simulated-model"]
     command += ["--vendor", "official", "--suite", "toolbench", "-n", "3", "--redact-content", "-q", "--no-history"]
     assert run_app([*command, "-o", str(tmp_path / "run")]) == 0

@@ -90,7 +90,7 @@ def test_rows_convert_and_still_hold_their_answers(
 
 def test_the_same_rows_are_asked_of_a_vendor(file: Path, tmp_path: Path) -> None:
     """A live run over the file: the faithful vendor is right everywhere."""
-    shutil.copy("config_example.yaml", tmp_path / "config.yaml")
+    shutil.copy("config_simulated.yaml", tmp_path / "config.yaml")
     command = ["run", "--config-file-path", str(tmp_path / "config.yaml"), "--model", "simulated-model"]
     command += ["--vendor", "official", "--suite", "tool_correctness", "--test-file-path", str(file)]
     assert run_app([*command, "-q", "--no-history", "-o", str(tmp_path / "run")]) == 0
