@@ -17,7 +17,15 @@ from itertools import chain
 from typing import Any
 from urllib.parse import urlsplit
 
-from vendor_verifier.config.env_file import Variables, expand, looks_secret, names_a_secret, read_variables, references
+from vendor_verifier.config.env_file import (
+    Variables,
+    expand,
+    has_known_form,
+    looks_secret,
+    names_a_secret,
+    read_variables,
+    references,
+)
 from vendor_verifier.config.problems import listed
 from vendor_verifier.config.suite_options import SuiteOptions, build_suite, known_suite
 from vendor_verifier.errors import Problem, ProblemsError, UsageError, install_line
@@ -55,11 +63,10 @@ class McpLiveHooks(SuiteHooks):
 
     @property
     def secrets(self) -> Iterable[str]:  # type: ignore[override]
-        """The values of the headers' variables, and of passed-on ones that look or are named like a secret."""
+        """The values of variables in URL and headers, and of passed-on ones that look or are named like a secret."""
         passed = {name: value for name in self.suite.passed_on if (value := self._value(name)) is not None}
         hidden = [value for name, value in passed.items() if names_a_secret(name) or looks_secret(value)]
-        in_headers = chain.from_iterable(map(references, self.suite.header_templates.values()))
-        return [*hidden, *(value for name in in_headers if (value := self._value(name)) is not None)]
+        return [*hidden, *(value for name in self._in_address() if (value := self._value(name)) is not None)]
 
     def prepare(
         self, options: RunOptions, own: Mapping[str, Any], environ: Mapping[str, str], question_seed: int
@@ -146,6 +153,9 @@ class McpLiveHooks(SuiteHooks):
     def _access(self) -> Access:
         suite = self.suite
         values = {name: value for name in self._needed() if (value := self._value(name)) is not None}
+        url = None if suite.url is None else expand(suite.url, values)
+        if url is not None and (problems := list(_address_problems(suite, url))):
+            raise ProblemsError(problems)
         # -P keeps modules of the current folder out.
         demo = (sys.executable, "-P", "-m", _DEMO_MODULE)
         return Access(
@@ -156,7 +166,7 @@ class McpLiveHooks(SuiteHooks):
             restarts=suite.max_restarts,
             command=demo if suite.command == (DEMO,) else suite.command,
             environment=self.environment(),
-            url=suite.url,
+            url=url,
             headers={name: expand(text, values) for name, text in suite.header_templates.items()},
         )
 
@@ -166,8 +176,12 @@ class McpLiveHooks(SuiteHooks):
         return own | {name: value for name in self.suite.passed_on if (value := self._value(name)) is not None}
 
     def _needed(self) -> list[str]:
-        in_headers = chain.from_iterable(map(references, self.suite.header_templates.values()))
-        return [*self.suite.passed_on, *in_headers]
+        return [*self.suite.passed_on, *self._in_address()]
+
+    def _in_address(self) -> list[str]:
+        """The names of the variables in the URL and its headers."""
+        texts = (self.suite.url or "", *self.suite.header_templates.values())
+        return list(chain.from_iterable(map(references, texts)))
 
     def _value(self, name: str) -> str | None:
         return None if self.variables is None else self.variables.get(name)
@@ -216,30 +230,33 @@ def _problems(suite: McpLiveSuite) -> Iterator[Problem]:
             f"{DEMO} for the one that ships",
             key=key,
         )
-    if any(looks_secret(word) for word in suite.command):
+    if any(map(has_known_form, suite.command)):
         words = "holds what looks like a key; put it into .env and name its variable under `environment`"
         yield Problem(words, key=f"{key}.server")
     if suite.url is None:
         if suite.header_templates:
             yield Problem("headers go to a server with a url; leave them out", key=f"{key}.headers")
         return
+    if not references(suite.url):
+        yield from _address_problems(suite, suite.url)
+    if suite.passed_on:
+        yield Problem("only a server that is started has an environment; leave it out", key=f"{key}.environment")
+
+
+def _address_problems(suite: McpLiveSuite, url: str) -> Iterator[Problem]:
+    """Problems of the ``url``, which may be a secret itself where it comes from a variable."""
+    key = f"suites.{SUITE}.url"
     try:
-        parts = urlsplit(suite.url)
+        parts = urlsplit(url)
         is_address = parts.scheme in ("http", "https") and bool(parts.hostname)
     except ValueError:
         is_address = False
     if not is_address:
-        yield Problem(
-            f"read {suite.url!r:.80}; expected an address such as https://tools.example/mcp", key=f"{key}.url"
-        )
-        return
-    if parts.username or parts.password or looks_secret(suite.url):
-        words = "holds what looks like a secret; put it into .env and name it in `headers`"
-        yield Problem(words, key=f"{key}.url")
-    if suite.header_templates and parts.scheme == "http" and not is_loopback(suite.url):
-        yield Problem("headers with secrets would go unencrypted; use https://", key=f"{key}.url")
-    if suite.passed_on:
-        yield Problem("only a server that is started has an environment; leave it out", key=f"{key}.environment")
+        yield Problem(f"read {suite.url!r:.80}; expected an address such as https://tools.example/mcp", key=key)
+    elif url == suite.url and (parts.username or parts.password or has_known_form(url)):
+        yield Problem("holds what looks like a secret; put it into .env and write ${NAME} for it", key=key)
+    elif suite.header_templates and parts.scheme == "http" and not is_loopback(url):
+        yield Problem("headers with secrets would go unencrypted; use https://", key=key)
 
 
 def _expected_tools(sample: Sample) -> set[str]:

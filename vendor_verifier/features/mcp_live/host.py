@@ -49,8 +49,8 @@ _MOST_PAGES = 100
 # Of one declaration: a longer description is cut, a longer schema makes the tool unusable.
 _MOST_DESCRIPTION = 8_192
 _MOST_SCHEMA = 65_536
-# Codes of JSON-RPC by which the SDK says that there was no answer; any other error is the server's answer.
-_NO_ANSWER = frozenset({-32000, -32001})
+# The SDK's word for a call whose connection ended; any other error is the tool's answer, for the model to read.
+_CLOSED = "Connection closed"
 
 
 @dataclass(slots=True)
@@ -205,7 +205,7 @@ class _Serving:
         """The result of a call, an empty one where only the listing was wanted; None where the server failed."""
         if request is None:
             return ToolResult("", "ok")
-        self._watch.since_call = 0
+        self._watch.since_call, self._watch.in_call = 0, True
         began_ns = time.monotonic_ns()
         made = CallToolRequest(params=CallToolRequestParams(name=request.name, arguments=dict(request.arguments)))
         result: CallToolResult | None = None
@@ -214,7 +214,7 @@ class _Serving:
             try:
                 result = await session.send_request(made, CallToolResult)
             except MCPError as error:
-                if error.code in _NO_ANSWER or self._watch.problem is not None:
+                if self._watch.problem is not None or str(error) == _CLOSED:
                     self.problem = self._watch.problem or f"{request.name}: {error.message}"
                     return None
                 said = error.message

@@ -39,13 +39,17 @@ class ServerProblem(Exception):
 
 @dataclass(slots=True)
 class Watch:
-    """The count of all that came over one connection, and the ``problem`` that ended it, if any; else we did."""
+    """The count of all that came over one connection, and the ``problem`` that ended it, if any.
+
+    ``is_closing``: we end it ourselves. ``in_call``: tools are called, and not only listed.
+    """
 
     problem: str | None = None
     received: int = 0
     since_call: int = 0
     garbage: int = 0
     is_closing: bool = False
+    in_call: bool = False
     last_words: bytearray = field(default_factory=bytearray)
 
     def count(self, size: int) -> bool:
@@ -219,12 +223,28 @@ class _Bounded(httpx2.AsyncBaseTransport):
             await response.aclose()
             self._watch.end("it packed its answer, which nobody asked for")
             raise httpx2.DecodingError("packed", request=request)
+        if self._watch.in_call and request.method == "POST" and (trouble := _trouble(response)) is not None:
+            self._watch.end(trouble)
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         response.stream = _Counted(response.stream, self._watch)
         return response
 
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+
+# Of a server and its door, not of a tool: wrong key, session gone, too many requests.
+_NOT_THE_TOOL = frozenset({401, 403, 404, 408, 429})
+
+
+def _trouble(response: httpx2.Response) -> str | None:
+    """The reason that an answer to a call is no answer of its tool, if it is none; the SDK makes an error of both."""
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if response.status_code in _NOT_THE_TOOL or response.status_code >= 500:
+        return f"it answered HTTP {response.status_code}"
+    if response.status_code != 202 and kind not in ("application/json", "text/event-stream"):
+        return f"it answered HTTP {response.status_code} with {kind[:40] or 'no content type'}"
+    return None
 
 
 class _Counted(httpx2.AsyncByteStream):
