@@ -23,9 +23,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from vendor_verifier.errors import RunFolderError, StorageError
 from vendor_verifier.sample_store import Shelf, lines_of
+from vendor_verifier.values.labels import shown_label, shown_labels
 from vendor_verifier.values.manifest import Manifest, UnreadableManifest, manifest_of
 from vendor_verifier.values.record import RECORD_SCHEMA, Record
 from vendor_verifier.values.sample import Sample, Samples
@@ -72,11 +74,16 @@ def decode_record(line: bytes) -> Record:
         if reader is None:
             age = "newer than this program's" if version > RECORD_SCHEMA else "unknown; this program's is"
             raise UnreadableLine(f"record schema {version} is {age} {RECORD_SCHEMA}")
-        return reader(line)
+        return _with_label_of_today(reader(line))
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise UnreadableLine(str(error)) from None
     except RecursionError:
         raise UnreadableLine("nested too deeply to be a record") from None
+
+
+def _with_label_of_today(record: Record) -> Record:
+    label = shown_label(record.label)
+    return record if label == record.label else structs.replace(record, label=label)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +221,7 @@ def _read_manifest(text: str) -> Manifest:
         UnreadableManifest: the text is no manifest.
     """
     try:
-        raw = parse_json(text)
+        raw = parse_json(shown_labels(text))
     except ValueError as error:
         raise UnreadableManifest(f"cannot be read: {error}") from None
     if not isinstance(raw, dict):

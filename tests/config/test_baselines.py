@@ -15,9 +15,9 @@ def entries(model: str, *lines: str) -> str:
     ("model", "lines", "expected"),
     [
         ("deepseek-v3.2", ("name: siliconflow", "name: deepseek"), "deepseek"),
-        ("deepseek-v3.2", ("name: siliconflow", "name: openrouter, provider: deepseek"), "openrouter (deepseek)"),
+        ("deepseek-v3.2", ("name: siliconflow", "name: openrouter, provider: deepseek"), "deepseek (openrouter)"),
         ("deepseek-v3.2", ("name: openrouter, provider: deepseek", "name: deepseek"), "deepseek"),
-        ("kimi-k2", ("name: siliconflow", "name: openrouter, provider: moonshotai/"), "openrouter (moonshotai)"),
+        ("kimi-k2", ("name: siliconflow", "name: openrouter, provider: moonshotai/"), "moonshotai (openrouter)"),
         ("deepseek-v3.2", ("name: siliconflow, is_baseline: true", "name: deepseek"), "siliconflow"),
     ],
 )

@@ -27,7 +27,7 @@ def test_the_simulated_section_needs_nothing(registry):
 def test_every_vendor_is_simulated_in_one_file_and_none_in_the_other(registry):
     """Who copies the example asks two real vendors for one model; the simulated ones are a file of their own."""
     example = load_config(CONFIG, env_file=None, environ={}, registry=registry, require_keys=False)
-    assert [entry.label for entry in example.entries] == ["openrouter (minimax)", "siliconflow"]
+    assert [entry.label for entry in example.entries] == ["minimax (openrouter)", "siliconflow"]
     assert not any(entry.is_simulated for entry in example.entries)
     simulated = load_config(SIMULATED, env_file=None, environ={}, registry=registry)
     assert all(entry.is_simulated for entry in simulated.entries)

@@ -26,7 +26,7 @@ def test_the_pages_example_loads(load):
     """The example of the product's page means what the page says, its placeholder key counting as absent."""
     configuration = load(PAGE, KEYS)
     first, second = configuration.entries
-    assert (first.label, second.label) == ("openrouter (minimax)", "siliconflow")
+    assert (first.label, second.label) == ("minimax (openrouter)", "siliconflow")
     assert first.endpoint.key == "sk-or-v1-0123456789abcdef"
     assert first.endpoint.body == {
         "provider": {"only": ["minimax"], "allow_fallbacks": False, "require_parameters": True}
@@ -117,7 +117,7 @@ def test_filters_come_before_keys(load):
     configuration = load(PAGE, "siliconflow=sk-abcdef0123456789\n", vendors=["siliconflow"])
     assert [entry.label for entry in configuration.entries] == ["siliconflow"]
     assert any("baseline is filtered out" in warning for warning in configuration.warnings)
-    by_label = load(PAGE, KEYS, models=["minimax-m2.5"], vendors=["openrouter (minimax)"])
+    by_label = load(PAGE, KEYS, models=["minimax-m2.5"], vendors=["minimax (openrouter)"])
     assert [entry.vendor for entry in by_label.entries] == ["openrouter"]
 
 
@@ -154,7 +154,7 @@ def test_two_entries_of_one_vendor_need_labels_or_providers(load, refusals):
     assert problem.line == 12
     assert "entry on line 10" in problem.message
     pinned = PAGE.replace("name: siliconflow", "name: openrouter\n      provider: deepinfra/fp8")
-    assert [entry.label for entry in load(pinned, KEYS).entries][1] == "openrouter (deepinfra/fp8)"
+    assert [entry.label for entry in load(pinned, KEYS).entries][1] == "deepinfra/fp8 (openrouter)"
     assert len(load(twice.replace("model_id: other", "model_id: other, label: group B"), KEYS).entries) == 3
 
 

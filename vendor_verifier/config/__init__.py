@@ -24,6 +24,7 @@ from vendor_verifier.config.schema import RESERVED, Settings, check_overrides, c
 from vendor_verifier.config.yaml_tree import SourceError, Table, find, line_of, parse, plain
 from vendor_verifier.errors import ConfigError, Problem
 from vendor_verifier.registry import Registry
+from vendor_verifier.values.labels import shown_label
 from vendor_verifier.values.plan import Entry
 
 _HOW_TO_START = (
@@ -162,6 +163,7 @@ def _select(
 ) -> list[Draft]:
     """The drafts that both filters let through. A filter word that matches nothing is a mistake, never an empty run."""
     present = [name for name in root.items if name not in RESERVED]
+    vendors = [shown_label(word) for word in vendors]
     problems = _unmatched("--model", models, present)
     chosen = [draft for draft in drafts if not models or draft.entry.model in models]
     names = dict.fromkeys(name for draft in chosen for name in (draft.entry.vendor, draft.entry.label))

@@ -28,6 +28,7 @@ from vendor_verifier.config.problems import Findings, listed, nearest
 from vendor_verifier.config.schema import RESERVED, ModelSection, Settings, VendorEntry, check_shape, quoted_raw
 from vendor_verifier.config.yaml_tree import Listing, Path, Table, find, walk
 from vendor_verifier.registry import WIRES, Registry
+from vendor_verifier.values.labels import shown_label
 from vendor_verifier.values.plan import Entry
 from vendor_verifier.values.request import Endpoint
 
@@ -84,14 +85,9 @@ def merge(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def label_of(entry: VendorEntry) -> str:
-    """The given label, else the vendor's name with the pinned provider behind it."""
+    """The given label, else the vendor's name with the pinned provider behind it, or before it for OpenRouter."""
     slug = _slug(entry)
-    return entry.label or (router_label(entry.name, slug) if slug else entry.name)
-
-
-def router_label(vendor: str, provider: str) -> str:
-    """The label of a router's entry that gives none."""
-    return f"{vendor} ({provider})"
+    return shown_label(entry.label or (f"{entry.name} ({slug})" if slug else entry.name))
 
 
 def _slug(entry: VendorEntry) -> str | None:

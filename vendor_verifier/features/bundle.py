@@ -39,6 +39,7 @@ from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.reports import REPORTS, scores_json
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.store import FILE_MODE, NO_LINK, RunFolder
+from vendor_verifier.values.labels import shown_labels
 from vendor_verifier.values.manifest import Manifest
 from vendor_verifier.wire.payload import parse_json
 
@@ -289,7 +290,7 @@ def _hash_problems(folder: Path, digests: Mapping[str, str]) -> Iterator[str]:
 def _rescored(file: Path, folder: RunFolder) -> tuple[str, int, tuple[str, ...]]:
     """The run's name, the number of vendors with the same scores again, and the differences from another price list."""
     try:
-        stated = parse_json((folder.path / SCORES).read_text(encoding="utf-8"))
+        stated = parse_json(shown_labels((folder.path / SCORES).read_text(encoding="utf-8")))
         manifest = _without_paths(folder.read_manifest())
         folder.write_manifest(manifest)
         report = score_folder(folder)

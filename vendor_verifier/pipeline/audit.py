@@ -20,6 +20,7 @@ from vendor_verifier.errors import RunFolderError, install_line
 from vendor_verifier.metrics.answer import reported_usage
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.judgement import ServedNames
+from vendor_verifier.values.labels import shown_labels
 from vendor_verifier.values.record import Record
 from vendor_verifier.words import english
 
@@ -58,7 +59,7 @@ def read_recount(folder: RunFolder) -> dict[str, Recounted]:
     """
     path = folder.path / FILE
     try:
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, Recounted])
+        return msgspec.json.decode(shown_labels(path.read_text(encoding="utf-8")), type=dict[str, Recounted])
     except FileNotFoundError:
         return {}
     except (OSError, RecursionError, UnicodeDecodeError, msgspec.DecodeError) as error:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from vendor_verifier.config.entries import router_label
 from vendor_verifier.config.model_names import known_models
 from vendor_verifier.errors import VerifierError
 from vendor_verifier.metrics import RANKED
@@ -21,6 +20,7 @@ from vendor_verifier.reports.escape import markdown
 from vendor_verifier.reports.number_format import PAGE_METRICS, figure_title, fusion, written
 from vendor_verifier.scoring.irf import irf
 from vendor_verifier.store import RunFolder
+from vendor_verifier.values.labels import shown_label
 from vendor_verifier.values.score import Report
 from vendor_verifier.wire.payload import as_count, parse_json
 from vendor_verifier.words import Language, Texts
@@ -47,7 +47,7 @@ class OldEntry:
     @property
     def label(self) -> str:
         slug = (self.provider or "").strip().rstrip("/")
-        return router_label(self.vendor, slug) if slug else self.vendor
+        return shown_label(f"{self.vendor} ({slug})") if slug else self.vendor
 
 
 @dataclass(slots=True)

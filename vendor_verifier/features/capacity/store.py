@@ -34,6 +34,7 @@ from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import TRIGGER, Suite
 from vendor_verifier.suites.judging import judged
 from vendor_verifier.suites.trigger import KeptCheckers
+from vendor_verifier.values.labels import shown_labels
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.words import Language
@@ -149,10 +150,10 @@ def _concluded(curve: Curve, stored: VendorCapacity) -> VendorCapacity:
 def _read(folder: RunFolder) -> CapacityReport:
     path = folder.path / DOCUMENT
     try:
-        return read(path.read_bytes())
+        return read(shown_labels(path.read_text(encoding="utf-8")).encode())
     except FileNotFoundError:
         raise RunFolderError(f"{folder.path} is no folder of `capacity`: it holds no {DOCUMENT}") from None
-    except (OSError, msgspec.MsgspecError) as error:
+    except (OSError, UnicodeDecodeError, msgspec.MsgspecError) as error:
         raise RunFolderError(f"{path} cannot be read: {error}") from None
 
 

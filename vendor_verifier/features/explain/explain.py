@@ -39,6 +39,7 @@ from vendor_verifier.suites import Suite
 from vendor_verifier.suites.judging import judged
 from vendor_verifier.suites.schema import dataset_defects
 from vendor_verifier.suites.trigger import KeptCheckers
+from vendor_verifier.values.labels import shown_label
 from vendor_verifier.values.manifest import EntryInfo, Manifest, StoredEntry, StoredTask
 from vendor_verifier.values.plan import SIMULATED, Entry
 from vendor_verifier.values.record import Record, supersedes
@@ -195,7 +196,7 @@ def _entries(infos: Sequence[EntryInfo], wanted: Wanted) -> list[EntryInfo]:
     of_model = [info for info in infos if wanted.model in (None, info.model)]
     if not of_model:
         raise ProblemsError([Problem(_expected(wanted.model, (info.model for info in infos)), key="--model")])
-    name = wanted.vendor.casefold()
+    name = shown_label(wanted.vendor).casefold()
     by_label = [info for info in of_model if info.label.casefold() == name]
     found = by_label or [info for info in of_model if info.vendor.casefold() == name]
     if not found:

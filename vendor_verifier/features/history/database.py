@@ -23,6 +23,7 @@ from vendor_verifier.features.history.figures import history_run
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.history import HistoryEntry, HistoryRun
 from vendor_verifier.values.judgement import ServedNames
+from vendor_verifier.values.labels import kept_label, shown_label, shown_labels
 from vendor_verifier.values.score import Report
 from vendor_verifier.values.verdict import Status
 from vendor_verifier.words import english
@@ -54,7 +55,7 @@ def waiting_runs(history: Path) -> list[tuple[Path, HistoryRun]]:
     for path in sorted(waiting_folder(history).glob("*.json")):
         # Another process may have brought it into the history just now.
         with suppress(OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            found.append((path, _decode(path.read_bytes())))
+            found.append((path, _decode(shown_labels(path.read_text(encoding="utf-8")))))
     return found
 
 
@@ -181,7 +182,8 @@ def read_runs(file: Path, *, models: Sequence[str] = (), labels: Sequence[str] =
         raise UsageError(f"the history {file} cannot be read: {_reason(error)}") from None
     newest = {run.run: run for run in (*stored, *(waiting for _, waiting in waiting_runs(file)))}
     found = sorted(newest.values(), key=lambda run: (run.at, run.run))
-    return tuple(run for run in found if _took_part(run, models, labels))
+    asked = [shown_label(label) for label in labels]
+    return tuple(run for run in found if _took_part(run, models, asked))
 
 
 def _took_part(run: HistoryRun, models: Sequence[str], labels: Sequence[str]) -> bool:
@@ -277,7 +279,7 @@ def _insert(connection: sqlite3.Connection, run: HistoryRun) -> None:
             (
                 run.run,
                 each.model,
-                each.label,
+                kept_label(each.label),
                 each.vendor,
                 each.model_id,
                 each.is_baseline,
@@ -290,7 +292,7 @@ def _insert(connection: sqlite3.Connection, run: HistoryRun) -> None:
     connection.executemany(
         "INSERT INTO figures VALUES (?, ?, ?, ?, ?, ?)",
         [
-            (run.run, each.model, each.label, metric, value, n)
+            (run.run, each.model, kept_label(each.label), metric, value, n)
             for each in run.entries
             for metric, (value, n) in each.figures.items()
         ],
@@ -298,7 +300,7 @@ def _insert(connection: sqlite3.Connection, run: HistoryRun) -> None:
     connection.executemany(
         "INSERT INTO served VALUES (?, ?, ?, ?, ?)",
         [
-            (run.run, each.model, each.label, kind, name)
+            (run.run, each.model, kept_label(each.label), kind, name)
             for each in run.entries
             for kind, names in (("model", each.served.models), ("fingerprint", each.served.fingerprints))
             for name in names
@@ -306,7 +308,11 @@ def _insert(connection: sqlite3.Connection, run: HistoryRun) -> None:
     )
     connection.executemany(
         "INSERT INTO verdicts VALUES (?, ?, ?, ?)",
-        [(run.run, each.model, each.label, each.verdict) for each in run.entries if each.verdict is not None],
+        [
+            (run.run, each.model, kept_label(each.label), each.verdict)
+            for each in run.entries
+            if each.verdict is not None
+        ],
     )
 
 
@@ -324,7 +330,7 @@ def _select(connection: sqlite3.Connection) -> list[HistoryRun]:
         found = figures.get((run, model, label), {})
         entries.setdefault(run, []).append(
             HistoryEntry(
-                model, label, vendor, model_id, bool(baseline), planned, succeeded, found,
+                model, shown_label(label), vendor, model_id, bool(baseline), planned, succeeded, found,
                 served.get((run, model, label), ServedNames()), verdicts.get((run, model, label)),
             )
         )  # fmt: skip

@@ -40,6 +40,7 @@ from vendor_verifier.features.history.figures import (
 from vendor_verifier.features.history.run_diff import common_shift
 from vendor_verifier.values.history import HistoryEntry, HistoryRun, LevelChange, Night, Scale, Trend, TrendVerdict
 from vendor_verifier.values.judgement import Finding
+from vendor_verifier.values.labels import shown_label
 from vendor_verifier.words import english
 
 LEAST_RUNS = 8
@@ -72,6 +73,7 @@ def trends(
     ``runs`` in any order; only :func:`comparable` ones are looked at. A vendor without the figure in the newest run
     has no trend.
     """
+    labels = [shown_label(label) for label in labels]
     series = comparable(runs)[-_MOST_RUNS:] if runs else []
     newest = series[-1].entries if series else ()
     wanted = [

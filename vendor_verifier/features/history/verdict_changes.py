@@ -8,6 +8,7 @@ from typing import Any, cast
 from vendor_verifier.reports.escape import plain
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.history import HistoryRun, Night, Trend, VerdictChange
+from vendor_verifier.values.labels import shown_labels
 from vendor_verifier.values.verdict import BEST_FIRST, FAILING, STATUSES, Status
 from vendor_verifier.wire.payload import parse_json
 from vendor_verifier.words import Texts
@@ -26,7 +27,7 @@ def verdict_changes(before: RunFolder, after: RunFolder) -> tuple[VerdictChange,
 def _stated(folder: RunFolder) -> _Verdicts:
     """(model, label) → verdict, None where it is not known; empty without a readable scores.json."""
     try:
-        document = parse_json((folder.path / _SCORES).read_text(encoding="utf-8"))
+        document = parse_json(shown_labels((folder.path / _SCORES).read_text(encoding="utf-8")))
     except (OSError, ValueError):
         return {}
     models = _mapping(document, "models")
