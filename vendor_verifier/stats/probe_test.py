@@ -1,14 +1,20 @@
 """The probe test: do two sides answer short questions, asked again and again, with the same frequencies?
 
-T = Σ over probes and tokens (p − q)² ÷ pooled, where p and q are the shares of a token among the answers of the vendor
-and of the baseline, and pooled its share among both. Under one model, one sampling and one template it does not matter
-which side gave an answer, so T is held against T with the answers of every probe dealt anew to both sides.
+p and q are the shares of a token among the answers of the vendor and of the baseline, pooled its share among both.
+
+    T₁ = Σ over probes and tokens (p − q)²            precision: every logit a little off moves frequent answers most
+    T₂ = Σ over probes and tokens (p − q)² ÷ pooled   a mixture: answers come that otherwise never came
+
+Under one model, one sampling and one template it does not matter which side gave an answer, so both are held against
+themselves with the answers of every probe dealt anew to both sides. Each is counted in standard deviations from its
+mean under such dealing; of the level nine tenths are T₁'s and one tenth T₂'s, and what counts is the one that exceeds
+its share by more. T₁ is the score test for independent noise of equal variance on all logits.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,6 +25,9 @@ if TYPE_CHECKING:
 DRAWS = 10_000
 _AT_ONCE, _ENOUGH = 1_000, 50
 _POWER = 0.8
+# Parts of the level for T1 and T2, and the normal quantiles that they are at 1 %.
+_PARTS = (0.9, 0.1)
+_YARDSTICKS = (2.366, 3.090)
 # Shares of answers by another model that are tried, and how many runs are drawn of each.
 _SHARES = tuple(step / 20 for step in range(1, 21))
 _RUNS = 50
@@ -40,8 +49,8 @@ class ProbeCounts:
 
 @dataclass(frozen=True, slots=True)
 class Unlikeness:
-    """The statistic over ``n`` answers of the vendor to ``probes`` probes, its distance from chance in standard
-    deviations, and its p-value, which is one-sided because only unlikeness counts."""
+    """The test over ``n`` answers of the vendor to ``probes`` probes: how far the further one of T₁ and T₂ is from
+    chance, in standard deviations, and the p-value, which is one-sided because only unlikeness counts."""
 
     n: int
     probes: int
@@ -66,34 +75,43 @@ def counted(own: Mapping[str, Sequence[Hashable]], baseline: Mapping[str, Sequen
     return found
 
 
-def unlikeness(counts: Sequence[ProbeCounts], rng: np.random.Generator) -> Unlikeness | None:
+def unlikeness(counts: Sequence[ProbeCounts], rng: np.random.Generator, draws: int = DRAWS) -> Unlikeness | None:
     """The test; None where every probe got one answer only, so that nothing can be told.
 
-    Drawing ends early once ``_ENOUGH`` draws are as unlike: the p-value is large then, and stays valid (Besag,
-    Clifford 1991).
+    The first draws give mean and standard deviation, further ones the p-value. Drawing ends early once ``_ENOUGH``
+    draws are as unlike: the p-value is large then, and stays valid (Besag, Clifford 1991).
     """
     import numpy as np
 
     telling = [each for each in counts if each.both.size > 1]
     if not telling:
         return None
-    whole = sum(float(_unlike(each.own[None], each)[0]) for each in telling)
-    drawn: list[NDArray[np.float64]] = []
+    first = _dealt(telling, rng, _AT_ONCE)
+    mean, width = first.mean(axis=1, keepdims=True), np.maximum(first.std(axis=1, keepdims=True), 1e-12)
+    whole = (sum(_unlike(each.own[None], each) for each in telling) - mean) / width
+    score = float(_worst(whole)[0])
     as_far = done = 0
-    while done < DRAWS and as_far < _ENOUGH:
-        drawn.append(_dealt(telling, rng, _AT_ONCE))
-        as_far += int(np.count_nonzero(drawn[-1] >= whole - 1e-9))
+    while done < draws and as_far < _ENOUGH:
+        dealt = _worst((_dealt(telling, rng, _AT_ONCE) - mean) / width)
+        as_far += int(np.count_nonzero(dealt >= score - 1e-9))
         done += _AT_ONCE
-    chance = np.concatenate(drawn)
-    z = (whole - float(chance.mean())) / max(float(chance.std()), 1e-12)
-    return Unlikeness(int(sum(each.own.sum() for each in counts)), len(counts), z, (as_far + 1) / (done + 1))
+    n = int(sum(each.own.sum() for each in counts))
+    return Unlikeness(n, len(counts), float(whole.max()), (as_far + 1) / (done + 1))
+
+
+def _worst(z: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of T₁ and T₂ in standard deviations, a row each, the one that is further beyond its yardstick."""
+    import numpy as np
+
+    found: NDArray[np.float64] = (z / np.array(_YARDSTICKS)[:, None]).max(axis=0)
+    return found
 
 
 def _dealt(counts: Sequence[ProbeCounts], rng: np.random.Generator, draws: int) -> NDArray[np.float64]:
-    """T with the answers of every probe dealt anew, so many times."""
+    """T₁ and T₂, a row each, with the answers of every probe dealt anew so many times."""
     import numpy as np
 
-    sums = np.zeros(draws)
+    sums = np.zeros((len(_PARTS), draws))
     for each in counts:
         hands = rng.multivariate_hypergeometric(each.both, int(each.own.sum()), size=draws, method="marginals")
         sums += _unlike(hands, each)
@@ -101,14 +119,13 @@ def _dealt(counts: Sequence[ProbeCounts], rng: np.random.Generator, draws: int) 
 
 
 def _unlike(own: NDArray[np.int64], each: ProbeCounts) -> NDArray[np.float64]:
-    """Σ (p − q)² ÷ pooled of one probe, for every row of counts of one side."""
+    """T₁ and T₂ of one probe, a row each, for every row of counts of one side."""
     import numpy as np
 
     both, mine = each.both, int(each.own.sum())
     theirs = int(both.sum()) - mine
-    apart = own / mine - (both - own) / theirs
-    found: NDArray[np.float64] = (np.square(apart) / (both / both.sum())).sum(axis=1)
-    return found
+    apart = np.square(own / mine - (both - own) / theirs)
+    return np.stack([apart.sum(axis=1), (apart / (both / both.sum())).sum(axis=1)])
 
 
 def seen_mixture(counts: Sequence[ProbeCounts], level: float, rng: np.random.Generator) -> float | None:
@@ -129,35 +146,43 @@ def _power(counts: Sequence[ProbeCounts], share: float, level: float, rng: np.ra
 
     if not counts:
         return 0.0
-    sums, means, variances = np.zeros(_RUNS), np.zeros(_RUNS), np.zeros(_RUNS)
-    for each in counts:
-        for run, (value, mean, variance) in enumerate(_mixed(each, share, rng)):
-            sums[run] += value
-            means[run] += mean
-            variances[run] += variance
-    z = (sums - means) / np.sqrt(np.maximum(variances, 1e-12))
-    return float((z > _upper(level)).mean())
+    # By run: T1 and T2, their means and their variances, summed over the probes.
+    sums = np.sum([_mixed(each, share, rng) for each in counts], axis=0)
+    z = (sums[:, 0] - sums[:, 1]) / np.sqrt(np.maximum(sums[:, 2], 1e-12))
+    quantiles = np.array([_upper(level * part) for part in _PARTS])
+    return float((z > quantiles).any(axis=1).mean())
 
 
-def _mixed(each: ProbeCounts, share: float, rng: np.random.Generator) -> Iterator[tuple[float, float, float]]:
-    """(T, its mean, its variance under dealing anew) of one probe in runs with that share of another model's answers.
+def _mixed(each: ProbeCounts, share: float, rng: np.random.Generator) -> NDArray[np.float64]:
+    """T₁ and T₂ of one probe in runs with that share of another model's answers, their means and their variances under
+    dealing anew: an array by run, by (value, mean, variance) and by statistic.
 
-    Mean and variance are those of chi-squared with one degree of freedom less than there are tokens; with rare tokens
-    the variance is less, so that the power is not overstated.
+    The differences p − q have the covariance c · (diag(s) − s sᵀ), s the pooled shares, c = (1/m + 1/b) · n/(n − 1); of
+    a quadratic form in them the mean is a trace and the variance, with many answers, twice that of the square. With
+    rare tokens the variance is less, so that the power is not overstated.
     """
+    import numpy as np
 
     usual = each.both / each.both.sum()
     mine, theirs = int(each.own.sum()), int(each.baseline.sum())
-    scale = 1 / mine + 1 / theirs
-    for _ in range(_RUNS):
+    n = mine + theirs
+    scale = (1 / mine + 1 / theirs) * n / (n - 1)
+    found = np.zeros((_RUNS, 3, len(_PARTS)))
+    for run in range(_RUNS):
         mix = (1 - share) * usual + share * rng.permutation(usual)
         own, other = rng.multinomial(mine, mix), rng.multinomial(theirs, usual)
         seen = (own + other) > 0
         made = ProbeCounts(own[seen], other[seen])
         free = int(seen.sum()) - 1
-        value = float(_unlike(made.own[None], made)[0]) if free else 0.0
-        n = mine + theirs
-        yield value, scale * free * n / (n - 1), 2 * scale**2 * free
+        if not free:
+            continue
+        pooled = made.both / n
+        square = float(np.square(pooled).sum())
+        spread = square - 2 * float((pooled**3).sum()) + square**2
+        found[run, 0] = _unlike(made.own[None], made)[:, 0]
+        found[run, 1] = scale * (1 - square), scale * free
+        found[run, 2] = 2 * scale**2 * spread, 2 * scale**2 * free
+    return found
 
 
 def _upper(level: float) -> float:
