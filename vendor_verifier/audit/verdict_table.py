@@ -138,6 +138,7 @@ RULES: Mapping[str, tuple[FacetName, _Rule]] = {
     "answers_too_like_baseline": ("model", _always("doubtful")),
     # Of other hardware the same holds as of answers_unlike_baseline.
     "probes_unlike_baseline": ("model", _always("doubtful")),
+    "known_prompts_favoured": ("model", _always("doubtful")),
     "tokenizer_unlike_baseline": ("model", _tokenizer),
     "prompt_truncated": ("model", _always("not_as_sold")),
     "served_model_changes": ("model", _unless_baseline("doubtful")),

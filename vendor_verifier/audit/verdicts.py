@@ -9,6 +9,7 @@ would call proven leaves too little evidence.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 
 from vendor_verifier.audit.verdict_table import (
     DOUBTFUL_LEVEL,
@@ -96,12 +97,24 @@ def _probed(about: Subject) -> str | None:
 
 
 def _model(about: Subject) -> Facet:
-    """The facet as sold, with what answers and probes would have shown, or why they could not be compared."""
+    """The facet as sold, with what answers, probes and new prompts would have shown, or why they were not compared."""
     facet, probed, test = _by_answers(about), _probed(about), about.verdict.probes.get(about.label)
+    told = [facet.reason]
+    if test is not None:
+        told.append(english("verdict_probes_unmeasured", why=test.not_measurable) if probed is None else probed)
+    told += _on_new_prompts(about)
+    return Facet("model", "as_sold", reduce(lambda one, other: english("verdict_both", one=one, other=other), told))
+
+
+def _on_new_prompts(about: Subject) -> list[str]:
+    """The sentence on prompts made anew; empty in a run without them."""
+    test = about.verdict.halves.get(about.label)
     if test is None:
-        return facet
-    more = english("verdict_probes_unmeasured", why=test.not_measurable) if probed is None else probed
-    return Facet("model", "as_sold", english("verdict_both", one=facet.reason, other=more))
+        return []
+    if test.not_measurable is not None:
+        return [english("verdict_halves_unmeasured", why=test.not_measurable)]
+    fresh, known = (f"{100 * (share or 0.0):.0f}" for share in (test.agrees_fresh, test.agrees_known))
+    return [english("verdict_halves_fine", agrees_fresh=fresh, fresh=test.fresh, agrees_known=known, known=test.known)]
 
 
 def _by_answers(about: Subject) -> Facet:

@@ -149,8 +149,11 @@ def identity(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _questions(plan: Plan) -> dict[str, int]:
-    return {} if plan.question_seed is None else {"question_seed": plan.question_seed}
+def _questions(plan: Plan) -> dict[str, int | bool]:
+    """What was made anew for this run; nothing where nothing was."""
+    if plan.question_seed is None:
+        return {}
+    return {"question_seed": plan.question_seed, **({"fresh_prompts": True} if plan.fresh_prompts else {})}
 
 
 def _most_repeats(plan: Plan) -> int:

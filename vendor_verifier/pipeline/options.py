@@ -120,6 +120,7 @@ class RunOptions:
     identity_samples: Annotated[
         int | None, option("identity: ask each N times. [default: 20]", SUITE, check=_AT_LEAST_2)
     ] = None
+    fresh_prompts: Annotated[bool, flag("Ask half of the shipped samples in new words.", CHOICE)] = False
     sample_ids: Annotated[str | None, option("Ask only these ids, with commas between.", CHOICE)] = None
     filter_difficulty: Annotated[tuple[str, ...], many("Ask only this difficulty (repeatable).", CHOICE)] = ()
     filter_category: Annotated[tuple[str, ...], many("Ask only categories with this text (repeatable).", CHOICE)] = ()
@@ -130,7 +131,9 @@ class RunOptions:
         int,
         option("Ask baselines at least N times.", CHOICE, check=_AT_LEAST_1),
     ] = 2
-    seed: Annotated[int | None, option("Order, identity questions. [default: 0, random]", CHOICE)] = None
+    seed: Annotated[int | None, option("Order by it; and make new questions of it. [default: 0, random]", CHOICE)] = (
+        None
+    )
     skip_bad_samples: Annotated[bool, flag("Leave out unreadable lines, and say so.", CHOICE)] = False
     vendor_path: Annotated[tuple[Path, ...], many("Load vendor plugins from this folder (repeatable).", CLIENT)] = ()
     incremental: Annotated[bool, flag("Resume the -o or latest run: only missing or failed.", WHAT)] = False

@@ -13,6 +13,7 @@ from typing import Protocol
 
 import anyio
 
+from vendor_verifier.loaders.fresh_prompts import asked_instead
 from vendor_verifier.run.baseline_pace import BaselinePace
 from vendor_verifier.run.conversation import Conversation, RunClosed
 from vendor_verifier.run.work_queue import Stream, WorkItem
@@ -162,4 +163,5 @@ async def make_record(
         turns=turns,
         block=block,
         offered_s=offered_s,
+        asked=asked_instead(item.sample),
     )

@@ -210,6 +210,7 @@ def observe_check(record: Record, score: Score | None, sample: Sample) -> Observ
             record.suite,
             status=cast("FeatureStatus", status),
             evidence=str(score.details.get("evidence", "")),
+            finish_reason=None if not finals or finals[-1].response is None else finals[-1].response.finish_reason,
             providers=frozenset(filter(None, served)),
         )
     return Observation(sample.id, record.repetition, traits, tries=tries_of(record))

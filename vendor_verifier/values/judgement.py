@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from vendor_verifier.values.blame import BlameCounts
+from vendor_verifier.values.halves import HalvesTest
 from vendor_verifier.values.probes import ProbesTest
 
 GateOutcome = Literal["PASS", "FAIL", "UNDECIDED"]
@@ -375,7 +376,7 @@ class BreakEven:
 class ModelVerdict:
     """Judgements of one model.
 
-    ``intervals`` are by label, then metric; ``answers``, ``probes``, ``money``, ``prices``, ``blame`` and
+    ``intervals`` are by label, then metric; ``answers``, ``probes``, ``halves``, ``money``, ``prices``, ``blame`` and
     ``served`` by label.
 
     A renderer shows the parts that are there and leaves out the others.
@@ -389,6 +390,7 @@ class ModelVerdict:
     score_differences: tuple[ScoreDifference, ...] = ()
     answers: Mapping[str, AnswersTest] = field(default_factory=dict)
     probes: Mapping[str, ProbesTest] = field(default_factory=dict)
+    halves: Mapping[str, HalvesTest] = field(default_factory=dict)
     intervals: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
     money: Mapping[str, Money] = field(default_factory=dict)
     prices: Mapping[str, Price] = field(default_factory=dict)

@@ -23,6 +23,7 @@ from vendor_verifier.features.simulate.answer import (
 )
 from vendor_verifier.features.simulate.personas import PERSONAS as PERSONAS
 from vendor_verifier.features.simulate.personas import Persona as Persona
+from vendor_verifier.features.simulate.published import published
 from vendor_verifier.features.simulate.question import Question, shortened
 from vendor_verifier.features.simulate.sampling import NO_CHANCE, Sampling
 from vendor_verifier.features.simulate.short_answer import with_drawn_token
@@ -232,6 +233,8 @@ def _said(question: Question, persona: Persona, seed: int, asked: int, key: Answ
     if persona.prompt_room is not None:
         question = shortened(question, persona.prompt_room)
     if chance(seed, question.digest, persona.name, "mix") < persona.mix_rate:
+        persona = persona.with_another_model()
+    if persona.recognises and question.digest not in published():
         persona = persona.with_another_model()
     known = key.get(question.digest)
     if known is None and (known := key.get(question.digest_but_results)) is not None:

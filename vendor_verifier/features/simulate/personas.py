@@ -28,7 +28,7 @@ class Persona:
     far apart; ``retry_rate``: first tokens that come six times later or more; ``temperature_factor``: temperature used
     ÷ asked for; ``caches``: its first answer again to a question that is repeated; ``mix_rate``: questions that go to
     another model; ``switch_after``: number of requests from which all do; ``prompt_room``: characters heard of each
-    message.
+    message; ``recognises``: every question that is none of the shipped samples goes to another model.
     """
 
     name: str
@@ -63,6 +63,7 @@ class Persona:
     mix_rate: float = 0.0
     switch_after: int | None = None
     prompt_room: int | None = None
+    recognises: bool = False
 
     def with_another_model(self) -> Persona:
         """The same vendor with another model behind its name."""
@@ -136,6 +137,7 @@ _ALL = (
     Persona("cold", "ignores the temperature: always its most likely answer", temperature_factor=0.0),
     Persona("hot", "samples at two and a half times the temperature asked for", temperature_factor=2.5),
     Persona("caching", "gives its first answer again to whoever repeats a question", caches=True),
+    Persona("recogniser", "answers published questions itself and sends all others to another model", recognises=True),
     Persona("long-cutter", "hears the last 240 characters of each message and bills them all", prompt_room=240),
 )
 

@@ -6,12 +6,12 @@ phrasings and within bounds that the seed draws, so that a list of known questio
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from vendor_verifier.suites.identity.suite import NAME, PROBES, SAMPLES
+from vendor_verifier.values.draws import Draws
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
 
@@ -86,34 +86,12 @@ _SIGNS = "今天气很好我们一起去公园散步看花鸟鱼虫山水云月"
 _PICTURES = "😀🚀🌍🧪🐙🎻🥑🧵🪐🦔👩‍🔬🏳️‍🌈"
 
 
-class _Draws:
-    """Draws that follow from a seed, the same on every machine."""
-
-    def __init__(self, seed: int) -> None:
-        self._seed = seed
-        self._made = 0
-
-    def below(self, end: int) -> int:
-        """A whole number from 0 on, below ``end``."""
-        self._made += 1
-        digest = hashlib.blake2b(f"{NAME} {self._seed} {self._made}".encode(), digest_size=8).digest()
-        return int.from_bytes(digest, "big") % end
-
-    def between(self, low: int, high: int) -> int:
-        """A whole number from ``low`` to ``high``."""
-        return low + self.below(high - low + 1)
-
-    def one_of(self, things: Sequence[str]) -> str:
-        """One of them."""
-        return things[self.below(len(things))]
-
-
 def identity_samples(probes: int = PROBES, samples: int = SAMPLES, seed: int = 0) -> tuple[Sample, ...]:
     """Every probe as often as it is asked, then every string once."""
-    return tuple(_samples(probes, samples, _Draws(seed)))
+    return tuple(_samples(probes, samples, Draws(f"{NAME} {seed}")))
 
 
-def _samples(probes: int, samples: int, draws: _Draws) -> Iterator[Sample]:
+def _samples(probes: int, samples: int, draws: Draws) -> Iterator[Sample]:
     for number, text in enumerate(_probes(probes, draws)):
         for again in range(samples):
             yield _sample(f"{number:03d}-{again:03d}", PROBE, f"{number:03d}", text)
@@ -142,7 +120,7 @@ def _sample(name: str, kind: str, group: str, text: str) -> Sample:
     return Sample(f"{NAME}-{name}", turn, tags={"category": kind, "probe": group})
 
 
-def _probes(count: int, draws: _Draws) -> list[str]:
+def _probes(count: int, draws: Draws) -> list[str]:
     """So many different probes, all things in all languages before any of them comes again."""
     found: dict[str, None] = {}
     things: list[tuple[_Language, str]] = []
@@ -160,7 +138,7 @@ def _probes(count: int, draws: _Draws) -> list[str]:
     return list(found)
 
 
-def _strings(draws: _Draws) -> list[str]:
+def _strings(draws: Draws) -> list[str]:
     """Strings that tokenizers divide differently: each kind in three lengths, so that a pattern can show."""
     made = []
     for times in (8, 24, 72):
@@ -177,15 +155,15 @@ def _strings(draws: _Draws) -> list[str]:
     return made
 
 
-def _chosen(signs: Sequence[str], times: int, draws: _Draws) -> list[str]:
+def _chosen(signs: Sequence[str], times: int, draws: Draws) -> list[str]:
     return [draws.one_of(signs) for _ in range(times)]
 
 
-def _code(draws: _Draws) -> str:
+def _code(draws: Draws) -> str:
     name, number = draws.one_of(("total", "index_of", "isReady", "__init__")), draws.between(10, 99_999)
     return f"    def {name}_{number}(self, *args: int) -> None:  # {number:#x}"
 
 
-def _url(draws: _Draws) -> str:
+def _url(draws: Draws) -> str:
     path = "/".join("".join(_chosen("abcdefghijklmnopqrstuvwxyz0123456789-_", 7, draws)) for _ in range(3))
     return f"https://sub.example{draws.between(1, 99)}.org/{path}?q=%E4%BD%A0&id={draws.between(1, 10**9)}"
