@@ -31,6 +31,7 @@ from vendor_verifier.values.sample import Sample, listed
 from vendor_verifier.values.tool_use import ToolResult
 from vendor_verifier.wire.anthropic_messages import AnthropicMessages
 from vendor_verifier.wire.base import json_bytes
+from vendor_verifier.wire.openai_responses import LEAST_OUTPUT, OpenAIResponses
 
 _MOST_TURNS = 100
 _BUDGETS = ("max_tokens", "max_completion_tokens")
@@ -116,8 +117,8 @@ def _entry(
 ) -> EntryForecast:
     plan = prepared.plan
     rounds = _rounds(plan, entry, assumptions)
-    default = _default_budget(entry, prepared)
-    budgets = [_budget(with_parameters(question.turn, entry), default) for question in questions]
+    default, least = _wire_budgets(entry, prepared)
+    budgets = [_budget(with_parameters(question.turn, entry), default, least) for question in questions]
     inputs = round(rounds * sum(_tokens(question.size, assumptions) for question in questions))
     outputs = rounds * sum(min(assumptions.answer_tokens, each or math.inf) for each in budgets)
     most = None if None in budgets else round(rounds * sum(each for each in budgets if each is not None))
@@ -175,15 +176,17 @@ def _offered_s(plan: Plan, requests: int, concurrency: int, assumptions: Assumpt
     return math.ceil(requests / concurrency) * assumptions.answer_s
 
 
-def _default_budget(entry: Entry, prepared: Prepared) -> int | None:
-    """The output limit that the protocol itself adds, if any."""
+def _wire_budgets(entry: Entry, prepared: Prepared) -> tuple[int | None, int]:
+    """The output limit that the protocol itself adds, if any, and the smallest that it takes."""
     wire = wire_of(entry, prepared.registry.vendor(entry.vendor), prepared.wires)
-    return wire.default_max_tokens if isinstance(wire, AnthropicMessages) else None
+    default = wire.default_max_tokens if isinstance(wire, AnthropicMessages) else None
+    return default, LEAST_OUTPUT if isinstance(wire, OpenAIResponses) else 1
 
 
-def _budget(turn: Turn, default: int | None) -> int | None:
+def _budget(turn: Turn, default: int | None, least: int) -> int | None:
     stated = (turn.parameters.get(name) for name in _BUDGETS)
-    return next((each for each in stated if isinstance(each, int) and each > 0), default)
+    found = next((each for each in stated if isinstance(each, int) and each > 0), default)
+    return None if found is None else max(found, least)
 
 
 def _tokens(size: int, assumptions: Assumptions) -> int:

@@ -150,7 +150,7 @@ def identity(plan: Plan) -> dict[str, Any]:
 
 
 def _questions(plan: Plan) -> dict[str, int | bool]:
-    """What was made anew for this run; nothing where nothing was."""
+    """The seed of what was made anew for this run; empty where nothing was."""
     if plan.question_seed is None:
         return {}
     return {"question_seed": plan.question_seed, **({"fresh_prompts": True} if plan.fresh_prompts else {})}

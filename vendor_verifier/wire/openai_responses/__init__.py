@@ -37,7 +37,7 @@ _ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
 _NOTHING = re.compile(r"(?!)")
 _LONGEST_NAME = 64
 _LONGEST_ID = 64
-_LEAST_OUTPUT = 16
+LEAST_OUTPUT = 16
 _AS_IS = ("temperature", "top_p", "parallel_tool_calls", "reasoning", "service_tier", "prompt_cache_key")
 _KNOWN = frozenset({
     *_AS_IS, "max_tokens", "max_completion_tokens", "tool_choice", "response_format", "reasoning_effort", "verbosity",
@@ -162,10 +162,10 @@ def _tool_choice(choice: ToolChoice, names: Mapping[str, str]) -> Any:
 
 def _least(budget: Any, notes: Notes) -> Any:
     """The output budget, raised where the protocol takes none so small."""
-    if not isinstance(budget, int) or not 0 < budget < _LEAST_OUTPUT:
+    if not isinstance(budget, int) or not 0 < budget < LEAST_OUTPUT:
         return budget
-    notes.rewrote(f"raised:max_output_tokens={_LEAST_OUTPUT}")
-    return _LEAST_OUTPUT
+    notes.rewrote(f"raised:max_output_tokens={LEAST_OUTPUT}")
+    return LEAST_OUTPUT
 
 
 def _settings(parameters: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
