@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from changing import replace
+from numpy.typing import NDArray
 
 from vendor_verifier.values.history import HistoryEntry, HistoryRun
 
@@ -31,18 +32,21 @@ def nights(levels: Mapping[str, Sequence[float]], *, metric: str = METRIC) -> li
     return [night(i, {label: values[i] for label, values in levels.items()}, metric=metric) for i in range(count)]
 
 
-def whole_nights(random: np.random.Generator, count: int, labels: Sequence[str], *, sd: float) -> list[HistoryRun]:
-    """Quiet nights with all six watched figures of every label.
+def whole_nights(
+    random: np.random.Generator, count: int, labels: Sequence[str], *, sd: float, alike: float = 0.0
+) -> list[HistoryRun]:
+    """Quiet nights with all seven watched figures of every label.
 
-    Times and speed move by ``sd`` from run to run, beside what all share and what 200 requests leave open; shares move
-    as 200 samples do.
+    Times and speed move by ``sd`` from run to run, ``alike`` is their correlation between neighbouring nights, beside
+    what all share and what 200 requests leave open; shares and tokens move as 200 samples do.
     """
-    times = quiet(random, count, labels, sd=sd)
+    times = quiet(random, count, labels, sd=sd, alike=alike)
     figures = {
         label: {
             METRIC: times[label],
-            "tps": 80 * np.exp(random.normal(0, math.hypot(sd, 0.02), count)),
+            "tps": 80 * np.exp(drift(random, count, sd, alike) + random.normal(0, 0.02, count)),
             "avg_tokens": 250 * np.exp(random.normal(0, 0.01, count)),
+            "output_tokens.mean": 120 * np.exp(random.normal(0, 0.03, count)),
             "success_rate": random.binomial(200, 0.99, count) / 200,
             "schema_accuracy": random.binomial(150, 0.97, count) / 150,
             "f1": random.normal(0.93, 0.012, count),
@@ -65,8 +69,27 @@ def whole_nights(random: np.random.Generator, count: int, labels: Sequence[str],
     ]
 
 
-def quiet(random: np.random.Generator, count: int, labels: Sequence[str], *, sd: float, shared: float = 0.1):
-    """label → nightly median in ms: own run-to-run noise ``sd``, and a shift of ``shared`` that all have in common."""
+def quiet(
+    random: np.random.Generator,
+    count: int,
+    labels: Sequence[str],
+    *,
+    sd: float,
+    shared: float = 0.1,
+    alike: float = 0.0,
+) -> dict[str, NDArray[np.float64]]:
+    """label → nightly median in ms: own run-to-run movement ``sd``, of which neighbouring nights have a correlation of
+    ``alike``, and a shift of ``shared`` that all have in common."""
     common = random.normal(0, shared, count)
-    spread = math.hypot(sd, REQUEST_NOISE)
-    return {label: 800 * np.exp(common + random.normal(0, spread, count)) for label in labels}
+    return {
+        label: 800 * np.exp(common + drift(random, count, sd, alike) + random.normal(0, REQUEST_NOISE, count))
+        for label in labels
+    }
+
+
+def drift(random: np.random.Generator, count: int, sd: float, alike: float) -> NDArray[np.float64]:
+    """Movement from night to night with that standard deviation and correlation, AR(1)."""
+    steps = random.normal(0, sd, count)
+    for number in range(1, count):
+        steps[number] = alike * steps[number - 1] + math.sqrt(1 - alike**2) * steps[number]
+    return steps

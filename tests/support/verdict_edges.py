@@ -25,6 +25,7 @@ EDGES: list[tuple[str, dict[str, float | str], FacetName, Status | None]] = [
     ("identical_answers", {"other": "w"}, "model", None),
     ("served_model_changed_since", {}, "model", None),
     ("fingerprint_changed_since", {}, "model", None),
+    ("unlike_over_nights", {}, "model", None),
     ("calls_invalid", {"difference": 0.05, "low": 0.021, "high": 0.08}, "tool_calls", "not_as_sold"),
     ("calls_invalid", {"difference": 0.05, "low": 0.019, "high": 0.08}, "tool_calls", "doubtful"),
     ("calls_in_text", {"share": 0.1, "low": 0.051, "high": 0.2}, "tool_calls", "not_as_sold"),

@@ -92,7 +92,7 @@ def probes_tests(
             words = "probes_too_few" if len(counts[label]) < LEAST_PROBES else "probes_all_agree"
             tests[label] = ProbesTest(len(counts[label]), not_measurable=english(words))
         else:
-            tests[label] = ProbesTest(whole.probes, whole.n, whole.z, whole.p_value)
+            tests[label] = ProbesTest(whole.probes, whole.n, whole.z, whole.p_value, raw_p_value=whole.p_value)
     return {**tests, **_corrected(tests, counts, rng)}
 
 

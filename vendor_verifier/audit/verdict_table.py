@@ -151,6 +151,8 @@ RULES: Mapping[str, tuple[FacetName, _Rule]] = {
     "identical_answers": ("model", _noted),
     "served_model_changed_since": ("model", _noted),
     "fingerprint_changed_since": ("model", _noted),
+    # Told by `check` beside the verdict on its run, which stands on that run alone.
+    "unlike_over_nights": ("model", _noted),
     "calls_unlike_baseline": ("tool_calls", _calls_unlike),
     "calls_invalid": ("tool_calls", _calls_invalid),
     "calls_in_text": ("tool_calls", _share),

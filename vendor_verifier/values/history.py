@@ -17,7 +17,8 @@ Scale = Literal["ratio", "difference"]
 class HistoryEntry:
     """One vendor of one stored run. ``figures``: metric → (value, how many records it was taken over).
 
-    ``verdict`` is None in runs that were added before verdicts were kept.
+    ``verdict`` is None in runs that were added before verdicts were kept. ``chances``: ``answers`` or ``identity`` →
+    the p-value of that test against the baseline in this run, before any correction.
     """
 
     model: str
@@ -30,6 +31,7 @@ class HistoryEntry:
     figures: Mapping[str, tuple[float, int]] = field(default_factory=dict)
     served: ServedNames = field(default_factory=ServedNames)
     verdict: Status | None = None
+    chances: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,8 @@ class CheckResult:
     """``gates`` and ``verdicts`` stand with their model; ``unfinished`` vendors and ``notices`` are sentences.
 
     ``leaders``: model → the one vendor to take, where there is one; ``identity``: by model, who answers under other
-    names than in the last run, which fails nothing. ``error`` is why nothing could be checked.
+    names than in the last run, or unlike the baseline over the nights, which fails nothing. ``error`` is why nothing
+    could be checked.
     """
 
     status: CheckStatus

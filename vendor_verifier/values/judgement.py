@@ -269,10 +269,10 @@ class AnswersTest:
     """Whether a vendor's answers could be the baseline's own, over ``n`` questions that the baseline answered twice.
 
     ``z`` > 0: unlike the baseline, < 0: nearer to it than it is to itself; ``p_value`` is two-sided and corrected for
-    the number of vendors. ``equal`` is the share of answers byte for byte as the baseline's first, ``baseline_equal``
-    that of its second. ``seen_mixture`` is the share of answers from another model that would be seen in 8 of 10 such
-    runs. ``parts`` tell where, each corrected for their number; ``since`` is the UTC time from which on, with
-    ``since_p``. ``not_measurable`` names the reason where there is no test.
+    the number of vendors, ``raw_p_value`` is not. ``equal`` is the share of answers byte for byte as the baseline's
+    first, ``baseline_equal`` that of its second. ``seen_mixture`` is the share of answers from another model that would
+    be seen in 8 of 10 such runs. ``parts`` tell where, each corrected for their number; ``since`` is the UTC time from
+    which on, with ``since_p``. ``not_measurable`` names the reason where there is no test.
     """
 
     n: int
@@ -285,6 +285,7 @@ class AnswersTest:
     since: str | None = None
     since_p: float | None = None
     not_measurable: str | None = None
+    raw_p_value: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

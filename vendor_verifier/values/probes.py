@@ -9,8 +9,9 @@ from dataclasses import dataclass
 class ProbesTest:
     """Whether a vendor's one-token answers to ``probes`` questions come as often as the baseline's, over ``n`` answers.
 
-    ``z`` > 0: unlike the baseline; ``p_value`` is corrected for the number of vendors. ``seen_mixture`` is the share of
-    answers from another model that would be seen in 8 of 10 such runs; None where none would, or where it was seen.
+    ``z`` > 0: unlike the baseline; ``p_value`` is corrected for the number of vendors, ``raw_p_value`` is not.
+    ``seen_mixture`` is the share of answers from another model that would be seen in 8 of 10 such runs; None where none
+    would, or where it was seen.
     ``not_measurable`` names the reason where there is no test.
     """
 
@@ -20,3 +21,4 @@ class ProbesTest:
     p_value: float | None = None
     seen_mixture: float | None = None
     not_measurable: str | None = None
+    raw_p_value: float | None = None

@@ -7,10 +7,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from histories import drift
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import ttest_ind
 
-from vendor_verifier.features.history.figures import LEAST_RATIO, change_points, hodges_lehmann
+from vendor_verifier.features.history.figures import LEAST_RATIO
+from vendor_verifier.features.history.level_changes import change_points, hodges_lehmann, likeness
 
 LEAST = math.log1p(LEAST_RATIO)
 
@@ -71,3 +74,30 @@ def test_hodges_lehmann_is_the_median_difference() -> None:
     """The known value of a small example, and robust against one outlier."""
     assert hodges_lehmann([1.0, 2.0, 3.0], [11.0, 12.0, 13.0]) == 10.0
     assert hodges_lehmann([1.0, 2.0, 3.0], [11.0, 12.0, 1e9]) == pytest.approx(10.0, abs=1.0)
+
+
+def test_the_likeness_of_nights_is_measured_within_levels() -> None:
+    """Of independent nights it is near 0, of alike ones near what it is, and a step makes no nights alike."""
+    random = np.random.default_rng(5)
+    found = {}
+    for alike in (0.0, 0.7):
+        series = [drift(random, 60, 0.05, alike) for _ in range(20)]
+        found[alike] = likeness(series, 0.0)
+        for values in series:
+            values[40:] += 0.3
+        assert likeness(series, 0.0) == pytest.approx(found[alike], abs=0.1)
+    assert found[0.0] == pytest.approx(0.0, abs=0.1)
+    assert found[0.7] == pytest.approx(0.7, abs=0.15)
+    assert likeness([[1.0] * 9], 1.0) == likeness([], 1.0) == 0.0
+
+
+def test_alike_nights_take_more_to_be_a_change() -> None:
+    """The wider the means of alike nights vary, the less a step is worth; without likeness it is Student's t-test."""
+    random = np.random.default_rng(6)
+    series = random.normal(0, 0.02, 30)
+    series[25:] += 0.12
+    p_values = [change_points(series, least_effect=LEAST, p_value=0.5, alike=alike) for alike in (0.0, 0.3, 0.6)]
+    assert [[point for point, _ in found] for found in p_values] == [[25]] * 3
+    (_, student), (_, milder), (_, mildest) = (found[0] for found in p_values)
+    assert student < milder < mildest
+    assert student == pytest.approx(ttest_ind(series[:25], series[25:]).pvalue)

@@ -93,3 +93,16 @@ def test_who_is_not_as_sold_or_unusable_stands_in_the_first_line() -> None:
     stated = {each["vendor"]: each["status"] for each in as_json(result)["verdicts"]}
     assert stated == {"fine": "as_sold", "swap": "not_as_sold", "dead": "unusable", "odd": "doubtful"}
     assert headline(result, "zh").startswith("检查未通过") or "货不对板" in headline(result, "zh")
+
+
+def test_the_figures_of_a_first_bad_night_are_one_line_a_vendor() -> None:
+    """However many of them are far off; it fails nothing."""
+    warned = [
+        Trend("m", label, metric, "ratio", "warning", "far off", z=z)
+        for label, metric, z in (("v", "ttft_ms.p50", 10.04), ("w", "tps", 4.0), ("v", "tps", 5.5))
+    ]
+    lines = notice_lines(CheckResult("passed", 0, trends=tuple(warned)))
+    assert len(lines) == 3
+    assert "warning: m / v: the newest run alone is far off to the worse" in lines[1]
+    assert "ttft_ms.p50 10.0, tps 5.5; one run proves nothing" in lines[1]
+    assert "tps 4.0" in lines[2]

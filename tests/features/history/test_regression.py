@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from changing import replace
-from histories import METRIC, night, nights, quiet, whole_nights
+from histories import METRIC, night, nights, quiet
 
 from vendor_verifier.features.history.figures import direction_of, scale_of
 from vendor_verifier.features.history.regression import RECENT_RUNS, comparable, trends
@@ -100,12 +100,30 @@ def test_the_more_is_watched_the_further_off_one_night_must_be() -> None:
 
 @pytest.mark.parametrize("count", [1, 2, 7])
 def test_under_eight_runs_there_is_no_verdict(count: int) -> None:
-    """Even a tenfold figure is not judged before there is a history."""
-    levels = quiet(np.random.default_rng(8), count, VENDORS, sd=0.02)
-    levels["a"][-1] *= 10
+    """A sixth more is not judged before there is a history."""
+    levels = quiet(np.random.default_rng(8), count, VENDORS, sd=0.02, shared=0)
+    levels["a"][-1] *= 1.17
     found = verdict_of(nights(levels))
     assert found.verdict == "no_verdict"
     assert f"{count} of the 8" in found.reason
+
+
+def test_the_first_bad_night_of_a_young_history_warns_and_the_next_ones_do() -> None:
+    """A step of a half in the sixth of fourteen nights: warned of in the sixth and seventh, a regression after them."""
+    levels = quiet(np.random.default_rng(18), 14, VENDORS, sd=0.03)
+    levels["a"][5:] *= 1.6
+    runs = nights(levels)
+    told = [verdict_of(runs[:end]).verdict for end in range(1, 13)]
+    assert told[:7] == [*["no_verdict"] * 5, "warning", "warning"]
+    assert "regression" in told[7:]
+    assert set(told[7:]) <= {"warning", "regression"}
+    assert {verdict_of(runs[:end], "b").verdict for end in range(1, 8)} == {"no_verdict"}
+
+
+def test_four_runs_are_too_few_to_warn() -> None:
+    """Three nights before it say nothing of how a figure moves."""
+    assert verdict_of(nights({"a": [800.0] * 3 + [8000.0]})).verdict == "no_verdict"
+    assert verdict_of(nights({"a": [800.0] * 4 + [8000.0]})).verdict == "warning"
 
 
 def test_runs_that_asked_something_else_are_no_part_of_the_series() -> None:
@@ -134,88 +152,3 @@ def test_scales_and_directions_follow_the_metric_s_name() -> None:
     assert [direction_of(name) for name in ("ttft_ms.p50", "tps", "f1", "toolbench")] == [
         "lower", "higher", "higher", "higher",
     ]  # fmt: skip
-
-
-# From the table of the measured rules: step of +15 % found within 7 nights at run-to-run sd 0, 5 and 10 %.
-PROMISED = {0.0: 1.0, 0.05: 0.94, 0.10: 0.61}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("sd", sorted(PROMISED))
-def test_a_step_of_15_percent_is_found_within_seven_nights_as_often_as_promised(sd: float) -> None:
-    """Over 50 simulated histories of 30 nights, within sampling error (two standard errors of 50)."""
-    random = np.random.default_rng(2026)
-    found = 0
-    for _ in range(50):
-        values = 800 * np.exp(random.normal(0, math.hypot(sd, 0.031), 37))
-        values[30:] *= 1.15
-        runs = nights({"a": values})
-        found += any(verdict_of(runs[:end]).verdict == "regression" for end in range(31, 38))
-    error = math.sqrt(PROMISED[sd] * (1 - PROMISED[sd]) / 50)
-    assert found / 50 >= PROMISED[sd] - 2 * error
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("sd", sorted(PROMISED))
-def test_quiet_nights_give_at_most_0_3_false_alarms_in_40(sd: float) -> None:
-    """Over 50 simulated histories of four vendors with a shared shift, counted for the whole check, each alarm once."""
-    random = np.random.default_rng(7)
-    alarms = 0
-    for _ in range(50):
-        runs = nights(quiet(random, 60, VENDORS, sd=sd))
-        ringing: set[str] = set()
-        for end in range(21, 61):
-            now = {trend.label for trend in trends(runs[:end], metrics=[METRIC]) if trend.verdict == "regression"}
-            alarms += len(now - ringing)
-            ringing = now
-    assert alarms / 50 <= 0.3
-
-
-@pytest.mark.slow
-def test_a_whole_check_rings_no_more_often_and_is_silent_on_quiet_nights() -> None:
-    """Four vendors and six figures over 50 simulated histories: at most 0.3 false alarms in 40 nights.
-
-    And at most one night with a warning: what mails a person every fourth night is soon not read.
-    """
-    random = np.random.default_rng(11)
-    alarms = warned = 0
-    for _ in range(50):
-        runs = whole_nights(random, 60, VENDORS, sd=0.05)
-        ringing: set[tuple[str, str]] = set()
-        for end in range(21, 61):
-            judged = trends(runs[:end])
-            assert len(judged) == 24
-            now = {(trend.label, trend.metric) for trend in judged if trend.verdict == "regression"}
-            alarms += len(now - ringing)
-            warned += any(trend.verdict == "warning" for trend in judged)
-            ringing = now
-    assert alarms / 50 <= 0.3
-    assert warned / 50 <= 1.0
-
-
-@pytest.mark.slow
-def test_a_whole_check_finds_the_step_as_often_as_the_page_says() -> None:
-    """The price of watching 24 series: over 50 simulated histories, a step of one vendor's times."""
-    random = np.random.default_rng(12)
-    found = 0
-    for _ in range(50):
-        runs = whole_nights(random, 37, VENDORS, sd=0.05)
-        stepped = [*runs[:30], *(slower(run, "a", 1.15) for run in runs[30:])]
-        found += any(("a", METRIC) in losses(stepped[:end]) for end in range(31, 38))
-    assert found / 50 >= 0.6
-
-
-def losses(runs: Sequence[HistoryRun]) -> set[tuple[str, str]]:
-    """(label, metric) of every regression of a whole check."""
-    return {(trend.label, trend.metric) for trend in trends(runs) if trend.verdict == "regression"}
-
-
-def slower(run: HistoryRun, label: str, factor: float) -> HistoryRun:
-    """The run with one vendor's time to the first token ``factor`` times as long."""
-    entries = tuple(
-        replace(entry, figures={**entry.figures, METRIC: (entry.figures[METRIC][0] * factor, 200)})
-        if entry.label == label
-        else entry
-        for entry in run.entries
-    )
-    return replace(run, entries=entries)

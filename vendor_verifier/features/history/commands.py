@@ -33,7 +33,7 @@ class CheckOptions:
     """The options of ``check`` beside those of ``run``."""
 
     fail_on: Annotated[
-        tuple[str, ...], many("Figure whose lasting loss fails (repeatable). [default: six]", JUDGE)
+        tuple[str, ...], many("Figure whose lasting loss fails (repeatable). [default: seven]", JUDGE)
     ] = ()
     keep: Annotated[str | None, option("Then delete older runs under runs/: 90d, 12w, 36h.", OUTPUT)] = None
     webhook_env: Annotated[str | None, option("Variable (.env or environment) with the webhook's address.", OUTPUT)] = (
@@ -263,7 +263,7 @@ def trend_command(
     vendor: Annotated[tuple[str, ...], many("Only this vendor or label (repeatable).", WHAT)] = (),
     model: Annotated[tuple[str, ...], many("Only this model (repeatable).", WHAT)] = (),
     metric: Annotated[
-        tuple[str, ...], many("Figure, such as ttft, f1, tps, e2e_ms.p95 (repeatable). [default: six]", WHAT)
+        tuple[str, ...], many("Figure, such as ttft, f1, tps, e2e_ms.p95 (repeatable). [default: seven]", WHAT)
     ] = (),
     history: Annotated[Path | None, option("History file. [default: user data folder]", OUTPUT)] = None,
     exit_code: Annotated[bool, flag("Exit with 1 if anything got worse.", JUDGE)] = False,

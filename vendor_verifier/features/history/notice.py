@@ -19,7 +19,7 @@ NOTICE_SCHEMA = 1
 # Slack cuts longer texts itself, in the middle of a line.
 _MOST_LINES = 20
 _MOST_NAMES = 4
-_LOUD = ("regression", "warning", "improvement")
+_LOUD = ("regression", "improvement")
 
 
 def headline(result: CheckResult, language: Language = "en") -> str:
@@ -60,6 +60,7 @@ def _findings(result: CheckResult, t: Texts) -> Iterator[str]:
             vendor, gate = f"{model} / {verdict.label}", str(verdict.threshold)
             yield plain(t("check_gate", outcome=verdict.outcome, vendor=vendor, gate=gate, reason=verdict.reason))
     yield from trend_lines((trend for trend in result.trends if trend.verdict in _LOUD), t.language)
+    yield from _warned(result, t)
     yield from _not_yet(result, t)
     for model, finding in result.identity:
         yield identity_line(model, finding, t)
@@ -67,6 +68,17 @@ def _findings(result: CheckResult, t: Texts) -> Iterator[str]:
         yield plain(t("said_incomplete", words=sentence))
     for sentence in result.notices:
         yield plain(t("said_warning", words=sentence))
+
+
+def _warned(result: CheckResult, t: Texts) -> Iterator[str]:
+    """One line a vendor whose newest run alone is far off, in whichever figures."""
+    vendors: dict[str, list[str]] = {}
+    for trend in result.trends:
+        if trend.verdict == "warning":
+            figure = t("check_warned_by", figure=trend.metric, z=f"{trend.z or 0.0:.1f}")
+            vendors.setdefault(f"{trend.model} / {trend.label}", []).append(figure)
+    for vendor, figures in vendors.items():
+        yield plain(t("check_warned", vendor=vendor, figures=t.joined(figures)))
 
 
 def _not_yet(result: CheckResult, t: Texts) -> Iterator[str]:

@@ -5,14 +5,14 @@ vendors of the same run moved in common is taken out (:mod:`vendor_verifier.feat
 moves all of them is this machine's network or the hour. Then
 
 - fewer than 8 runs: no verdict yet;
-- alarm: a change of level (:mod:`vendor_verifier.features.history.figures`) within the last 7 runs that is worse by at
-  least the minimum effect, in the relative series and in the plain one (else another vendor's gain would be a loss);
-- early warning: the newest run's robust z = (x − median) ÷ (1.4826 · MAD) over the 20 runs before it exceeds 3
-  (Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993).
+- alarm: a change of level (:mod:`vendor_verifier.features.history.level_changes`) within the last 7 runs that is worse
+  by at least the minimum effect, in the relative series and in the plain one (else another vendor's gain would be a
+  loss);
+- early warning: the newest run alone is far off (:mod:`vendor_verifier.features.history.newest_night`), from 5 runs on.
 
-The more series are judged at once, the more of them would alarm by chance: p is 0.003 ÷ the number of series, which
-keeps a whole check under 0.3 false alarms in 40 quiet nights; z is 3, but never less than what 0.01 ÷ their number
-leaves of Student's t with 8 degrees of freedom, which is about how z falls on quiet nights.
+The more series are judged at once, the more of them would alarm by chance: p is 0.003 ÷ the number of series, and the
+correlation of neighbouring nights is bounded with more confidence where there are several, which keeps a whole check
+under 0.3 false alarms in 40 quiet nights, whether these are alike or not.
 """
 
 from __future__ import annotations
@@ -24,31 +24,34 @@ from pathlib import Path
 from statistics import median
 
 from vendor_verifier.audit.identity import changes_since_last
+from vendor_verifier.audit.nightly_evidence import unlike_over_nights
 from vendor_verifier.errors import Problem, ProblemsError, UsageError
 from vendor_verifier.features.history.database import read_runs
 from vendor_verifier.features.history.figures import (
     LEAST_DIFFERENCE,
     LEAST_RATIO,
-    P_VALUE,
     WATCHED,
-    change_points,
     direction_of,
-    hodges_lehmann,
     metric_names,
     scale_of,
 )
+from vendor_verifier.features.history.level_changes import (
+    ALONE,
+    AMONG,
+    P_VALUE,
+    change_points,
+    hodges_lehmann,
+    likeness,
+)
+from vendor_verifier.features.history.newest_night import LEAST_ROBUST, newest_z, warning_limit
 from vendor_verifier.features.history.run_diff import common_shift
 from vendor_verifier.values.history import HistoryEntry, HistoryRun, LevelChange, Night, Scale, Trend, TrendVerdict
 from vendor_verifier.values.judgement import Finding
 from vendor_verifier.values.labels import shown_label
 from vendor_verifier.words import english
 
-LEAST_RUNS = 8
+LEAST_RUNS = LEAST_ROBUST
 RECENT_RUNS = 7
-_Z_RUNS = 20
-_Z_ALARM = 3.0
-_Z_FAMILY_P_VALUE = 0.01
-_Z_DEGREES = 8
 # Older runs tell little about the newest one, and a split costs the square of the length.
 _MOST_RUNS = 150
 
@@ -84,8 +87,19 @@ def trends(
         and (not models or entry.model in models)
         and (not labels or entry.label in labels or entry.vendor in labels)
     ]
-    limits = _limits(max(len(wanted), 1))
-    return tuple(_trend(series, entry, metric, limits) for entry, metric in wanted)
+    bound = ALONE if len(wanted) == 1 else AMONG
+    alike = {
+        (model, metric): _likeness(series, model, metric, bound)
+        for model, metric in {(entry.model, metric) for entry, metric in wanted}
+    }
+    return tuple(_trend(series, entry, metric, len(wanted), alike[entry.model, metric]) for entry, metric in wanted)
+
+
+def _likeness(runs: Sequence[HistoryRun], model: str, metric: str, bound: float) -> float:
+    """The correlation of neighbouring nights of a metric, over all vendors of the newest run that have a verdict."""
+    entries = [entry for entry in runs[-1].entries if entry.model == model and metric in entry.figures]
+    found = [_series(runs, entry, metric).relative for entry in entries]
+    return likeness([values for values in found if len(values) >= LEAST_RUNS], bound)
 
 
 def history_trends(
@@ -113,14 +127,16 @@ def history_trends(
 
 
 def identity_changes(file: Path, run: str) -> tuple[tuple[str, Finding], ...]:
-    """(model, finding) for each served model name in the answers of ``run`` that differs from the last run before it.
+    """(model, finding) for each served model name in the answers of ``run`` that differs from the last run before it,
+    and for each vendor that is surely unlike its baseline over the runs up to it.
 
     Raises:
         UsageError: the history cannot be read, or does not hold the run.
     """
     runs = read_runs(file)
     position = _position(runs, run, file)
-    return tuple(changes_since_last(runs[: position + 1]))
+    until = runs[: position + 1]
+    return (*changes_since_last(until), *unlike_over_nights(until))
 
 
 def _until(runs: tuple[HistoryRun, ...], until: str | None, file: Path) -> tuple[HistoryRun, ...]:
@@ -137,21 +153,6 @@ def _position(runs: Sequence[HistoryRun], name: str, file: Path) -> int:
     if position is None:
         raise UsageError(english("warn_not_in_history", run=name, file=file))
     return position
-
-
-@dataclass(frozen=True, slots=True)
-class _Limits:
-    """The limits of significance: the greatest p of a change of level, the least robust z of one night."""
-
-    p_value: float
-    z: float
-
-
-def _limits(series: int) -> _Limits:
-    from scipy.special import stdtrit
-
-    z = -float(stdtrit(_Z_DEGREES, _Z_FAMILY_P_VALUE / series))
-    return _Limits(P_VALUE / series, max(_Z_ALARM, z))
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,16 +182,26 @@ class _Series:
         )
 
 
-def _trend(runs: Sequence[HistoryRun], entry: HistoryEntry, metric: str, limits: _Limits) -> Trend:
+def _trend(runs: Sequence[HistoryRun], entry: HistoryEntry, metric: str, judged: int, alike: float) -> Trend:
+    """The trend of one series, where so many are judged at once and neighbouring nights are so alike."""
     series = _series(runs, entry, metric)
-    named = (entry.model, entry.label, metric, series.scale)
-    if len(series.nights) < LEAST_RUNS:
-        young = english("trend_reason_young", count=len(series.nights), least=LEAST_RUNS)
-        return Trend(*named, "no_verdict", young, series.nights)
-    points = change_points(series.relative, least_effect=series.least, p_value=limits.p_value)
-    z = series.sign * _robust_z(series.relative, series.least / _Z_ALARM)
-    verdict, reason = _verdict(series, [position for position, _ in points], z, limits.z)
+    named, count = (entry.model, entry.label, metric, series.scale), len(series.nights)
+    found = newest_z(series.relative, series.least)
+    z = None if found is None else series.sign * found
+    is_far_off = z is not None and z > warning_limit(count, judged)
+    if count < LEAST_RUNS:
+        young = english("trend_reason_young", count=count, least=LEAST_RUNS)
+        told = _far_off(z) if is_far_off else ("no_verdict", young)
+        return Trend(*named, *told, series.nights, z=z)
+    points = change_points(series.relative, least_effect=series.least, p_value=P_VALUE / judged, alike=alike)
+    verdict, reason = _verdict(series, [position for position, _ in points]) or (
+        _far_off(z) if is_far_off else ("steady", english("trend_reason_steady", recent=RECENT_RUNS, count=count))
+    )
     return Trend(*named, verdict, reason, series.nights, _changes(series, points), z)
+
+
+def _far_off(z: float | None) -> tuple[TrendVerdict, str]:
+    return "warning", english("trend_reason_far_off", z=f"{z or 0.0:.1f}")
 
 
 def _series(runs: Sequence[HistoryRun], entry: HistoryEntry, metric: str) -> _Series:
@@ -257,16 +268,8 @@ def _changes(series: _Series, points: Sequence[tuple[int, float]]) -> tuple[Leve
     return tuple(found)
 
 
-def _robust_z(values: Sequence[float], least_spread: float) -> float:
-    """The robust z of the newest value against those before it; the spread has a floor, as equal nights have none."""
-    before = values[-1 - _Z_RUNS : -1]
-    centre = median(before)
-    spread = 1.4826 * median(abs(value - centre) for value in before)
-    return (values[-1] - centre) / max(spread, least_spread)
-
-
-def _verdict(series: _Series, points: Sequence[int], z: float, z_alarm: float) -> tuple[TrendVerdict, str]:
-    """The net of all recent changes of level decides, so that a drop that came back is none."""
+def _verdict(series: _Series, points: Sequence[int]) -> tuple[TrendVerdict, str] | None:
+    """The net of all recent changes of level decides, so that a drop that came back is none; None without any."""
     count = len(series.nights)
     recent = [point for point in points if count - point <= RECENT_RUNS]
     if recent:
@@ -277,6 +280,4 @@ def _verdict(series: _Series, points: Sequence[int], z: float, z_alarm: float) -
             return "regression", english("trend_reason_worse", **since)
         if max(series.sign * shift, series.sign * plain) <= -series.least:
             return "improvement", english("trend_reason_better", **since)
-    if z > z_alarm:
-        return "warning", english("trend_reason_far_off", z=f"{z:.1f}")
-    return "steady", english("trend_reason_steady", recent=RECENT_RUNS, count=count)
+    return None

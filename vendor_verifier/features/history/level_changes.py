@@ -1,0 +1,164 @@
+"""Changes of level in a series of nights, held against how alike neighbouring nights are.
+
+Changes are E-divisive splits kept by a t-test and a least effect: Matteson and James, A nonparametric approach for
+multiple change point analysis (arXiv 1306.4933), with Student's t-test in place of permutations as in Hunter (Fleming
+et al., ICPE 2023, arXiv 2301.03034).
+
+Neighbouring nights are often alike: a slow week is one event, not seven. With a correlation of ρ between neighbours,
+ρᵏ over k nights, the mean of m nights varies by σ²·v(m), v(m) = [1 + 2·Σ (1 − k/m)·ρᵏ] ÷ m, instead of σ²/m, and the
+t-test is widened by that. ρ is measured within the levels, over all vendors of a model together because few nights of
+one show little of it, and its upper bound counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+P_VALUE = 0.003
+# A split that is not yet significant may become so once its neighbours are found.
+_LAX_P_VALUE = 0.01
+# One night can be anything; a level takes two.
+LEAST_LEVEL = 2
+# Normal quantiles of the bound of the correlation: 87.5 % where one series is judged, 95 % where there are several.
+ALONE, AMONG = 1.15, 1.64
+_MOST_ALIKE = 0.95
+
+
+def change_points(
+    series: Sequence[float] | NDArray[np.float64], *, least_effect: float, p_value: float = P_VALUE, alike: float = 0.0
+) -> list[tuple[int, float]]:
+    """(first index of the new level, p) of every change of level, in order.
+
+    A change stays if Student's t-test between the levels on both of its sides, widened by a correlation of ``alike``
+    between neighbouring nights, has p < ``p_value`` and their means are at least ``least_effect`` apart. ``series`` has
+    shape (runs,).
+    """
+    import numpy as np
+
+    values = np.asarray(series, dtype=np.float64)
+    points = sorted(_splits(values, 0, len(values)))
+    while points:
+        tests = [_between(values, points, index, least_effect, alike) for index in range(len(points))]
+        weakest = max(range(len(points)), key=tests.__getitem__)
+        if tests[weakest] < p_value:
+            return list(zip(points, tests, strict=True))
+        # Only the weakest goes: without it the levels beside it are longer and their tests stronger.
+        del points[weakest]
+    return []
+
+
+def likeness(series: Iterable[Sequence[float]], bound: float) -> float:
+    """The upper bound of the correlation between neighbouring nights of one level, over all ``series``; 0 … 0.95.
+
+    ``bound`` is the normal quantile of its confidence; the standard error is 1 ÷ √n. Levels are cut wherever one may
+    have begun. Deviations from a mean that is taken from the same nights look less alike than the nights are, by about
+    (1 + 3ρ) ÷ n a level (Marriott, Pope, Biometrika 41, 1954), which is given back.
+    """
+    import numpy as np
+
+    products = squares = 0.0
+    n = count = 0
+    for values in (np.asarray(each, dtype=np.float64) for each in series):
+        edges = [0, *sorted(_splits(values, 0, len(values))), len(values)]
+        for start, end in pairwise(edges):
+            level = values[start:end] - values[start:end].mean()
+            products += float((level[1:] * level[:-1]).sum())
+            squares += float((level**2).sum())
+            count += 1
+        n += len(values)
+    if squares <= 1e-24:
+        return 0.0
+    unbiased = (products / squares * n + count) / max(n - 3 * count, n / 3)
+    return min(max(unbiased + bound / math.sqrt(n), 0.0), _MOST_ALIKE)
+
+
+def hodges_lehmann(before: Sequence[float], after: Sequence[float]) -> float:
+    """The median of all differences after − before (Hodges and Lehmann, Ann. Math. Stat. 34, 1963)."""
+    import numpy as np
+
+    return float(np.median(np.subtract.outer(np.asarray(after), np.asarray(before))))
+
+
+def _splits(values: NDArray[np.float64], start: int, end: int) -> list[int]:
+    if end - start < 2 * LEAST_LEVEL:
+        return []
+    split = start + _best_split(values[start:end])
+    if _t_test(values[start:split], values[split:end])[0] >= _LAX_P_VALUE:
+        return []
+    return [split, *_splits(values, start, split), *_splits(values, split, end)]
+
+
+def _best_split(values: NDArray[np.float64]) -> int:
+    """The split with the greatest energy distance between its sides, q = ml ÷ (m + l) · E(X, Y)."""
+    import numpy as np
+
+    n = len(values)
+    distances = np.abs(np.subtract.outer(values, values))
+    sums = distances.cumsum(axis=0).cumsum(axis=1)
+    m = np.arange(LEAST_LEVEL, n - LEAST_LEVEL + 1)
+    left = m.astype(np.float64)
+    right = n - left
+    inside_left, up_to = sums[m - 1, m - 1], sums[m - 1, n - 1]
+    inside_right = sums[n - 1, n - 1] - 2 * up_to + inside_left
+    energy = (
+        2 * (up_to - inside_left) / (left * right)
+        - inside_left / (left * (left - 1))
+        - inside_right / (right * (right - 1))
+    )
+    return int(m[np.argmax(left * right / n * energy)])
+
+
+def _between(
+    values: NDArray[np.float64], points: Sequence[int], index: int, least_effect: float, alike: float
+) -> float:
+    """p of the change at ``points[index]``; 1 if it is too small, or rests on one run only."""
+    edges = [0, *points, len(values)]
+    before, after = values[edges[index] : edges[index + 1]], values[edges[index + 1] : edges[index + 2]]
+    p_value, effect = _t_test(before, after, alike)
+    return p_value if abs(effect) >= least_effect and _borne_out(before, after, effect, least_effect) else 1.0
+
+
+def _borne_out(before: NDArray[np.float64], after: NDArray[np.float64], effect: float, least_effect: float) -> bool:
+    """Whether every run of a level of two shows the change: the least effect, and a third of what both show together.
+
+    One outlier beside a normal run is no level.
+    """
+    import numpy as np
+
+    rising = 1.0 if effect > 0 else -1.0
+    shown = max(least_effect, abs(effect) / 3)
+    for level, other, sign in ((after, before, rising), (before, after, -rising)):
+        if len(level) == LEAST_LEVEL and (sign * (level - np.median(other))).min() < shown:
+            return False
+    return True
+
+
+def _t_test(before: NDArray[np.float64], after: NDArray[np.float64], alike: float = 0.0) -> tuple[float, float]:
+    """Two-sided p of Student's t-test with pooled variance, and the difference of means after − before.
+
+    With a correlation of ``alike`` between neighbours the means vary by v(m), and the squares are worth
+    (1 − ρ²) ÷ (1 + ρ²) as many degrees of freedom (Bartlett, J. Roy. Stat. Soc. 98, 1935).
+    """
+    from scipy.special import stdtr
+
+    effect = float(after.mean() - before.mean())
+    squares = float(((before - before.mean()) ** 2).sum() + ((after - after.mean()) ** 2).sum())
+    if squares <= 1e-24:
+        return (1.0 if effect == 0 else 0.0), effect
+    spread = [_mean_variance(len(level), alike) for level in (before, after)]
+    free = sum(len(level) * (1 - own) for level, own in zip((before, after), spread, strict=True))
+    error = math.sqrt(squares / free * sum(spread))
+    degrees = max(1.0, free * (1 - alike**2) / (1 + alike**2))
+    return float(2 * stdtr(degrees, -abs(effect) / error)), effect
+
+
+def _mean_variance(nights: int, alike: float) -> float:
+    """v(m): the variance of the mean of so many nights, in units of one night's variance."""
+    return (1 + 2 * sum((1 - k / nights) * alike**k for k in range(1, nights) if alike**k > 1e-6)) / nights
