@@ -48,6 +48,14 @@ def installed(environment: str, command: str) -> Path:
     return path
 
 
+def node_command(command: str) -> Path:
+    """A command of npm's under .world; without it the test is skipped with the reason."""
+    path = WORLD / "npm" / "node_modules" / ".bin" / command
+    if not path.exists() or shutil.which("node") is None:
+        pytest.skip(f"{command} could not be installed into .world/npm: make test-world says why")
+    return path
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

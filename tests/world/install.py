@@ -1,7 +1,7 @@
 """Installs what `make test-world` can have of the servers of others; what it cannot, it says, and fails nothing.
 
 nginx, haproxy and tinyproxy come from Debian (as root), a llama.cpp server (xllamacpp, with gguf to write a model) and
-LiteLLM from PyPI, each in an environment of its own under .world.
+LiteLLM and an MCP server from PyPI, each in an environment of its own under .world, another MCP server from npm.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from pathlib import Path
 
 WORLD = Path(__file__).parents[2] / ".world"
 DEBIAN = {"nginx": "nginx-light", "haproxy": "haproxy", "tinyproxy": "tinyproxy"}
-PYPI = {"llama": ("xllamacpp", "gguf"), "litellm": ("litellm[proxy]",)}
+PYPI = {"llama": ("xllamacpp", "gguf"), "litellm": ("litellm[proxy]",), "mcp": ("mcp-server-time",)}
+NPM = ("@modelcontextprotocol/server-everything",)
 LONGEST_S = 900
 
 
@@ -65,6 +66,15 @@ def from_pypi() -> None:
             (folder / ".installed").touch()
 
 
+def from_npm() -> None:
+    if (WORLD / "npm" / "node_modules").exists():
+        return
+    command = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(WORLD / "npm"), *NPM]
+    if trouble := said(command):
+        print(f"not installed: {', '.join(NPM)}: {trouble}")
+
+
 if __name__ == "__main__":
     from_debian()
     from_pypi()
+    from_npm()

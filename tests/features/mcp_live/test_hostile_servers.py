@@ -13,6 +13,7 @@ import pytest
 from msgspec import structs
 
 from vendor_verifier.errors import UsageError
+from vendor_verifier.features.mcp_live import server as server_module
 from vendor_verifier.features.mcp_live.access import Access
 from vendor_verifier.features.mcp_live.hooks import refuse_unusable
 from vendor_verifier.features.mcp_live.server import LiveServer, ServerProblem
@@ -202,3 +203,10 @@ def test_calls_of_many_samples_go_one_after_the_other_and_each_gets_its_own() ->
         found = anyio.run(ask)
     texts = {number: run.results[0].text for number, run in enumerate(found) if run is not None}
     assert texts == {number: str(number) for number in range(20) if number % 5}
+
+
+def test_a_process_between_that_ends_is_told_with_its_last_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as an SDK that is too old for us: the run says so and sends nothing."""
+    monkeypatch.setattr(server_module, "_PROGRAM", "raise ImportError('no Client in mcp 1.9')")
+    with LiveServer(access("good"), ENVIRONMENT) as server, pytest.raises(ServerProblem, match="no Client in mcp"):
+        server.listing()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import socket
 import time
 from collections.abc import Mapping, Sequence
@@ -71,6 +72,8 @@ Inbox: TypeAlias = "asyncio.Queue[_Ask]"
 def main(descriptor: int) -> int:
     """Serve the run at the other end of ``descriptor`` until it goes away."""
     connection = socket.socket(fileno=descriptor)
+    # Much of what the SDK logs are a server's own words, of any length.
+    logging.disable()
     try:
         access = msgspec.msgpack.decode(receive_frame(connection), type=Access)
         anyio.run(_serve, connection, access)

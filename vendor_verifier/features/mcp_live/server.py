@@ -9,6 +9,7 @@ import asyncio
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
@@ -18,6 +19,7 @@ import msgspec
 
 from vendor_verifier.errors import VerifierError
 from vendor_verifier.features.mcp_live.access import Access, Listing
+from vendor_verifier.reports.escape import plain
 from vendor_verifier.run.cluster.job import ChannelClosed
 from vendor_verifier.run.cluster.process_executor import SocketChannel, framed, receive_frame, socket_channel
 from vendor_verifier.values.tool_use import ToolRequest, ToolRun
@@ -48,6 +50,7 @@ class LiveServer:
         self._access = access
         self._environment = environment
         self._process: subprocess.Popen[bytes] | None = None
+        self._last_words = tempfile.TemporaryFile()  # noqa: SIM115 as long as the process
         self._socket: socket.socket | None = None
         self._channel: SocketChannel | None = None
         self._reader: asyncio.Task[None] | None = None
@@ -63,7 +66,7 @@ class LiveServer:
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
+                stderr=self._last_words,
                 process_group=0,
                 env=dict(self._environment),
             )
@@ -84,6 +87,8 @@ class LiveServer:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        finally:
+            self._last_words.close()
 
     def listing(self) -> Listing:
         """The server's tools; it is started for it. Before the first :meth:`run`.
@@ -96,7 +101,7 @@ class LiveServer:
             self._socket.sendall(framed(msgspec.msgpack.encode({"run": [[0, None]]})))
             ((_, found),) = msgspec.msgpack.decode(receive_frame(self._socket))["ran"]
         except (ChannelClosed, OSError):
-            raise ServerProblem(_GONE) from None
+            raise ServerProblem(self._gone()) from None
         listing = msgspec.convert(found, Listing)
         if listing.problem is not None:
             raise ServerProblem(listing.problem)
@@ -114,9 +119,16 @@ class LiveServer:
             await self._channel.write({"run": [[number, msgspec.to_builtins(requests)]]})
             return await waiting
         except ChannelClosed:
-            return ToolRun(failure=_GONE)
+            return ToolRun(failure=self._gone())
         finally:
             self._waiting.pop(number, None)
+
+    def _gone(self) -> str:
+        """The words for a process that ended, with the last line that it wrote."""
+        self._last_words.seek(0)
+        lines = self._last_words.read().decode(errors="replace").split("\n")
+        last = next((line for line in reversed(lines) if line.strip()), None)
+        return _GONE if last is None else f"{_GONE}: {plain(last)}"
 
     async def _listen(self) -> None:
         assert self._socket is not None
@@ -132,7 +144,7 @@ class LiveServer:
                     self._end(number, msgspec.convert(found, ToolRun))
         except ChannelClosed:
             for number in list(self._waiting):
-                self._end(number, ToolRun(failure=_GONE))
+                self._end(number, ToolRun(failure=self._gone()))
         finally:
             channel.abort()
 
