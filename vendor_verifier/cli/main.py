@@ -39,6 +39,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "score": ("score runs/kimi --undecided exclude", "score runs/kimi --slo 'ttft_ms <= 800'"),
     "report": ("report runs/kimi --format html,junit -o out",),
     "open": ("open", "open runs/kimi --print"),
+    "view": ("view", "view runs/monday runs/tuesday --print"),
     "explain": ("explain runs/kimi --vendor novita",),
     "bundle": ("bundle runs/kimi",),
     "import": ("import --baseline a=a.jsonl b=b.jsonl --model k2 -o out",),
@@ -72,6 +73,10 @@ COMMANDS = {
     "score": ("vendor_verifier.cli.stored:score_command", "Score a stored run again."),
     "report": ("vendor_verifier.cli.stored:report_command", "Render a stored run in other formats."),
     "open": ("vendor_verifier.cli.open:open_command", "Open the last run's report in the browser."),
+    "view": (
+        "vendor_verifier.features.explain.view_command:view_command",
+        "Look through all samples and answers in the browser.",
+    ),
     "explain": (
         "vendor_verifier.features.explain.text:explain_command",
         "Show the evidence behind a vendor's figures.",

@@ -7,7 +7,6 @@ Needs Chromium at a usual place (``apt-get install chromium``) or named by ``CHR
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -15,13 +14,12 @@ from typing import Any
 
 import pytest
 import synthetic_run
+from browsers import CHROMIUM, launched
 from changing import replace
 
 from vendor_verifier.reports.html.page import render
 from vendor_verifier.values.score import Report
 
-_NAMES = ("chromium", "chromium-browser", "google-chrome")
-CHROMIUM = os.environ.get("CHROMIUM") or next((path for path in map(shutil.which, _NAMES) if path), None)
 pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="no Chromium on this machine: the page was not tried in a browser"
 )
@@ -34,11 +32,8 @@ TTFT, MONTH = 9, 12
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """One headless Chromium for the module."""
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with api.sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with launched() as running:
         yield running
-        running.close()
 
 
 @pytest.fixture(scope="module")

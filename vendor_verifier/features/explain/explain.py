@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from vendor_verifier.config.suite_options import known_suite
-from vendor_verifier.errors import Problem, ProblemsError
+from vendor_verifier.errors import Problem, ProblemsError, RunFolderError
 from vendor_verifier.features.explain.find_problems import (
     Answers,
     BadSamples,
@@ -132,6 +132,9 @@ def _with_remarks(curl: str, stored: StoredEntry, url: str) -> str:
     return english("curl_simulated", curl=curl) if url.startswith(SIMULATED) else curl
 
 
+_Place = tuple[str, str, int]
+
+
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """The vendor and sample to explain. ``vendor`` is a label or a vendor's name; a sample may be an id's beginning."""
@@ -233,6 +236,34 @@ def _samples(folder: RunFolder, manifest: Manifest, wanted: Wanted) -> list[tupl
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """All answers of a run to one sample, judged; records and scores by model, label and repetition."""
+
+    suite: Suite
+    sample: Sample
+    records: Mapping[_Place, Record]
+    scores: Mapping[_Place, Score]
+    answers: Answers
+
+    def reasons(self, infos: Sequence[EntryInfo], info: EntryInfo) -> dict[int, tuple[Sentence, ...]]:
+        """What is wrong with the answers of ``info``, by repetition."""
+        decided = expected_decisions(infos, info, self.answers).get((self.suite.name, self.sample.id), frozenset())
+        own = self.answers.get(_key(info), {}).values()
+        return {each.repetition: reasons(each.traits, decided) for each in own}
+
+
+def _judged(folder: RunFolder, task: StoredTask, sample: Sample, records: Mapping[_Place, Record]) -> _Judged:
+    suite = ready_suite(task.suite, task.options, [sample], folder)
+    checkers = KeptCheckers()
+    scores = {key: judged(record, suite, sample, checkers) for key, record in records.items()}
+    answers: Answers = {}
+    for (model, label, _), record in records.items():
+        answer = observe(record, scores[model, label, record.repetition], sample)
+        answers.setdefault((model, label), {})[answer.key] = answer
+    return _Judged(suite, sample, records, scores, answers)
+
+
 def _explain_sample(
     folder: RunFolder,
     manifest: Manifest,
@@ -241,26 +272,33 @@ def _explain_sample(
     chosen: Sequence[EntryInfo],
     wanted: Wanted,
 ) -> Iterator[Explanation]:
-    suite = ready_suite(task.suite, task.options, [sample], folder)
-    records, checkers = _records(folder, suite.name, sample.id), KeptCheckers()
-    scores = {key: judged(record, suite, sample, checkers) for key, record in records.items()}
-    answers: Answers = {}
-    for (model, label, _), record in records.items():
-        answer = observe(record, scores[model, label, record.repetition], sample)
-        answers.setdefault((model, label), {})[answer.key] = answer
+    found = _judged(folder, task, sample, _records(folder, task.suite, sample.id))
     for info in chosen:
-        decided = expected_decisions(manifest.infos, info, answers).get((suite.name, sample.id), frozenset())
-        own = [
-            (each.repetition, reasons(each, decided))
-            for each in answers.get(_key(info), {}).values()
-            if wanted.repetition in (None, each.repetition)
-        ]
+        wrong = found.reasons(manifest.infos, info)
+        own = [each for each in wrong if wanted.repetition in (None, each)]
         if own:
-            repetition, wrong = min(own, key=lambda each: (not each[1], each[0]))
-            yield _explanation(manifest, suite, sample, (*_key(info), repetition), records, scores, answers, wrong)
+            repetition = min(own, key=lambda each: (not wrong[each], each))
+            yield _explanation(manifest, found, (*_key(info), repetition), wrong[repetition])
 
 
-_Place = tuple[str, str, int]
+def explanations(
+    folder: RunFolder, manifest: Manifest, suite: str, records: Sequence[Record]
+) -> tuple[Explanation, ...]:
+    """Every one of these answers to one sample of a suite, explained; of two under one key the one that counts.
+
+    Raises:
+        RunFolderError: the run lacks the sample.
+    """
+    task = next(each for each in manifest.tasks if each.suite == suite)
+    sample = folder.read_samples(suite).named(records[0].sample)
+    if sample is None:
+        raise RunFolderError(f"{folder.path} holds no sample {records[0].sample}")
+    found = _judged(folder, task, sample, _by_place(records))
+    return tuple(
+        _explanation(manifest, found, (*_key(info), repetition), wrong)
+        for info in manifest.infos
+        for repetition, wrong in found.reasons(manifest.infos, info).items()
+    )
 
 
 def _key(info: EntryInfo) -> tuple[str, str]:
@@ -268,38 +306,33 @@ def _key(info: EntryInfo) -> tuple[str, str]:
 
 
 def _records(folder: RunFolder, suite: str, sample: str) -> dict[_Place, Record]:
+    every = folder.read_records(lambda _number, _reason: None)
+    return _by_place(record for record in every if record.suite == suite and record.sample == sample)
+
+
+def _by_place(records: Iterable[Record]) -> dict[_Place, Record]:
     found: dict[_Place, Record] = {}
-    for record in folder.read_records(lambda _number, _reason: None):
-        if record.suite == suite and record.sample == sample:
-            place = (record.model, record.label, record.repetition)
-            if place not in found or supersedes(record, found[place]):
-                found[place] = record
+    for record in records:
+        place = (record.model, record.label, record.repetition)
+        if place not in found or supersedes(record, found[place]):
+            found[place] = record
     return found
 
 
-def _explanation(
-    manifest: Manifest,
-    suite: Suite,
-    sample: Sample,
-    key: _Place,
-    records: Mapping[_Place, Record],
-    scores: Mapping[_Place, Score],
-    answers: Answers,
-    wrong: tuple[Sentence, ...],
-) -> Explanation:
-    record, score = records[key], scores[key]
+def _explanation(manifest: Manifest, found: _Judged, key: _Place, wrong: tuple[Sentence, ...]) -> Explanation:
+    record, score, sample = found.records[key], found.scores[key], found.sample
     is_redacted = manifest.redacted and record.score is not None
-    asked = () if is_redacted else tuple(turns_asked(suite, sample, record))
+    asked = () if is_redacted else tuple(turns_asked(found.suite, sample, record))
     curl, no_curl = curl_for(manifest, key[0], key[1], asked[-1] if asked else None, redacted=is_redacted)
     baselines = {_key(info) for info in manifest.infos if info.is_baseline}
     others = [
         other_answer(
             each,
-            scores[place],
-            answers[place[:2]][each.suite, each.sample, each.repetition],
+            found.scores[place],
+            found.answers[place[:2]][each.suite, each.sample, each.repetition],
             is_baseline=place[:2] in baselines,
         )
-        for place, each in records.items()
+        for place, each in found.records.items()
         if place[0] == key[0] and place != key
     ]
     return Explanation(

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from vendor_verifier.config.suite_options import build_suite, known_suite
-from vendor_verifier.scoring.observation import Key, Observation, observe
+from vendor_verifier.scoring.observation import Key, Observation, Traits, observe
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import Suite, with_results
 from vendor_verifier.suites.judging import judged
@@ -129,7 +129,7 @@ def bad_samples_of(info: EntryInfo, own: Mapping[Key, Observation], expected: De
     """Samples with something wrong, in the order asked; its repetitions count as one."""
     by_sample: dict[tuple[str, str], list[tuple[int, tuple[Sentence, ...]]]] = {}
     for (suite, sample, repetition), answer in own.items():
-        wrong = reasons(answer, expected.get((suite, sample), frozenset()))
+        wrong = reasons(answer.traits, expected.get((suite, sample), frozenset()))
         if wrong:
             by_sample.setdefault((suite, sample), []).append((repetition, wrong))
     for (suite, sample), bad in by_sample.items():
@@ -138,12 +138,12 @@ def bad_samples_of(info: EntryInfo, own: Mapping[Key, Observation], expected: De
         yield BadSample(info.model, info.label, suite, sample, first, len(bad), tuple(words))
 
 
-def reasons(answer: Observation, expected: frozenset[str]) -> tuple[Sentence, ...]:
+def reasons(traits: Traits, expected: frozenset[str]) -> tuple[Sentence, ...]:
     """The problems of an answer, in words; empty when it has none."""
-    traits, kind = answer.traits, known_suite(answer.traits.suite)
+    kind = known_suite(traits.suite)
     found = []
     if not traits.succeeded and not kind.apart:
-        found.append(english("wrong_failed", failure=failure_of(answer)))
+        found.append(english("wrong_failed", failure=failure_of(traits)))
     found += [english("wrong_call", verdict=each) for each in dict.fromkeys(traits.classes) if each in _BAD_CALLS]
     if traits.succeeded and expected and traits.decision in _DECIDED and traits.decision not in expected:
         found.append(english("wrong_decision", decision=traits.decision, expected=_either(expected)))
@@ -162,9 +162,9 @@ def _either(decisions: frozenset[str]) -> str:
     return ordered[0] if len(ordered) == 1 else english("wrong_either", one=ordered[0], other=ordered[1])
 
 
-def failure_of(answer: Observation) -> str:
+def failure_of(traits: Traits) -> str:
     """The kind of failure of an unsuccessful answer, or that there is none: its recording states no reason."""
-    return (answer.traits.phase and answer.traits.failure) or english("wrong_no_answer")
+    return (traits.phase and traits.failure) or english("wrong_no_answer")
 
 
 def severity(reason: Sentence) -> int:
@@ -231,7 +231,7 @@ def other_answer(record: Record, score: Score, answer: Observation, *, is_baseli
         label=record.label,
         repetition=record.repetition,
         is_baseline=is_baseline,
-        outcome="ok" if record.succeeded else failure_of(answer),
+        outcome="ok" if record.succeeded else failure_of(answer.traits),
         decision=score.decision,
         calls=tuple(f"{call.name}({call.arguments})" for call in response.tool_calls) if response else (),
         verdicts=score.calls,

@@ -65,30 +65,30 @@ _MEASURES = (_WHOLE, _Measure(12, 300), _Measure(8, 200), _Measure(5, 150), _Mea
 _LAST_MEASURES = (_Measure(0, 0, is_whole=False), _Measure(0, 0, is_whole=False, is_drawn=False))
 
 
-def render(report: Report, language: Language = "en") -> str:
+def render(report: Report, language: Language = "en", *, evidence_at: str | None = None) -> str:
     """The whole page, UTF-8-encodable. Beyond 400,000 bytes it holds fewer examples and points, beyond 3,000,000 fewer
-    tables and pictures, and says so.
+    tables and pictures, and says so. With ``evidence_at``, the address of a page of all samples, examples lead there.
     """
     t, size, page = Texts(language), 0, ""
     for measure in _MEASURES:
         # A page of very many vendors comes down to the smallest at once.
         if size < 3 * MAX_BYTES or measure is _MEASURES[-1]:
-            page = _page(report, t, measure)
+            page = _page(report, t, measure, evidence_at)
             size = len(page.encode())
         if size <= MAX_BYTES:
             return page
     for measure in _LAST_MEASURES:
         if size > MOST_BYTES:
-            page = _page(report, t, measure)
+            page = _page(report, t, measure, evidence_at)
             size = len(page.encode())
     return page
 
 
-def policy(style: str, script: str = "") -> str:
-    """The content security policy that allows exactly these two texts and nothing else."""
+def policy(style: str, script: str = "", *, asks_its_server: bool = False) -> str:
+    """The content security policy that allows these two texts, questions to its own server if so said, nothing else."""
     return (
         f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
+        "base-uri 'none'; form-action 'none'" + ("; connect-src 'self'" if asks_its_server else "")
     )
 
 
@@ -101,12 +101,20 @@ def part(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
-def drawn(template: str, t: Texts, script: str = "", **content: Any) -> str:
-    """A page made by one of the templates here, UTF-8-encodable."""
+def drawn(
+    template: str,
+    t: Texts,
+    script: str = "",
+    *,
+    style: str | None = None,
+    asks_its_server: bool = False,
+    **content: Any,
+) -> str:
+    """A page made by one of the templates here, UTF-8-encodable; ``style`` None is that of the reports."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
     from markupsafe import Markup
 
-    style = part("page.css")
+    style = part("page.css") if style is None else style
     environment = Environment(
         loader=FunctionLoader(part), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -114,7 +122,7 @@ def drawn(template: str, t: Texts, script: str = "", **content: Any) -> str:
     text: str = environment.get_template(template).render(
         t=t,
         lang=HTML_LANG[t.language],
-        policy=policy(style, script),
+        policy=policy(style, script, asks_its_server=asks_its_server),
         # Safe to mark: both are constant files of ours, and the policy allows exactly these bytes.
         style=Markup(style),  # noqa: S704
         script=Markup(script),  # noqa: S704
@@ -125,8 +133,8 @@ def drawn(template: str, t: Texts, script: str = "", **content: Any) -> str:
     return text
 
 
-def _page(report: Report, t: Texts, measure: _Measure) -> str:
-    return drawn("page.html.j2", t, part("page.js"), **_content(report, t, measure))
+def _page(report: Report, t: Texts, measure: _Measure, evidence_at: str | None) -> str:
+    return drawn("page.html.j2", t, part("page.js"), evidence_at=evidence_at, **_content(report, t, measure))
 
 
 def _content(report: Report, t: Texts, measure: _Measure) -> dict[str, Any]:

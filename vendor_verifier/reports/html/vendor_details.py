@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
 from markupsafe import Markup
 
@@ -44,11 +45,12 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class ExampleView:
-    """An example in words: its reason, its sample, and titled excerpts."""
+    """An example in words: its reason, its sample, and titled excerpts; ``query`` names the sample in an address."""
 
     title: str
     reason: str
     where: str
+    query: str
     parts: tuple[tuple[str, str], ...]
 
 
@@ -94,7 +96,7 @@ def _view(
     t: Texts,
     most: int,
 ) -> VendorView:
-    shown = tuple(_example(one, t) for one in (() if details is None else details.examples)[:most])
+    shown = tuple(_example(one, model.model, t) for one in (() if details is None else details.examples)[:most])
     found = _findings(vendor, model, report)
     return VendorView(
         index=index,
@@ -230,7 +232,7 @@ def _tally(counts: Mapping[str, int]) -> str | None:
     return number_format.tally(counts, page_label) if counts else None
 
 
-def _example(one: Example, t: Texts) -> ExampleView:
+def _example(one: Example, model: str, t: Texts) -> ExampleView:
     where = [one.suite, t("sample", id=visible(one.sample, 40))]
     where += [visible(one.source, 80)] if one.source else []
     where += [t("tries", n=one.attempts)] if one.attempts > 1 else []
@@ -246,5 +248,6 @@ def _example(one: Example, t: Texts) -> ExampleView:
         title=t(f"example_{one.kind}"),
         reason="" if against_baseline else visible(one.reason, 120),
         where=" · ".join(where),
+        query=urlencode({"model": model, "suite": one.suite, "sample": one.sample}),
         parts=tuple((title, visible(text, _EXCERPT)) for title, text in parts if text),
     )

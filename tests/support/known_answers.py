@@ -1,0 +1,51 @@
+"""A run of two samples and three vendors whose answers are known word by word."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vendor_verifier.store import RunFolder, encode_record
+from vendor_verifier.values.event import ToolCall, Usage
+from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
+
+HOSTILE = "\x1b[31mred\u202e ::error::no"
+
+
+def known_run(bench: Any) -> RunFolder:
+    """A run of two samples and three vendors whose records are replaced by ones we know."""
+    bench.configure("official: faithful", "other: faithful", "third: faithful")
+    bench.samples(2)
+    bench.run("--no-history")
+    folder = RunFolder(bench.folder / "run")
+    run = folder.read_manifest().run
+    ids = [sample.id for sample in folder.read_samples("trigger")]
+    good = answered(ToolCall("look_up", '{"id": 1}'))
+    rows = [
+        record_of(run, "official", ids[0], good),
+        record_of(run, "official", ids[1], good),
+        record_of(run, "other", ids[0], answered(ToolCall("look_up", '{"id": "one"}'), text=HOSTILE)),
+        record_of(run, "other", ids[1], busy()),
+        record_of(run, "third", ids[0], answered()),
+        record_of(run, "third", ids[1], good),
+    ]
+    folder.records_file.write_bytes(b"".join(map(encode_record, rows)))
+    return folder
+
+
+def record_of(run: str, label: str, sample: str, attempt: Attempt) -> Record:
+    turns = (TurnRecord((attempt,)),)
+    return Record(run, "simulated-model", label, "simulated", "trigger", sample, 0, turns)
+
+
+def answered(*calls: ToolCall, text: str = "") -> Attempt:
+    timing = Timing(
+        "2026-01-01T00:00:00.000+00:00", 900_000_000, headers_ns=100_000_000, first_token_ns=250_000_000,
+        last_token_ns=800_000_000, gaps_ns=(50_000_000, 400_000_000, 100_000_000),
+    )  # fmt: skip
+    reason = "tool_calls" if calls else "stop"
+    response = Response(text, tool_calls=calls, finish_reason=reason, finish_raw="eos", usage=Usage(10, 20))  # type: ignore[arg-type]
+    return Attempt(1, timing, response)
+
+
+def busy() -> Attempt:
+    return Attempt(1, Timing("2026-01-01T00:00:00.000+00:00", 5), failure=Failure("overloaded", "headers", "busy", 503))
