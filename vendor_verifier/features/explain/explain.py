@@ -247,7 +247,7 @@ class _Judged:
     answers: Answers
 
     def reasons(self, infos: Sequence[EntryInfo], info: EntryInfo) -> dict[int, tuple[Sentence, ...]]:
-        """What is wrong with the answers of ``info``, by repetition."""
+        """The problems of the answers of ``info``, by repetition."""
         decided = expected_decisions(infos, info, self.answers).get((self.suite.name, self.sample.id), frozenset())
         own = self.answers.get(_key(info), {}).values()
         return {each.repetition: reasons(each.traits, decided) for each in own}
