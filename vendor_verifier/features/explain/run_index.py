@@ -17,7 +17,7 @@ from vendor_verifier.features.explain.find_problems import Answers, expected_dec
 from vendor_verifier.pipeline.manifest import stored_manifest
 from vendor_verifier.scoring.observation import Key, Observation, observe
 from vendor_verifier.store import RunFolder, UnreadableLine, decode_record
-from vendor_verifier.suites import judged
+from vendor_verifier.suites.judging import judged
 from vendor_verifier.suites.trigger import KeptCheckers
 from vendor_verifier.values.manifest import Manifest
 from vendor_verifier.values.record import Record, supersedes
