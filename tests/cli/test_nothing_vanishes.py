@@ -102,6 +102,7 @@ def test_every_flag_of_every_command_has_a_line_in_the_tables() -> None:
     known["bfcl"].remove("--suite")  # a job says itself which evaluation it is
     known["capacity"] = {*CAPACITY, "--from", "--quiet", "--json"}
     known["simulate"] = {"--port", "--seed", "--speed", "--test-file-path"}
+    known["view"] = {"RUNS", "--port", "--print", "--lang"}  # it serves until it is ended: test_viewing.py
     assert {command: set(flags_of(command)) for command in COMMAND_NAMES} == known
     assert build_app().default_command is run_command
 
