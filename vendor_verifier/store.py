@@ -180,6 +180,14 @@ class RunFolder:
         data = content.encode("utf-8", errors="backslashreplace") if isinstance(content, str) else content
         return self._write(name, (data,))
 
+    def write_pieces(self, name: str, pieces: Iterable[bytes]) -> Path:
+        """The same of a file that comes in pieces.
+
+        Raises:
+            StorageError: the disk refused, or a name or a link leads out of the folder.
+        """
+        return self._write(name, pieces)
+
     def _write(self, name: str, pieces: Iterable[bytes]) -> Path:
         target = self.path / name
         self._keep_inside(target.parent)

@@ -125,7 +125,7 @@ import sys
 from vendor_verifier.cli.main import main
 from vendor_verifier.pipeline import run
 
-def stop(folder):
+def stop(folder, **_):
     print(*sys.modules)
     raise SystemExit(0)
 

@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import pytest
+from costs import assert_linear
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -215,3 +216,54 @@ def test_extraction_never_raises(text: str) -> None:
 def test_extraction_from_monsters_ends_soon(text: str) -> None:
     """Unclosed brackets, fences and tags by the thousand cost neither time nor stack."""
     assert not any(call.name for call in extract_calls(text).calls)
+
+
+TOOLS = ("get_stock_price", "now", "a.b-c")
+PRICE = Call("get_stock_price", {"symbol": "AAPL"})
+
+
+@pytest.mark.parametrize(
+    ("text", "calls"),
+    [
+        ('I would call get_stock_price(symbol="AAPL").', (PRICE,)),
+        ("get_stock_price(symbol='AAPL'), so: get_stock_price(symbol=\"AAPL\")", (PRICE,)),
+        ('First now(), then get_stock_price(symbol="AAPL")', (Call("now"), PRICE)),
+        (
+            'a.b-c(x=[1, {"k": -2.5}], y=true, z=None, s="f(\\")")',
+            (Call("a.b-c", {"x": [1, {"k": -2.5}], "y": True, "z": None, "s": 'f(")'}),),
+        ),
+        ('my.get_stock_price(symbol="AAPL") and get_stock_prices(symbol="A")', ()),
+        ("get_stock_price(", ()),
+        ("get_stock_price (see below)", ()),
+        ("get_stock_price(the symbol)", ()),
+        ("other(symbol='AAPL')", ()),
+    ],
+)
+def test_calls_of_known_tools_are_found_in_prose(text: str, calls: tuple[Call, ...]) -> None:
+    """``name(key="value")`` with literals, each different call once, in order; of no other tool."""
+    assert extract_calls(text, TOOLS).calls == calls
+    assert extract_calls(text).calls == ()
+
+
+@pytest.mark.parametrize("arguments", ['"AAPL"', "symbol=AAPL", "**{}", "symbol=(1, 2)", "symbol=1+1", "x={1: 2}"])
+def test_a_call_in_prose_that_cannot_be_read_is_malformed(arguments: str) -> None:
+    """It was made, so it is kept, and nothing in it is evaluated."""
+    (call,) = extract_calls(f"get_stock_price({arguments})", TOOLS).calls
+    assert (call.name, bool(call.problem)) == ("get_stock_price", True)
+
+
+def test_json_goes_before_prose() -> None:
+    """Where a text holds JSON with calls, what it says beside it is no call."""
+    assert extract_calls(f"now() is not needed: {CALL}", TOOLS).calls == extract_calls(CALL).calls
+
+
+@given(st.text(alphabet="now(){}[]'\"=,: \\x1", max_size=60))
+def test_no_prose_raises(text: str) -> None:
+    """Whatever stands there."""
+    extract_calls(text, TOOLS)
+
+
+def test_hostile_prose_costs_no_more_than_its_length() -> None:
+    """Brackets that never close, and calls without end."""
+    assert_linear(lambda size: lambda: extract_calls("now(" * size, TOOLS), 2_000)
+    assert len(extract_calls("".join(f"now(x={n})" for n in range(1000)), TOOLS).calls) == 64

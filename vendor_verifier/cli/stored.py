@@ -115,8 +115,7 @@ def report_command(
     """Render a stored run in other formats, or several side by side with what changed; nothing is run again."""
     if further:
         return _side_by_side([run, *further], _formats(format), output_dir, gate, lang)
-    volume = {"monthly_requests": monthly_requests, "monthly_tokens": monthly_tokens}
-    report = score_folder(RunFolder(run), gates=gate, **volume)
+    report = score_folder(RunFolder(run), gates=gate, monthly_requests=monthly_requests, monthly_tokens=monthly_tokens)
     wanted = _formats(format)
     if output_dir is not None:
         target = RunFolder(output_dir)

@@ -18,6 +18,7 @@ from vendor_verifier.config.gates import (
     is_absent,
     tokenizers_of,
 )
+from vendor_verifier.config.mcpbr import in_our_words, is_of_mcpbr
 from vendor_verifier.config.model_names import known_models
 from vendor_verifier.config.problems import Findings, key_text, listed, nearest
 from vendor_verifier.config.schema import RESERVED, Settings, check_overrides, check_shape, describe_node
@@ -106,6 +107,8 @@ def _open(path: Path) -> tuple[Findings, Table]:
         raise ConfigError([Problem(f"cannot be read: {error.strerror}", file=path)]) from None
     except SourceError as error:
         raise ConfigError([Problem(error.message, file=path, line=error.line)]) from None
+    if isinstance(root, Table) and is_of_mcpbr(content := plain(root)):
+        raise ConfigError([Problem(in_our_words(content, path.name), file=path)])
     findings = Findings(path, root)
     for flaw in flaws:
         findings.flaw(flaw)

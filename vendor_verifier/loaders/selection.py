@@ -80,6 +80,7 @@ def select(
     stratify_by: str | None = None,
     limit: int | None = None,
     head: bool = False,
+    by_call_type: bool = False,
 ) -> Sequence[Sample]:
     """The samples that every filter lets through, in their order, without a copy of any.
 
@@ -94,6 +95,7 @@ def select(
         stratify_by: a tag whose values share ``limit`` in proportion to their numbers (largest remainders).
         limit: at most so many; without ``stratify_by`` a choice that keeps classes and categories.
         head: the first ``limit`` instead.
+        by_call_type: as MCPToolBench++ has it, a difficulty is one of the call type's and a category is equal.
 
     Raises:
         UsageError: a negative limit, or no sample has the tag to stratify by.
@@ -108,8 +110,8 @@ def select(
     def passes(sample: Sample) -> bool:
         return (
             (not wanted_ids or sample.id in wanted_ids or _tag(sample, "id") in wanted_ids)
-            and (not levels or _has_level(sample, levels))
-            and (not categories or any(word in _tag(sample, "category").casefold() for word in categories))
+            and (not levels or _has_level(sample, levels, by_call_type))
+            and (not categories or any(_is_of(sample, word, by_call_type) for word in categories))
             and (not words or _mentions(sample, words))
         )
 
@@ -125,13 +127,13 @@ def select(
     return _at(kept, range(limit) if head else balanced(kept, limit))
 
 
-def unmatched(samples: Iterable[Sample], option: str, words: Sequence[str]) -> list[str]:
+def unmatched(samples: Iterable[Sample], option: str, words: Sequence[str], *, by_call_type: bool = False) -> list[str]:
     """Those of the words of a filter (``ids``, ``difficulty``, ``category`` or ``tags``) that fit no sample."""
     left = list(dict.fromkeys(words))
     for sample in samples:
         if not left:
             break
-        left = [word for word in left if not _fits(sample, option, word)]
+        left = [word for word in left if not _fits(sample, option, word, by_call_type)]
     return left
 
 
@@ -157,13 +159,13 @@ def _words(tag: object) -> Iterator[str]:
             yield word
 
 
-def _fits(sample: Sample, option: str, word: str) -> bool:
+def _fits(sample: Sample, option: str, word: str, by_call_type: bool) -> bool:
     if option == "ids":
         return word in (sample.id, _tag(sample, "id"))
     if option == "difficulty":
-        return _has_level(sample, {word.casefold()})
+        return _has_level(sample, {word.casefold()}, by_call_type)
     if option == "category":
-        return word.casefold() in _tag(sample, "category").casefold()
+        return _is_of(sample, word.casefold(), by_call_type)
     return _mentions(sample, [word.casefold()])
 
 
@@ -183,8 +185,15 @@ def _tag(sample: Sample, key: str) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
-def _has_level(sample: Sample, levels: set[str]) -> bool:
+def _is_of(sample: Sample, word: str, by_call_type: bool) -> bool:
+    own = _tag(sample, "category").casefold()
+    return word == own if by_call_type else word in own
+
+
+def _has_level(sample: Sample, levels: set[str], by_call_type: bool) -> bool:
     own, call_type = _tag(sample, "difficulty").casefold(), _tag(sample, "call_type").casefold()
+    if by_call_type and call_type:
+        return call_type in {CALL_TYPES.get(level, level) for level in levels}
     if own in levels or call_type in levels:
         return bool(own or call_type)
     return not own and bool(call_type) and call_type in {CALL_TYPES.get(level, level) for level in levels}

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from vendor_verifier.config.problems import listed, nearest
-from vendor_verifier.config.suite_options import SuiteOptions, TaskOptions, one_or_many
+from vendor_verifier.config.suite_options import SuiteOptions, TaskOptions, known_suite, one_or_many
 from vendor_verifier.errors import DataError, Problem, ProblemsError, StorageError, UsageError
 from vendor_verifier.loaders import loader_named, read_dataset_file
 from vendor_verifier.loaders.base import MAX_ARRAY_BYTES, Keep, LoadedSamples
@@ -173,7 +173,7 @@ _FILTERS = {
 _MOST_LISTED = 20
 
 
-def chosen_samples(dataset: Dataset, own: TaskOptions, options: RunOptions) -> Sequence[Sample]:
+def chosen_samples(kind: SuiteKind, dataset: Dataset, own: TaskOptions, options: RunOptions) -> Sequence[Sample]:
     """The samples that match the suite's own options and then the run's.
 
     Raises:
@@ -183,7 +183,14 @@ def chosen_samples(dataset: Dataset, own: TaskOptions, options: RunOptions) -> S
     head = own.head or (options.head and own.stratify_by is None)
     samples: Sequence[Sample] = dataset.samples
     for stated, limit, is_head in ((own, own.sample_size, head), (options, options.limit, options.head)):
-        samples = select(samples, **_filters(stated), stratify_by=stated.stratify_by, limit=limit, head=is_head)
+        samples = select(
+            samples,
+            **_filters(stated),
+            stratify_by=stated.stratify_by,
+            limit=limit,
+            head=is_head,
+            by_call_type=kind.by_call_type,
+        )
     if not samples:
         words = f"none of its {len(dataset.samples)} samples passes all the filters together; leave some out"
         raise DataError([Problem(words, Path(dataset.name))])
@@ -196,7 +203,7 @@ def check_choices(datasets: Mapping[str, Dataset], own: Mapping[str, SuiteOption
     Raises:
         ProblemsError: words that match no sample, or a share or a head without a limit.
     """
-    every = [dataset.samples for dataset in datasets.values()]
+    every = {name: dataset.samples for name, dataset in datasets.items()}
     flags = {name: "--" + option.replace("_", "-") for name, option in _FILTERS.items()}
     sizes = [each.chosen.sample_size for each in own.values()]
     problems = [
@@ -207,7 +214,7 @@ def check_choices(datasets: Mapping[str, Dataset], own: Mapping[str, SuiteOption
         keys = {name: f"suites.{suite}.{option}" for name, option in _FILTERS.items()}
         size, head, share = (f"suites.{suite}.{name}" for name in ("sample_size", "head", "stratify_by"))
         problems += _limitless(each.chosen, each.chosen.sample_size, size, head, share)
-        problems += _misspelt(each.chosen, [datasets[suite].samples], keys)
+        problems += _misspelt(each.chosen, {suite: datasets[suite].samples}, keys)
     if problems:
         raise ProblemsError(problems)
 
@@ -253,11 +260,14 @@ def _limitless(
 
 
 def _misspelt(
-    stated: RunOptions | TaskOptions, sets: Sequence[Sequence[Sample]], keys: Mapping[str, str]
+    stated: RunOptions | TaskOptions, sets: Mapping[str, Sequence[Sample]], keys: Mapping[str, str]
 ) -> Iterator[Problem]:
     for name, words in _filters(stated).items():
-        for word in unmatched(chain.from_iterable(sets), name, words):
-            there = words_there_are(chain.from_iterable(sets), name)
+        left = list(words)
+        for suite, samples in sets.items():
+            left = unmatched(samples, name, left, by_call_type=known_suite(suite).by_call_type)
+        for word in left:
+            there = words_there_are(chain.from_iterable(sets.values()), name)
             problem = f"read {word!r}, which fits no sample{nearest(word, there)}; {_there_is(there)}"
             yield Problem(problem, key=keys[name])
 

@@ -85,11 +85,15 @@ class RunOptions:
     test_file_path: Annotated[
         Path | None, option("Read samples from this file, .jsonl or .gz. [default: shipped]", WHAT)
     ] = None
-    config_file_path: Annotated[Path, option("Read models and vendors from here.", WHAT)] = Path("config.yaml")
+    config_file_path: Annotated[
+        Path, option("Read models and vendors from here.", WHAT, "--config-file-path", "-c")
+    ] = Path("config.yaml")
     env_file: Annotated[Path | None, option("Read API keys from here. [default: .env beside the config]", WHAT)] = None
     model: Annotated[tuple[str, ...], many("Ask for this model only (repeatable).", WHAT)] = ()
     vendor: Annotated[tuple[str, ...], many("Ask this vendor or label only (repeatable).", WHAT)] = ()
-    suite: Annotated[tuple[str, ...], many("Run this evaluation (repeatable). [default: trigger]", WHAT)] = ()
+    suite: Annotated[
+        tuple[str, ...], many("Run this evaluation (repeatable). [default: trigger]", WHAT, "--suite", "--benchmark")
+    ] = ()
     suite_option: Annotated[
         tuple[str, ...], many("Set suite.key=value (repeatable), see docs/evaluations.md.", WHAT)
     ] = ()
@@ -108,7 +112,7 @@ class RunOptions:
         None
     )
     limit: Annotated[
-        int | None, option("Ask only N samples, of all kinds.", WHAT, "--limit", "-n", check=_AT_LEAST_1)
+        int | None, option("Ask only N samples, of all kinds.", WHAT, "--limit", "-n", "--sample", check=_AT_LEAST_1)
     ] = None
     head: Annotated[bool, flag("With --limit: take the first N.", CHOICE)] = False
     limit_per_category: Annotated[

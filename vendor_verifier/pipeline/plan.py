@@ -18,6 +18,7 @@ from vendor_verifier.pipeline.load_profile import check_named_samples, places, r
 from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.pipeline.simulated_vendors import rehearsed
 from vendor_verifier.pipeline.suites import SuiteHooks, hooks_of
+from vendor_verifier.pipeline.task_results import run_folder
 from vendor_verifier.registry import WIRES, Registry, find_vendors
 from vendor_verifier.run.cluster.workers import is_loopback, scheduler_address
 from vendor_verifier.run.executors import check_choice
@@ -137,7 +138,12 @@ def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bo
         }
         check_choices(datasets, suites, options)
     tasks = [
-        Task(name, chosen_samples(datasets[name], each.chosen, options), each.own, each.chosen.timeout_seconds)
+        Task(
+            name,
+            chosen_samples(known_suite(name), datasets[name], each.chosen, options),
+            each.own,
+            each.chosen.timeout_seconds,
+        )
         for name, each in suites.items()
     ]
     if options.fresh_prompts:
@@ -173,7 +179,7 @@ def _question_seed(options: RunOptions) -> int:
     if options.seed is not None:
         return options.seed
     if options.incremental:
-        stored = RunFolder(options.output_dir or latest_run(RUNS)).read_manifest().settings.question_seed
+        stored = RunFolder(run_folder(options.output_dir) or latest_run(RUNS)).read_manifest().settings.question_seed
         if stored is not None:
             return stored
     # 53 bits: every reader of JSON keeps such a number whole.

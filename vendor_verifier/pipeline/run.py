@@ -31,6 +31,7 @@ from vendor_verifier.pipeline.prices import costs_of, known_costs
 from vendor_verifier.pipeline.score import score_folder, write_pages, write_reports
 from vendor_verifier.pipeline.simulated_vendors import with_simulated_vendors
 from vendor_verifier.pipeline.suites import ready_suite
+from vendor_verifier.pipeline.task_results import TaskResults, results_file, run_folder
 from vendor_verifier.redaction import Scrubber, redacted_sample
 from vendor_verifier.run.budgets import CostOf
 from vendor_verifier.run.calibration import Calibration, calibrate
@@ -189,11 +190,15 @@ def _run(prepared: Prepared, tools: ToolRunner | None, on_start: OnStart, on_rec
         manifest = with_ending(manifest, end, prepared.plan, executor=sent.executor, resent=resent)
         folder.write_manifest(manifest)
         recount(folder, prepared.configuration.tokenizers, redacted=prepared.plan.redact_content)
-    report = score_folder(folder)
+    file = results_file(prepared.options.output_dir)
+    results = TaskResults.wanted(manifest.suites, always=file is not None)
+    report = score_folder(folder, results=results)
     folder.write_manifest(manifest.changed(**stored_pace(report)))
     write_reports(folder, report, language=prepared.options.lang)
     write_pages(folder, report)
-    if prepared.options.output_dir is None:
+    if results is not None:
+        results.write(folder, report, file)
+    if run_folder(prepared.options.output_dir) is None:
         point_to(folder.path)
     return RunOutcome(folder, report, end.signal_number, end.limit)
 
@@ -211,7 +216,7 @@ def _counting(resent: Counter[str], on_record: OnRecord) -> OnRecord:
 
 def _open_folder(prepared: Prepared) -> tuple[RunFolder, Manifest]:
     """A new run folder with its manifest, or the one to resume."""
-    score, output_dir = prepared.score, prepared.options.output_dir
+    score, output_dir = prepared.score, run_folder(prepared.options.output_dir)
     if prepared.options.incremental:
         folder = RunFolder(output_dir or latest_run(RUNS))
         manifest = folder.read_manifest()

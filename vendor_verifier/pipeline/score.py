@@ -19,6 +19,7 @@ from vendor_verifier.pipeline.manifest import stored_manifest
 from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.pipeline.rejudging import rejudged
 from vendor_verifier.pipeline.suites import hooks_of, ready_suite
+from vendor_verifier.pipeline.task_results import TaskResults
 from vendor_verifier.reports import REPORTS
 from vendor_verifier.run.event_loop_lag import MAX_CORE_SHARE, STALL_NS
 from vendor_verifier.scoring.answer_texts import AnswerTexts
@@ -63,9 +64,12 @@ def score_again(
     chosen = structs.replace(manifest.score, **stated)
     _thresholds(chosen, manifest)  # unreadable thresholds must not be stored
     folder.write_manifest(manifest.changed(score=chosen))
-    report = score_folder(folder)
+    results = TaskResults.wanted(manifest.suites)
+    report = score_folder(folder, results=results)
     write_reports(folder, report, language=language)
     write_pages(folder, report)
+    if results is not None:
+        results.write(folder, report)
     return report
 
 
@@ -76,8 +80,12 @@ def _only_volume(stated: Mapping[str, Any]) -> dict[str, Any]:
     return said if any(value is not None for value in said.values()) else {}
 
 
-def score_folder(folder: RunFolder, gates: Sequence[str] = (), **volume: int | None) -> Report:
+def score_folder(
+    folder: RunFolder, gates: Sequence[str] = (), *, results: TaskResults | None = None, **volume: int | None
+) -> Report:
     """Score the records of a run by its manifest, with ``gates`` and a monthly ``volume`` instead of its own if given.
+
+    ``results`` takes every answer as it is judged.
 
     Raises:
         RunFolderError: not a readable run folder.
@@ -103,6 +111,8 @@ def score_folder(folder: RunFolder, gates: Sequence[str] = (), **volume: int | N
     def listen(record: Record, sample: Sample, score: Score, row: Observation) -> None:
         details.take(record, sample, score, row)
         texts.take(record, sample, row)
+        if results is not None:
+            results.take(record, sample, score, row)
 
     report = score_run(
         manifest.infos,

@@ -89,6 +89,7 @@ class SuiteKind:
     (:class:`vendor_verifier.pipeline.suites.SuiteHooks`), where it does anything. ``flags`` are those that state an
     option of this evaluation alone, by option; given without ``--suite`` they ask for it. ``judges_by`` are the options
     that only say how an answer is judged, so that they may be others for answers that are already there.
+    ``by_call_type``: its filters read a difficulty as a call type, and a category as equal.
     """
 
     name: str
@@ -100,6 +101,7 @@ class SuiteKind:
     hooks: str | None = None
     flags: Mapping[str, str] = field(default_factory=dict)
     judges_by: tuple[str, ...] = ()
+    by_call_type: bool = False
 
     @property
     def compares(self) -> bool:
@@ -142,6 +144,7 @@ SUITES: tuple[SuiteKind, ...] = (
         "datasets/mcp_toolbench.jsonl",
         "resolved",
         judges_by=_READING,
+        by_call_type=True,
     ),
     SuiteKind(
         "mcp_live",

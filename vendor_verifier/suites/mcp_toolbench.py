@@ -31,8 +31,9 @@ from vendor_verifier.suites.tool_calls.calls import (
     several,
 )
 from vendor_verifier.suites.tool_calls.matching import pair_calls
-from vendor_verifier.suites.tool_calls.prompt import extract_calls
+from vendor_verifier.suites.tool_calls.prompt import extract_calls, names_of
 from vendor_verifier.suites.tool_calls.suite import AnsweredCalls, CallSuite, raw_calls
+from vendor_verifier.values.sample import Sample
 
 
 def evaluate(task: dict[str, Any], solution: str, *, mode: Mode = "strict") -> dict[str, Any]:
@@ -51,7 +52,7 @@ def evaluate(task: dict[str, Any], solution: str, *, mode: Mode = "strict") -> d
     expectation = read_expectation(task.get("function_call_label") if isinstance(task, Mapping) else None)
     if problem := expectation.problem or _nothing_expected(expectation):
         return {"resolved": False, "error": problem}
-    found = extract_calls(solution)
+    found = extract_calls(solution, _named(task.get("tools"), expectation))
     return compare(expectation.calls, found.calls, found.problem)
 
 
@@ -120,6 +121,14 @@ def filter_tasks(
     return first(kept, sample_size)
 
 
+def _named(tools: object, expectation: Expectation) -> frozenset[str]:
+    """The names of a row's tools, which are bare or definitions, and of those it expects."""
+    listed = tools if isinstance(tools, (list, tuple)) else ()
+    bare = {name for name in listed if isinstance(name, str)}
+    expected = {call.name for call in expectation.calls if call.name}
+    return names_of(tool for tool in listed if isinstance(tool, Mapping)) | bare | expected
+
+
 def _nothing_expected(expectation: Expectation) -> str | None:
     return None if expectation.calls else compat.NO_GROUND_TRUTH
 
@@ -144,6 +153,10 @@ class MCPToolBenchSuite(CallSuite):
             return frozenset({"precision", "parameter_precision"})
         any_expected = any(call.parameters for call in expectation.calls)
         return frozenset() if any_expected else frozenset({"parameter_accuracy"})
+
+    def tools_in_prose(self, sample: Sample) -> frozenset[str]:
+        """All that the sample offers: the page promises to find calls that a text describes."""
+        return names_of(sample.turn.tools)
 
     def evaluate(self, expectation: Expectation, answered: AnsweredCalls) -> dict[str, Any]:
         """The page's fields for the calls of an answer."""

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from vendor_verifier.suites.tool_calls.calls import WRAPPER_KEYS, Call, Mode, kind_of, read_call
+from vendor_verifier.suites.tool_calls.written_calls import written_calls
 from vendor_verifier.values.record import Response
 from vendor_verifier.values.request import Turn
 from vendor_verifier.wire.payload import PayloadError, as_dict, parse_json
@@ -148,15 +149,27 @@ class Extracted:
     problem: str | None = None
 
 
-def extract_calls(text: object) -> Extracted:
-    """The tool calls written in ``text``. Never raises; malformed calls are kept with their reason."""
+def extract_calls(text: object, tools: Collection[str] = ()) -> Extracted:
+    """The tool calls written in ``text``, as JSON or, of these ``tools``, as ``name(key="value")``.
+
+    Never raises; malformed calls are kept with their reason.
+    """
     if not isinstance(text, str):
         return Extracted(problem=f"the answer is a text, read {kind_of(text)}")
     whole = calls_in(_json(text))
     if whole is not None:
         return _extracted(whole)
     found = _fenced(text) or _marked_up(text) or _lines(text)
-    return _extracted(found) if found else _prose(text)
+    if found:
+        return _extracted(found)
+    prose = _prose(text)
+    return prose if prose.calls or prose.problem else Extracted(written_calls(text, tools))
+
+
+def names_of(tools: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    """The names of declared tools."""
+    names = ((as_dict(tool.get("function")) or tool).get("name") for tool in tools)
+    return frozenset(name for name in names if isinstance(name, str) and name)
 
 
 def calls_in(value: object) -> list[object] | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -63,7 +63,7 @@ class AnsweredCalls:
     in_text: bool = False
 
 
-def read_attempts(attempts: Sequence[Attempt], reading: Reading) -> AnsweredCalls:
+def read_attempts(attempts: Sequence[Attempt], reading: Reading, tools: Collection[str] = ()) -> AnsweredCalls:
     """Read the final attempt of every turn. One failed turn makes the whole sample undecided."""
     responses: list[Response] = []
     for attempt in attempts:
@@ -73,7 +73,7 @@ def read_attempts(attempts: Sequence[Attempt], reading: Reading) -> AnsweredCall
         responses.append(attempt.response)
     if not responses:
         return AnsweredCalls("undecided", failure="no answer: never asked")
-    turns = [read_turn(response, reading) for response in responses]
+    turns = [read_turn(response, reading, tools) for response in responses]
     called = any(turn.decision == "called" for turn in turns)
     return AnsweredCalls(
         "called" if called else turns[-1].decision,
@@ -85,15 +85,17 @@ def read_attempts(attempts: Sequence[Attempt], reading: Reading) -> AnsweredCall
     )
 
 
-def read_turn(response: Response, reading: Reading) -> AnsweredCalls:
-    """Read one answer. Calls that stand where none were looked for are an anomaly and nothing more."""
+def read_turn(response: Response, reading: Reading, tools: Collection[str] = ()) -> AnsweredCalls:
+    """Read one answer to a question about these ``tools``.
+
+    Calls that stand where none were looked for are an anomaly and nothing more."""
     native, anomalies = complete_calls(response)
     if reading == "native" or (reading == "either" and native):
         unread = (CALLS_ONLY_IN_TEXT,) if not native and extract_calls(response.text).calls else ()
         return AnsweredCalls(
             decide(response, native), tuple(map(read_native, native)), (response.text,), (*anomalies, *unread)
         )
-    found = extract_calls(response.text)
+    found = extract_calls(response.text, tools)
     decision = "called" if found.calls else decide(response, ())
     unread = (CALLS_ONLY_NATIVE,) if native and not found.calls else ()
     return AnsweredCalls(decision, found.calls, (response.text,), unread, problem=found.problem, in_text=True)
@@ -151,6 +153,10 @@ class CallSuite(ABC):
         """Values that are None for this sample whatever is answered."""
         return frozenset()
 
+    def tools_in_prose(self, sample: Sample) -> frozenset[str]:  # noqa: ARG002 - most read JSON alone
+        """The tools whose calls are also read where a text says ``name(key="value")``."""
+        return frozenset()
+
     def play(self, sample: Sample) -> AnyPlay:
         """Yield the first turn and further ones while expected calls are missing, and return the judgement."""
         expected = read_expectation(sample.expected.get("calls")).calls
@@ -158,21 +164,28 @@ class CallSuite(ABC):
         attempts: list[Attempt] = []
         earlier: tuple[Call, ...] = ()
         following: Turn | None = turn
+        tools = self.tools_in_prose(sample)
         while following is not None:
             turn = following
             attempt = yield turn
             attempts.append(attempt)
-            following, earlier = self._following(turn, attempt, expected, earlier, len(attempts))
+            following, earlier = self._following(turn, attempt, expected, earlier, len(attempts), tools)
         return partial(self.judge, sample, tuple(attempts))
 
     def _following(
-        self, turn: Turn, attempt: Attempt, expected: Sequence[Call], earlier: tuple[Call, ...], turns: int
+        self,
+        turn: Turn,
+        attempt: Attempt,
+        expected: Sequence[Call],
+        earlier: tuple[Call, ...],
+        turns: int,
+        tools: frozenset[str],
     ) -> tuple[Turn | None, tuple[Call, ...]]:
         """The turn after this attempt, if there is to be one, and the calls made so far."""
         response = attempt.response
         if turns >= self.max_iterations or len(expected) < 2 or response is None or not attempt.succeeded:
             return None, earlier
-        answered = read_turn(response, self.reading)
+        answered = read_turn(response, self.reading, tools)
         calls = answered.calls
         made = (*earlier, *calls)
         missing = Counter(call.name for call in expected) - Counter(call.name for call in made)
@@ -184,7 +197,7 @@ class CallSuite(ABC):
     def judge(self, sample: Sample, attempts: Sequence[Attempt]) -> Score:
         """The score of the final attempts of all turns."""
         expectation = read_expectation(sample.expected.get("calls"))
-        answered = read_attempts(attempts, self.reading)
+        answered = read_attempts(attempts, self.reading, self.tools_in_prose(sample))
         if defect := self._defect(sample, expectation):
             values: Mapping[str, float | None] = dict.fromkeys(self.value_names())
             return Score(

@@ -1,0 +1,117 @@
+"""``results.json``: every answer of a run as its evaluation judges it, with the fields that the evaluation's page has.
+
+Its rows are written to a temporary file while records are scored, so that a long run is never held as a whole.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from vendor_verifier.scoring.draws import key_digest
+from vendor_verifier.scoring.observation import Observation
+from vendor_verifier.scoring.report_samples import first_failure
+from vendor_verifier.store import RunFolder
+from vendor_verifier.suites import suite_kind
+from vendor_verifier.values.record import Record
+from vendor_verifier.values.sample import Sample
+from vendor_verifier.values.score import Report, Score
+
+NAME = "results.json"
+_GROUPS = ("category", "difficulty", "call_type")
+
+
+def results_file(output: Path | None) -> Path | None:
+    """The file of results that ``-o`` names: one that ends in ``.json`` and is no folder; else None."""
+    return output if output is not None and output.suffix == ".json" and not output.is_dir() else None
+
+
+def run_folder(output: Path | None) -> Path | None:
+    """The run folder that ``-o`` names, if it names one and no file of results."""
+    return output if results_file(output) is None else None
+
+
+@dataclass(slots=True)
+class TaskResults:
+    """The rows of a run, taken one by one; of several records under one key the one that stands."""
+
+    _file: IO[bytes] = field(default_factory=tempfile.TemporaryFile)
+    _places: dict[int, tuple[int, int, bool]] = field(default_factory=dict)
+
+    @classmethod
+    def wanted(cls, suites: Collection[str], *, always: bool = False) -> TaskResults | None:
+        """An empty one where some evaluation gives every answer a score of its own, or where one is asked for."""
+        kinds = [suite_kind(name) for name in suites]
+        scored = any(kind is not None and kind.ranks_by is not None and not kind.apart for kind in kinds)
+        return cls() if scored or always else None
+
+    def take(self, record: Record, sample: Sample, score: Score, row: Observation) -> None:
+        """Add one record of the plan."""
+        digest = key_digest(*row.key, record.model, record.label)
+        known = self._places.get(digest)
+        if known is not None and (known[2] or not record.succeeded):
+            return
+        line = json.dumps(_row(record, sample, score), default=str).encode()
+        self._places[digest] = (self._file.seek(0, 2), self._file.write(line), record.succeeded)
+
+    def write(self, folder: RunFolder, report: Report, also: Path | None = None) -> None:
+        """Write the file into the folder, and the same to another file if one is named; nothing is taken any more.
+
+        Raises:
+            StorageError: the disk refused.
+        """
+        with self._file:
+            folder.write_pieces(NAME, self._pieces(report))
+            if also is not None:
+                other = RunFolder(also.absolute().parent)
+                other.create()
+                other.write_pieces(also.name, self._pieces(report))
+
+    def _pieces(self, report: Report) -> Iterator[bytes]:
+        head = {"run": report.run, "complete": report.complete, "summary": _summary(report)}
+        yield json.dumps(head, indent=1).encode().removesuffix(b"\n}") + b',\n "tasks": ['
+        for number, (offset, length, _) in enumerate(self._places.values()):
+            self._file.seek(offset)
+            yield (b",\n  " if number else b"\n  ") + self._file.read(length)
+        yield b"\n ]\n}\n"
+
+
+def _row(record: Record, sample: Sample, score: Score) -> dict[str, Any]:
+    failure = first_failure(record)
+    own = sample.tags.get("id")
+    return {
+        "task_id": record.sample if own is None else str(own),
+        "sample": record.sample,
+        "repetition": record.repetition,
+        "model": record.model,
+        "vendor": record.label,
+        "suite": record.suite,
+        **{name: sample.tags[name] for name in _GROUPS if isinstance(sample.tags.get(name), str)},
+        "succeeded": record.succeeded,
+        **({} if failure is None else {"failure": failure.kind}),
+        "decision": score.decision,
+        **({"calls": [[call.tool, call.verdict] for call in score.calls]} if score.calls else {}),
+        **score.values,
+        **score.details,
+    }
+
+
+def _summary(report: Report) -> list[dict[str, Any]]:
+    return [
+        {
+            "model": model.model,
+            "vendor": vendor.label,
+            "suite": suite,
+            "tasks": score.planned,
+            "judged": score.judged,
+            **score.values,
+            "groups": score.groups,
+        }
+        for model in report.models
+        for vendor in model.vendors
+        for suite, score in vendor.suites.items()
+    ]
