@@ -14,9 +14,9 @@ from worlds import sample_ids
 from vendor_verifier.audit.behaviour import behaviour_findings, difference_findings
 from vendor_verifier.scoring.observation import Observation, Traits
 from vendor_verifier.scoring.observation_table import ObservationTable
-from vendor_verifier.stats.bootstrap import build_panel
 from vendor_verifier.stats.judge_ranking import judge_ranking
 from vendor_verifier.stats.noise_floor import gap
+from vendor_verifier.stats.panel import build_panel
 from vendor_verifier.stats.ratio_table import Trials
 
 GOOD = Traits(succeeded=True, succeeded_first_try=True, attempts=1, decision="called")

@@ -139,6 +139,20 @@ def test_a_threshold_of_all_is_never_proven() -> None:
     assert decide(gate, clopper_pearson(1999, 2000)) == "FAIL"
 
 
+def test_a_run_without_an_outage_says_what_it_cannot_know() -> None:
+    """A success gate that passes calls outages unknown; where the run has some, it says what its requests are worth."""
+    gate = parse_threshold("success_rate >= 0.95")
+    calm = judge_gate("v", gate, {"success_rate": clopper_pearson(1990, 2000)}, {})
+    bursts = Estimate(0.99, 0.96, 1.0, 2000, effective=104.2)
+    burst = judge_gate("v", gate, {"success_rate": bursts}, {})
+    assert calm.outcome == burst.outcome == "PASS"
+    assert "this run shows no outage" in calm.reason
+    assert "count as about 104 independent ones" in burst.reason
+    assert "no outage" not in burst.reason
+    other = judge_gate("v", parse_threshold("tps >= 10"), {"tps": Estimate(20.0, 19.0, 21.0, 100)}, {})
+    assert "outage" not in other.reason
+
+
 def test_the_ceiling_is_judged_by_the_gap() -> None:
     """Relative thresholds look at value − ceiling, and say so when the baseline ran once."""
     gate = parse_threshold("f1 >= ceiling - 0.03")

@@ -50,7 +50,8 @@ from vendor_verifier.pipeline.gates import judge_panel
 from vendor_verifier.reports import ci, markdown, openmetrics, ranking, scores_json, terminal
 from vendor_verifier.reports.html import page
 from vendor_verifier.scoring.collect import Tables, collect
-from vendor_verifier.stats.bootstrap import bootstrap, build_panel
+from vendor_verifier.stats.bootstrap import bootstrap
+from vendor_verifier.stats.panel import build_panel
 from vendor_verifier.stats.ratio_table import trials_of
 from vendor_verifier.suites.trigger import TriggerSuite
 from vendor_verifier.values.score import PlayedTask

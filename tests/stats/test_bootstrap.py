@@ -12,16 +12,8 @@ from given_blocks import given_blocks
 from worlds import METRICS, callers, equal_vendors, sample_ids
 
 from vendor_verifier.scoring.trigger_f1 import trigger_counts
-from vendor_verifier.stats.bootstrap import (
-    MOST_BLOCKS,
-    Component,
-    Panel,
-    bootstrap,
-    build_panel,
-    choose_blocks,
-    correlation_time,
-    percentile_estimate,
-)
+from vendor_verifier.stats.bootstrap import MOST_BLOCKS, bootstrap, choose_blocks, percentile_estimate
+from vendor_verifier.stats.panel import Component, Panel, build_panel
 from vendor_verifier.stats.ratio_table import Trials
 
 
@@ -138,20 +130,6 @@ def test_too_few_blocks_are_said_to_be_too_few() -> None:
     assert not choose_blocks(equal_vendors(np.random.default_rng(11), 1, 200, burst=20))[0].enough
     assert not given_blocks([0, 1, 1, 2])[0].enough
     assert given_blocks(range(30))[0].enough
-
-
-def test_correlation_time_of_known_series() -> None:
-    """1 for noise, about (1+φ)/(1−φ) for an autoregression, nothing where nothing varies."""
-    rng = np.random.default_rng(12)
-    noise = rng.normal(size=20_000)
-    assert correlation_time(noise)[1] == pytest.approx(1.0, abs=0.1)
-    series = noise.copy()
-    for i in range(1, series.size):
-        series[i] += 0.8 * series[i - 1]
-    first, time_ = correlation_time(series)
-    assert first == pytest.approx(0.8, abs=0.02)
-    assert time_ == pytest.approx(9.0, rel=0.2)
-    assert correlation_time(np.ones(50)) == (None, 1.0)
 
 
 def test_block_draws_take_whole_blocks() -> None:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from worlds import callers, decide, propensities, sample_ids
 
-from vendor_verifier.stats.bootstrap import Panel, bootstrap, build_panel
+from vendor_verifier.stats.bootstrap import bootstrap
 from vendor_verifier.stats.noise_floor import bias_test, excess_test, gap, latency_spread, mcnemar, noise_floor
+from vendor_verifier.stats.panel import Panel, build_panel
 from vendor_verifier.stats.ratio_table import Trials
 
 

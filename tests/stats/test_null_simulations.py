@@ -12,10 +12,11 @@ from record_worlds import Persona, columns, taken, world
 from worlds import callers, equal_vendors, sample_ids
 
 from vendor_verifier.audit.behaviour import conduct
-from vendor_verifier.stats.bootstrap import bootstrap, build_panel
+from vendor_verifier.stats.bootstrap import bootstrap
 from vendor_verifier.stats.intervals import f1_interval, percentile_interval
 from vendor_verifier.stats.judge_ranking import judge_ranking
 from vendor_verifier.stats.noise_floor import gap
+from vendor_verifier.stats.panel import build_panel
 from vendor_verifier.stats.rank_uncertainty import simultaneous_differences
 
 pytestmark = pytest.mark.slow

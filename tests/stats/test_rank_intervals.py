@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from worlds import METRICS, equal_vendors, sample_ids
 
 from vendor_verifier.scoring.irf import irf
-from vendor_verifier.stats.bootstrap import Component, Panel, bootstrap
+from vendor_verifier.stats.bootstrap import bootstrap
+from vendor_verifier.stats.panel import Component, Panel
 from vendor_verifier.stats.rank_uncertainty import (
     differing_pairs,
     irf_draws,

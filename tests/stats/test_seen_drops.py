@@ -13,8 +13,9 @@ from worlds import decide, propensities, sample_ids
 
 from vendor_verifier.audit.verdict_table import DOUBTFUL_LEVEL
 from vendor_verifier.audit.verdicts import LARGEST_UNSEEN_LOSS
-from vendor_verifier.stats.bootstrap import bootstrap, build_panel
+from vendor_verifier.stats.bootstrap import bootstrap
 from vendor_verifier.stats.noise_floor import gap
+from vendor_verifier.stats.panel import build_panel
 from vendor_verifier.stats.ratio_table import Trials
 from vendor_verifier.stats.sample_size import score_seen_drop
 from vendor_verifier.stats.score_differences import score_differences, standard_error

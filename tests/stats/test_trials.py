@@ -12,7 +12,7 @@ from vendor_verifier.gates.thresholds import COST_METRICS, THRESHOLD_METRICS
 from vendor_verifier.metrics import POOLED, RECORD_METRICS
 from vendor_verifier.scoring.observation import Observation, Traits
 from vendor_verifier.scoring.observation_table import ObservationTable
-from vendor_verifier.stats.bootstrap import build_panel
+from vendor_verifier.stats.panel import build_panel
 from vendor_verifier.stats.ratio_table import MEANS, trials_of
 from vendor_verifier.values.score import CallClass, Decision
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from vendor_verifier.stats.bootstrap import Component, Panel
+from vendor_verifier.stats.panel import Component, Panel
 from vendor_verifier.stats.ratio_table import Trials
 from vendor_verifier.values.score import Decision
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from vendor_verifier.gates.thresholds import COST_METRICS
-from vendor_verifier.stats.overlap import TIMES
+from vendor_verifier.stats.ratio_table import TIMES
 from vendor_verifier.values.judgement import (
     Estimate,
     Finding,
@@ -26,6 +26,8 @@ from vendor_verifier.values.verdict import BEST_FIRST, VendorVerdict
 from vendor_verifier.words import english
 
 _MOST_SAMPLES = 1_000_000
+# Rates that an outage lowers for as long as it lasts.
+_ANSWERED = frozenset({"success_rate", "first_attempt_success_rate"})
 
 
 def judge_gate(
@@ -102,6 +104,10 @@ def _reason(threshold: Threshold, found: Estimate, outcome: GateOutcome) -> str:
     high = "∞" if found.high is None else f"{found.high:.6g}"
     figures = {"value": f"{found.value:.6g}", "level": f"{found.level:.0%}", "low": low, "high": high, "size": found.n}
     interval = english("gate_interval", what=what, **figures)
+    if found.effective is not None:
+        interval = english("gate_alike", said=interval, effective=f"{found.effective:.0f}")
+    elif outcome == "PASS" and threshold.metric in _ANSWERED and threshold.comparison == ">=":
+        interval = english("gate_no_outage", said=interval)
     if outcome != "UNDECIDED":
         return interval
     if not threshold.ceiling and found.value == threshold.number == 1.0:

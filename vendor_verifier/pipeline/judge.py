@@ -31,10 +31,13 @@ from vendor_verifier.pipeline.prices import money_of, prices_of, with_costs
 from vendor_verifier.pipeline.stored_observations import StoredTrials, trials_in
 from vendor_verifier.scoring.answer_texts import AnswerTexts
 from vendor_verifier.scoring.observation_table import ObservationTable
-from vendor_verifier.stats.bootstrap import bootstrap, build_panel
+from vendor_verifier.stats.bootstrap import bootstrap
+from vendor_verifier.stats.dependence import ENOUGH_STRETCHES
+from vendor_verifier.stats.few_stretches import few_stretches
 from vendor_verifier.stats.intervals import estimates_of
 from vendor_verifier.stats.judge_ranking import judge_ranking
 from vendor_verifier.stats.noise_floor import gap, noise_floor
+from vendor_verifier.stats.panel import build_panel
 from vendor_verifier.stats.ratio_table import Trials
 from vendor_verifier.stats.score_differences import score_differences
 from vendor_verifier.suites import compares
@@ -42,11 +45,13 @@ from vendor_verifier.values.blame import BlameCounts
 from vendor_verifier.values.judgement import Finding, ModelVerdict, Money, Price, ServedNames, Threshold
 from vendor_verifier.values.sample import ChosenSamples, JoinedSamples, Samples
 from vendor_verifier.values.score import ModelScore, Report
+from vendor_verifier.words import english
 
 if TYPE_CHECKING:
     import numpy as np
 
 EntryKey = tuple[str, str]
+_MOST_NAMED = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +132,22 @@ def _probed(report: Report, apart: Mapping[EntryKey, ObservationTable]) -> dict[
         found = (*probes_findings(tests), *tokenizer_findings(replies, model.baseline))
         verdicts[model.model] = ModelVerdict(probes=tests, findings=found)
     return verdicts
+
+
+def stretches_warnings(verdicts: Mapping[str, ModelVerdict]) -> Iterator[str]:
+    """For each model, the figures and pairs that too few independent stretches say too little of."""
+    for model, verdict in verdicts.items():
+        own = [f"{each.metric} {each.label} ({each.stretches:.0f})" for each in verdict.few_stretches if not each.other]
+        pairs = [
+            f"{each.metric} {each.label} ≈ {each.other} ({each.stretches:.0f})"
+            for each in verdict.few_stretches
+            if each.other
+        ]
+        for name, found in (("warn_stretches", own), ("warn_stretches_pairs", pairs)):
+            if found:
+                more = f", … +{len(found) - _MOST_NAMED}" if len(found) > _MOST_NAMED else ""
+                named = ", ".join(found[:_MOST_NAMED]) + more
+                yield english(name, model=model, least=ENOUGH_STRETCHES, named=named)
 
 
 def in_sending_order(samples: Mapping[str, Samples], tables: Iterable[ObservationTable]) -> dict[str, Samples]:
@@ -226,6 +247,7 @@ def _compare(
         intervals=estimates_of(panel, resampled),
         break_evens=break_evens(money, model.prices, resampled),
         score_differences=tuple(score_differences(panel, resampled, model.stored.scores)),
+        few_stretches=tuple(few_stretches(panel, () if ranking is None else ranking.differences)),
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from vendor_verifier.config.suite_options import known_suite
 from vendor_verifier.gates.goodput import with_goodput
 from vendor_verifier.pipeline.audit import Recounted, read_recount, recount_troubles
 from vendor_verifier.pipeline.gates import check_rank_metrics, judge_conditions, read_gates, read_slos
-from vendor_verifier.pipeline.judge import judge_report
+from vendor_verifier.pipeline.judge import judge_report, stretches_warnings
 from vendor_verifier.pipeline.manifest import stored_manifest
 from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.pipeline.rejudging import rejudged
@@ -142,7 +142,7 @@ def score_folder(
     return replace(
         report,
         # Records are read while scoring, so unreadable lines are only known now.
-        warnings=tuple(dict.fromkeys([*report.warnings, *unread, *twice, *unreadable])),
+        warnings=tuple(dict.fromkeys([*report.warnings, *stretches_warnings(verdicts), *unread, *twice, *unreadable])),
         details=details.finished(),
     )
 

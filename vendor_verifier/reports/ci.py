@@ -66,7 +66,7 @@ def _suite(vendor: VendorScore, model: ModelScore, report: Report) -> ET.Element
     if report.details is not None and report.details.started_at is not None:
         suite.set("timestamp", report.details.started_at[:19])
     properties = ET.SubElement(suite, "properties")
-    for name, value in _properties(vendor, details, report):
+    for name, value in _properties(vendor, model, details, report):
         ET.SubElement(properties, "property", name=name, value=value)
     suite.extend(map(_element, lines))
     return suite
@@ -85,7 +85,9 @@ def _element(line: _Line) -> ET.Element:
     return case
 
 
-def _properties(vendor: VendorScore, details: VendorDetails | None, report: Report) -> Iterator[tuple[str, str]]:
+def _properties(
+    vendor: VendorScore, model: ModelScore, details: VendorDetails | None, report: Report
+) -> Iterator[tuple[str, str]]:
     yield "run", visible(report.run)
     yield "vendor", visible(vendor.vendor)
     yield "model_id", visible(vendor.model_id)
@@ -96,6 +98,9 @@ def _properties(vendor: VendorScore, details: VendorDetails | None, report: Repo
             yield visible(name), repr(value)
     if details is not None and details.records > len(details.cases):
         yield "samples_not_listed", str(details.records - len(details.cases))
+    verdict = report.verdicts.get(model.model)
+    for metric, stretches in ({} if verdict is None else verdict.few_stretches_of(vendor.label)).items():
+        yield "few_stretches", f"{visible(metric)} {stretches:.0f}"
 
 
 def _verdict(vendor: VendorScore, model: ModelScore, report: Report) -> Iterator[_Line]:

@@ -163,8 +163,6 @@ def _stability_lines(ranking: RankingJudgement, judged: _Judged) -> Iterator[str
         yield t("leader_change", kind=t(f"leader_{change.kind}"), dropped=escape(change.dropped), leaders=leaders)
     if ranking.pareto:
         yield t("pareto", labels=t.listed([*map(escape, ranking.pareto)], most=10))
-    if t.room == "wide" and not ranking.blocks.enough:
-        yield t("blocks_few", blocks=ranking.blocks.count, size=ranking.blocks.size)
 
 
 def overlap_line(ranking: RankingJudgement, t: Texts, escape: Escape, most_left: float = 1.0) -> str | None:

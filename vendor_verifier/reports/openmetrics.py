@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from vendor_verifier.metrics import FIGURES, RANKED
 from vendor_verifier.reports import number_format, sentences
 from vendor_verifier.reports.escape import visible
+from vendor_verifier.values.judgement import ModelVerdict
 from vendor_verifier.values.score import ModelScore, Report, VendorScore
 
 _PREFIX = "agent_vendor_verifier_"
@@ -52,6 +53,7 @@ _FAMILIES = (
     _Family("stalled_samples", "Samples left out of a time because our own process was late, by metric."),
     _Family("failed_samples", "Samples by the kind of their failure."),
     _Family("gate_outcome", "1 for the outcome of a gate."),
+    _Family("few_stretches", "Independent stretches of a figure that has too few of them, by metric."),
 )
 
 
@@ -120,9 +122,18 @@ def _of_vendor(family: str, vendor: VendorScore, model: ModelScore, report: Repo
         yield from _counts(family, vendor)
     else:
         verdict = report.verdicts.get(model.model)
-        for gate in () if verdict is None else verdict.gates:
-            if gate.label == vendor.label:
-                yield {"gate": str(gate.threshold), "outcome": gate.outcome.lower()}, 1
+        if verdict is not None:
+            yield from _judged(family, vendor, verdict)
+
+
+def _judged(family: str, vendor: VendorScore, verdict: ModelVerdict) -> Iterator[_Sample]:
+    if family == "few_stretches":
+        for metric, stretches in verdict.few_stretches_of(vendor.label).items():
+            yield {"metric": metric}, round(stretches, 1)
+        return
+    for gate in verdict.gates:
+        if gate.label == vendor.label:
+            yield {"gate": str(gate.threshold), "outcome": gate.outcome.lower()}, 1
 
 
 def _verdict(family: str, vendor: VendorScore, model: ModelScore, report: Report) -> Iterator[_Sample]:

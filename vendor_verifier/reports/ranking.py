@@ -137,7 +137,14 @@ COLUMNS: tuple[Column | Callable[[Scope], Iterable[Column]], ...] = (
     *map(_data, ("tps_mean", "tps_p50", "e2e_tps")),
     *_spreads(),
     _goodput,
+    Column("few_stretches", lambda entry: tables.raw(_few_stretches(entry)), writers=_CSV),
 )
+
+
+def _few_stretches(entry: Entry) -> str | None:
+    """The figures that too few independent stretches say too little of, with blanks between; None without any."""
+    found = {} if entry.verdict is None else entry.verdict.few_stretches_of(entry.vendor.label)
+    return " ".join(found) or None
 
 
 def ranking(report: Report, models: Sequence[ModelScore], t: Texts) -> Table:

@@ -267,8 +267,13 @@ class ObservationTable:
         return {**decided, **dict.fromkeys(lost, "undecided")}
 
     def values(self, metric: str) -> list[float]:
-        """The measured values of one of ``RECORD_METRICS``; empty where our own lateness spoilt too many rows."""
-        found = known(self.column(metric), metric)
+        """The measured values of one of ``RECORD_METRICS`` in the order of sending.
+
+        Empty where our own lateness spoilt too many rows.
+        """
+        import numpy as np
+
+        found = known(self.column(metric)[np.argsort(self.sent(), kind="stable")], metric)
         return [] if too_many_spoilt(self.spoilt(metric), len(found)) else found
 
     def spoilt(self, metric: str) -> int:

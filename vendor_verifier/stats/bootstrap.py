@@ -1,215 +1,84 @@
-"""The paired block bootstrap of all metrics, vendors and IRF: aligned samples, block length, resamples.
+"""The paired block bootstrap of all metrics, vendors and IRF: block length, resamples.
 
 Every metric is a ratio of per-sample sums, so a resample is a row of block counts and all resamples of all metrics are
 one matrix product, counts[R, blocks] @ sums[blocks, columns] (Efron & Tibshirani 1993; blocks: Künsch 1989). The same
 counts serve every vendor: that is what pairs them. Chunks bound the memory.
 
-A metric of a vendor is the mean of its components, each Σ numerators ÷ Σ denominators over samples. All have one
-component but F1, which has one per ordered pair of a baseline run and a vendor run:
-numerator 2·TP, denominator 2·TP + FP + FN.
-
-A vendor that is slow for a minute is slow for all requests of that minute; treating those as independent makes
-intervals too short (in simulation 14–25 % wrong verdicts instead of 2–3 %).
+Samples that were asked one after the other may be alike (:mod:`vendor_verifier.stats.dependence`). They are drawn in
+blocks for it, and where a run has too few blocks of that length the draws of single figures are widened besides.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from statistics import NormalDist
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from vendor_verifier.scoring.observation_table import Unit
-from vendor_verifier.scoring.trigger_f1 import Run, cell, has_calls
-from vendor_verifier.stats.ratio_table import Part, RatioColumn, Trials, places_in
+from vendor_verifier.metrics import is_share
+from vendor_verifier.stats.dependence import ENOUGH_STRETCHES, Z
+from vendor_verifier.stats.panel import Component, Panel
+from vendor_verifier.stats.ratio_table import TIMES
 from vendor_verifier.values.judgement import Blocks, Estimate
-from vendor_verifier.values.manifest import BaselineF1, Undecided
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 
-_F1_PARTS: Mapping[str, Part] = {
-    "tp": (2.0, 2.0),
-    "fp": (0.0, 1.0),
-    "fn": (0.0, 1.0),
-    "failed_as_missed": (0.0, 1.0),
-}
-_NOTHING: Part = (0.0, 0.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Component:
-    """A ratio of sums: two arrays of shape (samples,)."""
-
-    numerators: NDArray[np.float64]
-    denominators: NDArray[np.float64]
-
-    @property
-    def value(self) -> float | None:
-        """Σ numerators ÷ Σ denominators; ``None`` for 0 ÷ 0."""
-        total = float(self.denominators.sum())
-        return float(self.numerators.sum()) / total if total else None
-
-    def influence(self) -> NDArray[np.float64]:
-        """ψᵢ = (numeratorᵢ − ratio·denominatorᵢ) ÷ mean(denominator); SE(ratio) = sd(ψ) ÷ √n (delta method)."""
-        import numpy as np
-
-        value = self.value
-        if value is None:
-            return np.full(self.numerators.shape, np.nan)
-        result: NDArray[np.float64] = (self.numerators - value * self.denominators) / self.denominators.mean()
-        return result
-
-
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """``cells``: (label, metric) → components; a vendor that did not measure a metric has no cell."""
-
-    samples: tuple[str, ...]
-    labels: tuple[str, ...]
-    metrics: tuple[str, ...]
-    cells: Mapping[tuple[str, str], tuple[Component, ...]]
-
-    def value(self, label: str, metric: str) -> float | None:
-        """The mean of the components that measured."""
-        found = [part.value for part in self.cells.get((label, metric), ())]
-        known = [value for value in found if value is not None]
-        return sum(known) / len(known) if known else None
-
-    def influence(self, label: str, metric: str) -> NDArray[np.float64] | None:
-        """ψ of the metric over samples, the mean over its components; ``None`` where it was not measured."""
-        import numpy as np
-
-        parts = [part.influence() for part in self.cells.get((label, metric), ()) if part.value is not None]
-        return np.mean(parts, axis=0) if parts else None
-
-
-def build_panel(
-    trials: Sequence[Trials],
-    samples: Sequence[str],
-    *,
-    baseline: str | None = None,
-    metrics: Sequence[str],
-    undecided: Undecided = "missed",
-    baseline_f1: BaselineF1 = "self",
-) -> Panel:
-    """Align ``trials`` over ``samples``, given in the order in which they were sent.
-
-    The baseline's own ``f1`` is its self-F1 over ordered pairs of different runs (``self``; no cell with one run), or
-    1.0 by definition (``fixed``). Use ``fixed`` only for IRF as published: no vendor can beat 1.0.
-
-    Raises:
-        ValueError: two trials share a label, or a sample is named twice.
-    """
-    labels = tuple(each.label for each in trials)
-    if len(set(labels)) < len(labels) or len(set(samples)) < len(samples):
-        raise ValueError("labels and samples must be unique")
-    by_label = {each.label: each for each in trials}
-    expected = by_label[baseline].runs if baseline in by_label else ()
-    places = {name: place for place, name in enumerate(samples)}
-    units: dict[int, tuple[Sequence[Unit], NDArray[np.int64]]] = {}
-    cells: dict[tuple[str, str], tuple[Component, ...]] = {}
-    for each in trials:
-        for metric in metrics:
-            if metric == "f1":
-                own = each.label == baseline
-                fixed = own and baseline_f1 == "fixed"
-                parts = _fixed(each.runs, samples) if fixed else _f1(expected, each.runs, samples, undecided, own=own)
-            else:
-                column = RatioColumn.of(each.ratios.get(metric, {}))
-                if id(column.units) not in units:
-                    # Most columns of an entry share their units.
-                    units[id(column.units)] = column.units, places_in(column.units, places)
-                # The sum over repetitions, so that a sample stays one unit.
-                parts = (Component(*column.sums(units[id(column.units)][1], len(samples))),)
-            if any(part.value is not None for part in parts):
-                cells[each.label, metric] = parts
-    return Panel(tuple(samples), labels, tuple(metrics), cells)
-
-
-def _f1(
-    expected: Sequence[Run], got: Sequence[Run], samples: Sequence[str], undecided: Undecided, *, own: bool
-) -> tuple[Component, ...]:
-    pairs = [
-        (one, other)
-        for i, one in enumerate(expected)
-        for j, other in enumerate(got)
-        if (not own or i != j) and has_calls(one, samples)
-    ]
-    return tuple(
-        _component([_F1_PARTS.get(cell(one.get(name), other.get(name), undecided), _NOTHING) for name in samples])
-        for one, other in pairs
-    )
-
-
-def _fixed(runs: Sequence[Run], samples: Sequence[str]) -> tuple[Component, ...]:
-    return (_component([(1.0, 1.0)] * len(samples)),) if any(has_calls(run, samples) for run in runs) else ()
-
-
-def _component(parts: Sequence[Part]) -> Component:
-    import numpy as np
-
-    array = np.asarray(parts, dtype=np.float64).reshape(-1, 2)
-    return Component(np.ascontiguousarray(array[:, 0]), np.ascontiguousarray(array[:, 1]))
-
-
 ENOUGH_BLOCKS = 30
 # So many blocks give a standard error to within 1 ÷ √(2·blocks) = 1 %; each further one costs a draw per resample.
 MOST_BLOCKS = 5000
-_MAX_LAG = 500
+_LEAST_NEIGHBOURS = 8
+_SURE = 0.01
 # A block of 2τ still loses a tenth of the standard error at its ends.
 _LENGTH = 3
-
-
-def correlation_time(series: NDArray[np.float64]) -> tuple[float | None, float]:
-    """(lag-1 autocorrelation, integrated correlation time τ in steps) of numbers in the order they were measured.
-
-    τ = 1 + 2·Σ ρ(k) over the first lags whose ρ is above 2 ÷ √n (Geyer's initial sequence, cut where it becomes noise);
-    1 means independent. NaN, a sample that did not measure, is left out. ``None`` where nothing varies.
-    """
-    import numpy as np
-
-    known = series[np.isfinite(series)]
-    n = known.size
-    centred = known - known.mean() if n else known
-    if n < 8 or not np.any(np.abs(centred) > 1e-12 * (1 + np.abs(known).max())):
-        return None, 1.0
-    width = 1 << (2 * n - 1).bit_length()
-    spectrum = np.fft.rfft(centred, width)
-    covariance = np.fft.irfft(spectrum * np.conj(spectrum), width)[: min(n - 1, _MAX_LAG) + 1]
-    rho = covariance / covariance[0]
-    noise = 2 / math.sqrt(n)
-    below = np.flatnonzero(rho[1:] <= noise)
-    last = int(below[0]) if below.size else rho.size - 1
-    return float(rho[1]), 1.0 + 2.0 * float(rho[1 : last + 1].sum())
 
 
 def choose_blocks(panel: Panel) -> tuple[Blocks, list[int]]:
     """Block of every sample of ``panel``, whose samples stand in sending order, and how they were chosen.
 
-    The length is 3τ of the most correlated column, longer where there would be over ``MOST_BLOCKS``, or shorter so that
-    ``ENOUGH_BLOCKS`` remain; then, or with few samples, ``enough`` is False. A column counts as correlated when its lag
-    1 is above z ÷ √n, z the 1 − 0.05 ÷ columns quantile of a normal: among sixty columns the
-    largest of sixty noises is not a burst.
+    The correlation time is twice the longest correlation length of a column, as for an autoregression, and blocks are
+    three of them long, longer where there would be over ``MOST_BLOCKS``, or shorter so that ``ENOUGH_BLOCKS`` remain.
+    ``enough`` is False below ``ENOUGH_BLOCKS``, and where a column has too few independent stretches.
     """
     n = len(panel.samples)
-    noise = NormalDist().inv_cdf(1 - 0.05 / max(2, len(panel.cells))) / math.sqrt(max(1, n))
     lag_one: dict[str, float | None] = {}
-    longest = 1.0
+    fewest: float | None = None
     for label, metric in panel.cells:
-        first, time = correlation_time(_measured_influence(panel, label, metric))
-        lag_one[f"{label}/{metric}"] = first
-        if first is not None and first > noise:
-            longest = max(longest, time)
+        lag_one[f"{label}/{metric}"] = _lag_one(_measured_influence(panel, label, metric))
+        stretches = drift_stretches(panel, label, metric)
+        if stretches is not None:
+            fewest = min(stretches, fewest or math.inf)
+    longest = max(1.0, 2 * n / fewest) if fewest else 1.0
     wanted = math.ceil(_LENGTH * longest) if longest > 1 else 1
     size = max(1, min(max(wanted, math.ceil(n / MOST_BLOCKS)), n // ENOUGH_BLOCKS))
     ids = [position // size for position in range(n)]
     count = ids[-1] + 1 if ids else 0
-    enough = count >= ENOUGH_BLOCKS and size >= wanted
+    enough = count >= ENOUGH_BLOCKS and (fewest is None or fewest >= ENOUGH_STRETCHES)
     return Blocks(size, count, longest, dict(sorted(lag_one.items())), enough), ids
+
+
+def drift_stretches(panel: Panel, label: str, metric: str) -> float | None:
+    """The independent stretches of a figure that surely drifts, else ``None``.
+
+    Sure is a level of 0.01 ÷ columns at each scale: the largest of sixty noises is not a drift.
+    """
+    found = panel.dependence(label, metric, _SURE / max(2, len(panel.cells)))
+    return None if found is None else found.stretches
+
+
+def _lag_one(series: NDArray[np.float64]) -> float | None:
+    """The autocorrelation of neighbours, those left out that did not measure (NaN); ``None`` where nothing varies."""
+    import numpy as np
+
+    known = series[np.isfinite(series)]
+    if known.size < _LEAST_NEIGHBOURS:
+        return None
+    centred = known - known.mean()
+    if not np.any(np.abs(centred) > 1e-12 * (1 + np.abs(known).max())):
+        return None
+    return float(centred[1:] @ centred[:-1] / (centred @ centred))
 
 
 def _measured_influence(panel: Panel, label: str, metric: str) -> NDArray[np.float64]:
@@ -225,17 +94,43 @@ def _measured_influence(panel: Panel, label: str, metric: str) -> NDArray[np.flo
 
 RESAMPLES = 2000
 _CHUNK_CELLS = 1_000_000
+# e to the power of it is as good as no end.
+_MOST_LOG = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class Resampled:
-    """``point``: (vendors, metrics); ``draws``: (resamples, vendors, metrics). NaN is "not measured"."""
+    """``point``: (vendors, metrics); ``draws``: (resamples, vendors, metrics). NaN is "not measured".
 
-    labels: tuple[str, ...]
-    metrics: tuple[str, ...]
+    The draws of two vendors belong together. Each by itself spreads as ``widened`` says.
+    """
+
+    panel: Panel
     point: NDArray[np.float64]
     draws: NDArray[np.float64]
     blocks: Blocks
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return self.panel.labels
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        return self.panel.metrics
+
+    def widened(self) -> Resampled:
+        """The same with every figure's draws as far apart as its dependence asks for, where blocks did not do it."""
+        import numpy as np
+
+        draws = self.draws.copy()
+        for label, metric in self.panel.cells:
+            row, column = self.labels.index(label), self.metrics.index(metric)
+            found = self.panel.dependence(label, metric)
+            drawn = self.draws[:, row, column]
+            error = float(np.nanstd(drawn)) if found is not None and found.is_seen else 0.0
+            if found is not None and error > 0 and (times := found.reach() / (Z * error)) > 1:
+                draws[:, row, column] = _spread_out(drawn, float(self.point[row, column]), times, metric)
+        return replace(self, draws=draws)
 
 
 def bootstrap(
@@ -272,7 +167,17 @@ def bootstrap(
     for start in range(0, resamples, chunk):
         size = min(chunk, resamples - start)
         draws[start : start + size] = _means(_counts(rng, size, sums.shape[0]) @ sums, places, shape)
-    return Resampled(panel.labels, panel.metrics, point, draws, described)
+    return Resampled(panel, point, draws, described)
+
+
+def _spread_out(draws: NDArray[np.float64], point: float, times: float, metric: str) -> NDArray[np.float64]:
+    """The draws so many times as far from the point, times by their logarithm, and none below 0."""
+    import numpy as np
+
+    if metric in TIMES and point > 0 and np.nanmin(draws) > 0:
+        result: NDArray[np.float64] = point * np.exp(np.clip(times * np.log(draws / point), -_MOST_LOG, _MOST_LOG))
+        return result
+    return np.clip(point + times * (draws - point), 0.0, 1.0 if is_share(metric) else None)
 
 
 def percentile_estimate(resampled: Resampled, label: str, metric: str, n: int, level: float = 0.95) -> Estimate:

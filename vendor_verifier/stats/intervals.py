@@ -5,7 +5,8 @@ All are two-sided with confidence ``level`` unless stated otherwise.
 f1: Wilson on Jaccard. Rates: Wilson over samples for display, Clopper–Pearson for gates; a sample's several calls or
 repetitions are one unit, since they are not independent. Means and ratios: bootstrap; money that was never wasted:
 the rule of three. Percentiles: order statistics.
-Where neighbouring samples are correlated (blocks longer than 1) the closed forms are widened to the block bootstrap's.
+Where neighbours in time are alike (:mod:`vendor_verifier.stats.dependence`) closed forms count as many independent
+observations as the samples are worth, and hold the block bootstrap's interval.
 """
 
 from __future__ import annotations
@@ -14,12 +15,18 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import NormalDist
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from vendor_verifier.metrics.base import percentile
 from vendor_verifier.metrics.outcome import TOOL_CALL_ERROR_RATE
-from vendor_verifier.stats.bootstrap import Panel, Resampled, percentile_estimate, spread
+from vendor_verifier.stats.bootstrap import Resampled, percentile_estimate, spread
+from vendor_verifier.stats.dependence import Dependence, dependence, drift_level
+from vendor_verifier.stats.panel import Panel, apart
 from vendor_verifier.values.judgement import Estimate, Percentile
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 LEVEL = 0.95
 
@@ -45,10 +52,10 @@ def wilson(successes: float, n: float, level: float = LEVEL) -> Estimate:
     return Estimate(p, min(low, p), max(high, p), round(n), "wilson", level)
 
 
-def clopper_pearson(successes: float, n: int, level: float = LEVEL) -> Estimate:
+def clopper_pearson(successes: float, n: float, level: float = LEVEL) -> Estimate:
     """The exact interval for a rate, never too short, for gates (Clopper & Pearson, Biometrika 1934).
 
-    low = Beta⁻¹(α/2; k, n−k+1), high = Beta⁻¹(1−α/2; k+1, n−k). ``successes`` may be a fraction, as with ``wilson``.
+    low = Beta⁻¹(α/2; k, n−k+1), high = Beta⁻¹(1−α/2; k+1, n−k). Both counts may be fractions, as with ``wilson``.
 
     Raises:
         ValueError: ``successes`` is not in 0…n.
@@ -61,7 +68,7 @@ def clopper_pearson(successes: float, n: int, level: float = LEVEL) -> Estimate:
     tail = (1 - level) / 2
     low = 0.0 if successes == 0 else float(betaincinv(successes, n - successes + 1, tail))
     high = 1.0 if successes == n else float(betaincinv(successes + 1, n - successes, 1 - tail))
-    return Estimate(successes / n, low, high, n, "clopper-pearson", level)
+    return Estimate(successes / n, low, high, round(n), "clopper-pearson", level)
 
 
 def rule_of_three(n: int, level: float = LEVEL) -> float:
@@ -95,28 +102,62 @@ def f1_interval(tp: float, fp: float, fn: float, level: float = LEVEL) -> Estima
     return Estimate(_f1_of(jaccard.value), low, high, jaccard.n, "wilson on jaccard", level)
 
 
-def percentile_interval(values: Sequence[float], percent: float, level: float = LEVEL) -> Estimate:
+def percentile_interval(
+    values: Sequence[float], percent: float, level: float = LEVEL, *, in_order: bool = False
+) -> Estimate:
     """The percentile (0–100) and the order statistics around it, for any distribution.
 
     The number of values below the true percentile is binomial(n, q): low = x₍l₎ with l = its α/2 quantile, high = x₍u₎
     with u = its 1−α/2 quantile + 1 (David & Nagaraja, Order Statistics, 2003, §7.1). A rank outside 1…n leaves that
-    side open (``None``), as does an infinite value, which stands for a time-out.
+    side open (``None``), as does an infinite value, which stands for a time-out. Values ``in_order`` stand as they were
+    asked: where those above the percentile come in spells, the ranks are those of as many independent values as they
+    are worth, spread over the n.
 
     Raises:
         ValueError: ``percent`` is not strictly between 0 and 100.
     """
+    import numpy as np
+
     if not 0 < percent < 100:
         raise ValueError("a percentile lies strictly between 0 and 100")
-    ordered, n = sorted(values), len(values)
+    n = len(values)
     method = "order statistics"
     if not n:
         return Estimate(None, n=0, method=method, level=level)
+    moments = np.asarray(values, dtype=np.float64)
+    ordered = np.sort(moments)
+    whole = _ranks(n, n, percent, level)
+    # The limit that is asked about may lie anywhere in the interval, so the worst of its ends counts as well.
+    asked = {ordered[min(max(rank, 1), n) - 1] for rank in (*whole, math.ceil(n * percent / 100))}
+    worth = min(_worth(moments > limit) for limit in asked) if in_order else n
+    low, high = whole if worth >= n else _ranks(n, max(1, math.floor(worth)), percent, level)
+    return Estimate(
+        _finite(_between(ordered.tolist(), percent)),
+        _finite(float(ordered[low - 1])) if low >= 1 else None,
+        _finite(float(ordered[high - 1])) if high <= n else None,
+        n,
+        method,
+        level,
+        None if worth >= n else worth,
+    )
+
+
+def _ranks(n: int, worth: int, percent: float, level: float) -> tuple[int, int]:
+    """The ranks, of ``n``, of the ends of a percentile's interval, if they are worth so many independent values."""
     tail = (1 - level) / 2
-    lower, upper = _binomial_quantile(tail, n, percent / 100), _binomial_quantile(1 - tail, n, percent / 100) + 1
-    low = ordered[lower - 1] if lower >= 1 else None
-    high = ordered[upper - 1] if upper <= n else None
-    value = _finite(_between(ordered, percent))
-    return Estimate(value, _finite(low), _finite(high), n, method, level)
+    lower, upper = (_binomial_quantile(each, worth, percent / 100) for each in (tail, 1 - tail))
+    if upper >= worth:
+        return math.floor(lower * n / worth), n + 1
+    return math.floor(lower * n / worth), math.ceil((upper + 1) * n / worth)
+
+
+def _worth(is_above: NDArray[np.bool_]) -> float:
+    """The number of independent values that decide as much as these, by which of them lie above a limit."""
+    import numpy as np
+
+    share = is_above.astype(np.float64)
+    alike = dependence((share - share.mean()) / share.size, drift_level(share.size))
+    return alike.effective(share.size) if alike.is_seen else share.size
 
 
 def _binomial_quantile(share: float, n: int, chance: float) -> int:
@@ -156,7 +197,7 @@ _RATES = frozenset({"success_rate", "first_attempt_success_rate", "schema_accura
 
 
 def estimate_of(panel: Panel, resampled: Resampled, label: str, metric: str, *, exact: bool = False) -> Estimate:
-    """The figure with its 95 % interval; ``exact`` takes Clopper–Pearson for rates.
+    """The figure with its 95 % interval; ``exact`` takes Clopper–Pearson for rates. ``resampled`` is widened already.
 
     Raises:
         ValueError: the label or metric is not in ``resampled``.
@@ -166,7 +207,9 @@ def estimate_of(panel: Panel, resampled: Resampled, label: str, metric: str, *, 
     if value is None:
         return Estimate(None)
     units = max(int((part.denominators != 0).sum()) for part in parts)
-    drawn = percentile_estimate(resampled, label, metric, units)
+    alike = panel.dependence(label, metric)
+    effective = alike.effective(units) if alike is not None and alike.is_seen else None
+    drawn = replace(percentile_estimate(resampled, label, metric, units), effective=effective)
     if metric == _WASTED and value == 0:
         # No cost was wasted in n requests: by the rule of three up to 3 ÷ n of them may be, at the cost of a request.
         whole = panel.value(label, _WHOLE_COST)
@@ -177,14 +220,17 @@ def estimate_of(panel: Panel, resampled: Resampled, label: str, metric: str, *, 
         closed = _around(f1_interval(both, either - both, 0.0), value)
         closed = replace(closed, n=len(panel.samples))
     elif metric in _RATES:
-        closed = (clopper_pearson if exact else wilson)(min(value * units, units), units)
+        worth = units if effective is None else effective
+        closed = (clopper_pearson if exact else wilson)(min(value * worth, worth), worth)
+        closed = replace(closed, value=value, n=units, effective=effective)
     else:
         return drawn
-    return _union(closed, drawn) if resampled.blocks.size > 1 else closed
+    return _union(closed, drawn) if resampled.blocks.size > 1 or effective is not None else closed
 
 
 def estimates_of(panel: Panel, resampled: Resampled, *, exact: bool = False) -> dict[str, dict[str, Estimate]]:
     """Label → metric → estimate for everything in ``panel``."""
+    resampled = resampled.widened()
     return {
         label: {metric: estimate_of(panel, resampled, label, metric, exact=exact) for metric in panel.metrics}
         for label in panel.labels
@@ -192,9 +238,12 @@ def estimates_of(panel: Panel, resampled: Resampled, *, exact: bool = False) -> 
 
 
 def percentile_estimates(values: Mapping[str, Sequence[float]]) -> dict[str, Estimate]:
-    """``metric.p50`` … ``metric.p99`` → estimate, from the values of single requests; infinity is a time-out."""
+    """``metric.p50`` … ``metric.p99`` → estimate, from the values of single requests in the order of sending.
+
+    Infinity is a time-out.
+    """
     return {
-        f"{metric}.{percentile}": percentile_interval(column, float(percentile[1:]))
+        f"{metric}.{percentile}": percentile_interval(column, float(percentile[1:]), in_order=True)
         for metric, column in values.items()
         for percentile in get_args(Percentile)
     }
@@ -213,8 +262,17 @@ def gap_to(panel: Panel, resampled: Resampled, label: str, baseline: str, metric
     draws = resampled.draws[:, row, column] - resampled.draws[:, base, column]
     found = replace(spread(own - other, draws, len(panel.samples)), method="paired bootstrap")
     if found.low != found.high:
-        return found
+        spectrum = apart(metric, (panel, label), (panel, baseline))
+        return found if spectrum is None else _reaching(found, spectrum.judged(panel.level(metric)))
     return separate(*(estimate_of(panel, resampled, name, metric) for name in (label, baseline)))
+
+
+def _reaching(found: Estimate, alike: Dependence) -> Estimate:
+    """The interval, as wide at least as dependence asks for."""
+    if not alike.is_seen or found.value is None or found.low is None or found.high is None:
+        return found
+    low, high = min(found.low, found.value - alike.reach()), max(found.high, found.value + alike.reach())
+    return replace(found, low=low, high=high, effective=alike.effective(found.n))
 
 
 def separate(own: Estimate, other: Estimate) -> Estimate:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 from vendor_verifier.metrics import is_higher_better
 from vendor_verifier.scoring.irf import RANK_METRICS, K
-from vendor_verifier.stats.bootstrap import RESAMPLES, Panel, Resampled, bootstrap, build_panel, choose_blocks
+from vendor_verifier.stats.bootstrap import RESAMPLES, Resampled, bootstrap, choose_blocks
 from vendor_verifier.stats.intervals import estimates_of
 from vendor_verifier.stats.overlap import overlaps_of
+from vendor_verifier.stats.panel import Panel, build_panel
 from vendor_verifier.stats.rank_uncertainty import (
     Cut,
     Simultaneous,
@@ -100,7 +102,7 @@ def _with_fixed_f1(resampled: Resampled, ranked: Panel, baseline: str) -> Resamp
     row, column = ranked.labels.index(baseline), ranked.metrics.index("f1")
     point, draws = resampled.point.copy(), resampled.draws.copy()
     point[row, column] = draws[:, row, column] = float("nan") if value is None else value
-    return Resampled(resampled.labels, resampled.metrics, point, draws, resampled.blocks)
+    return replace(resampled, panel=ranked, point=point, draws=draws)
 
 
 def _measured(panel: Panel) -> dict[str, list[str]]:

@@ -13,8 +13,9 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 from vendor_verifier.scoring.trigger_f1 import Run
-from vendor_verifier.stats.bootstrap import Panel, Resampled
+from vendor_verifier.stats.bootstrap import Resampled
 from vendor_verifier.stats.intervals import LEVEL, estimate_of, f1_interval, normal_quantile, separate
+from vendor_verifier.stats.panel import Panel
 from vendor_verifier.stats.ratio_table import Trials
 from vendor_verifier.values.judgement import Estimate, Gap, NoiseFloor, PairedTest
 

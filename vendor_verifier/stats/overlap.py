@@ -12,19 +12,15 @@ from dataclasses import dataclass, field
 from itertools import permutations
 from typing import TYPE_CHECKING
 
-from vendor_verifier.metrics import METRICS
 from vendor_verifier.scoring.common_window import window
-from vendor_verifier.stats.bootstrap import Component, Panel, Resampled
-from vendor_verifier.stats.ratio_table import MEANS, RatioColumn, Trials, places_in
+from vendor_verifier.stats.bootstrap import Resampled
+from vendor_verifier.stats.panel import Component, Panel
+from vendor_verifier.stats.ratio_table import TIMES, RatioColumn, Trials, places_in
 from vendor_verifier.values.judgement import Overlap
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-_TIMED = frozenset(metric.name for metric in METRICS if metric.is_timed)
-# All figures that are a time or a speed, by name.
-TIMES = _TIMED | {name for name, column in MEANS.items() if column in _TIMED}
 
 Pair = tuple[str, str]
 
@@ -92,7 +88,10 @@ def overlaps_of(trials: Sequence[Trials], panel: Panel) -> Overlaps:
         for first, second in left
         if panel.labels.index(first) < panel.labels.index(second) and {(first, second), (second, first)} & rows.keys()
     )
-    return Overlaps(reduced, Panel(panel.samples, tuple(rows.values()), tuple(times), cells) if cells else None, rows)
+    if not cells:
+        return Overlaps(reduced, None, rows)
+    windows = {name: panel.windows[pair[0]] for pair, name in rows.items() if pair[0] in panel.windows}
+    return Overlaps(reduced, Panel(panel.samples, tuple(rows.values()), tuple(times), cells, windows), rows)
 
 
 def common_times(one: Trials, other: Trials, panel: Panel, metric: str) -> Panel:
@@ -109,7 +108,8 @@ def common_times(one: Trials, other: Trials, panel: Panel, metric: str) -> Panel
         (label, metric): (Component(part.numerators[left], part.denominators[left]),) for label, part in known.items()
     }
     samples = tuple(sample for sample, is_left in zip(panel.samples, left, strict=True) if is_left)
-    return Panel(samples, (one.label, other.label), (metric,), cells)
+    windows = {label: panel.windows[label][left] for label in known if label in panel.windows}
+    return Panel(samples, (one.label, other.label), (metric,), cells, windows)
 
 
 def _is_timed(panel: Panel, label: str, times: Sequence[str]) -> bool:

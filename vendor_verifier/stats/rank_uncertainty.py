@@ -15,14 +15,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 from vendor_verifier.metrics import is_higher_better
 from vendor_verifier.scoring.irf import Beside, K, irf
 from vendor_verifier.stats.bootstrap import Resampled, spread
+from vendor_verifier.stats.dependence import Dependence, Spectrum, judged_together
 from vendor_verifier.stats.overlap import Overlaps, Side
+from vendor_verifier.stats.panel import Panel, apart
 from vendor_verifier.values.judgement import Difference, Estimate, IrfInterval, LeaderChange, RankInterval
 
 if TYPE_CHECKING:
@@ -79,7 +81,8 @@ def irf_intervals(
     """
     import numpy as np
 
-    pairs = None if cut is None else cut.pairs(resampled)
+    resampled = resampled.widened()
+    pairs = None if cut is None else cut.widened().pairs(resampled)
     point = irf_draws(resampled.point[None], resampled.metrics, k, pairs)[0]
     draws = irf_draws(resampled.draws, resampled.metrics, k, pairs)
     leads = np.isclose(draws, draws.max(axis=1, keepdims=True), rtol=0, atol=1e-12)
@@ -128,6 +131,8 @@ class _Pair:
     value: float
     error: float
     blocks: int
+    spectrum: Spectrum | None
+    alike: Dependence | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +154,20 @@ class Cut:
             return self.overlaps.side(self.resampled, self.ids, metric, (label, rival))
         row, column = whole.labels.index(label), whole.metrics.index(metric)
         return Side(whole.draws[:, row, column], float(whole.point[row, column]), whole.blocks.count)
+
+    def apart(self, whole: Resampled, metric: str, one: str, other: str) -> Spectrum | None:
+        """The spectrum of the difference of two vendors, over the rows that they are compared by."""
+        sides: list[tuple[Panel, str]] = []
+        for pair in ((one, other), (other, one)):
+            if self.resampled is not None and self.overlaps.concerns(metric, *pair):
+                sides.append((self.resampled.panel, self.overlaps.rows[pair]))
+            else:
+                sides.append((whole.panel, pair[0]))
+        return apart(metric, sides[0], sides[1])
+
+    def widened(self) -> Cut:
+        """The same with draws widened by the dependence of each vendor's rows."""
+        return self if self.resampled is None else replace(self, resampled=self.resampled.widened())
 
     def pairs(self, whole: Resampled) -> CutPairs:
         """The pairs that lost rows, by metric; without those of which one has no row left that measured."""
@@ -185,8 +204,9 @@ def simultaneous_differences(resampled: Resampled, level: float = 0.95, cut: Cut
 
     d ± q·SE(d), SE from the resamples, q the ``level`` quantile of max |d* − d| ÷ SE(d) over all pairs of a metric
     (``per_metric``) or of all metrics (``joint``), widened as Student's t widens a normal where blocks are few: the
-    resamples estimate SE no better than the number of blocks allows. Differences stand in the order of labels, first −
-    second. With fewer than ``LEAST_BLOCKS`` blocks there are none; nor of a pair of which ``cut`` leaves fewer.
+    resamples estimate SE no better than the number of blocks allows. Where neighbours in time are alike, the interval
+    is widened to what the dependence of the pair asks for. Differences stand in the order of labels, first − second.
+    With fewer than ``LEAST_BLOCKS`` blocks there are none; nor of a pair of which ``cut`` leaves fewer.
     """
     import numpy as np
 
@@ -273,14 +293,23 @@ def _pairs(resampled: Resampled, metric: str, cut: Cut) -> tuple[list[_Pair], ND
             value = 0.0 if abs(value) <= _EXACT * scale else value
         else:
             largest = np.fmax(largest, np.abs(shifts) / error)
-        pairs.append(_Pair(metric, first, second, value, error, min(ours.blocks, theirs.blocks)))
-    return pairs, largest
+        spectrum = cut.apart(resampled, metric, one, other) if error else None
+        pairs.append(_Pair(metric, first, second, value, error, min(ours.blocks, theirs.blocks), spectrum))
+    vendors = len({place for pair in pairs for place in (pair.first, pair.second)})
+    alike = judged_together([pair.spectrum for pair in pairs], vendors, resampled.panel.level(metric))
+    return [replace(pair, alike=each) for pair, each in zip(pairs, alike, strict=True)], largest
 
 
 def _difference(labels: Sequence[str], pair: _Pair, quantile: float) -> Difference:
-    reach = _critical(quantile, pair.blocks) * pair.error
+    """The pair with its interval: as wide as blocks make it, or as its dependence does, whichever is more."""
+    reach, stretches = _critical(quantile, pair.blocks) * pair.error, None
+    if pair.alike is not None and pair.alike.is_seen:
+        wide = pair.alike.reach(quantile)
+        is_hidden = reach < abs(pair.value) <= wide
+        stretches = pair.alike.stretches if pair.alike.too_few and is_hidden else None
+        reach = max(reach, wide)
     first, second = labels[pair.first], labels[pair.second]
-    return Difference(pair.metric, first, second, pair.value, pair.value - reach, pair.value + reach)
+    return Difference(pair.metric, first, second, pair.value, pair.value - reach, pair.value + reach, stretches)
 
 
 def _decided(differences: Sequence[Difference], metric: str) -> Iterator[tuple[str, str]]:

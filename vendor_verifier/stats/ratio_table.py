@@ -10,7 +10,7 @@ from collections.abc import Collection, ItemsView, Iterable, Iterator, Mapping, 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from vendor_verifier.metrics import POOLED, RANKED, RECORD_METRICS
+from vendor_verifier.metrics import METRICS, POOLED, RANKED, RECORD_METRICS
 from vendor_verifier.metrics.outcome import TOOL_CALL_ERROR_RATE, call_validity, has_bad_call
 from vendor_verifier.scoring.observation_table import ObservationTable, Unit, compared
 from vendor_verifier.scoring.trigger_f1 import Run
@@ -107,6 +107,9 @@ MEANS: Mapping[str, str] = {
     **{name: metric.name for name, metric in RANKED.items() if metric in _MEASURED},
     **{metric.name: metric.name for metric in _MEASURED},
 }
+_TIMED = frozenset(metric.name for metric in METRICS if metric.is_timed)
+# All figures that are a time or a speed, by name.
+TIMES = _TIMED | {name for name, column in MEANS.items() if column in _TIMED}
 # The means that are always judged: the metrics that rank, and the one that bills are checked by.
 JUDGED_MEANS: tuple[str, ...] = (*(name for name in RANKED if name in MEANS), "input_tokens")
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from vendor_verifier.stats.bootstrap import Panel, Resampled
+from vendor_verifier.stats.bootstrap import Resampled
 from vendor_verifier.stats.intervals import LEVEL, estimate_of, separate
+from vendor_verifier.stats.panel import Panel
 from vendor_verifier.values.judgement import Estimate, ScoreDifference
 
 # Below this the spread of so few samples says little of the spread of the difference.

@@ -23,7 +23,10 @@ Standing = Literal["as_sold", "doubtful", "not_as_sold", "unusable"]
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number and the interval that holds the truth with ``level`` confidence, from ``n`` observations."""
+    """A number and the interval that holds the truth with ``level`` confidence, from ``n`` observations.
+
+    ``effective``: how many independent observations these count as, where neighbours in time are alike; None for all.
+    """
 
     value: float | None
     low: float | None = None
@@ -31,6 +34,7 @@ class Estimate:
     n: int = 0
     method: str = ""
     level: float = 0.95
+    effective: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +94,8 @@ class Blocks:
     """The grouping of samples for resampling, with its reasons.
 
     ``autocorrelation`` is lag 1 per column as ``label/metric``; ``correlation_time`` the longest found, in samples
-    (``None`` for blocks that were given). ``enough`` is False below 30 blocks, where block intervals come out too
-    narrow.
+    (``None`` for blocks that were given). ``enough`` is False below 30 blocks, or below 20 independent stretches of a
+    figure: intervals may then be too narrow.
     """
 
     size: int
@@ -103,7 +107,11 @@ class Blocks:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """``first`` − ``second`` on one metric with a simultaneous interval. ``differs`` when the interval excludes 0."""
+    """``first`` − ``second`` on one metric with a simultaneous interval. ``differs`` when the interval excludes 0.
+
+    ``stretches``: the independent stretches of the run where they are too few to tell a difference apart that
+    independent requests would show; None otherwise.
+    """
 
     metric: str
     first: str
@@ -111,10 +119,24 @@ class Difference:
     value: float
     low: float
     high: float
+    stretches: float | None = None
 
     @property
     def differs(self) -> bool:
         return self.low > 0 or self.high < 0
+
+
+@dataclass(frozen=True, slots=True)
+class FewStretches:
+    """A figure of ``label`` whose neighbours in time are alike, in a run with too few independent stretches.
+
+    With ``other``: the difference from it, which independent requests would show and these do not.
+    """
+
+    metric: str
+    label: str
+    other: str | None
+    stretches: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,3 +420,12 @@ class ModelVerdict:
     break_evens: tuple[BreakEven, ...] = ()
     served: Mapping[str, ServedNames] = field(default_factory=dict)
     blame: Mapping[str, BlameCounts] = field(default_factory=dict)
+    few_stretches: tuple[FewStretches, ...] = ()
+
+    def few_stretches_of(self, label: str) -> dict[str, float]:
+        """Metric → the fewest independent stretches among a vendor's own figure and its differences, if too few."""
+        found: dict[str, float] = {}
+        for each in self.few_stretches:
+            if label in (each.label, each.other):
+                found[each.metric] = min(each.stretches, found.get(each.metric, each.stretches))
+        return found

@@ -28,9 +28,10 @@ from vendor_verifier.gates.thresholds import REQUEST_METRICS, meets
 from vendor_verifier.metrics.base import distribution
 from vendor_verifier.scoring.observation import Observation, Traits
 from vendor_verifier.scoring.observation_table import ObservationTable
-from vendor_verifier.stats.bootstrap import Panel, Resampled, bootstrap, build_panel
+from vendor_verifier.stats.bootstrap import Resampled, bootstrap
 from vendor_verifier.stats.intervals import clopper_pearson, estimate_of, gap_to, percentile_interval
 from vendor_verifier.stats.noise_floor import gap
+from vendor_verifier.stats.panel import Panel, build_panel
 from vendor_verifier.stats.ratio_table import Trials, trials_of
 from vendor_verifier.suites import TRIGGER
 from vendor_verifier.values.judgement import Estimate, Threshold

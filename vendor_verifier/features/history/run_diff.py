@@ -29,7 +29,7 @@ from vendor_verifier.pipeline.audit import names_in
 from vendor_verifier.pipeline.stored_observations import StoredTrials, read_trials
 from vendor_verifier.scoring.collect import EntryKey
 from vendor_verifier.scoring.irf import RANK_METRICS
-from vendor_verifier.stats.bootstrap import Component, Panel, build_panel
+from vendor_verifier.stats.panel import Component, Panel, build_panel
 from vendor_verifier.stats.ratio_table import Part, Trials
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.history import ChangeVerdict, Flip, MetricChange, RunComparison, SettingChange
