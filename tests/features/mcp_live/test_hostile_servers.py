@@ -210,3 +210,17 @@ def test_a_process_between_that_ends_is_told_with_its_last_words(monkeypatch: py
     monkeypatch.setattr(server_module, "_PROGRAM", "raise ImportError('no Client in mcp 1.9')")
     with LiveServer(access("good"), ENVIRONMENT) as server, pytest.raises(ServerProblem, match="no Client in mcp"):
         server.listing()
+
+
+def test_arguments_of_any_kind_reach_the_server_or_hurt_nobody() -> None:
+    """Numbers beyond 64 bits, half characters and depth are a model's to write; the calls after them go on."""
+    deep: dict[str, object] = {}
+    for _ in range(190):
+        deep = {"x": deep}
+    odd: list[dict[str, object]] = [{"x": 10**30}, {"x": "half \ud800"}, {"\udc00": 1}, deep]
+    (run,) = ran(access("good"), *(ToolRequest("echo", each) for each in odd), CALL)
+    assert run.failure is None
+    assert [result.outcome for result in run.results] == ["ok"] * 5
+    assert run.results[0].text == str(10**30)
+    assert run.results[1].text == "half \ufffd"
+    assert run.results[-1].text == "1"

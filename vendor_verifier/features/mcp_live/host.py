@@ -97,7 +97,8 @@ async def _serve(connection: socket.socket, access: Access) -> None:
 
 async def _answer(channel: SocketChannel, server: Server, number: int, calls: object) -> None:
     """Run the calls of one message and answer it; without any the answer is what the server lists."""
-    wanted = msgspec.convert(calls, list[ToolRequest] | None)
+    written = msgspec.convert(calls, list[tuple[str, str]] | None)
+    wanted = None if written is None else [ToolRequest(name, json.loads(arguments)) for name, arguments in written]
     found = await server.listing() if wanted is None else await server.run(wanted)
     with suppress(ChannelClosed):
         await channel.write({"ran": [[number, msgspec.to_builtins(found)]]})

@@ -6,6 +6,7 @@ Calls of all samples go to it one at a time, in the order in which they came; ho
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from vendor_verifier.reports.escape import plain
 from vendor_verifier.run.cluster.job import ChannelClosed
 from vendor_verifier.run.cluster.process_executor import SocketChannel, framed, receive_frame, socket_channel
 from vendor_verifier.values.tool_use import ToolRequest, ToolRun
+from vendor_verifier.wire.payload import well_formed
 
 # The host ends its server within three seconds.
 _ENDS_WITHIN_S = 8.0
@@ -38,6 +40,11 @@ class ServerProblem(VerifierError):
     """An MCP server cannot be used; the message says why."""
 
     exit_code = 2
+
+
+def _written(request: ToolRequest) -> list[str]:
+    """A call as it is sent: its arguments as JSON, since a model may write numbers and half characters of any kind."""
+    return [well_formed(request.name), well_formed(json.dumps(request.arguments, ensure_ascii=False))]
 
 
 class LiveServer:
@@ -116,7 +123,7 @@ class LiveServer:
                 await self._listen()
             assert self._channel is not None
             self._waiting[number] = waiting
-            await self._channel.write({"run": [[number, msgspec.to_builtins(requests)]]})
+            await self._channel.write({"run": [[number, [_written(each) for each in requests]]]})
             return await waiting
         except ChannelClosed:
             return ToolRun(failure=self._gone())
