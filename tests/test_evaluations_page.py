@@ -44,3 +44,15 @@ def test_every_check_of_the_contract_is_on_the_page() -> None:
     """In the order of the report, and no other."""
     listed = re.findall(r"^\| `(\w+)` \|", PAGE.partition("| Check | Kept if |")[2], re.MULTILINE)
     assert listed == [check.name for check in CHECKS]
+
+
+def test_the_page_has_the_bands_of_mcptoolbench() -> None:
+    """What good results look like, for single-step and for multi-step tasks."""
+    for row in (
+        "| single-step | 70 % and more | good",
+        "| single-step | 50 to 70 % | adequate",
+        "| multi-step | 50 % and more | good",
+        "| multi-step | 30 to 50 % | adequate",
+        "| multi-step | below 30 % | look into it",
+    ):
+        assert f"\n{row}" in PAGE

@@ -47,7 +47,9 @@ def in_our_words(content: Mapping[str, Any], file: str) -> str:
         told.append("Write:\n\n" + "".join(f"    {line}\n" for line in lines))
     told.append(f"Then: agent-vendor-verifier --config-file-path {file} --suite {suite}")
     if "mcp_server" in content:
-        told.append("(`mcp_server` has no place there: calls are judged by how they are made, and no server runs)")
+        told.append(
+            "(`mcp_server` is left out: calls are judged as they are made; --suite mcp_live asks a real server)"
+        )
     rest = [key for key in content if key not in _TOLD and not _is_model(content[key])]
     if rest:
         told.append(f"(not carried over: {', '.join(rest[:10])})")

@@ -170,7 +170,7 @@ _FILTERS = {
     "category": "filter_category",
     "tags": "filter_tags",
 }
-_MOST_LISTED = 20
+_MOST_LISTED = 60
 
 
 def chosen_samples(kind: SuiteKind, dataset: Dataset, own: TaskOptions, options: RunOptions) -> Sequence[Sample]:

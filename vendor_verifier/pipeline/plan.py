@@ -160,6 +160,7 @@ def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bo
         *_own_concurrency(options.request_concurrency, entries),
         *(words for dataset in datasets.values() for words in dataset.warnings),
         *missing_classes(tasks, datasets),
+        *_beside_the_file(options, tasks, datasets),
         *unknown,
     )
     plan = _plan(options, entries, tasks, load, warnings)
@@ -328,6 +329,23 @@ def _reader(suites: Collection[str], words: Collection[str]) -> str:
         ways = " or ".join(f"--suite-option {name}.test_file_path=FILE" for name in left)
         words_ = f"{listed(left)} each read rows of their own; say whose they are with {ways}"
     raise ProblemsError([Problem(words_, key="--test-file-path")])
+
+
+def _beside_the_file(options: RunOptions, tasks: Sequence[Task], datasets: Mapping[str, Dataset]) -> Iterator[str]:
+    """A warning where some evaluations ask rows that ship, although a file of samples is given for another."""
+    if options.test_file_path is None:
+        return
+    reader = _reader(options.suites, options.suite_option)
+    others = [
+        task.suite
+        for task in tasks
+        if task.suite != reader
+        and isinstance(known_suite(task.suite).dataset, str)
+        and not any(word.startswith(f"{task.suite}.test_file_path=") for word in options.suite_option)
+    ]
+    if others:
+        told = ", ".join(f"{name} ({datasets[name].name})" for name in others)
+        yield english("warn_beside_file", file=options.test_file_path.name, reader=reader, others=told, first=others[0])
 
 
 def _own_concurrency(stated: int | None, entries: Sequence[Entry]) -> list[str]:
