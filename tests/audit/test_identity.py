@@ -12,14 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 from observed import observed
 
 from vendor_verifier.audit.identity import (
     id_families,
     identity_findings,
+    oftener_alike,
     pass_through_findings,
     same_model,
+    who_answered,
 )
 from vendor_verifier.scoring.observation import Observation, Traits, Try
 from vendor_verifier.values.event import ToolCall, Usage
@@ -28,7 +31,7 @@ from vendor_verifier.values.record import Attempt, Failure, Record, Response, Tu
 LLMVV = Path(__file__).parents[2].parent / "shared" / "data" / "llmvv"
 
 
-_OF_TRAITS = ("served_model", "fingerprint", "max_tokens", "finish_reason")
+_OF_TRAITS = ("suite", "served_model", "fingerprint", "max_tokens", "finish_reason")
 
 
 def changed(row: Observation, output_tokens: int | None = None, **changes: Any) -> Observation:
@@ -187,12 +190,69 @@ def test_pass_through_of_bytes_and_ids() -> None:
     """Two names with the same answers, and with the very same response ids."""
     one = [changed(row, digest=f"d{i}".encode()) for i, row in enumerate(rows())]
     other = [changed(row, digest=f"e{i}".encode()) for i, row in enumerate(rows())]
-    [finding] = pass_through_findings({"a": one, "b": other, "c": [*one[:12], *other[12:]]})[:1]
+    base = [changed(row, digest=f"{row.digest!r}{number}".encode(), repetition=number)
+            for number in (0, 1) for row in one]  # fmt: skip
+    vendors = {"a": one, "b": other, "c": [*one[:12], *other[12:]]}
+    [finding] = pass_through_findings({**vendors, "official": base}, "official")[:1]
     assert (finding.name, finding.label, finding.evidence["other"]) == ("identical_answers", "a", "c")
     assert finding.evidence["same"] == 12
+    assert finding.evidence["baseline_same"] == 0
+    # Without the baseline's second answers nobody knows how often two honest hosts agree.
+    assert pass_through_findings(vendors) == ()
     assert pass_through_findings({"a": one, "b": other}) == ()
     ids = rows(3, response_id="x-1")
     assert [each.name for each in pass_through_findings({"a": ids, "b": ids})] == ["shared_response_ids"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("agreement", [0.55, 0.8, 0.97])
+def test_honest_twins_of_a_model_that_hardly_varies_do_not_share_a_source(agreement: float) -> None:
+    """Over 600 runs of three twins: any pair is named in 1 % at most, however often all of them agree."""
+    named = 0
+    for seed in range(600):
+        rng = np.random.default_rng([seed, 31])
+        likely = np.where(rng.random(80) < 0.5, 1.0, agreement)
+
+        def side(times: int, rng: np.random.Generator = rng, likely: np.ndarray = likely) -> list[Observation]:
+            drawn = np.where(rng.random((times, 80)) < likely, 0, rng.integers(1, 4, (times, 80)))
+            return [
+                changed(row, sample=f"s{place}", repetition=number, digest=f"{place} {drawn[number, place]}".encode())
+                for number in range(times) for place, row in enumerate(rows(80))
+            ]  # fmt: skip
+
+        sides = {"official": side(2), **{f"twin{number}": side(1) for number in range(3)}}
+        named += any(each.name == "identical_answers" for each in pass_through_findings(sides, "official"))
+    assert named <= 12
+
+
+def test_a_vendor_repeats_itself_only_where_the_baseline_provably_does_so_less() -> None:
+    """Nineteen of twenty against eighteen is chance; twenty against ten is not. Two evaluations are two questions."""
+
+    def side(same: int, suite: str = "trigger") -> list[Observation]:
+        return [
+            changed(row, repetition=number, digest=f"{place} {number * (place >= same)}".encode(), suite=suite)
+            for number in (0, 1) for place, row in enumerate(rows(20))
+        ]  # fmt: skip
+
+    def told(own: list[Observation], base: list[Observation]) -> set[tuple[str, str]]:
+        sides = {"official": base, "one": own}
+        found = who_answered(sides, dict.fromkeys(sides, "model-1"), dict.fromkeys(sides, None), "official")
+        return {(each.label, each.name) for each in found}
+
+    assert told(side(19), side(17)) == set()
+    assert told(side(20), side(19)) == {("official", "answers_repeated")}
+    assert told(side(20), side(8)) == {("one", "answers_repeated")}
+    once = [changed(row, digest=f"{place}".encode(), suite=suite)
+            for suite in ("trigger", "toolbench") for place, row in enumerate(rows(20))]  # fmt: skip
+    assert told(once, side(8)) == set()
+
+
+def test_one_host_behind_two_names_is_found_though_the_model_hardly_varies() -> None:
+    alike = {("trigger", f"s{number}"): True for number in range(300)}
+    itself = {("trigger", f"s{number}"): number % 10 != 0 for number in range(300)}
+    assert oftener_alike(alike, itself) < 1e-6
+    assert oftener_alike(itself, itself) == 1.0
+    assert oftener_alike({each: not known for each, known in itself.items()}, itself) == pytest.approx(1.0)
 
 
 def test_a_row_comes_from_a_record() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,7 @@ def test_a_host_that_answers_otherwise_is_found_with_its_template(report: Report
     assert 0.17 < float(unlike.evidence["equal"]) < 0.23
     assert 0.5 < float(unlike.evidence["baseline_equal"]) < 0.55
     assert "byte for byte" in unlike.statement
+    assert re.search(r"\+4 … \+\d+ prompt tokens whatever the prompt's length point to the template", unlike.statement)
     constant = findings["prompt_tokens_constant"]
     assert 4 <= float(constant.evidence["least"]) <= float(constant.evidence["most"]) <= 11
     assert "another chat template" in constant.statement

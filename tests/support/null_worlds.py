@@ -5,8 +5,9 @@ The rows are drawn as scoring would have made them, so that a hundred runs take 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,16 @@ from vendor_verifier.values.score import PlayedTask
 from vendor_verifier.values.verdict import Advice
 
 BASELINE = "official"
+_WORDINGS = (
+    "An answer",
+    "Here is my answer",
+    "Well, an answer",
+    "This",
+    "One reply",
+    "So, to answer",
+    "Certainly",
+    "Yes",
+)
 _MAIN = {"trigger": None, "toolbench": "resolved"}
 
 
@@ -50,9 +61,12 @@ class Model:
 
     ``calls`` is the chance to call a tool, ``solves`` that of being right in an evaluation, ``breaks`` that a call's
     arguments are broken, ``fails`` that a request fails, ``refuses`` that it is answered on a later try only.
+    ``beside`` are evaluations asked in the same run; ``sure`` is the chance of the likeliest wording of an answer.
     """
 
     suite: str
+    beside: tuple[str, ...]
+    sure: float
     calls: NDArray[np.float64]
     solves: NDArray[np.float64]
     breaks: float
@@ -64,11 +78,20 @@ class Model:
         return int(self.calls.size)
 
 
-def model(rng: np.random.Generator, suite: str, n: int, undecided: float | None = None) -> Model:
+def model(
+    rng: np.random.Generator,
+    suite: str,
+    n: int,
+    undecided: float | None = None,
+    beside: tuple[str, ...] = (),
+    sure: float = 0.5,
+) -> Model:
     """A model that contradicts itself on up to 30 % of the samples, or on the given share of them."""
     share = 0.3 * rng.random() if undecided is None else undecided
     return Model(
         suite=suite,
+        beside=beside,
+        sure=sure,
         calls=propensities(rng, n, share),
         solves=np.where(rng.random(n) < share, rng.random(n), np.where(rng.random(n) < 0.85, 0.995, 0.005)),
         breaks=0.05 * rng.random(),
@@ -85,57 +108,68 @@ def advice(rng: np.random.Generator, played: Model, twins: Sequence[Twin]) -> Ad
         EntryInfo(MODEL, label, "simulated", MODEL, is_baseline=label == BASELINE, repeat=repeat)
         for label, repeat in repeats.items()
     ]
-    task = PlayedTask(played.suite, samples, _MAIN[played.suite])
-    tables, texts = Tables(), AnswerTexts.of([task])
+    suites = (played.suite, *played.beside)
+    tasks = [PlayedTask(suite, samples, _MAIN[suite]) for suite in suites]
+    tables, texts = Tables(), AnswerTexts.of(tasks)
 
     def fill() -> Iterator[Record]:
         for twin in (Twin(BASELINE), *twins):
-            for row in rows(rng, played, twin, repeats[twin.label]):
-                tables.rows[MODEL, twin.label].add(row)
-                if row.traits.is_answered:
-                    kept = texts.kept.setdefault((MODEL, twin.label), {})
-                    kept.setdefault((played.suite, row.sample), {})[row.repetition] = _text(rng, row)
+            for suite in suites:
+                for row, text in rows(rng, replace(played, suite=suite), twin, repeats[twin.label]):
+                    tables.rows[MODEL, twin.label].add(row)
+                    if text is not None:
+                        kept = texts.kept.setdefault((MODEL, twin.label), {})
+                        kept.setdefault((suite, row.sample), {})[row.repetition] = text
         return
         yield
 
     stated = [entry(info.label, "faithful", repeats[info.label], is_baseline=info.is_baseline) for info in infos]
     report = score_run(
         infos,
-        [task],
+        tasks,
         fill(),
         repeat=1,
         run="run",
         complete=True,
         tables=tables,
-        manifest=manifest_of(manifest(stated, played.suite, played.size)),
+        manifest=manifest_of(manifest(stated, suites, played.size)),
     )
-    verdicts = judge_report(report, tables.rows, {played.suite: listed(samples)}, {}, texts)
+    verdicts = judge_report(report, tables.rows, {suite: listed(samples) for suite in suites}, {}, texts)
     [scored] = report.models
     return advise(scored, verdicts[MODEL])
 
 
-def rows(rng: np.random.Generator, played: Model, twin: Twin, repeats: int) -> Iterator[Observation]:
-    """The rows of one vendor."""
+def rows(
+    rng: np.random.Generator, played: Model, twin: Twin, repeats: int
+) -> Iterator[tuple[Observation, AnswerText | None]]:
+    """The rows of one vendor in one evaluation, each with what was said; None where nothing was."""
     n = played.size
     for repetition in range(repeats):
         called = rng.random(n) < played.calls * (1 - twin.loses)
         solved = rng.random(n) < played.solves * (1 - twin.fails_more)
         dice = rng.random((3, n))
         first = 400 * rng.lognormal(0, 0.35, n)
-        tokens = rng.poisson(120, n) + 2
+        wordings = np.where(rng.random(n) < played.sure, 0, rng.geometric(0.5, n))
+        # One model under one tokenizer bills the same words alike.
+        tokens = 40 + (np.arange(n) * 37 + wordings * 61) % 160
         seconds = tokens / 80 * rng.lognormal(0, 0.2, n)
         for i in range(n):
             traits = _traits(played.suite, bool(called[i]), bool(solved[i]), *(dice[:, i] < _rates(played)))
-            yield _row(traits, i, repetition, (float(first[i]), int(tokens[i]), float(seconds[i])))
+            drawn = (float(first[i]), int(tokens[i]), float(seconds[i]))
+            if traits.is_answered:
+                text = _text(traits, i, repetition, int(wordings[i]), drawn)
+                said = f"{text.text}{text.calls}".encode()
+                yield _row(traits, i, repetition, drawn, hashlib.sha256(said).digest()), text
+            else:
+                yield _row(traits, i, repetition, drawn, None), None
 
 
-def _text(rng: np.random.Generator, row: Observation) -> AnswerText:
-    """One of several wordings of the answer, the first ones more often than the others."""
-    wording = int(rng.geometric(0.5))
-    tokens = row.tries[-1].usage.output or 0
-    calls = f"get_weather({wording})" if row.traits.decision == "called" else ""
-    text = "" if calls else f"The answer to {row.sample}, in wording {wording}."
-    return AnswerText(text, "", calls, 600, row.sent_s, characters=4 * tokens, output_tokens=tokens)
+def _text(traits: Traits, i: int, repetition: int, wording: int, drawn: tuple[float, int, float]) -> AnswerText:
+    """One of several wordings of the answer."""
+    tokens = drawn[1]
+    calls = f"get_weather({i}, {wording})" if traits.decision == "called" else ""
+    text = "" if calls else f"{_WORDINGS[wording % len(_WORDINGS)]} to the question that was asked here, s{i}."
+    return AnswerText(text, "", calls, 600, _sent(i, repetition), characters=4 * tokens, output_tokens=tokens)
 
 
 def _rates(played: Model) -> NDArray[np.float64]:
@@ -172,7 +206,11 @@ def _made(suite: str, called: bool, solved: bool, broken: bool, failed: bool, re
     )
 
 
-def _row(traits: Traits, i: int, repetition: int, drawn: tuple[float, int, float]) -> Observation:
+def _sent(i: int, repetition: int) -> float:
+    return 1000.0 * repetition + i
+
+
+def _row(traits: Traits, i: int, repetition: int, drawn: tuple[float, int, float], digest: bytes | None) -> Observation:
     first, tokens, seconds = drawn
     prompt = 150 + i % 40
     figures = {
@@ -181,7 +219,7 @@ def _row(traits: Traits, i: int, repetition: int, drawn: tuple[float, int, float
     }  # fmt: skip
     sums = {"tps": (float(tokens), seconds), "e2e_tps": (float(tokens), first / 1000 + seconds)}
     answered = traits.is_answered
-    sent = 1000.0 * repetition + i
+    sent = _sent(i, repetition)
     return Observation(
         f"s{i}",
         repetition,
@@ -189,5 +227,6 @@ def _row(traits: Traits, i: int, repetition: int, drawn: tuple[float, int, float
         values=tuple(figures.get(metric.name) if answered else None for metric in RECORD_METRICS),
         pooled=tuple(sums.get(metric.name) if answered else None for metric in POOLED),
         sent_s=sent,
+        digest=digest,
         tries=(Try(Usage(prompt, tokens) if answered else Usage(), answered, answered=answered, begin_s=sent),),
     )

@@ -128,16 +128,17 @@ def run_folder(
     return folder
 
 
-def manifest(entries: Sequence[Mapping[str, Any]], suite: str, samples: int) -> dict[str, Any]:
-    """The manifest of a finished run of one suite."""
-    task = {"suite": suite, "options": {}, "file": "samples", "sha256": "", "count": samples}
+def manifest(entries: Sequence[Mapping[str, Any]], suites: str | Sequence[str], samples: int) -> dict[str, Any]:
+    """The manifest of a finished run of one suite or several."""
+    named = [suites] if isinstance(suites, str) else suites
+    tasks = [{"suite": each, "options": {}, "file": "samples", "sha256": "", "count": samples} for each in named]
     return {
         "schema": 1,
         "run": "run",
         "created_at": _BEGIN.isoformat(),
         "status": "finished",
         "entries": list(entries),
-        "tasks": [task | {"skipped": [], "defects": [], "not_run": {}}],
+        "tasks": [task | {"skipped": [], "defects": [], "not_run": {}} for task in tasks],
         "settings": {"repeat": 1, "seed": 0},
         "score": {},
     }

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from vendor_verifier.audit.billing import template_band
 from vendor_verifier.audit.finding import finding
 from vendor_verifier.scoring.answer_texts import AnswerText, Question
 from vendor_verifier.stats.answers_test import change_point, holm, leanings, odd_one_out, seen_shift, similarity
@@ -69,8 +70,12 @@ def answers_tests(
     return {**tests, **_corrected(tests, rows, triples, rng)}
 
 
-def answers_findings(tests: Mapping[str, AnswersTest]) -> Iterator[Finding]:
-    """A finding for every vendor whose answers are proven to be unlike the baseline's, or too near to them."""
+def answers_findings(tests: Mapping[str, AnswersTest], others: Sequence[Finding] = ()) -> Iterator[Finding]:
+    """A finding for every vendor whose answers are proven to be unlike the baseline's, or too near to them.
+
+    Of the ``others``, a constant surcharge of prompt tokens says where the difference may lie.
+    """
+    constants = {each.label: each for each in others if each.name == "prompt_tokens_constant"}
     for label, test in tests.items():
         if test.p_value is None or test.z is None or test.p_value > BUDGET:
             continue
@@ -80,7 +85,9 @@ def answers_findings(tests: Mapping[str, AnswersTest]) -> Iterator[Finding]:
         part = _strongest(test)
         where = "" if part is None else english("answers_where", part=part)
         since = "" if test.since is None else english("answers_since", time=test.since)
-        words = {**shares, "where": where, "since": since}
+        band = None if label not in constants else template_band(constants[label])
+        template = "" if band is None else english("answers_template", band=band)
+        words = {**shares, "where": where, "since": since, "template": template}
         if test.z > 0:
             yield finding("answers_unlike_baseline", label, evidence, (), **words)
         else:
@@ -114,6 +121,11 @@ def _hindrance(
         # A cache, or decoding without chance: nothing tells how far two honest answers lie apart.
         return "answers_baseline_repeats"
     return None
+
+
+def compared_texts(own: Answers, reference: Answers) -> list[tuple[str, str, str]]:
+    """The vendor's text and the baseline's two, of every question that has all three, in the order of asking."""
+    return _texts(_triples(own, {each: both for each, both in reference.items() if 0 in both and 1 in both}))
 
 
 def _triples(own: Answers, twice: Mapping[Question, Mapping[int, AnswerText]]) -> list[_Triple]:

@@ -185,6 +185,20 @@ def _slope(label: str, pairs: Sequence[PromptPair]) -> Finding | None:
     return finding("prompt_tokens_slope", label, evidence, samples, more=more, constant_1=f"{intercept:+.1f}")
 
 
+# Prompt tokens in excess that another version of the model's chat template explains.
+TEMPLATE_TOKENS = 20
+
+
+def template_band(found: Finding) -> str | None:
+    """The least and the most of a ``prompt_tokens_constant`` that another chat template explains; None for a larger."""
+    median, least, most = (float(found.evidence[name]) for name in ("median", "least", "most"))
+    return _band(least, most) if abs(median) <= TEMPLATE_TOKENS else None
+
+
+def _band(least: float, most: float) -> str:
+    return f"{least:+g} … {most:+g}" if least != most else f"{least:+g}"
+
+
 def _constant(label: str, pairs: Sequence[PromptPair]) -> Finding | None:
     deltas = Counter(pair.delta for pair in pairs)
     middle = median(pair.delta for pair in pairs)
@@ -192,7 +206,7 @@ def _constant(label: str, pairs: Sequence[PromptPair]) -> Finding | None:
     if not middle or same_sign < 0.9 * len(pairs):
         return None
     least, most = min(deltas), max(deltas)
-    band = f"{least:+g} … {most:+g}" if least != most else f"{least:+g}"
+    band = _band(least, most)
     evidence: dict[str, float | int | str] = {"median": middle, "least": least, "most": most, "prompts": len(pairs)}
     evidence["deltas"] = ", ".join(f"{delta:+g}: {count}" for delta, count in sorted(deltas.items())[:12])
     worst = sorted(pairs, key=lambda pair: -abs(pair.delta))[:3]

@@ -14,7 +14,7 @@ from vendor_verifier.values.history import HistoryRun
 from vendor_verifier.values.judgement import Finding, ServedNames
 
 LEAST_ANSWERS = 10
-_SAME_SHARE = 0.5
+_SAME_SHARE, _SAME_LEVEL = 0.5, 0.01
 _REPEATED_SHARE = 0.9
 _CUT_SHORT = 0.9
 _LEAST_OF_FAMILY = 5
@@ -26,6 +26,7 @@ _PREFIX = re.compile(r"([A-Za-z]+)[-_]")
 
 Rows = Sequence[Observation]
 """Observations that have an answer."""
+_Question = tuple[str, str]
 
 
 def identity_findings(label: str, rows: Rows, asked_model: str, limit: float | None = None) -> tuple[Finding, ...]:
@@ -45,28 +46,58 @@ def identity_findings(label: str, rows: Rows, asked_model: str, limit: float | N
     return tuple(finding for finding in found if finding is not None)
 
 
-def pass_through_findings(rows: Mapping[str, Rows]) -> tuple[Finding, ...]:
-    """Pairs of vendors with response ids in common, or with the same bytes on half of their common samples or more."""
+def pass_through_findings(rows: Mapping[str, Rows], baseline: str | None = None) -> tuple[Finding, ...]:
+    """Pairs of vendors with response ids in common, or with the same bytes too often for two hosts of one model.
+
+    Too often is on half of their common samples or more, and provably oftener than the baseline answers itself with
+    the same bytes, over all pairs of the run. Unless it was asked twice, nothing tells how often honest hosts do.
+    """
     if len(rows) < 2:
         return ()
-    answers = {
-        label: {(row.sample, row.repetition): row for row in each if row.digest or row.response_id}
-        for label, each in rows.items()
-    }
+    answers = {label: {row.key: row for row in each if row.digest or row.response_id} for label, each in rows.items()}
     findings = []
+    itself = _repeats(rows.get(baseline or "", ()))
+    level = _SAME_LEVEL / math.comb(len(answers), 2)
     for one, other in combinations(answers, 2):
         ids = {row.response_id for row in answers[one].values()} & {row.response_id for row in answers[other].values()}
         if ids - {None}:
             findings.append(finding("shared_response_ids", one, {"other": other, "ids": len(ids - {None})}))
-        common = [
-            key for key in answers[one].keys() & answers[other].keys()
+        alike = {
+            key: answers[one][key].digest == answers[other][key].digest
+            for key in answers[one].keys() & answers[other].keys()
             if answers[one][key].digest and answers[other][key].digest
-        ]  # fmt: skip
-        same = sorted(key for key in common if answers[one][key].digest == answers[other][key].digest)
-        if len(common) >= LEAST_ANSWERS and len(same) >= _SAME_SHARE * len(common):
-            evidence: dict[str, float | int | str] = {"other": other, "same": len(same), "compared": len(common)}
-            findings.append(finding("identical_answers", one, evidence, tuple(key[0] for key in same[:3])))
+        }
+        same = sorted(key for key, is_same in alike.items() if is_same)
+        firsts = {key[:2]: is_same for key, is_same in alike.items() if key[2] == 0}
+        p_value = oftener_alike(firsts, itself)
+        if len(alike) >= LEAST_ANSWERS and len(same) >= _SAME_SHARE * len(alike) and p_value <= level:
+            both = firsts.keys() & itself.keys()
+            evidence: dict[str, float | int | str] = {
+                "other": other, "same": len(same), "compared": len(alike), "p_value": p_value,
+                "baseline_same": sum(itself[each] for each in both), "baseline_compared": len(both),
+            }  # fmt: skip
+            findings.append(finding("identical_answers", one, evidence, tuple(key[1] for key in same[:3])))
     return tuple(findings)
+
+
+def _repeats(rows: Rows) -> dict[_Question, bool]:
+    """Whether the first two answers to a question are the same bytes, where both are known."""
+    known = {row.key: row.digest for row in rows if row.digest}
+    return {
+        key[:2]: digest == known[*key[:2], 1] for key, digest in known.items() if (*key[:2], 1) in known and not key[2]
+    }
+
+
+def oftener_alike(pair: Mapping[_Question, bool], itself: Mapping[_Question, bool]) -> float:
+    """The p-value of a pair's being alike on more questions than the baseline with itself (exact sign test, one-sided).
+
+    On a question that tells the two apart either is the one that is alike equally often, where all four are one model.
+    """
+    from scipy.special import bdtr
+
+    telling = [pair[each] for each in pair.keys() & itself.keys() if pair[each] != itself[each]]
+    # Alike so often or oftener: unlike so often or more rarely.
+    return float(bdtr(telling.count(False), len(telling), 0.5)) if telling else 1.0
 
 
 def same_model(asked: str, served: str) -> bool:
@@ -162,16 +193,17 @@ def _cut_short(label: str, rows: Rows, limit: float | None) -> Finding | None:
 
 
 def _repeated(label: str, rows: Rows) -> Finding | None:
-    """Samples asked more than once whose answers are all the same bytes."""
-    by_sample: dict[str, list[bytes]] = {}
+    """Questions asked more than once whose answers are all the same bytes."""
+    by_question: dict[_Question, list[bytes]] = {}
     for row in rows:
         if row.digest:
-            by_sample.setdefault(row.sample, []).append(row.digest)
-    asked = {sample: digests for sample, digests in by_sample.items() if len(digests) > 1}
-    same = sorted(sample for sample, digests in asked.items() if len(set(digests)) == 1)
+            by_question.setdefault(row.key[:2], []).append(row.digest)
+    asked = {question: digests for question, digests in by_question.items() if len(digests) > 1}
+    same = sorted(question for question, digests in asked.items() if len(set(digests)) == 1)
     if len(asked) < LEAST_ANSWERS or len(same) < _REPEATED_SHARE * len(asked):
         return None
-    return finding("answers_repeated", label, {"same": len(same), "samples": len(asked)}, tuple(same[:3]))
+    samples = tuple(sample for _, sample in same[:3])
+    return finding("answers_repeated", label, {"same": len(same), "samples": len(asked)}, samples)
 
 
 def _tokens(row: Observation) -> int:
@@ -228,15 +260,26 @@ def changes_since_last(runs: Sequence[HistoryRun]) -> Iterator[tuple[str, Findin
 
 
 def who_answered(
-    rows: Mapping[str, Rows], asked: Mapping[str, str], limits: Mapping[str, float | None]
+    rows: Mapping[str, Rows],
+    asked: Mapping[str, str],
+    limits: Mapping[str, float | None],
+    baseline: str | None = None,
 ) -> Iterator[Finding]:
-    """All identity findings, given rows, ``asked`` models and token ``limits`` by label."""
+    """All identity findings, given rows, ``asked`` models and token ``limits`` by label, and the baseline's label.
+
+    Where the baseline was asked twice, a vendor repeats itself only if it provably does so oftener than the baseline:
+    one that hardly varies lies on either side of any share by chance.
+    """
     repeating = False
+    itself = _repeats(rows.get(baseline or "", ()))
+    level = _SAME_LEVEL / max(1, len(rows) - 1)
     for label, each in rows.items():
-        own = identity_findings(label, each, asked[label], limits[label])
-        repeating = repeating or any(found.name == "answers_repeated" for found in own)
-        yield from own
-    for shared in pass_through_findings(rows):
+        is_usual = bool(itself) and label != baseline and oftener_alike(_repeats(each), itself) > level
+        for found in identity_findings(label, each, asked[label], limits[label]):
+            repeating = repeating or found.name == "answers_repeated"
+            if found.name != "answers_repeated" or not is_usual:
+                yield found
+    for shared in pass_through_findings(rows, baseline):
         # Where a vendor repeats its own answers byte for byte, equal bytes of another do not point to a common source.
         if shared.name != "identical_answers" or not repeating:
             yield shared

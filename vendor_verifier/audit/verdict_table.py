@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from vendor_verifier.audit.billing import TEMPLATE_TOKENS
 from vendor_verifier.stats.intervals import wilson
 from vendor_verifier.values.failure_kinds import KINDS, Charge
 from vendor_verifier.values.judgement import Estimate, Finding, Gap, GateVerdict, ModelVerdict, ScoreDifference
@@ -23,8 +24,6 @@ DOUBTFUL_LEVEL, CERTAIN_LEVEL = 0.01, 0.001
 SMALL_LOSS = 0.02
 # Success rates that the whole interval lies below.
 _UNUSABLE, _BAD, _LACKING = 0.5, 0.9, 0.99
-# Prompt tokens in excess that another version of the model's chat template explains.
-_TEMPLATE_TOKENS = 20
 _RECOUNT_BAD = 1.2
 _MANY = 0.05
 
@@ -109,7 +108,7 @@ def _more_tokens(found: Finding, _about: Subject) -> Status:
 
 
 def _constant_tokens(found: Finding, _about: Subject) -> Status | None:
-    return "doubtful" if abs(_number(found, "median")) > _TEMPLATE_TOKENS else None
+    return "doubtful" if abs(_number(found, "median")) > TEMPLATE_TOKENS else None
 
 
 def _tokenizer(found: Finding, _about: Subject) -> Status:

@@ -183,12 +183,13 @@ def _judge_model(model: _Model, report: Report, seed: int) -> ModelVerdict:
     )
     texts = {} if report.manifest.redacted else model.answers
     halves = halves_tests(trials, texts, model.baseline, model.halves, np.random.default_rng(seed))
+    about_prompts = tuple(prompt_findings(trials, model.baseline))
     found = chain(
         conduct(model.tables, model.baseline, compared.ranking, compared.gaps),
-        prompt_findings(trials, model.baseline),
+        about_prompts,
         bill_findings(model.tables, money, model.samples, model.recounted),
         about_names,
-        answers_findings(answers),
+        answers_findings(answers, about_prompts),
         output_token_findings(model.answers, model.baseline),
         halves_findings(halves),
         streaming_findings(model.tables, model.baseline),
@@ -265,7 +266,7 @@ def _names(model: _Model) -> tuple[list[Finding], dict[str, ServedNames]]:
         for label, found in rows.items()
         if found
     }
-    return list(who_answered(rows, asked, limits)), served
+    return list(who_answered(rows, asked, limits, model.baseline)), served
 
 
 def _limit(parameters: Mapping[str, Any]) -> float | None:

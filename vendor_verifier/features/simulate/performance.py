@@ -26,7 +26,7 @@ from vendor_verifier.features.simulate.personas import Persona as Persona
 from vendor_verifier.features.simulate.published import published
 from vendor_verifier.features.simulate.question import Question, shortened
 from vendor_verifier.features.simulate.sampling import NO_CHANCE, Sampling
-from vendor_verifier.features.simulate.short_answer import with_drawn_token
+from vendor_verifier.features.simulate.short_answer import is_for_one_token, with_drawn_token
 from vendor_verifier.suites.bfcl.reference_calls import written_calls
 from vendor_verifier.suites.bfcl.text_calls import Reading
 from vendor_verifier.wire.payload import as_dict, as_list
@@ -232,6 +232,8 @@ def _said(question: Question, persona: Persona, seed: int, asked: int, key: Answ
     """The answer before its bill, as to the part of the question that the vendor passes on."""
     if persona.prompt_room is not None:
         question = shortened(question, persona.prompt_room)
+    if persona.is_honest_to_probes and is_for_one_token(question):
+        persona = replace(persona, mind="", flip_rate=0.0)
     if chance(seed, question.digest, persona.name, "mix") < persona.mix_rate:
         persona = persona.with_another_model()
     if persona.recognises and question.digest not in published():
@@ -254,8 +256,7 @@ def _said(question: Question, persona: Persona, seed: int, asked: int, key: Answ
         style = chance(seed, question.digest, persona.name, "leak style")
         answer = finished(question, answer.text + markup(answer.calls, sections=style < 0.5), ())
     turn = 1 if persona.caches else asked
-    answer = limited(question, answer)
-    return with_drawn_token(question, answer, seed=seed, mind=persona.mind, vendor=persona.name, asked=turn)
+    return with_drawn_token(question, limited(question, answer), persona, seed=seed, asked=turn)
 
 
 def _sampling(question: Question, persona: Persona, seed: int, asked: int, known: Known | None) -> Sampling:
@@ -263,7 +264,8 @@ def _sampling(question: Question, persona: Persona, seed: int, asked: int, known
     if known is not None and known.calls is not None:
         return NO_CHANCE
     turn = 1 if persona.caches else asked
-    return Sampling(question.temperature * persona.temperature_factor, (seed, question.digest, persona.name, turn))
+    words = (seed, question.digest, persona.name, turn)
+    return Sampling(question.temperature * persona.temperature_factor, words, persona.divergence)
 
 
 def _model_answer(question: Question, persona: Persona, seed: int, known: Known | None, sampling: Sampling) -> Answer:

@@ -28,7 +28,9 @@ class Persona:
     far apart; ``retry_rate``: first tokens that come six times later or more; ``temperature_factor``: temperature used
     ÷ asked for; ``caches``: its first answer again to a question that is repeated; ``mix_rate``: questions that go to
     another model; ``switch_after``: number of requests from which all do; ``prompt_room``: characters heard of each
-    message; ``recognises``: every question that is none of the shipped samples goes to another model.
+    message; ``recognises``: every question that is none of the shipped samples goes to another model; ``divergence``:
+    mean Kullback–Leibler divergence per token of its distributions from the model's; ``is_honest_to_probes``: another
+    model answers, but for questions that ask for one token.
     """
 
     name: str
@@ -64,6 +66,8 @@ class Persona:
     switch_after: int | None = None
     prompt_room: int | None = None
     recognises: bool = False
+    divergence: float = 0.0
+    is_honest_to_probes: bool = False
 
     def with_another_model(self) -> Persona:
         """The same vendor with another model behind its name."""
@@ -138,6 +142,14 @@ _ALL = (
     Persona("hot", "samples at two and a half times the temperature asked for", temperature_factor=2.5),
     Persona("caching", "gives its first answer again to whoever repeats a question", caches=True),
     Persona("recogniser", "answers published questions itself and sends all others to another model", recognises=True),
+    Persona("four-bit", "its probabilities are a little off, as of weights in four bits", divergence=0.03),
+    Persona(
+        "probe-recogniser",
+        "another model under the same name, but for questions that ask for one token",
+        flip_rate=_OTHER_DECISIONS,
+        mind="mini",
+        is_honest_to_probes=True,
+    ),
     Persona("long-cutter", "hears the last 240 characters of each message and bills them all", prompt_room=240),
 )
 

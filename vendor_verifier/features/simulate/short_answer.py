@@ -7,25 +7,42 @@ from dataclasses import replace
 
 from vendor_verifier.features.simulate.answer import Answer
 from vendor_verifier.features.simulate.draws import chance, generator
+from vendor_verifier.features.simulate.personas import Persona
 from vendor_verifier.features.simulate.question import Question
 
 # Answers of at most so many tokens, sampled at temperature 1, are one word.
 _MOST_TOKENS = 16
 _WORDS = ("red", "Oslo", "7", "42", "73", "otter", "K", "blue", "Lima", "plum", "Ada", "蓝", "17", "oak", "M", "Rome")
 _SPREAD = 1.5
+# Most tokens of a text are as good as settled and hardly diverge; those that are open, as here, do the more.
+_OPEN_TOKENS = 4
 
 
-def with_drawn_token(question: Question, answer: Answer, *, seed: int, mind: str, vendor: str, asked: int) -> Answer:
+def is_for_one_token(question: Question) -> bool:
+    """Whether a question asks for one word, sampled at temperature 1."""
+    budget, parameters = question.max_tokens, question.turn.parameters
+    return budget is not None and budget <= _MOST_TOKENS and parameters.get("temperature") == 1 and not question.tools
+
+
+def with_drawn_token(question: Question, answer: Answer, persona: Persona, *, seed: int, asked: int) -> Answer:
     """The answer, or one word instead where that is what was asked for.
 
-    ``mind`` is the model, whose distribution it is; ``vendor`` and ``asked``, how often it was asked, make the draw.
+    It is drawn from the distribution of the persona's model at the temperature it uses; ``asked`` is how often it was
+    asked, and makes the draw.
     """
-    budget, parameters = question.max_tokens, question.turn.parameters
-    if budget is None or budget > _MOST_TOKENS or parameters.get("temperature") != 1 or question.tools:
+    if not is_for_one_token(question):
         return answer
-    dice = generator(seed, question.digest, "frequencies", mind)
+    dice = generator(seed, question.digest, "frequencies", persona.mind)
     weights = [math.exp(_SPREAD * dice.gauss(0.0, 1.0)) for _ in _WORDS]
-    left = chance(seed, question.digest, vendor, "draw", asked) * sum(weights)
+    if persona.divergence:
+        # Normal noise of this variance on log-probabilities diverges by half of it.
+        spread = math.sqrt(2 * _OPEN_TOKENS * persona.divergence)
+        noise = generator(seed, question.digest, "divergence", persona.name)
+        weights = [weight * math.exp(spread * noise.gauss(0.0, 1.0)) for weight in weights]
+    if not persona.temperature_factor:
+        weights = [float(weight == max(weights)) for weight in weights]
+    weights = [weight ** (1 / (persona.temperature_factor or 1.0)) for weight in weights]
+    left = chance(seed, question.digest, persona.name, "draw", asked) * sum(weights)
     word = _WORDS[-1]
     for each, weight in zip(_WORDS, weights, strict=True):
         left -= weight
