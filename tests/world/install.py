@@ -1,7 +1,8 @@
 """Installs what `make test-world` can have of the servers of others; what it cannot, it says, and fails nothing.
 
 nginx, haproxy and tinyproxy come from Debian (as root), a llama.cpp server (xllamacpp, with gguf to write a model) and
-LiteLLM and an MCP server from PyPI, each in an environment of its own under .world, another MCP server from npm.
+LiteLLM, an MCP server and bfcl_eval, with which verdicts are compared, from PyPI, each in an environment of its own
+under .world, another MCP server from npm.
 """
 
 from __future__ import annotations
@@ -13,8 +14,19 @@ import sys
 from pathlib import Path
 
 WORLD = Path(__file__).parents[2] / ".world"
+# The leaderboard's scorer with what scoring needs; its own list wants every vendor's SDK.
+BFCL = tuple(
+    "bfcl-eval==2026.3.23 filelock mpmath==1.3.0 numpy overrides pandas python-dotenv tenacity tqdm "
+    "tree_sitter==0.21.3 tree-sitter-java==0.21.0 tree-sitter-javascript==0.21.4".split()
+)
+WITHOUT_DEPENDENCIES = ("bfcl-eval",)
 DEBIAN = {"nginx": "nginx-light", "haproxy": "haproxy", "tinyproxy": "tinyproxy"}
-PYPI = {"llama": ("xllamacpp", "gguf"), "litellm": ("litellm[proxy]",), "mcp": ("mcp-server-time",)}
+PYPI = {
+    "llama": ("xllamacpp", "gguf"),
+    "litellm": ("litellm[proxy]",),
+    "mcp": ("mcp-server-time",),
+    "bfcl": BFCL,
+}
 NPM = ("@modelcontextprotocol/server-everything",)
 LONGEST_S = 900
 
@@ -58,7 +70,11 @@ def from_pypi() -> None:
             continue
         python = str(folder / "bin" / "python")
         trouble = said([sys.executable, "-m", "venv", str(folder)])
-        trouble = trouble or said([python, "-m", "pip", "install", "--quiet", *packages])
+        bare = [package for package in packages if package.startswith(WITHOUT_DEPENDENCIES)]
+        whole = [package for package in packages if package not in bare]
+        trouble = trouble or said([python, "-m", "pip", "install", "--quiet", *whole])
+        if bare:
+            trouble = trouble or said([python, "-m", "pip", "install", "--quiet", "--no-deps", *bare])
         if trouble:
             shutil.rmtree(folder, ignore_errors=True)
             print(f"not installed: {', '.join(packages)}: {trouble}")

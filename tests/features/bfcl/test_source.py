@@ -14,10 +14,12 @@ import pytest
 from bfcl_replies import called, said
 
 from vendor_verifier.errors import UsageError
+from vendor_verifier.features.bfcl.dataset import not_run_lines
 from vendor_verifier.features.bfcl.source import BfclData, InstalledServices, find_data, load_categories, load_services
 from vendor_verifier.suites import replay
 from vendor_verifier.suites.bfcl import check
 from vendor_verifier.suites.bfcl.categories import MULTI_TURN, SINGLE_TURN, expand, language_of
+from vendor_verifier.suites.bfcl.executable import Returned
 from vendor_verifier.suites.bfcl.multi_turn import ServiceCall, read_expected_call
 from vendor_verifier.suites.bfcl.reference_calls import reference_calls
 from vendor_verifier.suites.bfcl.suite import BfclSuite
@@ -152,3 +154,29 @@ def named(call: ServiceCall, sample: Sample, services: InstalledServices) -> dic
             arguments = {**dict(zip(names, call.positional, strict=False)), **call.named}
             return dict(json.loads(json.dumps(arguments)))
     return dict(call.named)
+
+
+class NoNetwork:
+    """Functions of which one needs a network."""
+
+    def missing(self, name: str) -> str | None:
+        return "fetch needs a network" if name == "fetch" else None
+
+    def call(self, call: object) -> Returned:
+        return Returned(1)
+
+
+def test_executable_rows_that_cannot_run_are_named(tmp_path: Path) -> None:
+    """Each row that cannot run stands in the list with the function and its reason, the category with their number."""
+    rows = [
+        {"id": f"exec_simple_{number}", "question": [[{"role": "user", "content": f"q{number}"}]],
+         "function": [], "ground_truth": [source]}
+        for number, source in enumerate(("add(a=1)", "fetch(a=1)"))
+    ]  # fmt: skip
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    (tmp_path / "BFCL_v3_exec_simple.json").write_text(lines, encoding="utf-8")
+    loaded = load_categories(find_data(str(tmp_path)), ["exec_simple"], functions=NoNetwork())
+    assert [sample.expected["id"] for sample in loaded.samples.samples] == ["exec_simple_0"]
+    assert loaded.not_run["exec_simple_1"] == "not run: fetch needs a network"
+    assert loaded.not_run["exec_simple"].startswith("not run: 1 of 2 rows ")
+    assert len(not_run_lines({"bfcl": loaded.not_run})) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+SLICE = Path(__file__).parents[3] / "datasets" / "bfcl"
 PAGE_ROW = {
     "messages": [
         {"role": "user", "content": "Book a table for 2 at 7pm."},
@@ -57,6 +59,10 @@ def run(bench: Any) -> Any:
 
 def page(output: str = "run", label: str = "official") -> Any:
     return json.loads(Path(output, "bfcl", f"{label}.json").read_text(encoding="utf-8"))
+
+
+def table(name: str) -> list[list[str]]:
+    return list(csv.reader(Path("run/bfcl", name).read_text(encoding="utf-8").splitlines()))
 
 
 def write_job(**task: Any) -> str:
@@ -150,16 +156,90 @@ def test_custom_rows_in_every_form(run: Any, form: str) -> None:
         assert scores["tool-calling-accuracy"]["value"] in (0.0, 1.0)
 
 
-def test_custom_rows_without_tools_need_a_word(run: Any) -> None:
-    """The page's own row names no tools: refused with the ways out, and run when they are to be inferred."""
+def test_the_pages_row_runs_as_it_stands_and_an_open_one_names_the_jobs_key(run: Any) -> None:
+    """The page's row names no tools, and its calls leave nothing open; where they do, the job's own key is named."""
     Path("mine.jsonl").write_text(json.dumps(PAGE_ROW) + "\n", encoding="utf-8")
     job = write_job(type="simple", dataset={"format": "native", "files_url": "mine.jsonl"})
     code, err = run("--job", job, command="bfcl")
-    assert code == 2
-    assert "bfcl.infer_tools=true" in err
-    assert run("--job", job, "--infer-tools", command="bfcl")[0] == 0
+    assert (code, "1 rows bring no tools" in err) == (0, True)
+    assert list(page()["run"]["task1"]["categories"]) == ["simple_python"]
+    assert "overall_acc_at_most" not in page()["run"]["task1"]
     Path("tools.json").write_text(json.dumps([TOOL]), encoding="utf-8")
     assert run("--job", job, "--tools", "tools.json", command="bfcl", output="again")[0] == 0
+    open_row = {"messages": [{"role": "user", "content": "q"}], "tool_calls": [{"name": "f", "args": {"a": None}}]}
+    Path("mine.jsonl").write_text(json.dumps(open_row) + "\n", encoding="utf-8")
+    code, err = run("--job", job, command="bfcl", output="open")
+    assert code == 2
+    assert "tasks.task1.dataset.files_url" in err
+    assert "--infer-tools" in err
+    assert run("--job", job, "--infer-tools", command="bfcl", output="open")[0] == 0
+
+
+def test_the_first_screen_says_whose_rows_and_how_high_the_figure_can_be(run: Any, bench: Any) -> None:
+    """Also in a dry run: the shipped rows are ours, and what is not run is named with its part of the whole."""
+    code, err = run("--bfcl-version", "v4", "--limit-per-category", "1", "--dry-run")
+    assert code == 0
+    assert "100 rows of this project, not the leaderboard's" in err
+    for words in ("pip install --no-deps bfcl-eval", "hf://datasets/", "a folder with"):
+        assert words in err
+    assert "at most 30.00" in err
+    for words in ("multi_turn (30.00 of it)", "memory (20.00 of it)", "web_search (20.00 of it)"):
+        assert words in err
+    assert run("--bfcl-version", "v4", "--limit-per-category", "1")[0] == 0
+    told = page()["run"]["bfcl"]
+    assert told["overall_acc_at_most"] == 30.0
+    assert "100 rows of this project" in told["note"]
+    assert "100 rows of this project" in Path("run/report.md").read_text(encoding="utf-8")
+    head, first, second = table("data_overall.csv")
+    assert head[:3] == ["Rank", "Overall Acc", "Model"]
+    assert first[:3] == ["1", "30.00%", "official"]
+    assert second[2] == "poor"
+    names = {path.name for path in Path("run/bfcl").glob("*.csv")}
+    assert names == {f"data_{name}.csv" for name in (
+        "overall", "non_live", "live", "multi_turn", "agentic", "format_sensitivity",
+    )}  # fmt: skip
+
+
+def test_a_job_may_ask_in_words(run: Any) -> None:
+    """`native_calling: false` puts the functions into the prompt; the command line counts more."""
+    job = {"type": "bfcl", "params": {"extra": {"native_calling": False}}, "tasks": {"t": {"type": "simple"}}}
+    Path("job.json").write_text(json.dumps(job), encoding="utf-8")
+    code, err = run("--job", "job.json", command="bfcl")
+    assert code == 0
+    assert "asked for in words" in err
+    told = page()["run"]["t"]
+    assert (told["accuracy"], told["calls_asked"]) == (1.0, "in words")
+    sample = json.loads(Path("run/samples/bfcl.jsonl").read_text(encoding="utf-8").splitlines()[0])
+    assert sample["turn"].get("tools") in (None, [])
+    assert run("--job", "job.json", "--answer-format", "native", command="bfcl", output="natively")[0] == 0
+    assert page("natively")["run"]["t"]["calls_asked"] == "natively"
+
+
+def test_format_sensitivity_runs_in_words_and_has_a_table(run: Any) -> None:
+    """Named, it is asked in 26 formats; its spread stands on the page and in its table, and not in Overall Acc."""
+    Path("rows/possible_answer").mkdir(parents=True)
+    for name in ("BFCL_v3_simple.json", "possible_answer/BFCL_v3_simple.json"):
+        Path("rows", name).write_bytes((SLICE / name).read_bytes())
+    Path("rows/BFCL_v3_format_sensitivity.json").write_text('{"simple": ["simple_0"]}', encoding="utf-8")
+    words = ("--bfcl-data", "rows", "--bfcl-category", "format_sensitivity", "--bfcl-version", "v4")
+    assert run(*words)[0] == 0
+    told = page()["run"]["bfcl"]
+    assert (told["rows"], told["accuracy"], len(told["format_sensitivity"]["configs"])) == (26, 1.0, 26)
+    assert page()["tasks"]["bfcl"]["metrics"]["Overall Acc"]["scores"]["Overall Acc"]["value"] == 0.0
+    head, *rows = table("data_format_sensitivity.csv")
+    assert len(head) == 30
+    assert [row[1:4] for row in rows if row[1] == "official"] == [["official", "0.0", "0.0"]]
+
+
+def test_a_job_refuses_by_name_what_it_cannot_honour(run: Any) -> None:
+    """Keys and templates in a job are refused with their key and what to do instead."""
+    extra = {"rapid_api_key": "k", "custom_dataset": {"path": "x", "format": "native", "data_template_path": "t"}}
+    job = {"type": "bfclv3_ast", "params": {"extra": extra, "task": "all"}, "tasks": {"t": {"type": "simple"}}}
+    Path("job.json").write_text(json.dumps(job), encoding="utf-8")
+    code, err = run("--job", "job.json", command="bfcl")
+    assert code == 2
+    for words in ("params.extra.rapid_api_key", "RAPID_API_KEY into .env", "data_template_path", "params.task"):
+        assert words in err
 
 
 def test_an_address_on_the_hub_needs_an_extra_or_a_folder(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,8 +293,8 @@ def test_a_label_that_is_no_file_name_gets_a_page_of_its_own(bench: Any) -> None
     odd = ("../up", "_up", "a/../../up", "CON", "con.x", "Up", "up", "飛" * 80)
     bench.configure(*(f"{label}: faithful" for label in odd))
     arguments = ("--config-file-path", "config.yaml", "--quiet", "-o", "run", "--bfcl-category", "simple", "-n", "1")
-    assert bench(*arguments)[::2] == (0, "")
-    pages = [page.name.casefold() for page in Path("run/bfcl").iterdir()]
+    assert bench(*arguments)[0] == 0
+    pages = [page.name.casefold() for page in Path("run/bfcl").glob("*.json")]
     assert len(set(pages)) == len(odd)
     assert not {"con.json", "con.x.json"} & set(pages)
     assert [path for path in bench.folder.rglob("*up*.json") if path.parent.name != "bfcl"] == []

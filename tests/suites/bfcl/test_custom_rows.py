@@ -118,15 +118,46 @@ def test_calls_with_results_are_history() -> None:
     assert messages[2]["tool_call_id"] == call["id"]
 
 
-def test_rows_without_tools_say_what_to_do() -> None:
-    """Without tools a row is refused with the three ways out; inferring them is one."""
-    with pytest.raises(DataError, match="inferred"):
-        one(PAGE_ROW)
-    sample = one(PAGE_ROW, infer_tools=True)
+def test_rows_without_tools_get_those_that_their_calls_leave_no_doubt_about() -> None:
+    """The page's own row runs as it stands, and says that its tools are made up."""
+    sample = one(PAGE_ROW)
+    assert sample.tags["bfcl_inferred"] is True
     assert sample.turn.tools[0]["function"]["parameters"]["properties"] == {
         "people": {"type": "integer"},
         "time": {"type": "string"},
     }
+
+
+@pytest.mark.parametrize(
+    ("calls", "words"),
+    [
+        ([{"name": "f", "args": {"a": 1}}, {"name": "f", "args": {"a": "1"}}], "f.a is of several types"),
+        ([{"name": "f", "args": {"a": None}}], "f.a is null"),
+        ([{"name": "f", "args": {"a": []}}], r"f.a is \[\]"),
+        ([{"name": "a.b", "args": {}}, {"name": "a_b", "args": {}}], "would be one tool"),
+        ([], "no row expects a call"),
+    ],
+)
+def test_what_the_calls_leave_open_is_not_guessed(calls: list[dict[str, Any]], words: str) -> None:
+    """The refusal says what is open and the ways out; inferring all the same is one of them."""
+    row = {"messages": [USER], "tool_calls": calls}
+    with pytest.raises(DataError, match=f"none can be made: .*{words}.*; give them"):
+        one(row)
+    assert one(row, infer_tools=True).expected["calls"] is not None
+
+
+def test_a_row_is_of_the_category_its_task_names_where_it_fits() -> None:
+    """A task of the type simple has simple rows, also beside other functions; two calls are no simple row."""
+    rows = [{"messages": [USER], "tool_calls": [{"name": name, "args": {"n": 1}}]} for name in ("c", "d")]
+    rows.append({"messages": [USER], "tool_calls": [{"name": "c", "args": {"n": 1}}] * 2})
+    samples = load(*rows, category="simple_python").samples
+    assert [sample.expected["category"] for sample in samples] == [
+        "simple_python",
+        "simple_python",
+        "parallel_multiple",
+    ]
+    values = judged(samples[1], called(("d", {"n": 1}))).values
+    assert (values["correct"], values["compat"]) == (1.0, 1.0)
 
 
 def test_inferred_tools_have_one_name_each() -> None:

@@ -21,6 +21,7 @@ from vendor_verifier.config.yaml_tree import Path as KeyPath
 from vendor_verifier.errors import ConfigError, DataError, Problem, ProblemsError, UsageError
 from vendor_verifier.features.bfcl import source
 from vendor_verifier.features.bfcl.executables import find_functions
+from vendor_verifier.features.bfcl.notices import notices
 from vendor_verifier.features.bfcl.prompt_texts import prompt_texts
 from vendor_verifier.features.bfcl.source import Loaded
 from vendor_verifier.loaders.base import LoadedSamples
@@ -28,7 +29,7 @@ from vendor_verifier.loaders.selection import classes_of
 from vendor_verifier.pipeline.datasets import Dataset
 from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.sample_store import open_lines
-from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, SENSITIVITY, expand
+from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, SENSITIVITY, expand, is_category
 from vendor_verifier.suites.bfcl.custom_rows import read_custom
 from vendor_verifier.suites.bfcl.job import Job, read_job
 from vendor_verifier.suites.bfcl.prompts import PromptTexts
@@ -37,6 +38,7 @@ from vendor_verifier.suites.bfcl.written_rows import Prompting, as_written
 from vendor_verifier.values.plan import Entry
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.wire.payload import parse_json
+from vendor_verifier.words import english
 
 
 def read_job_file(path: Path) -> Job:
@@ -188,18 +190,31 @@ def bfcl_dataset(
         skipped=tuple(str(problem) for _, found in loaded for problem in found.samples.skipped),
         defects=tuple(dict.fromkeys(defect for _, found in loaded for defect in found.samples.defects)),
         not_run=not_run,
-        warnings=tuple(not_run_lines(not_run)),
+        warnings=(*not_run_lines(not_run), *_notices(loaded, options)),
         classes=classes_of(samples),
         job={} if job is None else job_identity(job),
     )
 
 
+def _notices(loaded: Sequence[tuple[_Part, Loaded]], options: BfclOptions) -> list[str]:
+    """The sentences about the rows of each task, each once."""
+    said = (
+        line
+        for part, found in loaded
+        for line in notices(
+            SUITE if part.task == SUITE else f"{SUITE} {part.task}", found.samples.samples, options.version
+        )
+    )
+    return list(dict.fromkeys(said))
+
+
 def not_run_lines(not_run: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """``bfcl: a, b: not run: needs …``, one line a reason, whatever task asked."""
+    """``bfcl: a, b: not run: needs …``, one line a reason, whatever task asked; single rows are on the pages only."""
     by_reason: dict[str, dict[str, None]] = {}
     for reasons in not_run.values():
         for category, reason in reasons.items():
-            by_reason.setdefault(reason, {})[category] = None
+            if is_category(category):
+                by_reason.setdefault(reason, {})[category] = None
     return [f"{SUITE}: {', '.join(categories)}: {reason}" for reason, categories in by_reason.items()]
 
 
@@ -296,6 +311,7 @@ def _custom(
     files: list[Path], part: _Part, options: BfclOptions, category: str | None, skip_bad: bool
 ) -> LoadedSamples:
     tools = None if options.tools is None else _tools(Path(options.tools))
+    mending = english("bfcl_job_no_tools", key=part.files_key) if part.files_key else english("bfcl_no_tools")
     parts = [
         read_custom(
             open_lines(file),
@@ -304,6 +320,7 @@ def _custom(
             category=category,
             tools=tools,
             infer_tools=options.infer_tools,
+            mending=mending,
             limit=options.limit_per_category,
             skip_bad=skip_bad,
         )

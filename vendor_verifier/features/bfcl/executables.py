@@ -92,14 +92,14 @@ class InstalledFunctions:
 
     source: str = field(repr=False)
     known: frozenset[str] = frozenset()
-    refused: frozenset[str] = frozenset()
+    refused: Mapping[str, str] = field(default_factory=dict)
     time_limit_s: float = TIME_LIMIT_S
 
     def missing(self, name: str) -> str | None:
         """The reason that this function cannot be run here, or None when it can."""
         if name in self.known:
             return None
-        return f"{name} needs a network, keys or an evaluation of text" if name in self.refused else f"no {name}"
+        return f"{name} {self.refused[name]}" if name in self.refused else f"there is no {name}"
 
     def call(self, call: FunctionCall) -> Returned:
         """Run one call; whatever goes wrong is its error."""
@@ -147,12 +147,16 @@ def find_functions(where: str) -> InstalledFunctions | None:
 def pure_functions(tree: ast.Module) -> InstalledFunctions:
     """The functions of a module that only calculate, and those that use one that does not are refused too."""
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-    refused = {name for name, node in functions.items() if _is_refused(node)}
-    while more := {name for name, node in functions.items() if name not in refused and _names(node) & refused}:
+    refused = {name: _reason(node) for name, node in functions.items() if _is_refused(node)}
+    while more := {
+        name: f"uses {min(used)}"
+        for name, node in functions.items()
+        if name not in refused and (used := _names(node) & refused.keys())
+    }:
         refused |= more
     kept = [node for name, node in functions.items() if name not in refused]
     source = ast.unparse(ast.Module(body=list(kept), type_ignores=[]))
-    return InstalledFunctions(source, frozenset(node.name for node in kept), frozenset(refused))
+    return InstalledFunctions(source, frozenset(node.name for node in kept), refused)
 
 
 def _is_refused(node: ast.FunctionDef) -> bool:
@@ -163,6 +167,16 @@ def _is_refused(node: ast.FunctionDef) -> bool:
     )
     hidden = any(isinstance(found, ast.Attribute) and found.attr.startswith("__") for found in ast.walk(node))
     return foreign or hidden or bool(node.decorator_list) or bool(_free_names(node) & _REFUSED)
+
+
+def _reason(node: ast.FunctionDef) -> str:
+    """The end of a sentence that begins with the function's name."""
+    names = _free_names(node)
+    if "requests" in names:
+        return "needs a network and a key" if "api_key" in names else "needs a network"
+    return (
+        "evaluates text that the vendor writes" if names & {"eval", "exec", "compile"} else "does more than calculate"
+    )
 
 
 def _names(node: ast.AST) -> set[str]:

@@ -6,6 +6,8 @@ the report. Those not charged to the vendor (never sent, or our own fault) are l
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,20 +27,30 @@ from vendor_verifier.features.bfcl.dataset import (
     with_job_settings,
 )
 from vendor_verifier.features.bfcl.executables import fetch_rest_answers, find_functions, read_rest_answers
-from vendor_verifier.features.bfcl.source import find_services, stated_rows
+from vendor_verifier.features.bfcl.notices import leaderboard_rows, shipped_note
+from vendor_verifier.features.bfcl.source import SHIPPED, find_services, stated_rows
 from vendor_verifier.metrics.answer import too_many_spoilt
 from vendor_verifier.metrics.measure import measured
 from vendor_verifier.pipeline.datasets import Dataset
 from vendor_verifier.pipeline.options import RunOptions
 from vendor_verifier.pipeline.suites import SuiteHooks, ready_suite
 from vendor_verifier.redaction import Scrubber
+from vendor_verifier.reports.escape import csv_text
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import Suite, SuiteKind, replay
 from vendor_verifier.suites.bfcl.categories import EXECUTABLE, MULTI_TURN, REST
 from vendor_verifier.suites.bfcl.executable import KEY_NAMES
 from vendor_verifier.suites.bfcl.job import Job
-from vendor_verifier.suites.bfcl.results import VendorResult, call_latencies_s, result_pages, vendor_result
+from vendor_verifier.suites.bfcl.results import (
+    VendorResult,
+    Version,
+    call_latencies_s,
+    ceiling,
+    result_pages,
+    vendor_result,
+)
 from vendor_verifier.suites.bfcl.suite import BfclOptions, BfclSuite
+from vendor_verifier.suites.bfcl.tables import leaderboard_tables
 from vendor_verifier.values.failure_kinds import NOT_CHARGED
 from vendor_verifier.values.manifest import StoredTask
 from vendor_verifier.values.plan import Entry
@@ -86,6 +98,7 @@ def write_bfcl_pages(folder: RunFolder, task: StoredTask) -> list[Path]:
     samples = folder.read_samples(SUITE)
     suite = ready_suite(SUITE, task.options, samples, folder)
     version, not_run = _options(task.options).version, task.not_run
+    about = {name: _about(name, rows, version) for name, rows in _by_task(samples).items()}
     models = _results(folder, suite, {sample.id: sample for sample in samples})
     written: list[Path] = []
     homes: set[str] = set()
@@ -96,12 +109,52 @@ def write_bfcl_pages(folder: RunFolder, task: StoredTask) -> list[Path]:
         for label, page in result_pages(tasks, version=version).items():
             # A task of which nothing could run has reasons instead of metrics.
             page["run"] = {
-                name: {**page["run"].get(name, {}), "not_run": dict(not_run.get(name, {}))}
+                name: {**about.get(name, {}), **page["run"].get(name, {}), "not_run": dict(not_run.get(name, {}))}
                 for name in dict.fromkeys([*page["run"], *not_run])
             }
             text = json.dumps(page, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
             written.append(folder.write(f"{home}/{_file_name(label, names)}.json", text))
+        written += _write_tables(folder, home, tasks, version)
     return written
+
+
+def _by_task(samples: Sequence[Sample]) -> dict[str, list[Sample]]:
+    found: dict[str, list[Sample]] = {}
+    for sample in samples:
+        for task in sample.tags.get(TASKS_TAG) or [SUITE]:
+            found.setdefault(task, []).append(sample)
+    return found
+
+
+def _about(task: str, samples: Sequence[Sample], version: Version) -> dict[str, Any]:
+    """The data and prompts of a task's figures, and the highest ``Overall Acc`` it can have."""
+    data = list(dict.fromkeys(str(sample.tags["bfcl_data"]) for sample in samples if "bfcl_data" in sample.tags))
+    prompts = list(dict.fromkeys(str(tag) for sample in samples if (tag := sample.tags.get("bfcl_prompt"))))
+    rows = leaderboard_rows(samples)
+    return {
+        "data": data,
+        **({"note": str(shipped_note(task))} if SHIPPED in data else {}),
+        "calls_asked": "in words" if prompts else "natively",
+        **({"prompt": prompts} if prompts else {}),
+        **({"overall_acc_at_most": round(ceiling(rows, version) * 100, 2)} if rows else {}),
+    }
+
+
+def _write_tables(
+    folder: RunFolder, home: str, tasks: Mapping[str, Sequence[VendorResult]], version: Version
+) -> Iterator[Path]:
+    """The leaderboard's tables; those of several tasks in a folder each. Custom rows have none."""
+    names: set[str] = set()
+    for task, vendors in tasks.items():
+        vendors = [vendor for vendor in vendors if not vendor.custom]
+        place = home if len(tasks) == 1 else f"{home}/{_file_name(f'task {task}', names)}"
+        folder.create_inside(place)
+        for name, rows in leaderboard_tables(vendors, version).items() if vendors else ():
+            text = io.StringIO()
+            # The head is ours; of the cells only the label is a text of the user's.
+            lines = ([csv_text(cell) if cell == "" or not cell[0].isdigit() else cell for cell in row] for row in rows)
+            csv.writer(text, lineterminator="\n").writerows(lines)
+            yield folder.write(f"{place}/{name}", text.getvalue())
 
 
 def _options(stored: Mapping[str, Any]) -> BfclOptions:

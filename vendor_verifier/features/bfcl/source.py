@@ -53,6 +53,7 @@ SERVICE_MODULES: Mapping[str, str] = {
     "TravelAPI": "travel_booking",
     "VehicleControlAPI": "vehicle_control",
 }
+SHIPPED = "shipped slice"
 _HUB = "hf://"
 _REST_REPLIES = Path("eval_checker", "executable_eval", "data", "rest-eval-response_v5.jsonl")
 _STATELESS = frozenset({"MathAPI"})
@@ -92,7 +93,7 @@ def find_data(where: str) -> BfclData:
     """
     where = local_folder(where)
     if where == "shipped":
-        return BfclData(shipped("datasets") / "bfcl", "v3", "shipped slice")
+        return BfclData(shipped("datasets") / "bfcl", "v3", SHIPPED)
     candidates = list(_installed()) if where == "installed" else list(_within(Path(where)))
     for folder in candidates:
         versions = sorted({path.name[5:7] for path in folder.glob("BFCL_v[34]_*.json")})
@@ -189,8 +190,8 @@ def load_categories(
             parts.append(_sensitivity(data, file, sensitivity, limit_per_category, skip_bad))
             continue
         if category in EXECUTABLE and functions is not None:
-            part, reason = _runnable(_load(data, category, file, None, skip_bad), functions, limit_per_category)
-            not_run |= {category: reason} if reason else {}
+            part, left = _runnable(_load(data, category, file, None, skip_bad), functions, limit_per_category)
+            not_run |= left
         elif category in REST:
             part, reason = _answerable(_load(data, category, file, None, skip_bad), keys, limit_per_category)
             not_run |= {category: reason} if reason else {}
@@ -292,16 +293,24 @@ def find_services(where: str) -> Services | None:
     return None
 
 
-def _runnable(loaded: LoadedSamples, functions: Functions, limit: int | None) -> tuple[LoadedSamples, str | None]:
-    """The rows whose right calls can be run here, and a notice about the others."""
-    kept = [
-        sample
-        for sample in loaded.samples
-        if not any(functions.missing(call.name) for call in expected_calls(sample.expected["answer"]))
-    ]
-    left = len(loaded.samples) - len(kept)
-    words = f"not run: {left} of {len(loaded.samples)} rows call functions that need a network, keys or evaluated text"
-    return replace(loaded, samples=tuple(kept[:limit])), words if left else None
+def _runnable(loaded: LoadedSamples, functions: Functions, limit: int | None) -> tuple[LoadedSamples, dict[str, str]]:
+    """The rows whose right calls can be run here, and for the others the reason by row and by category."""
+    kept: list[Sample] = []
+    left: dict[str, str] = {}
+    for sample in loaded.samples:
+        names = dict.fromkeys(call.name for call in expected_calls(sample.expected["answer"]))
+        missing = [reason for name in names if (reason := functions.missing(name))]
+        if missing:
+            left[sample.expected["id"]] = f"not run: {'; '.join(missing)}"
+        else:
+            kept.append(sample)
+    found = replace(loaded, samples=tuple(kept[:limit]))
+    if not left:
+        return found, {}
+    words = (
+        f"not run: {len(left)} of {len(loaded.samples)} rows call functions that need a network, keys or evaluated text"
+    )
+    return found, {str(loaded.samples[0].expected["category"]): f"{words}; the pages name each", **left}
 
 
 def _answerable(loaded: LoadedSamples, keys: frozenset[str], limit: int | None) -> tuple[LoadedSamples, str | None]:

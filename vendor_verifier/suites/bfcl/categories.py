@@ -88,9 +88,14 @@ def canonical(name: str) -> str:
         UsageError: no such category; the nearest names are in the message.
     """
     found = V3_TO_V4.get(name, name)
-    if found not in (*GROUPS["all"], *UNSCORED):
+    if not is_category(found):
         raise UsageError(f"no BFCL category {name!r}; there are {', '.join((*GROUPS, *GROUPS['all'], *V3_TO_V4))}")
     return found
+
+
+def is_category(name: str) -> bool:
+    """Whether this is a category's v4 name."""
+    return name in GROUPS["all"] or name in UNSCORED
 
 
 def expand(names: Iterable[str]) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from vendor_verifier.loaders.base import LoadedSamples, Row, kind_of, read_rows
 from vendor_verifier.loaders.building import UnusableRequest
+from vendor_verifier.suites.bfcl.categories import LIVE_AST, NON_LIVE_AST, language_of
 from vendor_verifier.suites.bfcl.function_docs import sent_name
 from vendor_verifier.suites.bfcl.multi_turn import row_problem
 from vendor_verifier.suites.bfcl.native_rows import ReadRow, digest_of, samples_of
@@ -131,12 +132,6 @@ def _past_call(identity: str, call: Call) -> dict[str, Any]:
     return {"id": identity, "type": "function", "function": function}
 
 
-_NO_TOOLS = (
-    "the row has no tools; give them in the row, give a file of tools for all rows (bfcl.tools=FILE), "
-    "or have them inferred from the expected calls (bfcl.infer_tools=true)"
-)
-
-
 def read_custom(
     lines: Iterable[bytes],
     *,
@@ -145,15 +140,18 @@ def read_custom(
     category: str | None = None,
     tools: Sequence[Mapping[str, Any]] | None = None,
     infer_tools: bool = False,
+    mending: str = "give them in the row",
     limit: int | None = None,
     skip_bad: bool = False,
 ) -> LoadedSamples:
     """Read custom rows.
 
     Args:
-        category: of rows in the converter's form (v4 name); by default, and for the other form, what fits each row.
+        category: of the rows (v4 name), where it fits a row of the page's form; by default what fits each row.
         tools: chat-completions tools for rows that bring none.
-        infer_tools: for rows that have none at all, make schemas from the arguments all rows expect.
+        infer_tools: for rows that have none at all, make schemas from the arguments all rows expect, even where these
+            leave something open; where they do not, that is done in any case, and the rows say so.
+        mending: what to do about rows without tools, for the message.
         limit: at most this many rows, the first in the file.
         skip_bad: leave unusable rows out and list them, instead of refusing the file.
 
@@ -161,23 +159,30 @@ def read_custom(
         DataError: unusable rows (all of them), or no row at all.
     """
     rows = list(read_rows(lines, file))
-    if infer_tools and tools is None:
-        tools = inferred_tools([call for row in rows if isinstance(row, Row) for call in _calls_or_none(row.fields)])
+    made: list[dict[str, Any]] | None = None
+    unsaid = f"; {mending}"
+    if tools is None:
+        calls = [call for row in rows if isinstance(row, Row) for call in _calls_or_none(row.fields)]
+        doubt = None if infer_tools else left_open(calls)
+        made = inferred_tools(calls) if doubt is None else None
+        unsaid = f" and none can be made: {doubt}; {mending}"
 
     def read(row: Row, number: int) -> ReadRow:
-        turn, expected = _row(row.fields, category, tools)
+        is_inferred = made is not None and "tools" not in row.fields and "functions" not in row.fields
+        turn, expected = _row(row.fields, category, made if tools is None else tools, unsaid)
         expected["id"] = f"{expected['category']}_{number}"
-        tags = {"category": expected["category"], "bfcl_id": expected["id"], "bfcl_data": dataset}
+        tags = {"category": expected["category"], "bfcl_id": expected["id"], "bfcl_data": dataset, "bfcl_custom": True}
+        tags |= {"bfcl_inferred": True} if is_inferred else {}
         return ReadRow(digest_of([expected["category"], list(turn.messages), list(turn.tools)]), turn, expected, tags)
 
     return samples_of(rows, read, dataset=dataset, file=file, limit=limit, skip_bad=skip_bad, holds="custom")
 
 
 def _row(
-    fields: Mapping[str, Any], category: str | None, shared: Sequence[Mapping[str, Any]] | None
+    fields: Mapping[str, Any], category: str | None, shared: Sequence[Mapping[str, Any]] | None, unsaid: str
 ) -> tuple[Turn, dict[str, Any]]:
     messages = _messages(fields.get("messages"))
-    tools = _tools(fields, shared)
+    tools = _tools(fields, shared, unsaid)
     if "tool_calls_ground_truth" in fields:
         answer = fields["tool_calls_ground_truth"]
         if not isinstance(answer, list):
@@ -191,9 +196,14 @@ def _row(
     else:
         stated = read_calls(fields["tool_calls"], "tool_calls") if "tool_calls" in fields else None
         sent, calls = without_answer(messages, stated)
+        fitting = category if category and _fits(category, len(calls)) else category_for(len(calls), len(tools))
+        documents = documents_from(tools)
+        if fitting.endswith("simple_python") or fitting == "live_simple":
+            # Its rules look at the first document only.
+            documents.sort(key=lambda document: sent_name(str(document["name"])) != sent_name(calls[0][0]))
         expected = {
-            "category": category_for(len(calls), len(tools)),
-            "functions": documents_from(tools),
+            "category": fitting,
+            "functions": documents,
             "answer": answer_from(calls) or None,
             "calls": [{"name": name, "arguments": arguments} for name, arguments in calls],
         }
@@ -212,10 +222,22 @@ def _messages(value: object) -> list[dict[str, Any]]:
     return value
 
 
-def _tools(fields: Mapping[str, Any], shared: Sequence[Mapping[str, Any]] | None) -> list[Mapping[str, Any]]:
+def _fits(category: str, calls: int) -> bool:
+    """Whether a row with so many expected calls can be one of this category, which is Python's."""
+    if category not in _WITH_CALLS or language_of(category) != "python":
+        return False
+    return calls >= 1 if "parallel" in category else calls == 1
+
+
+_WITH_CALLS = (*NON_LIVE_AST, *LIVE_AST)
+
+
+def _tools(
+    fields: Mapping[str, Any], shared: Sequence[Mapping[str, Any]] | None, unsaid: str
+) -> list[Mapping[str, Any]]:
     given = fields.get("tools", fields.get("functions", shared))
     if given is None:
-        raise UnusableRequest(_NO_TOOLS, "tools")
+        raise UnusableRequest(f"the row has no tools{unsaid}", "tools")
     tools: list[Mapping[str, Any]] = []
     for tool in given if isinstance(given, (list, tuple)) else [given]:
         whole = tool if isinstance(tool, dict) and "function" in tool else {"type": "function", "function": tool}
@@ -281,6 +303,23 @@ def _aliased(details: Any) -> Any:
     if isinstance(details.get("items"), dict):
         changed["items"] = _aliased(details["items"])
     return changed
+
+
+def left_open(calls: Sequence[tuple[str, Mapping[str, Any]]]) -> str | None:
+    """The thing that the expected calls leave open about their tools, or None where tools can be made of them."""
+    if not calls:
+        return "no row expects a call"
+    spelled: dict[str, str] = {}
+    kinds: dict[tuple[str, str], object] = {}
+    for name, arguments in calls:
+        if spelled.setdefault(sent_name(name), name) != name:
+            return f"{name!r} and {spelled[sent_name(name)]!r} would be one tool"
+        for key, value in arguments.items():
+            if value is None or value == []:
+                return f"{name}.{key} is {json.dumps(value)}, which has no type"
+            if kinds.setdefault((name, key), _schema_of(value)) != _schema_of(value):
+                return f"{name}.{key} is of several types"
+    return None
 
 
 def inferred_tools(calls: Sequence[tuple[str, Mapping[str, Any]]]) -> list[dict[str, Any]]:

@@ -14,7 +14,18 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
-from vendor_verifier.suites.bfcl.categories import AGENTIC, LIVE_AST, MULTI_TURN, SINGLE_TURN, V3_ROWS, V4_ROWS
+from vendor_verifier.suites.bfcl.categories import (
+    AGENTIC,
+    EXECUTABLE,
+    LIVE_AST,
+    MULTI_TURN,
+    NON_LIVE_AST,
+    REST,
+    SENSITIVITY,
+    SINGLE_TURN,
+    V3_ROWS,
+    V4_ROWS,
+)
 from vendor_verifier.suites.bfcl.replies import OUTCOMES
 from vendor_verifier.values.record import Record
 from vendor_verifier.values.score import Score
@@ -52,31 +63,70 @@ _NON_LIVE_REST = ("multiple", "parallel", "parallel_multiple")
 _EXECUTABLE_REST = ("exec_multiple", "exec_parallel", "exec_parallel_multiple")
 _IRRELEVANCE = ("irrelevance", "live_irrelevance")
 _LIVE_V3 = (*LIVE_AST, "live_irrelevance", "live_relevance")
+# The parts of the formula by the names of their groups.
+_PARTS: Mapping[Version, Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "v3": {
+            "non_live": (*NON_LIVE_AST, "irrelevance"), "exec_*": EXECUTABLE, "rest": REST, "live": _LIVE_V3,
+            "multi_turn": MULTI_TURN,
+        },
+        "v4": {
+            "non_live": NON_LIVE_AST, "live": LIVE_AST, "irrelevance": _IRRELEVANCE, "multi_turn": MULTI_TURN,
+            "memory": AGENTIC[:3], "web_search": AGENTIC[3:],
+        },
+    }
+)  # fmt: skip
+_NOTHING_LOST = 1e-9
 
 
 def overall(accuracies: Accuracies, version: Version) -> float:
     """``Overall Acc``: categories that were not run count as 0.
 
-    v3: the mean of live, non-live and multi-turn, where non-live is the mean of nine (simple, multiple, parallel and
-    parallel-multiple AST; the same four executed, simple being the mean of exec_simple and rest; irrelevance).
-    v4: 10 % non-live AST, 10 % live AST, 10 % irrelevance, 30 % multi-turn, 40 % agentic.
+    v3: the mean of live, non-live and multi-turn. v4: 10 % non-live AST, 10 % live AST, 10 % irrelevance, 30 %
+    multi-turn, 40 % agentic.
     """
-    share = {category: accuracy for category, (accuracy, _) in accuracies.items()}
-    simple_ast = _mean(share, _SIMPLE)
-    non_live_ast = [simple_ast, *(share.get(category, 0.0) for category in _NON_LIVE_REST)]
-    multi_turn = _mean(share, MULTI_TURN)
+    parts = non_live(accuracies, version), live(accuracies, version), mean_of(accuracies, MULTI_TURN)
     if version == "v3":
-        executed = [_mean(share, ("exec_simple", "rest")), *(share.get(category, 0.0) for category in _EXECUTABLE_REST)]
-        non_live = sum([*non_live_ast, *executed, share.get("irrelevance", 0.0)]) / 9
-        return (_weighted(accuracies, _LIVE_V3, V3_ROWS) + non_live + multi_turn) / 3
-    agentic = (_mean(share, AGENTIC[:3]) + _mean(share, AGENTIC[3:])) / 2
-    return (
-        0.1 * sum(non_live_ast) / 4
-        + 0.1 * _weighted(accuracies, LIVE_AST, V4_ROWS)
-        + 0.1 * _mean(share, _IRRELEVANCE)
-        + 0.3 * multi_turn
-        + 0.4 * agentic
-    )
+        return sum(parts) / 3
+    agentic = (mean_of(accuracies, AGENTIC[:3]) + mean_of(accuracies, AGENTIC[3:])) / 2
+    return 0.1 * parts[0] + 0.1 * parts[1] + 0.1 * mean_of(accuracies, _IRRELEVANCE) + 0.3 * parts[2] + 0.4 * agentic
+
+
+def non_live(accuracies: Accuracies, version: Version) -> float:
+    """The summary of the rows that are not from users.
+
+    v4: the mean of simple, multiple, parallel and parallel-multiple. v3: the mean of nine, these four, the same four
+    executed (simple being the mean of exec_simple and rest) and irrelevance.
+    """
+    written = [mean_of(accuracies, _SIMPLE), *(_share(accuracies, category) for category in _NON_LIVE_REST)]
+    if version == "v4":
+        return sum(written) / 4
+    executed = [mean_of(accuracies, ("exec_simple", "rest"))]
+    executed += [_share(accuracies, category) for category in _EXECUTABLE_REST]
+    return sum([*written, *executed, _share(accuracies, "irrelevance")]) / 9
+
+
+def live(accuracies: Accuracies, version: Version) -> float:
+    """The summary of users' rows, by rows: of four categories in v4, of relevance and irrelevance too in v3."""
+    if version == "v4":
+        return _weighted(accuracies, LIVE_AST, V4_ROWS)
+    return _weighted(accuracies, _LIVE_V3, V3_ROWS)
+
+
+def ceiling(rows: Mapping[str, int], version: Version) -> float:
+    """The highest ``Overall Acc`` (0 to 1) of a run that has these rows by category and no others."""
+    return overall({category: (1.0, count) for category, count in rows.items()}, version)
+
+
+def lost_shares(rows: Mapping[str, int], version: Version) -> dict[str, float]:
+    """By group of categories, the part of ``Overall Acc`` (0 to 1) that a run with these rows cannot have."""
+    every = V4_ROWS if version == "v4" else V3_ROWS
+    found = {}
+    for group, categories in _PARTS[version].items():
+        whole = ceiling({category: every[category] for category in categories}, version)
+        there = ceiling({category: rows[category] for category in categories if category in rows}, version)
+        found[group] = whole - there
+    return {group: lost for group, lost in found.items() if lost > _NOTHING_LOST}
 
 
 def summaries(accuracies: Accuracies, version: Version) -> dict[str, float]:
@@ -84,15 +134,13 @@ def summaries(accuracies: Accuracies, version: Version) -> dict[str, float]:
     share = {category: accuracy for category, (accuracy, _) in accuracies.items()}
     found: dict[str, float] = {}
     if _ran(share, _SIMPLE):
-        found["Non-Live Simple AST"] = _mean(share, _SIMPLE)
+        found["Non-Live Simple AST"] = mean_of(accuracies, _SIMPLE)
     if _ran(share, (*_SIMPLE, *_NON_LIVE_REST)):
-        groups = [_mean(share, _SIMPLE), *(share[category] for category in _NON_LIVE_REST)]
-        found["Non-Live AST Acc"] = sum(groups) / 4
-    live = _LIVE_V3 if version == "v3" else LIVE_AST
-    if _ran(share, live):
-        found["Live Acc"] = _weighted(accuracies, live, V3_ROWS if version == "v3" else V4_ROWS)
+        found["Non-Live AST Acc"] = non_live(accuracies, "v4")
+    if _ran(share, _LIVE_V3 if version == "v3" else LIVE_AST):
+        found["Live Acc"] = live(accuracies, version)
     if _ran(share, MULTI_TURN):
-        found["Multi Turn Acc"] = _mean(share, MULTI_TURN)
+        found["Multi Turn Acc"] = mean_of(accuracies, MULTI_TURN)
     refused = [share[category] for category in _IRRELEVANCE if category in share]
     if refused:
         # The mean of both sets; of one, as on its own part of the leaderboard, when the other was not run.
@@ -104,8 +152,13 @@ def _ran(share: Mapping[str, float], categories: Sequence[str]) -> bool:
     return all(category in share for category in categories)
 
 
-def _mean(share: Mapping[str, float], categories: Sequence[str]) -> float:
-    return sum(share.get(category, 0.0) for category in categories) / len(categories)
+def _share(accuracies: Accuracies, category: str) -> float:
+    return accuracies.get(category, (0.0, 0))[0]
+
+
+def mean_of(accuracies: Accuracies, categories: Sequence[str]) -> float:
+    """The unweighted mean of these categories' accuracies, those that were not run as 0."""
+    return sum(_share(accuracies, category) for category in categories) / len(categories)
 
 
 def _weighted(accuracies: Accuracies, categories: Sequence[str], all_rows: Mapping[str, int]) -> float:
@@ -135,12 +188,14 @@ class CategoryResult:
 
 @dataclass(frozen=True, slots=True)
 class VendorResult:
-    """One vendor's part of a task. ``latencies_s``: seconds of each answered call. ``custom``: exact-match means."""
+    """One vendor's part of a task. ``latencies_s``: seconds of each answered call. ``custom``: exact-match means.
+    ``formats``: of format_sensitivity (rows that are correct, rows judged) by format of the prompt."""
 
     label: str
     categories: Mapping[str, CategoryResult]
     latencies_s: Sequence[float] = ()
     custom: Mapping[str, float | None] = field(default_factory=dict)
+    formats: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
 def vendor_result(label: str, scores: Iterable[Score], latencies_s: Sequence[float] = ()) -> VendorResult:
@@ -157,7 +212,33 @@ def vendor_result(label: str, scores: Iterable[Score], latencies_s: Sequence[flo
         {category: _category(group) for category, group in by_category.items()},
         latencies_s,
         {} if all(value is None for value in custom.values()) else custom,
+        _by_format(by_category.get(SENSITIVITY, ())),
     )
+
+
+def _by_format(scores: Sequence[Score]) -> dict[str, tuple[int, int]]:
+    found: dict[str, tuple[int, int]] = {}
+    for score in scores:
+        value = score.values.get("correct")
+        if value is not None:
+            correct, rows = found.get(name := str(score.details.get("format")), (0, 0))
+            found[name] = (correct + int(value), rows + 1)
+    return found
+
+
+def sensitivity(vendor: VendorResult) -> dict[str, Any]:
+    """``max_delta``, ``std`` and ``variance`` (in percentage points) over the formats' accuracies, and these
+    accuracies by format (``configs``, 0 to 1); empty where format_sensitivity was not run."""
+    shares = {name: correct / rows for name, (correct, rows) in vendor.formats.items()}
+    if not shares:
+        return {}
+    values, several = list(shares.values()), len(shares) > 1
+    return {
+        "max_delta": round((max(values) - min(values)) * 100, 2),
+        "std": round(statistics.stdev(values) * 100, 2) if several else 0.0,
+        "variance": round(statistics.variance(values) * 100**2, 2) if several else 0.0,
+        "configs": shares,
+    }
 
 
 def call_latencies_s(record: Record) -> list[float]:
@@ -188,9 +269,9 @@ def task_metrics(vendor: VendorResult, *, rank: float, version: Version) -> dict
     if vendor.custom:
         value = vendor.custom["function_name_and_args_accuracy"]
         return {CUSTOM_METRIC: {CUSTOM_METRIC: {"value": value}, **_values(vendor.custom)}}
-    accuracies = _accuracies(vendor)
+    accuracies = accuracies_of(vendor)
     columns: dict[str, float | None] = {"Rank": rank, "Overall Acc": _percent(overall(accuracies, version))}
-    columns |= _latency(vendor.latencies_s)
+    columns |= latency(vendor.latencies_s)
     run = {category: found for category, (found, _) in accuracies.items()}
     columns |= {COLUMNS[category]: _percent(found) for category, found in run.items() if category in COLUMNS}
     columns |= {name: _percent(value) for name, value in summaries(accuracies, version).items()}
@@ -206,6 +287,7 @@ def plain_accuracy(vendor: VendorResult, version: Version = "v3") -> dict[str, A
         "accuracy": correct / total if total else None,
         "correct": correct,
         "rows": total,
+        **({"format_sensitivity": varying} if (varying := sensitivity(vendor)) else {}),
         "categories": {
             category: {
                 "accuracy": result.accuracy,
@@ -233,18 +315,19 @@ def _category(scores: Sequence[Score]) -> CategoryResult:
     )
 
 
-def _accuracies(vendor: VendorResult) -> Accuracies:
+def accuracies_of(vendor: VendorResult) -> Accuracies:
+    """The accuracies of the categories that were run and judged."""
     pairs = ((category, result.accuracy, result.total) for category, result in vendor.categories.items())
     return {category: (accuracy, total) for category, accuracy, total in pairs if accuracy is not None}
 
 
 def _ranks(vendors: Sequence[VendorResult], version: Version) -> dict[str, float]:
     """1 = highest ``Overall Acc`` among these vendors; equals share the better place."""
-    scores = {vendor.label: overall(_accuracies(vendor), version) for vendor in vendors}
+    scores = {vendor.label: overall(accuracies_of(vendor), version) for vendor in vendors}
     return {label: 1.0 + sum(other > mine for other in scores.values()) for label, mine in scores.items()}
 
 
-def _latency(latencies_s: Sequence[float]) -> dict[str, float | None]:
+def latency(latencies_s: Sequence[float]) -> dict[str, float | None]:
     """Mean, sample standard deviation (n - 1, so ``None`` for one call) and 95th percentile, seconds, two decimals."""
     ordered = sorted(latencies_s)
     several = len(ordered) > 1

@@ -133,7 +133,8 @@ class BfclSuite:
         counted = strict if self.mode == "strict" else compat
         values = {"correct": float(counted.valid), "compat": float(compat.valid), "strict": float(strict.valid)}
         found = {"error_type": counted.error_type, "error": list(counted.error)}
-        details = {"category": sample.expected["category"], "outcome": outcome, **found, **(more or {})}
+        kept = {"format": sample.expected["format"]} if "format" in sample.expected else {}
+        details = {"category": sample.expected["category"], "outcome": outcome, **found, **kept, **(more or {})}
         return Score(self.name, decision, values=values, details=details, anomalies=anomalies)
 
     def _uncheckable(self, sample: Sample, outcome: str, decision: Decision, error: DataError) -> Score:
