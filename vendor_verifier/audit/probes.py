@@ -7,9 +7,10 @@ of tokens, up to one constant, which is the template.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from vendor_verifier.audit.finding import finding
@@ -20,6 +21,7 @@ from vendor_verifier.suites.identity.questions import LENGTHS, group_of, is_stri
 from vendor_verifier.suites.identity.suite import NAME
 from vendor_verifier.values.judgement import Finding
 from vendor_verifier.values.probes import ProbesTest
+from vendor_verifier.values.sample import Sample
 from vendor_verifier.words import english
 
 if TYPE_CHECKING:
@@ -34,7 +36,8 @@ _SHORT = 2
 # Tokens by which a count may miss a rounded product, and the least factor that is one.
 _ROUNDING, _LEAST_FACTOR = 1.01, 0.02
 _CUT_TOKENS = 8
-Pattern = Literal["tokenizer", "cut", "scaled", "varying", "unclear"]
+Pattern = Literal["tokenizer", "cut", "scaled", "formula", "varying", "unclear"]
+NOTHING: Mapping[str, tuple[int, int]] = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -130,8 +133,20 @@ def probes_findings(tests: Mapping[str, ProbesTest]) -> Iterator[Finding]:
             yield finding("probes_unlike_baseline", label, evidence, z=f"{test.z or 0.0:.1f}")
 
 
-def tokenizer_findings(replies: Mapping[str, Replies], baseline: str | None) -> Iterator[Finding]:
-    """A finding for every vendor whose prompt tokens are not the baseline's up to one constant."""
+def sizes_of(samples: Iterable[Sample]) -> dict[str, tuple[int, int]]:
+    """Characters and bytes of every probe and string."""
+    texts = {group_of(sample.id): str(sample.turn.messages[0]["content"]) for sample in samples}
+    return {group: (len(text), len(text.encode())) for group, text in texts.items()}
+
+
+def tokenizer_findings(
+    replies: Mapping[str, Replies], baseline: str | None, sizes: Mapping[str, tuple[int, int]] = NOTHING
+) -> Iterator[Finding]:
+    """A finding for every vendor whose prompt tokens are not the baseline's up to one constant.
+
+    ``sizes`` are characters and bytes by prompt. Where the baseline itself counts one prompt now so, now otherwise (a
+    cache taken off, several hosts), nothing can be told.
+    """
     reference = replies.get(baseline or "", Replies())
     for label, own in replies.items():
         common = sorted(own.prompts.keys() & reference.prompts.keys())
@@ -144,7 +159,7 @@ def tokenizer_findings(replies: Mapping[str, Replies], baseline: str | None) -> 
         of_baseline = sum(len(set(reference.prompts[name])) > 1 for name in common)
         if of_baseline or not (unequal or varying):
             continue
-        pattern: Pattern = "varying" if varying else pattern_of(pairs, template)
+        pattern: Pattern = "varying" if varying else pattern_of(pairs, template, sizes)
         evidence: dict[str, float | int | str] = {
             "pattern": pattern, "prompts": len(pairs), "unequal": len(unequal), "constant": template,
             "least": min(each.delta for each in pairs), "most": max(each.delta for each in pairs),
@@ -168,29 +183,32 @@ class Pair:
         return self.vendor - self.baseline
 
 
-def pattern_of(pairs: Sequence[Pair], template: float) -> Pattern:
+def pattern_of(pairs: Sequence[Pair], template: float, sizes: Mapping[str, tuple[int, int]] = NOTHING) -> Pattern:
     """The cause that the differences point to, given those of all prompts and the constant of most of them.
 
-    Counts times one factor were multiplied. Lacking tokens on the longest prompts alone, which all end at one count,
-    were cut. Another tokenizer differs by kind of string, by more the longer it is, and in a ratio that is not the same
-    for all kinds.
+    Counts times one factor were multiplied; those that follow the characters or the bytes alone, whatever stands there,
+    come from a formula. Lacking tokens on the longest prompts alone, which all end at one count or which alone are
+    longer than some number of characters, were cut. Another tokenizer differs by kind of string, by more the longer it
+    is, and in a ratio that is not the same for all kinds.
     """
-    if _is_scaled(pairs):
+    if _on_a_line([(each.baseline, each.vendor) for each in pairs], least_factor=_LEAST_FACTOR):
         return "scaled"
-    if _is_cut(pairs, template):
+    known = [(sizes[each.name], each.vendor) for each in pairs if each.name in sizes]
+    if len(known) == len(pairs) and any(_on_a_line([(size[way], count) for size, count in known]) for way in (0, 1)):
+        return "formula"
+    if _is_cut(pairs, template) or _is_cut_by_size(pairs, template, sizes):
         return "cut"
     return "tokenizer" if _differs_by_kind(pairs, template) else "unclear"
 
 
-def _is_scaled(pairs: Sequence[Pair]) -> bool:
-    """Whether vendor = constant + factor · baseline, rounded, with a factor that is not 1."""
-    low, high = min(pairs, key=lambda each: each.baseline), max(pairs, key=lambda each: each.baseline)
-    if high.baseline == low.baseline:
+def _on_a_line(points: Sequence[tuple[float, float]], least_factor: float = 0.0) -> bool:
+    """Whether y = constant + factor · x, rounded, with a factor that is so far from 1."""
+    low, high = min(points), max(points)
+    if high[0] == low[0]:
         return False
-    factor = (high.vendor - low.vendor) / (high.baseline - low.baseline)
-    constant = median(each.vendor - factor * each.baseline for each in pairs)
-    misses = (abs(each.vendor - constant - factor * each.baseline) for each in pairs)
-    return abs(factor - 1) >= _LEAST_FACTOR and all(miss <= _ROUNDING for miss in misses)
+    factor = (high[1] - low[1]) / (high[0] - low[0])
+    constant = median(y - factor * x for x, y in points)
+    return abs(factor - 1) >= least_factor and all(abs(y - constant - factor * x) <= _ROUNDING for x, y in points)
 
 
 def _is_cut(pairs: Sequence[Pair], template: float) -> bool:
@@ -201,6 +219,18 @@ def _is_cut(pairs: Sequence[Pair], template: float) -> bool:
         and all(each.delta < template and most - each.vendor <= _CUT_TOKENS for each in unequal)
         and all(each.vendor <= most + _CUT_TOKENS for each in pairs)
         and min(each.baseline for each in unequal) + template >= most
+    )
+
+
+def _is_cut_by_size(pairs: Sequence[Pair], template: float, sizes: Mapping[str, tuple[int, int]]) -> bool:
+    """Whether all prompts up to some number of characters or bytes are equal, and all beyond it lack tokens."""
+    unequal = [each for each in pairs if each.delta != template]
+    equal = [each for each in pairs if each.delta == template]
+    if not (unequal and equal) or any(each.delta > template or each.name not in sizes for each in unequal):
+        return False
+    known = [sizes[each.name] for each in equal if each.name in sizes]
+    return len(known) == len(equal) and any(
+        max(size[way] for size in known) <= min(sizes[each.name][way] for each in unequal) for way in (0, 1)
     )
 
 

@@ -21,7 +21,7 @@ from vendor_verifier.audit.failure_causes import blame, outcomes_of
 from vendor_verifier.audit.halves import Halves, halves_findings, halves_tests
 from vendor_verifier.audit.identity import served_names, who_answered
 from vendor_verifier.audit.output_tokens import output_token_findings
-from vendor_verifier.audit.probes import probes_findings, probes_tests, replies_of, tokenizer_findings
+from vendor_verifier.audit.probes import probes_findings, probes_tests, replies_of, sizes_of, tokenizer_findings
 from vendor_verifier.audit.streaming import streaming_findings
 from vendor_verifier.gates.thresholds import COST_METRICS
 from vendor_verifier.loaders.fresh_prompts import half_of
@@ -41,6 +41,9 @@ from vendor_verifier.stats.panel import build_panel
 from vendor_verifier.stats.ratio_table import Trials
 from vendor_verifier.stats.score_differences import score_differences
 from vendor_verifier.suites import compares
+from vendor_verifier.suites.identity.questions import identity_samples
+from vendor_verifier.suites.identity.suite import NAME as IDENTITY
+from vendor_verifier.suites.identity.suite import PROBES
 from vendor_verifier.values.blame import BlameCounts
 from vendor_verifier.values.judgement import Finding, ModelVerdict, Money, Price, ServedNames, Threshold
 from vendor_verifier.values.sample import ChosenSamples, JoinedSamples, Samples
@@ -129,7 +132,7 @@ def _probed(report: Report, apart: Mapping[EntryKey, ObservationTable]) -> dict[
         import numpy as np
 
         tests = probes_tests(replies, model.baseline, np.random.default_rng(abs(report.manifest.settings.seed or 0)))
-        found = (*probes_findings(tests), *tokenizer_findings(replies, model.baseline))
+        found = (*probes_findings(tests), *tokenizer_findings(replies, model.baseline, _asked_sizes(report)))
         verdicts[model.model] = ModelVerdict(probes=tests, findings=found)
     return verdicts
 
@@ -148,6 +151,15 @@ def stretches_warnings(verdicts: Mapping[str, ModelVerdict]) -> Iterator[str]:
                 more = f", … +{len(found) - _MOST_NAMED}" if len(found) > _MOST_NAMED else ""
                 named = ", ".join(found[:_MOST_NAMED]) + more
                 yield english(name, model=model, least=ENOUGH_STRETCHES, named=named)
+
+
+def _asked_sizes(report: Report) -> Mapping[str, tuple[int, int]]:
+    """Characters and bytes of the run's probes and strings, made again from their seed; none where that is unknown."""
+    seed = report.manifest.settings.question_seed
+    options = next((task.options for task in report.manifest.tasks if task.suite == IDENTITY), {})
+    if seed is None:
+        return {}
+    return sizes_of(identity_samples(options.get("probes", PROBES), 1, seed))
 
 
 def in_sending_order(samples: Mapping[str, Samples], tables: Iterable[ObservationTable]) -> dict[str, Samples]:
