@@ -265,6 +265,19 @@ def test_scoring_again_in_the_other_mode_and_resuming(run: Any, bench: Any) -> N
     assert page()["run"]["bfcl"]["rows"] == 6
 
 
+@pytest.mark.parametrize("form", ["native", "text"])
+def test_a_stored_run_is_judged_by_the_other_version_and_mode(run: Any, bench: Any, form: str) -> None:
+    """Of stored answers, native and written, `score` makes the other version's figures and counts the other mode."""
+    assert run("--bfcl-category", "simple", "--answer-format", form)[0] == 0
+    records = Path("run/records.jsonl").read_bytes()
+    assert bench("score", "run", "--bfcl-version", "v4", "--suite-option", "bfcl.mode=compat", "--no-history")[0] == 0
+    told = page()["run"]["bfcl"]
+    assert (told["overall_formula"], told["overall_acc_at_most"], told["accuracy"]) == ("v4", 0.83, 1.0)
+    assert page()["tasks"]["bfcl"]["metrics"]["Overall Acc"]["scores"]["Overall Acc"]["value"] == 0.83
+    assert Path("run/bfcl/data_agentic.csv").exists()
+    assert Path("run/records.jsonl").read_bytes() == records
+
+
 def test_tasks_of_a_job_share_what_they_both_ask(run: Any) -> None:
     """Two tasks over the same rows send each row once, and each has its own metrics and its own not-run list."""
     tasks = {"task1": {"type": "simple"}, "task2": {"type": "executable"}, "task3": {"type": "simple_*"}}
