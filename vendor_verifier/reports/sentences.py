@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from vendor_verifier.metrics.bands import BANDS, PUBLISHED_ROWS
 from vendor_verifier.reports import number_format
 from vendor_verifier.reports.run_conditions import goodput_lines, load_lines, pace_lines, shape_of
+from vendor_verifier.suites.mcp_toolbench import RESOLVE_BANDS, resolve_band
 from vendor_verifier.values.score import ModelScore, Report, VendorScore
 from vendor_verifier.words import Texts
 
@@ -127,7 +128,7 @@ def usual_lines(report: Report, t: Texts) -> list[str]:
 
 def model_notes(model: ModelScore, report: Report, t: Texts, escape: Escape) -> list[str]:
     """The notes below a ranking: marks, categories, goodput, load and single vendors."""
-    notes = [*footnotes(model, t), *category_lines(model, escape)]
+    notes = [*footnotes(model, t), *category_lines(model, escape), *band_lines(model, t, escape)]
     notes += [*goodput_lines(model, t, escape), *load_lines(model, report, t, escape), *pace_lines(model, t, escape)]
     return [*notes, *vendor_notes(model, t, escape)]
 
@@ -171,6 +172,24 @@ def category_lines(model: ModelScore, escape: Escape) -> list[str]:
                 f"{value} {', '.join(labels)}" for value, labels in sorted(values.items(), reverse=True)
             )
             lines.append(f"{suite} {escape(category)}: {figures}")
+    return lines
+
+
+def band_lines(model: ModelScore, t: Texts, escape: Escape) -> list[str]:
+    """MCPToolBench++ resolve rates by call type, each with its page's word for it, a line a call type."""
+    lines = []
+    for call_type in RESOLVE_BANDS:
+        parts = []
+        for vendor in model.vendors:
+            score = vendor.suites.get("mcptoolbench")
+            rate = None if score is None else score.groups.get("call_type", {}).get(call_type, {}).get("resolved")
+            if rate is not None:
+                word = resolve_band(call_type, rate)
+                shown = number_format.rate(rate)
+                named = t("band_none", rate=shown) if word is None else t(f"band_{word}", rate=shown)
+                parts.append(f"{escape(vendor.label)} {named}")
+        if parts:
+            lines.append(t(f"bands_{call_type}", rates=t.joined(parts, "semicolon")))
     return lines
 
 

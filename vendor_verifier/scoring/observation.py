@@ -52,6 +52,7 @@ class Traits(msgspec.Struct, frozen=True):
     problem: str | None = None
     category: str | None = None
     difficulty: str | None = None
+    call_type: str | None = None
     failure: str | None = None
     phase: Phase | None = None
     is_rate_limited: bool = False
@@ -167,6 +168,7 @@ def observe(record: Record, score: Score, sample: Sample, *, defective: bool = F
         problem=_problem(score),
         category=_tag(sample, "category"),
         difficulty=_tag(sample, "difficulty"),
+        call_type=_tag(sample, "call_type"),
         failure=kind,
         phase=None if failure is None else failure.phase,
         is_rate_limited=failure is not None and (failure.rules.charge == "rate_limit" or failure.status == 429),

@@ -200,6 +200,7 @@ def suite_score(planned: int, rows: Iterable[Traits], lost: int) -> SuiteScore:
             for group, by_name in (
                 ("category", _by(charged, lambda row: row.category)),
                 ("difficulty", _by(charged, lambda row: row.difficulty)),
+                ("call_type", _by(charged, lambda row: row.call_type)),
             )
             if by_name
         },

@@ -121,6 +121,18 @@ def filter_tasks(
     return first(kept, sample_size)
 
 
+# Per call type, best first: from which resolve rate on the original's page speaks of which kind of result.
+RESOLVE_BANDS: Mapping[str, tuple[tuple[float, str], ...]] = {
+    "single": ((0.7, "good"), (0.5, "adequate")),
+    "multi": ((0.5, "good"), (0.3, "adequate"), (0.0, "poor")),
+}
+
+
+def resolve_band(call_type: str, resolved: float) -> str | None:
+    """The page's word for a resolve rate: ``good``, ``adequate``, ``poor``; None where it has none."""
+    return next((word for least, word in RESOLVE_BANDS.get(call_type, ()) if resolved >= least), None)
+
+
 def _named(tools: object, expectation: Expectation) -> frozenset[str]:
     """The names of a row's tools, which are bare or definitions, and of those it expects."""
     listed = tools if isinstance(tools, (list, tuple)) else ()

@@ -152,9 +152,10 @@ class SuiteScore:
     """One vendor's result in one evaluation whose score is a mean over samples.
 
     ``values`` are means of what the suite measures, over the ``measured`` records that have each; a failed answer
-    counts with 0, so failing never raises a mean. ``groups`` are the same means per group, keyed ``category`` or
-    ``difficulty``, then the group's name. ``problems`` counts the reasons why samples scored badly. ``checks`` are by
-    name, for the suite that examines features; there ``judged`` counts the records that showed anything.
+    counts with 0, so failing never raises a mean. ``groups`` are the same means per group, keyed ``category``,
+    ``difficulty`` or ``call_type``, then the group's name. ``problems`` counts the reasons why samples scored
+    badly. ``checks`` are by name, for the suite that examines features; there ``judged`` counts the records that
+    showed anything.
     """
 
     planned: int
