@@ -88,7 +88,7 @@ def test_a_server_that_died_once_is_started_again(tmp_path: Path) -> None:
     [
         ("die_at_start", r"exit code 5; its last words: no licence \\x1b\[31mfound"),
         ("bad_schema", "list of tools cannot be read: .*inputSchema"),
-        ("no_object", "list of tools cannot be read: .*inputSchema"),
+        pytest.param("no_object", "list of tools cannot be read: .*inputSchema", marks=pytest.mark.slow),
     ],
 )
 def test_a_server_that_does_not_start_is_told_in_words(way: str, words: str) -> None:
@@ -111,7 +111,7 @@ def test_a_command_that_is_none_is_told_in_words() -> None:
         server.listing()
 
 
-@pytest.mark.parametrize("way", ["noisy", "asks_back", "endless_pages"])
+@pytest.mark.parametrize("way", ["noisy", "asks_back", pytest.param("endless_pages", marks=pytest.mark.slow)])
 def test_what_is_only_odd_is_borne(way: str) -> None:
     """A greeting on stdout, a megabyte of log, a wish for sampling, a list that never ends."""
     (run,) = ran(access(way), CALL)
@@ -158,6 +158,7 @@ def test_ten_thousand_tools_are_listed_and_a_few_named() -> None:
     assert len(str(refused.value)) < 1_500
 
 
+@pytest.mark.slow
 def test_a_schema_that_is_too_long_is_refused() -> None:
     """If the tool is allowed: it would be paid for with every question."""
     with LiveServer(access("long_schema"), ENVIRONMENT) as server:
@@ -166,6 +167,7 @@ def test_a_schema_that_is_too_long_is_refused() -> None:
         refuse_unusable(listing, ("echo",))
 
 
+@pytest.mark.slow
 def test_a_long_description_is_cut() -> None:
     """Of a megabyte the model reads the beginning."""
     with LiveServer(access("long_description"), ENVIRONMENT) as server:
