@@ -34,7 +34,7 @@ from vendor_verifier.values.judgement import Percentile, Threshold
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "judgement.md"
 BEGIN, END = "<!-- dependence: begin -->\n", "<!-- dependence: end -->\n"
-RUNS = 600
+RUNS = 200
 # So many times as few where seven vendors are compared, which costs twenty times as much.
 _FEWER = 6
 # None from here on was looked at while the intervals were made.

@@ -4,7 +4,8 @@ Shares (F1, success, schema, a suite's score) are ratios of sums: the change is 
 sd(ψ_after − ψ_before) ÷ √n from influence values (:mod:`vendor_verifier.stats.bootstrap`). Quantities are compared by
 mean log ratio per sample, and for times the change that the other vendors have in common is taken out
 (:mod:`vendor_verifier.features.history.run_diff`). Intervals hold together:
-Student's t at 1 − 0.05 ÷ (number of comparisons) (Bonferroni). Where no sample changed, 3 ÷ n bounds what could (the
+Student's t at 1 − 0.05 ÷ (number of comparisons) (Bonferroni), for times
+as wide as their drifts ask. Where no sample changed, 3 ÷ n bounds what could (the
 rule of three).
 
 worse, improved: the interval excludes 0 and the change is at least the least one that matters (shares 2 points, tokens
@@ -19,17 +20,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import median
+from statistics import NormalDist, median
 from typing import TYPE_CHECKING, Any
 
 from vendor_verifier.audit.identity import changes_since
 from vendor_verifier.features.history.figures import LEAST_DIFFERENCE, LEAST_RATIO, direction_of, scale_of
+from vendor_verifier.features.history.paired_changes import LEAST_PAIRS, Paired, paired_changes
 from vendor_verifier.features.history.verdict_changes import verdict_changes
 from vendor_verifier.pipeline.audit import names_in
 from vendor_verifier.pipeline.stored_observations import StoredTrials, read_trials
 from vendor_verifier.scoring.collect import EntryKey
 from vendor_verifier.scoring.irf import RANK_METRICS
-from vendor_verifier.stats.panel import Component, Panel, build_panel
+from vendor_verifier.stats.panel import build_panel
 from vendor_verifier.stats.ratio_table import Part, Trials
 from vendor_verifier.store import RunFolder
 from vendor_verifier.values.history import ChangeVerdict, Flip, MetricChange, RunComparison, SettingChange
@@ -38,8 +40,7 @@ from vendor_verifier.values.manifest import ScoreRequest, Undecided
 from vendor_verifier.words import english
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    pass
 
 
 LEAST_OTHERS = 3
@@ -137,7 +138,6 @@ def _flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 LEAST_TIME_RATIO = 0.10
 LEVEL = 0.95
-_LEAST_PAIRS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,17 +146,6 @@ class Side:
 
     trials: Sequence[Trials]
     baseline: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Paired:
-    """Per-sample changes of one vendor's figure before any shared change is taken out, shape (pairs,)."""
-
-    label: str
-    metric: str
-    before: float
-    after: float
-    changes: NDArray[np.float64]
 
 
 def compare_model(
@@ -181,61 +170,12 @@ def compare_model(
         found
         for metric in metrics
         for label in labels
-        if (found := _paired(panels[0], panels[1], label, metric)) is not None
+        if (found := paired_changes(panels[0], panels[1], label, metric)) is not None
     ]
     return tuple(_change(model, each, _shared(each, paired), len(paired)) for each in paired)
 
 
-def _paired(before: Panel, after: Panel, label: str, metric: str) -> _Paired | None:
-    ratio = scale_of(metric) == "ratio"
-    before, after = _measured_by_both(before, after, label, metric, positive=ratio)
-    first, second = before.value(label, metric), after.value(label, metric)
-    if first is None or second is None:
-        return None
-    changes = _log_ratios(before, after, label, metric) if ratio else _influences(before, after, label, metric)
-    return None if changes is None or len(changes) < _LEAST_PAIRS else _Paired(label, metric, first, second, changes)
-
-
-def _measured_by_both(before: Panel, after: Panel, label: str, metric: str, *, positive: bool) -> tuple[Panel, Panel]:
-    """Both panels with this figure's samples alone that each of them measured, on request above 0.
-
-    F1 is taken over whole runs, pair by pair, and keeps all of its samples.
-    """
-    import numpy as np
-
-    sides = [panel.cells.get((label, metric), ()) for panel in (before, after)]
-    if any(len(side) != 1 for side in sides) or metric == "f1":
-        return before, after
-    parts = [each for (side,) in sides for each in (side.denominators, *([side.numerators] if positive else []))]
-    both = np.logical_and.reduce([part > 0 for part in parts])
-    kept = [Component(side.numerators[both], side.denominators[both]) for (side,) in sides]
-    one, other = (
-        replace(panel, cells={(label, metric): (each,)}) for panel, each in zip((before, after), kept, strict=True)
-    )
-    return one, other
-
-
-def _log_ratios(before: Panel, after: Panel, label: str, metric: str) -> NDArray[np.float64]:
-    """ln(after ÷ before) of each sample."""
-    import numpy as np
-
-    (one,), (other,) = before.cells[label, metric], after.cells[label, metric]
-    first, second = (each.numerators / each.denominators for each in (one, other))
-    result: NDArray[np.float64] = np.log(second / first)
-    return result
-
-
-def _influences(before: Panel, after: Panel, label: str, metric: str) -> NDArray[np.float64] | None:
-    """ψ after − ψ before, around the change itself."""
-    one, other = before.influence(label, metric), after.influence(label, metric)
-    first, second = before.value(label, metric), after.value(label, metric)
-    if one is None or other is None or first is None or second is None:
-        return None
-    result: NDArray[np.float64] = other - one + (second - first)
-    return result
-
-
-def _shared(own: _Paired, paired: Sequence[_Paired]) -> float:
+def _shared(own: Paired, paired: Sequence[Paired]) -> float:
     """The change that the other vendors' times share, which comes from the network or the hour; 0 for other metrics."""
     if not _is_time(own.metric):
         return 0.0
@@ -247,7 +187,7 @@ def _is_time(metric: str) -> bool:
     return metric == "tps" or metric.endswith("_ms")
 
 
-def _change(model: str, paired: _Paired, shared: float, comparisons: int) -> MetricChange:
+def _change(model: str, paired: Paired, shared: float, comparisons: int) -> MetricChange:
     scale = scale_of(paired.metric)
     interval = _interval(paired, comparisons, rate=scale == "difference")
     interval = _each(interval, lambda value: value - shared)
@@ -263,12 +203,15 @@ def _change(model: str, paired: _Paired, shared: float, comparisons: int) -> Met
     )
 
 
-def _interval(paired: _Paired, comparisons: int, *, rate: bool) -> Estimate:
+def _interval(paired: Paired, comparisons: int, *, rate: bool) -> Estimate:
     from scipy.special import stdtrit
 
     n = len(paired.changes)
     value = paired.after - paired.before if rate else float(paired.changes.mean())
-    half = float(stdtrit(n - 1, 1 - (1 - LEVEL) / 2 / comparisons) * paired.changes.std(ddof=1) / math.sqrt(n))
+    quantile = 1 - (1 - LEVEL) / 2 / comparisons
+    half = float(stdtrit(n - 1, quantile) * paired.changes.std(ddof=1) / math.sqrt(n))
+    if paired.alike is not None and paired.alike.is_seen:
+        half = max(half, paired.alike.reach(NormalDist().inv_cdf(quantile)))
     if rate:
         # No sample changed: that bounds how many could, it does not say that none ever will.
         half = half if paired.changes.std() > 0 else min(1.0, 3 / n)
@@ -366,7 +309,7 @@ def _notes(one: StoredTrials, other: StoredTrials, samples: list[str]) -> Iterat
     elif len(samples) < max(len(one.samples), len(other.samples)):
         counted = {"before": len(one.samples), "after": len(other.samples)}
         yield english("note_common", samples=english("summary_samples", n=len(samples)), **counted)
-        if len(samples) < _LEAST_PAIRS:
+        if len(samples) < LEAST_PAIRS:
             yield english("note_one_sample")
     names = [{(model, each.label) for model, found in side.trials.items() for each in found} for side in (one, other)]
     for name, missing in (("note_only_before", names[0] - names[1]), ("note_only_after", names[1] - names[0])):
