@@ -4,7 +4,7 @@ Every run is a world of its own: simulated questions, asked of an honest baselin
 the vendor with the vice, without a socket. Their answers go the way of recorded ones (records, observations, texts) to
 the findings. All is a function of the seeds.
 
-python scripts/make_detection_table.py               write the table (some 20 minutes)
+python scripts/make_detection_table.py               write the table (some ten minutes)
 python scripts/make_detection_table.py --runs 5      print it from so few runs, and write nothing
 """
 
@@ -28,6 +28,7 @@ import numpy as np
 from vendor_verifier.audit.answers import answers_findings, answers_tests
 from vendor_verifier.audit.identity import who_answered
 from vendor_verifier.audit.output_tokens import output_token_findings
+from vendor_verifier.audit.probes import Replies, probes_findings, probes_tests
 from vendor_verifier.audit.streaming import streaming_findings
 from vendor_verifier.features.simulate.performance import PERSONAS, Performance, Persona, perform
 from vendor_verifier.features.simulate.question import Question, question_of
@@ -36,6 +37,8 @@ from vendor_verifier.scoring.observation import observe
 from vendor_verifier.scoring.observation_table import ObservationTable
 from vendor_verifier.scoring.withheld_speeds import withhold_speeds
 from vendor_verifier.stats.intervals import wilson
+from vendor_verifier.suites.identity.questions import group_of, identity_samples, is_string
+from vendor_verifier.suites.identity.suite import PROBES, SAMPLES
 from vendor_verifier.values.event import ToolCall, Usage
 from vendor_verifier.values.judgement import AnswersTest, Finding
 from vendor_verifier.values.record import Attempt, Record, Response, Timing, TurnRecord
@@ -47,7 +50,8 @@ from vendor_verifier.words import english
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "judgement.md"
 BEGIN, END = "<!-- detection: begin -->\n", "<!-- detection: end -->\n"
 # By number of questions: runs with every defect, and further ones of honest twins alone.
-RUNS: Mapping[int, tuple[int, int]] = {100: (100, 600), 500: (40, 200), 2_000: (15, 50)}
+RUNS: Mapping[int, tuple[int, int]] = {100: (20, 300), 500: (6, 10), 2_000: (2, 0)}
+PROBED_RUNS = 4
 # None below this was looked at while the findings were made.
 FIRST_SEED = 20_000
 TEMPERATURE = 0.7
@@ -84,6 +88,8 @@ DEFECTS = (
     Defect("switching", "answers_unlike_baseline", "the same, dated within a tenth of the run", _since_half),
     Defect("long-cutter", "answers_unlike_baseline", "the longest third of the prompts cut, billed whole"),
     Defect("long-cutter", "answers_unlike_baseline", "the same, with the long prompts named", _where_long),
+    Defect("four-bit", "answers_unlike_baseline", "its probabilities are a little off, 0.03 per token"),
+    Defect("probe-recogniser", "answers_unlike_baseline", "another model, but honest to probes of one token"),
     Defect("hot", "answers_unlike_baseline", "samples too hot"),
     Defect("cold", "answers_too_like_baseline", "ignores the temperature"),
     Defect("caching", "answers_repeated", "repeats its answer to a repeated question"),
@@ -171,7 +177,7 @@ class World:
             return list(answers_findings(tests)), tests
         if family == "repeated":
             rows = {label: list(table.every()) for label, table in tables.items()}
-            return list(who_answered(rows, dict.fromkeys(labels, _MODEL), dict.fromkeys(labels, None))), {}
+            return list(who_answered(rows, dict.fromkeys(labels, _MODEL), dict.fromkeys(labels, None), _OFFICIAL)), {}
         if family == "output tokens":
             return list(output_token_findings(answers, _OFFICIAL)), {}
         for label, table in tables.items():
@@ -240,6 +246,41 @@ def honest(n: int, seed: int) -> tuple[set[Defect], set[str]]:
     return set(), false_alarms(World.of(n, seed))
 
 
+def probed(seed: int) -> tuple[set[str], bool]:
+    """The personas that ``--suite identity`` finds in one world of its own, and whether it doubts the twin.
+
+    It asks the same number of questions however many samples there are.
+    """
+    samples = identity_samples(PROBES, SAMPLES, seed)
+    asked = [(sample, group_of(sample.id), question_of(sample.turn)) for sample in samples]
+
+    def replies(persona: Persona, after: int) -> Replies:
+        times: Counter[str] = Counter()
+        found = Replies()
+        for place, (_, group, question) in enumerate(asked):
+            times[group] += 1
+            told = perform(question, persona.after(place), seed, refused=0, asked=after + times[group])
+            assert isinstance(told, Performance)
+            found.prompts.setdefault(group, []).append(told.answer.prompt_tokens)
+            if not is_string(group):
+                found.tokens.setdefault(group, []).append(told.answer.text)
+                found.billed.append(told.answer.output_tokens)
+        return found
+
+    honest = PERSONAS["faithful"]
+    official, twin = replies(honest, 0), replies(honest, 1_000)
+    found = set()
+    for name in dict.fromkeys(each.persona for each in DEFECTS):
+        persona = PERSONAS[name]
+        if persona.switch_after is not None:
+            persona = replace(persona, switch_after=len(asked) // 2)
+        sides = {_OFFICIAL: official, _SUSPECT: replies(persona, 2_000), _TWIN: twin}
+        tests = probes_tests(sides, _OFFICIAL, np.random.default_rng(seed))
+        found |= {name for each in probes_findings(tests) if each.label == _SUSPECT}
+    alone = probes_tests({_OFFICIAL: official, _TWIN: twin}, _OFFICIAL, np.random.default_rng(seed))
+    return found, any(True for _ in probes_findings(alone))
+
+
 class Measured(NamedTuple):
     """How often each defect was ``found`` in ``runs`` runs, and each kind of finding made ``wrong`` in ``of`` runs."""
 
@@ -263,22 +304,33 @@ def measured(n: int, runs: int, honest_runs: int, first_seed: int, jobs: int = 1
     return Measured(found, runs, wrong, len(results))
 
 
-def table(results: Mapping[int, Measured]) -> Iterator[str]:
+def all_probed(runs: int, jobs: int) -> tuple[Counter[str], int, int]:
+    """How often ``--suite identity`` finds each persona, how often it doubts a twin, and in how many runs."""
+    with ProcessPoolExecutor(jobs) as pool:
+        results = list(pool.map(probed, range(FIRST_SEED, FIRST_SEED + runs)))
+    return Counter(name for found, _ in results for name in found), sum(wrong for _, wrong in results), runs
+
+
+def table(results: Mapping[int, Measured], probes: tuple[Counter[str], int, int]) -> Iterator[str]:
     """The lines of the table in Markdown, and what they rest on."""
     sizes = " | ".join(f"n = {n:,}" for n in results)
-    yield f"| Defect | Finding | {sizes} | on the honest twin |"
-    yield "|---|---|" + "---|" * (len(results) + 1)
+    yield f"| Defect | Finding | {sizes} | `--suite identity` | on the honest twin |"
+    yield "|---|---|" + "---|" * (len(results) + 2)
+    seen, doubted, probed_runs = probes
     for each in DEFECTS:
         shares = " | ".join(f"{100 * one.found[each] / one.runs:.0f} %" for one in results.values())
         wrong, of = _false(results, FAMILIES[each.finding])
-        yield f"| `{each.persona}`: {each.what} | `{each.finding}` | {shares} | {wrong} of {of:,} |"
+        by_probes = f"{100 * seen[each.persona] / probed_runs:.0f} %" if each.sign is None else ""
+        yield f"| `{each.persona}`: {each.what} | `{each.finding}` | {shares} | {by_probes} | {wrong} of {of:,} |"
     yield ""
     runs = ", ".join(f"{one.runs} of n = {n:,}" for n, one in results.items())
     wrong, of = _false(results, "answers")
     high = 100 * (wilson(wrong, of).high or 0.0)
     yield f"Runs with each defect: {runs}; all seeds from {FIRST_SEED:,} on. The last column counts findings of that"
     yield "kind, whichever they are, in these runs and in others without a defect. The answers test was wrong in"
-    yield f"{wrong} of {of:,} runs (95 %: at most {high:.1f} %)."
+    yield f"{wrong} of {of:,} runs (95 %: at most {high:.1f} %). With `--suite identity` {PROBES} probes,"
+    yield f"{SAMPLES} times each, see it as `probes_unlike_baseline`, whatever n is: {probed_runs} runs, of which"
+    yield f"{doubted} doubted the twin."
 
 
 def _false(results: Mapping[int, Measured], kind: str) -> tuple[int, int]:
@@ -296,7 +348,7 @@ def main() -> int:
         n: measured(n, wanted or runs, wanted or honest_runs, FIRST_SEED, said.jobs)
         for n, (runs, honest_runs) in RUNS.items()
     }
-    made = "\n".join(table(results)) + "\n"
+    made = "\n".join(table(results, all_probed(wanted or PROBED_RUNS, said.jobs))) + "\n"
     if wanted is not None:
         sys.stdout.write(made)
         return 0
