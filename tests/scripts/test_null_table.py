@@ -1,4 +1,4 @@
-"""Honest twins, as docs/judgement.md tells: a thousand runs, none not as sold, and other seeds agree."""
+"""Honest twins, as docs/judgement.md tells: a thousand runs at the stated rates, and other seeds agree."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from loading_scripts import load
 script = pytest.fixture(scope="module")(lambda: load("make_null_table"))
 
 
-def test_the_page_tells_of_a_thousand_runs_without_an_accused_twin(script: ModuleType) -> None:
-    """Not one twin is not as sold or unusable, two of a hundred at most are doubtful, in all kinds together."""
+def test_the_page_tells_of_a_thousand_runs_at_the_stated_rates(script: ModuleType) -> None:
+    """A twin is not as sold in one run of a thousand, and two of a hundred at most are doubtful, in all kinds together.
+
+    At one of a thousand, more than three of a thousand runs would happen by chance once in fifty times.
+    """
     page = script.TARGET.read_text(encoding="utf-8").partition(script.BEGIN)[2].partition(script.END)[0]
     rows = [line.strip("| ").split(" | ") for line in page.splitlines() if re.match(r"\| \d", line)]
     assert len(rows) == len(script.KINDS)
     assert sum(int(row[4]) for row in rows) >= 1_000
-    assert all(row[8] == "0" for row in rows)
+    assert sum(int(row[8]) for row in rows) <= 3
     twins = [int(row[4]) * int(row[1]) for row in rows]
     doubtful = sum(count * float(row[6].removesuffix(" %")) / 100 for count, row in zip(twins, rows, strict=True))
     assert doubtful <= 0.02 * sum(twins)
