@@ -4,7 +4,7 @@ Honest vendors answer as the baseline does, drawn from the same answers by quest
 names any of its vendors. Real result files are taken from ../shared/data/llmvv where that folder is there; else their
 rows stay as they are. All is a function of the seeds.
 
-python scripts/make_answers_table.py               write the table at the end of the page (some ten minutes)
+python scripts/make_answers_table.py               write the table (some ten minutes)
 python scripts/make_answers_table.py --runs 50     print it from so few runs, and write nothing
 """
 
