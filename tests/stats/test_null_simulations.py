@@ -76,8 +76,8 @@ def test_rank_intervals_claim_falsely_in_at_most_8_percent(vendors: int, n: int)
     assert wrong / 200 <= 0.08
 
 
-def test_blocks_keep_bursts_from_being_taken_for_differences() -> None:
-    """Latency in bursts of 15: resampling single samples claims differences several times as often as blocks do."""
+def test_bursts_are_not_taken_for_differences() -> None:
+    """Latency in bursts of 15: dependence widens what single samples are too sure of as well as what blocks are."""
     rng = np.random.default_rng(3)
     single = blocked = 0
     for _ in range(60):
@@ -88,7 +88,7 @@ def test_blocks_keep_bursts_from_being_taken_for_differences() -> None:
             single += wrong and blocks is not None
             blocked += wrong and blocks is None
     assert blocked <= 0.12 * 60
-    assert single >= 0.4 * 60
+    assert single <= 0.12 * 60
 
 
 def test_order_statistics_cover_a_high_percentile() -> None:
