@@ -15,7 +15,7 @@ from msgspec.structs import fields
 from vendor_verifier.config.schema import RESERVED, ModelSection, Price, Settings, VendorEntry
 from vendor_verifier.config.suite_options import TaskOptions
 from vendor_verifier.suites import SUITES
-from vendor_verifier.suites.bfcl import suite as job_module
+from vendor_verifier.suites.bfcl import job as job_module
 
 ENTRY: dict[str, Any] = {"name": "simulated", "label": "a", "model_id": "simulated-model", "url": "sim://faithful"}
 # By key of an entry or of `defaults`: a value, and where the manifest tells of it.
@@ -151,6 +151,8 @@ def test_an_option_of_every_evaluation_shows_or_is_refused(bench: Bench, suite: 
     """Which samples, which file, how long: a word that fits nothing is an error, a limit changes the plan."""
     values: dict[str, Any] = {"sample_size": 1, "timeout_seconds": -1, "head": True, "stratify_by": "category"}
     base = ("--dry-run", "--suite", suite)
+    if suite == "mcp_live":
+        base += ("--suite-option", "mcp_live.server=demo", "--suite-option", "mcp_live.allow=get_weather")
     with_it = bench.see(*base, "--suite-option", f"{suite}.{key}={values.get(key, 'no such')}")
     assert with_it.printed != bench.see(*base).printed
 
@@ -168,6 +170,7 @@ def test_every_key_of_a_job_has_a_line_here() -> None:
     """What a job may hold is what is shown below."""
     assert set(job_module._PARAMS) == {
         "limit_samples", "parallelism", "max_tokens", "max_retries", "temperature", "top_p", "request_timeout",
+        "extra.native_calling", "extra.custom_dataset.path", "extra.custom_dataset.format",
     }  # fmt: skip
     assert (job_module._KEYS, job_module._TASK_KEYS) == (
         ("type", "name", "namespace", "params", "tasks"), ("type", "params", "dataset"),
@@ -208,7 +211,7 @@ def test_the_parameters_of_a_job_reach_the_run(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("job", "words"),
     [
-        ({**JOB, "params": {"extra": {"native_calling": True}}}, ":10: params.extra.native_calling: nothing reads"),
+        ({**JOB, "params": {"extra": {"natives": True}}}, ":10: params.extra.natives: nothing reads"),
         ({**JOB, "params": {"temprature": 1}}, "params.temprature: nothing reads this key; did you mean temperature?"),
         ({**JOB, "params": {"request_timeout": 0}}, "params.request_timeout: read 0, expected seconds, above 0"),
         ({**JOB, "seed": 1}, ":8: seed: nothing reads this key"),

@@ -24,7 +24,7 @@ Row = dict[str, Any]
 
 LINES = SAMPLES.read_text(encoding="utf-8").splitlines()
 ROWS: list[Row] = [json.loads(line) for line in LINES]
-KEY_ORDER = ["messages", "tools", "tool_choice", "parallel_tool_calls", "expected_tool_call", "tags"]
+KEY_ORDER = ["messages", "tools", "tool_choice", "parallel_tool_calls", "expected_tool_call", "tags", "template"]
 ROLES = {"system", "_input", "user", "assistant", "tool"}
 NO_CALL_CATEGORIES = {
     "no_call_chitchat",
@@ -97,7 +97,7 @@ def test_there_are_enough_rows_in_one_compact_line_each() -> None:
 
 
 def test_rows_have_only_the_promised_keys_in_a_stable_order() -> None:
-    """Proves that a row is a request body without model and sampling settings, plus the two control keys."""
+    """Proves that a row is a request body without model and sampling settings, plus the control keys."""
     for row in ROWS:
         assert list(row) == [key for key in KEY_ORDER if key in row]
         assert {"messages", "tools", "expected_tool_call", "tags"} <= row.keys()

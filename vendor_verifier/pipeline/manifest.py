@@ -83,7 +83,8 @@ def new_manifest(run: str, prepared: Prepared) -> Manifest:
             "python": platform.python_version(),
             "platform": platform.platform(terse=True),
             "packages": package_versions(),
-            "created_at": now.isoformat(timespec="seconds"),
+            # To the millisecond: a history orders runs by it, and two may begin within one second.
+            "created_at": now.isoformat(timespec="milliseconds"),
             "finished_at": None,
             "status": "running",
             "entries": [

@@ -25,6 +25,7 @@ simulated-model:
     - {name: simulated, label: official, model_id: simulated-model, url: "sim://faithful", is_baseline: true}
     - {name: simulated, label: poor, model_id: simulated-model, url: "sim://quantised"}
     - {name: simulated, label: cut, model_id: simulated-model, url: "sim://cutter"}
+    - {name: simulated, label: other, model_id: simulated-model, url: "sim://substitute"}
 """
 
 

@@ -64,8 +64,8 @@ UNDER_LOAD = 12
 
 
 def samples(count: int = 200, **parameters: float) -> list[Sample]:
-    """Questions of different lengths about weather and time."""
-    texts = (f"How is the weather in town {number}? {'Please. ' * (number % 40)}" for number in range(count))
+    """Questions of different lengths about weather and time, neighbours unlike, as a run's order makes them."""
+    texts = (f"How is the weather in town {number}? {'Please. ' * (number * 7 % 40)}" for number in range(count))
     turns = (Turn(({"role": "user", "content": text},), (WEATHER, CLOCK), parameters) for text in texts)
     return [Sample(f"s{number}", turn) for number, turn in enumerate(turns)]
 
