@@ -12,7 +12,7 @@ from vendor_verifier.stats.bootstrap import bootstrap
 from vendor_verifier.stats.panel import build_panel
 from vendor_verifier.stats.ratio_table import Trials, Unit
 from vendor_verifier.values.event import Usage
-from vendor_verifier.values.judgement import BreakEven, Money, Price
+from vendor_verifier.values.money import BreakEven, Money, Price
 
 DEAR, CHEAP = Price(1.0, 4.0), Price(0.7, 2.8)
 N = 200

@@ -12,7 +12,7 @@ from vendor_verifier.audit.cost import cost_ratios, cost_usd, money, monthly_usd
 from vendor_verifier.scoring.observation import Try
 from vendor_verifier.scoring.observation_table import Unit
 from vendor_verifier.values.event import ToolCall, Usage
-from vendor_verifier.values.judgement import Price
+from vendor_verifier.values.money import Price
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, TurnRecord
 
 PRICE = Price(input=1.0, output=4.0)

@@ -19,7 +19,7 @@ from vendor_verifier.pipeline import prices
 from vendor_verifier.redaction import Scrubber
 from vendor_verifier.run.journal import Journal
 from vendor_verifier.store import RunFolder
-from vendor_verifier.values.judgement import Price
+from vendor_verifier.values.money import Price
 
 
 @pytest.fixture

@@ -18,7 +18,8 @@ from vendor_verifier.gates.thresholds import (
     parse_threshold,
 )
 from vendor_verifier.stats.intervals import clopper_pearson
-from vendor_verifier.values.judgement import Estimate, Threshold
+from vendor_verifier.values.estimate import Estimate
+from vendor_verifier.values.judgement import Threshold
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from changing import replace
 
-from vendor_verifier.values.judgement import Estimate
+from vendor_verifier.values.estimate import Estimate
 from vendor_verifier.values.score import Report
 from vendor_verifier.values.verdict import BEST_FIRST, FACETS, Advice, Choice, Facet, FacetName, Status, VendorVerdict
 

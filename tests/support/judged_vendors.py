@@ -9,22 +9,22 @@ from sample_reports import vendor
 
 from vendor_verifier.audit.choice import advise
 from vendor_verifier.audit.verdict_table import Subject
+from vendor_verifier.values.estimate import Estimate
 from vendor_verifier.values.judgement import (
     Difference,
-    Estimate,
     Finding,
     Gap,
     GateOutcome,
     GateVerdict,
     IrfInterval,
     ModelVerdict,
-    Money,
     NoiseFloor,
     PairedTest,
     RankingJudgement,
     ScoreDifference,
     Threshold,
 )
+from vendor_verifier.values.money import Money
 from vendor_verifier.values.score import ModelScore, SuiteScore, TriggerCounts, VendorScore
 from vendor_verifier.values.verdict import Advice
 

@@ -15,26 +15,24 @@ from vendor_verifier.scoring.report_samples import gather_details
 from vendor_verifier.scoring.score_run import score_run
 from vendor_verifier.suites.trigger import KeptCheckers, TriggerSuite
 from vendor_verifier.values.blame import BlameCounts
+from vendor_verifier.values.estimate import Estimate
 from vendor_verifier.values.event import ToolCall, Usage
 from vendor_verifier.values.judgement import (
     Blocks,
-    BreakEven,
-    Estimate,
     Finding,
     Gap,
     GateVerdict,
     IrfInterval,
     LeaderChange,
     ModelVerdict,
-    Money,
     NoiseFloor,
     PairedTest,
-    Price,
     RankingJudgement,
     RankInterval,
     Threshold,
 )
 from vendor_verifier.values.manifest import EntryInfo
+from vendor_verifier.values.money import BreakEven, Money, Price
 from vendor_verifier.values.record import Attempt, Failure, Record, Response, Timing, TurnRecord
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample, Source, content_digest, numbered

@@ -23,8 +23,9 @@ from vendor_verifier.scoring.observation import Try
 from vendor_verifier.scoring.observation_table import Unit
 from vendor_verifier.stats.bootstrap import Resampled, spread
 from vendor_verifier.stats.ratio_table import RatioColumn
+from vendor_verifier.values.estimate import Estimate
 from vendor_verifier.values.event import Usage
-from vendor_verifier.values.judgement import BreakEven, Estimate, Money, Price
+from vendor_verifier.values.money import BreakEven, Money, Price
 
 # Below this two prices of an answer are the same price.
 LEAST_ADVANTAGE = 0.01

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 
 from vendor_verifier.audit.billing import TEMPLATE_TOKENS
 from vendor_verifier.stats.intervals import wilson
+from vendor_verifier.values.estimate import Estimate
 from vendor_verifier.values.failure_kinds import KINDS, Charge
-from vendor_verifier.values.judgement import Estimate, Finding, Gap, GateVerdict, ModelVerdict, ScoreDifference
+from vendor_verifier.values.judgement import Finding, Gap, GateVerdict, ModelVerdict, ScoreDifference
 from vendor_verifier.values.score import ModelScore, VendorScore
 from vendor_verifier.values.verdict import Facet, FacetName, Status
 from vendor_verifier.words import english

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 
 from vendor_verifier.gates.thresholds import COST_METRICS
 from vendor_verifier.stats.ratio_table import TIMES
+from vendor_verifier.values.estimate import Estimate
 from vendor_verifier.values.judgement import (
-    Estimate,
     Finding,
     FindingGate,
     Gate,

@@ -23,7 +23,7 @@ from vendor_verifier.run.conversation import with_parameters
 from vendor_verifier.stats.trigger_power import TriggerDesign, f1_samples, f1_seen_drop
 from vendor_verifier.suites import Suite, compares, with_results
 from vendor_verifier.values.event import Usage
-from vendor_verifier.values.judgement import Price
+from vendor_verifier.values.money import Price
 from vendor_verifier.values.plan import Assumptions, Entry, EntryForecast, Forecast, Plan
 from vendor_verifier.values.record import Attempt
 from vendor_verifier.values.request import Turn

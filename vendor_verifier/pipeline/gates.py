@@ -20,7 +20,8 @@ from vendor_verifier.stats.noise_floor import gap
 from vendor_verifier.stats.overlap import common_times, overlaps_of
 from vendor_verifier.stats.panel import Panel
 from vendor_verifier.stats.ratio_table import TIMES, Trials
-from vendor_verifier.values.judgement import Estimate, Gate, GateVerdict, ModelVerdict, Threshold, VerdictGate
+from vendor_verifier.values.estimate import Estimate
+from vendor_verifier.values.judgement import Gate, GateVerdict, ModelVerdict, Threshold, VerdictGate
 from vendor_verifier.values.manifest import ScoreRequest
 from vendor_verifier.values.score import ModelScore
 from vendor_verifier.values.verdict import Advice

@@ -45,7 +45,8 @@ from vendor_verifier.suites.identity.questions import identity_samples
 from vendor_verifier.suites.identity.suite import NAME as IDENTITY
 from vendor_verifier.suites.identity.suite import PROBES
 from vendor_verifier.values.blame import BlameCounts
-from vendor_verifier.values.judgement import Finding, ModelVerdict, Money, Price, ServedNames, Threshold
+from vendor_verifier.values.judgement import Finding, ModelVerdict, ServedNames, Threshold
+from vendor_verifier.values.money import Money, Price
 from vendor_verifier.values.sample import ChosenSamples, JoinedSamples, Samples
 from vendor_verifier.values.score import ModelScore, Report
 from vendor_verifier.words import english

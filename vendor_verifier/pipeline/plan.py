@@ -154,21 +154,24 @@ def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bo
         entries = hook.entries(entries, overrides)
     entries = as_raw_completions(entries) if options.use_raw_completions else entries
     known, unknown = rehearsed(entries, tasks, options.seed or 0)
-    warnings = (
-        *configuration.warnings,
-        *_plugin_warnings(registry),
-        *_own_concurrency(options.request_concurrency, entries),
-        *(words for dataset in datasets.values() for words in dataset.warnings),
-        *missing_classes(tasks, datasets),
-        *_beside_the_file(options, tasks, datasets),
-        *unknown,
-    )
-    plan = _plan(options, entries, tasks, load, warnings)
+    warnings = (*configuration.warnings, *_plugin_warnings(registry), *_warned_of(options, entries, tasks, datasets))
+    plan = _plan(options, entries, tasks, load, (*warnings, *unknown))
     if options.fresh_prompts or any(hook.makes_questions for hook in hooks.values()):
         plan = replace(plan, question_seed=question_seed, fresh_prompts=options.fresh_prompts)
     _check_executor(plan.executor, entries)
     wires = run_wires(entries, options.tokenizer_model)
     return Prepared(options, plan, datasets, configuration, registry, wires, score, hooks, known)
+
+
+def _warned_of(
+    options: RunOptions, entries: Sequence[Entry], tasks: Sequence[Task], datasets: Mapping[str, Dataset]
+) -> Iterator[str]:
+    """Warnings of the samples and of how they are asked."""
+    yield from _own_concurrency(options.request_concurrency, entries)
+    for dataset in datasets.values():
+        yield from dataset.warnings
+    yield from missing_classes(tasks, datasets)
+    yield from _beside_the_file(options, tasks, datasets)
 
 
 def _question_seed(options: RunOptions) -> int:

@@ -25,7 +25,7 @@ from vendor_verifier.run.budgets import CostOf
 from vendor_verifier.scoring.observation_table import ObservationTable, Unit
 from vendor_verifier.stats.ratio_table import Trials
 from vendor_verifier.transport.proxies import is_loopback
-from vendor_verifier.values.judgement import Money, Price
+from vendor_verifier.values.money import Money, Price
 from vendor_verifier.values.plan import SIMULATED, Entry, Plan
 from vendor_verifier.values.score import VendorScore
 

@@ -26,8 +26,8 @@ from vendor_verifier.scoring.answer_texts import AnswerTexts
 from vendor_verifier.scoring.collect import Tables
 from vendor_verifier.scoring.irf import RANK_METRICS
 from vendor_verifier.scoring.observation import Observation, tries_of
-from vendor_verifier.scoring.report_samples import gather_details
-from vendor_verifier.scoring.score_run import score_run, unread_calls
+from vendor_verifier.scoring.report_samples import Gathering, gather_details
+from vendor_verifier.scoring.score_run import Listener, score_run, unread_calls
 from vendor_verifier.scoring.vendor_figures import with_pace
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import Suite
@@ -90,9 +90,7 @@ def score_folder(
     Raises:
         RunFolderError: not a readable run folder.
     """
-    manifest = stored_manifest(folder)
-    if other := {**({"gates": list(gates), "model_gates": {}} if gates else {}), **_only_volume(volume)}:
-        manifest = manifest.changed(score={**manifest.raw.get("score", {}), **other})
+    manifest = _asked_otherwise(stored_manifest(folder), gates, volume)
     chosen, stored = manifest.score, manifest.tasks
     slos = _thresholds(chosen, manifest)
     recounts = read_recount(folder)
@@ -101,19 +99,12 @@ def score_folder(
     suites = _ready(folder, stored, played)
     hooks = {known.suite: hooks_of(known_suite(known.suite)) for known in played}
     warnings += [words for known in played for words in hooks[known.suite].unjudged(suites[known.suite], known.samples)]
-    unreadable: list[str] = []
     # Where judging an answer runs code, no answer is judged a second time for an example.
     details = gather_details(
         manifest.infos, [known.suite for known in played if not known.apart and not hooks[known.suite].runs_code]
     )
     tables, texts = Tables(), AnswerTexts.of(() if manifest.redacted else played)
-
-    def listen(record: Record, sample: Sample, score: Score, row: Observation) -> None:
-        details.take(record, sample, score, row)
-        texts.take(record, sample, row)
-        if results is not None:
-            results.take(record, sample, score, row)
-
+    unreadable: list[str] = []
     report = score_run(
         manifest.infos,
         played,
@@ -131,7 +122,7 @@ def score_folder(
         manifest=manifest,
         baseline_f1=chosen.baseline_f1,
         tables=tables,
-        listener=listen,
+        listener=_listener(details, texts, results),
     )
     report = _with_rates(report, manifest, tables, slos)
     samples = {task.suite: listed(task.samples) for task in played if not task.apart}
@@ -145,6 +136,24 @@ def score_folder(
         warnings=tuple(dict.fromkeys([*report.warnings, *stretches_warnings(verdicts), *unread, *twice, *unreadable])),
         details=details.finished(),
     )
+
+
+def _listener(details: Gathering, texts: AnswerTexts, results: TaskResults | None) -> Listener:
+    """Hand every judged answer to all who keep something of it."""
+
+    def listen(record: Record, sample: Sample, score: Score, row: Observation) -> None:
+        details.take(record, sample, score, row)
+        texts.take(record, sample, row)
+        if results is not None:
+            results.take(record, sample, score, row)
+
+    return listen
+
+
+def _asked_otherwise(manifest: Manifest, gates: Sequence[str], volume: Mapping[str, int | None]) -> Manifest:
+    """The manifest with these gates and this monthly volume in place of its own, where any are given."""
+    other = {**({"gates": list(gates), "model_gates": {}} if gates else {}), **_only_volume(volume)}
+    return manifest.changed(score={**manifest.raw.get("score", {}), **other}) if other else manifest
 
 
 def _with_advice(report: Report, manifest: Manifest) -> Report:

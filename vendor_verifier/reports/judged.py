@@ -27,14 +27,9 @@ from vendor_verifier.reports.tables import (
     words,
 )
 from vendor_verifier.values.blame import Cause
-from vendor_verifier.values.judgement import (
-    BreakEven,
-    Estimate,
-    Finding,
-    ModelVerdict,
-    PairedTest,
-    RankingJudgement,
-)
+from vendor_verifier.values.estimate import Estimate
+from vendor_verifier.values.judgement import Finding, ModelVerdict, PairedTest, RankingJudgement
+from vendor_verifier.values.money import BreakEven
 from vendor_verifier.values.score import ModelScore
 from vendor_verifier.words import Texts
 

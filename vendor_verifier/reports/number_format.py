@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from vendor_verifier.metrics import FIGURES, METRICS, SPREADS, is_share
-from vendor_verifier.values.judgement import Estimate
+from vendor_verifier.values.estimate import Estimate
 from vendor_verifier.values.score import ModelScore, VendorScore
 from vendor_verifier.words import LANGUAGES, Texts
 

@@ -12,7 +12,8 @@ from vendor_verifier.reports.number_format import figure_title
 from vendor_verifier.reports.sentences import place, valid_calls
 from vendor_verifier.reports.tables import Cell, Column, Item, Table
 from vendor_verifier.reports.verdicts import status_cell
-from vendor_verifier.values.judgement import Estimate, IrfInterval, ModelVerdict
+from vendor_verifier.values.estimate import Estimate
+from vendor_verifier.values.judgement import IrfInterval, ModelVerdict
 from vendor_verifier.values.score import ModelScore, Report, VendorScore
 from vendor_verifier.values.verdict import FACETS, FacetName, VendorVerdict
 from vendor_verifier.words import Texts

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 
 from vendor_verifier.reports import number_format
 from vendor_verifier.reports.escape import csv_text, markdown, visible
-from vendor_verifier.values.judgement import Estimate
+from vendor_verifier.values.estimate import Estimate
 from vendor_verifier.values.score import Distribution, VendorScore
 from vendor_verifier.words import Texts
 

@@ -17,7 +17,8 @@ from vendor_verifier.stats.bootstrap import Resampled
 from vendor_verifier.stats.intervals import LEVEL, estimate_of, f1_interval, normal_quantile, separate
 from vendor_verifier.stats.panel import Panel
 from vendor_verifier.stats.ratio_table import Trials
-from vendor_verifier.values.judgement import Estimate, Gap, NoiseFloor, PairedTest
+from vendor_verifier.values.estimate import Estimate
+from vendor_verifier.values.judgement import Gap, NoiseFloor, PairedTest
 
 if TYPE_CHECKING:
     import numpy as np

@@ -25,7 +25,8 @@ from vendor_verifier.stats.bootstrap import Resampled, spread
 from vendor_verifier.stats.dependence import Dependence, Spectrum, judged_together
 from vendor_verifier.stats.overlap import Overlaps, Side
 from vendor_verifier.stats.panel import Panel, apart
-from vendor_verifier.values.judgement import Difference, Estimate, IrfInterval, LeaderChange, RankInterval
+from vendor_verifier.values.estimate import Estimate
+from vendor_verifier.values.judgement import Difference, IrfInterval, LeaderChange, RankInterval
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,7 +10,8 @@ from itertools import combinations
 from vendor_verifier.stats.bootstrap import Resampled
 from vendor_verifier.stats.intervals import LEVEL, estimate_of, separate
 from vendor_verifier.stats.panel import Panel
-from vendor_verifier.values.judgement import Estimate, ScoreDifference
+from vendor_verifier.values.estimate import Estimate
+from vendor_verifier.values.judgement import ScoreDifference
 
 # Below this the spread of so few samples says little of the spread of the difference.
 LEAST_SAMPLES = 10

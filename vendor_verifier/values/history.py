@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from vendor_verifier.values.judgement import Estimate, Finding, GateVerdict, ServedNames
+from vendor_verifier.values.estimate import Estimate
+from vendor_verifier.values.judgement import Finding, GateVerdict, ServedNames
 from vendor_verifier.values.verdict import Status, VendorVerdict
 
 TrendVerdict = Literal["no_verdict", "steady", "warning", "regression", "improvement"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from vendor_verifier.values.judgement import Price
+from vendor_verifier.values.money import Price
 from vendor_verifier.values.request import Endpoint
 from vendor_verifier.values.sample import Sample
 

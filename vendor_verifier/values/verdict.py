@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from vendor_verifier.values.judgement import Estimate, Standing
+from vendor_verifier.values.estimate import Estimate
+from vendor_verifier.values.judgement import Standing
 
 Status = Literal[Standing, "too_little_evidence"]
 FacetName = Literal["model", "tool_calls", "bill", "reliability", "speed"]

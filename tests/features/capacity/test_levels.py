@@ -9,7 +9,7 @@ from load_levels import SAMPLES, Conduct, curve, visit
 from vendor_verifier.features.capacity.level import limit_outcome
 from vendor_verifier.features.capacity.values import LevelOutcome, Point, Session
 from vendor_verifier.gates.thresholds import parse_threshold
-from vendor_verifier.values.judgement import Estimate
+from vendor_verifier.values.estimate import Estimate
 
 GOOD = Conduct()
 LIMITED = Session("limited", "level", 8, 0, 1, 40, lag_p99_ms=80.0, client_limited=True)

@@ -8,8 +8,8 @@ from changing import replace
 from page_reading import read_page
 
 from vendor_verifier.features.history.page import render_runs, render_runs_text
+from vendor_verifier.values.estimate import Estimate
 from vendor_verifier.values.history import MetricChange, RunComparison
-from vendor_verifier.values.judgement import Estimate
 from vendor_verifier.words import LANGUAGES
 
 _FIRST = sample_reports.full()

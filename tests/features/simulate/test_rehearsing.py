@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from vendor_verifier.features.simulate.answer_key import known_of_files, read_key, rehearse, written_key
+from vendor_verifier.features.simulate.answer_key import read_key, written_key
+from vendor_verifier.features.simulate.rehearsal import known_of_files, rehearse
 from vendor_verifier.values.plan import Task
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample, Source

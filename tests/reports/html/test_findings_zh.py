@@ -18,7 +18,8 @@ from vendor_verifier.gates.judge import judge_gate
 from vendor_verifier.gates.thresholds import parse_threshold
 from vendor_verifier.pipeline.score import score_folder
 from vendor_verifier.reports.html.page import render
-from vendor_verifier.values.judgement import Estimate, Finding
+from vendor_verifier.values.estimate import Estimate
+from vendor_verifier.values.judgement import Finding
 from vendor_verifier.values.request import Turn
 from vendor_verifier.values.sample import Sample
 from vendor_verifier.words import Texts, entries

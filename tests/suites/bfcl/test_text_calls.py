@@ -14,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vendor_verifier.suites.bfcl import text_calls
+from vendor_verifier.suites.bfcl.literals import Undecodable
 from vendor_verifier.suites.bfcl.reference_calls import written_calls
 from vendor_verifier.suites.bfcl.replies import read_answer
-from vendor_verifier.suites.bfcl.text_calls import MAX_TEXT, Reading, Undecodable, read_text
+from vendor_verifier.suites.bfcl.text_calls import MAX_TEXT, Reading, read_text
 
 # What bfcl_eval 2026.3.23 decoded of texts of our own; null where it raised.
 CASES = [

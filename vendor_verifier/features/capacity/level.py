@@ -34,7 +34,8 @@ from vendor_verifier.stats.noise_floor import gap
 from vendor_verifier.stats.panel import Panel, build_panel
 from vendor_verifier.stats.ratio_table import Trials, trials_of
 from vendor_verifier.suites import TRIGGER
-from vendor_verifier.values.judgement import Estimate, Threshold
+from vendor_verifier.values.estimate import Estimate
+from vendor_verifier.values.judgement import Threshold
 
 if TYPE_CHECKING:
     import numpy as np

@@ -14,7 +14,8 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from vendor_verifier.pipeline.options import JUDGE, MODEL, OUTPUT, PACE, WHAT, RunOptions, flag, many, option
-from vendor_verifier.values.judgement import Estimate, Threshold
+from vendor_verifier.values.estimate import Estimate
+from vendor_verifier.values.judgement import Threshold
 from vendor_verifier.values.plan import Arrival, TransportName
 from vendor_verifier.words import Language
 

@@ -5,18 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any, Generic, Literal, TypeVar
 
+from vendor_verifier.features.data.rows import (
+    AttemptRow,
+    CallRow,
+    ChunkRow,
+    FindingRow,
+    RankingRow,
+    RecordRow,
+    SampleRow,
+    VerdictRow,
+)
 from vendor_verifier.metrics import RANKED, RECORD_METRICS
-from vendor_verifier.scoring.observation import Observation
 from vendor_verifier.suites import suite_kind
-from vendor_verifier.values.event import ToolCall
-from vendor_verifier.values.judgement import Finding
-from vendor_verifier.values.record import Attempt, Record
-from vendor_verifier.values.sample import Sample
-from vendor_verifier.values.score import CallVerdict, ModelScore, Score, VendorScore
-from vendor_verifier.values.verdict import FACETS, VendorVerdict
+from vendor_verifier.values.record import Record
+from vendor_verifier.values.verdict import FACETS
 
 Dtype = Literal["string", "Int64", "Float64", "boolean", "datetime64[ns, UTC]"]
 """A pandas dtype in which a missing value is missing, and never 0."""
@@ -44,77 +48,6 @@ class FrameKind(Generic[Row]):
     name: str
     words: str
     columns: tuple[Column[Row], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SampleRow:
-    suite: str
-    sample: Sample
-
-
-@dataclass(frozen=True, slots=True)
-class RecordRow:
-    """A record that counts, with its score and its observation."""
-
-    record: Record
-    sample: Sample
-    score: Score
-    observation: Observation
-
-
-@dataclass(frozen=True, slots=True)
-class AttemptRow:
-    record: Record
-    turn: int
-    attempt: Attempt
-
-
-@dataclass(frozen=True, slots=True)
-class CallRow:
-    """A call with its verdict; ``turn`` and ``call`` are None where texts were not stored."""
-
-    record: Record
-    turn: int | None
-    position: int
-    call: ToolCall | None
-    verdict: CallVerdict
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkRow:
-    of: AttemptRow
-    position: int
-    at_ns: int
-    gap_ns: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class RankingRow:
-    model: ModelScore
-    place: int
-    vendor: VendorScore
-
-
-@dataclass(frozen=True, slots=True)
-class VerdictRow:
-    model: str
-    verdict: VendorVerdict
-
-
-@dataclass(frozen=True, slots=True)
-class FindingRow:
-    model: str
-    finding: Finding
-
-
-def chunks_of(row: AttemptRow) -> Iterable[ChunkRow]:
-    """The pieces of a streamed answer, by the moments at which they came."""
-    timing = row.attempt.timing
-    if timing is None or timing.first_token_ns is None:
-        return
-    moments = accumulate(timing.gaps_ns, initial=timing.first_token_ns)
-    for position, (at_ns, gap_ns) in enumerate(zip(moments, (None, *timing.gaps_ns), strict=True)):
-        yield ChunkRow(row, position, at_ns, gap_ns)
 
 
 def _key(record_of: Callable[[Any], Record]) -> tuple[Column[Any], ...]:

@@ -11,13 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.features.data.columns import (
-    FRAMES,
+from vendor_verifier.features.data.columns import FRAMES, Column, FrameKind
+from vendor_verifier.features.data.rows import (
     AttemptRow,
     CallRow,
-    Column,
     FindingRow,
-    FrameKind,
     RankingRow,
     RecordRow,
     SampleRow,

@@ -34,8 +34,9 @@ from vendor_verifier.scoring.irf import RANK_METRICS
 from vendor_verifier.stats.panel import build_panel
 from vendor_verifier.stats.ratio_table import Part, Trials
 from vendor_verifier.store import RunFolder
+from vendor_verifier.values.estimate import Estimate
 from vendor_verifier.values.history import ChangeVerdict, Flip, MetricChange, RunComparison, SettingChange
-from vendor_verifier.values.judgement import Estimate, Finding, ServedNames
+from vendor_verifier.values.judgement import Finding, ServedNames
 from vendor_verifier.values.manifest import ScoreRequest, Undecided
 from vendor_verifier.words import english
 

@@ -290,7 +290,7 @@ def simulate_command(
     if answers_from_stdin:
         threading.Thread(target=_end_with_stdin, daemon=True).start()
     if test_file_path:
-        from vendor_verifier.features.simulate.answer_key import known_of_files
+        from vendor_verifier.features.simulate.rehearsal import known_of_files
 
         found = known_of_files(test_file_path)
         known |= found.key

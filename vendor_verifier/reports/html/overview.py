@@ -12,7 +12,7 @@ from vendor_verifier.reports.ranking import Entry, estimate_of, irf_of, ranking
 from vendor_verifier.reports.sentences import footnotes
 from vendor_verifier.reports.tables import Cell, Column, Table, page_label
 from vendor_verifier.reports.verdicts import SIGNS, by_verdict, status_word
-from vendor_verifier.values.judgement import Money
+from vendor_verifier.values.money import Money
 from vendor_verifier.values.score import ModelScore, Report
 from vendor_verifier.values.verdict import FACETS, Advice, FacetName, Status, VendorVerdict
 from vendor_verifier.words import Texts

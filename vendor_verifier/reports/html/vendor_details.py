@@ -18,7 +18,8 @@ from vendor_verifier.reports.run_conditions import goodput, offered, pace
 from vendor_verifier.reports.tables import page_label
 from vendor_verifier.reports.verdicts import evidence_command
 from vendor_verifier.values.details import Example, VendorDetails
-from vendor_verifier.values.judgement import Estimate, Finding
+from vendor_verifier.values.estimate import Estimate
+from vendor_verifier.values.judgement import Finding
 from vendor_verifier.values.score import ModelScore, Report, VendorScore
 from vendor_verifier.values.verdict import Facet, FacetName, Status, VendorVerdict
 from vendor_verifier.words import Texts

@@ -30,6 +30,10 @@ _MAP_EMPTY = re.compile(r"new\s+HashMap<.*?>\s*\(\)")
 _PUT = re.compile(r"put\(\"(.*?)\",\s*(.*?)\)")
 
 
+class Undecodable(ValueError):
+    """A text is no list of calls in the form asked for; the message says why."""
+
+
 def read_java(source: str, type_name: str, element: str | None = None) -> object:
     """The value ``source`` stands for under this type, or ``source`` itself when it is not written that way.
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from vendor_verifier.suites.bfcl.function_docs import sent_name
-from vendor_verifier.suites.bfcl.text_calls import Reading, Undecodable, read_text
+from vendor_verifier.suites.bfcl.literals import Undecodable
+from vendor_verifier.suites.bfcl.text_calls import Reading, read_text
 from vendor_verifier.suites.bfcl.verdict import json_equal
 from vendor_verifier.values.record import Attempt
 

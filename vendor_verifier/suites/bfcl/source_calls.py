@@ -12,7 +12,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from vendor_verifier.errors import DataError, install_line
-from vendor_verifier.suites.bfcl.text_calls import Undecodable
+from vendor_verifier.suites.bfcl.literals import Undecodable
 from vendor_verifier.suites.bfcl.verdict import uncheckable
 
 if TYPE_CHECKING:

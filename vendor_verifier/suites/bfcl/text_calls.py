@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
 
-from vendor_verifier.suites.bfcl.literals import rows_end
+from vendor_verifier.suites.bfcl.literals import Undecodable, rows_end
 
 WrittenForm = Literal["python", "java", "javascript", "json", "verbose_xml", "concise_xml"]
 MAX_TEXT = 100_000
@@ -27,10 +27,6 @@ MAX_TEXT = 100_000
 _MOST_BITS = 4096
 _LONGEST_REPEAT = 10_000
 _OPEN, _CLOSE = "<TOOLCALL>", "</TOOLCALL>"
-
-
-class Undecodable(ValueError):
-    """A text is no list of calls in the form asked for; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
