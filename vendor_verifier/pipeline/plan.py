@@ -137,15 +137,10 @@ def prepare(options: RunOptions, environ: Mapping[str, str], *, require_keys: bo
             for name, each in suites.items()
         }
         check_choices(datasets, suites, options)
-    tasks = [
-        Task(
-            name,
-            chosen_samples(known_suite(name), datasets[name], each.chosen, options),
-            each.own,
-            each.chosen.timeout_seconds,
-        )
-        for name, each in suites.items()
-    ]
+    chosen = {
+        name: chosen_samples(known_suite(name), datasets[name], each.chosen, options) for name, each in suites.items()
+    }
+    tasks = [Task(name, chosen[name], each.own, each.chosen.timeout_seconds) for name, each in suites.items()]
     if options.fresh_prompts:
         tasks = _made_anew(tasks, question_seed)
     check_named_samples(load, tasks, options.replay_schedule)

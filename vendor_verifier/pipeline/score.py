@@ -23,11 +23,11 @@ from vendor_verifier.pipeline.task_results import TaskResults
 from vendor_verifier.reports import REPORTS
 from vendor_verifier.run.event_loop_lag import MAX_CORE_SHARE, STALL_NS
 from vendor_verifier.scoring.answer_texts import AnswerTexts
-from vendor_verifier.scoring.collect import Tables
+from vendor_verifier.scoring.collect import Listener, Tables
 from vendor_verifier.scoring.irf import RANK_METRICS
 from vendor_verifier.scoring.observation import Observation, tries_of
 from vendor_verifier.scoring.report_samples import Gathering, gather_details
-from vendor_verifier.scoring.score_run import Listener, score_run, unread_calls
+from vendor_verifier.scoring.score_run import score_run, unread_calls
 from vendor_verifier.scoring.vendor_figures import with_pace
 from vendor_verifier.store import RunFolder
 from vendor_verifier.suites import Suite
