@@ -65,6 +65,8 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     found.write("calls.jsonl", CALLS)
     found.write("bad_calls.jsonl", json.dumps(CALLS[0]) + "\nno row\n")
     found.write("custom.jsonl", CUSTOM)
+    # An argument without a type: tools are made of such rows on request alone.
+    found.write("open.jsonl", [{**row, "tool_calls": [{"name": "look_up", "args": {"key": None}}]} for row in CUSTOM])
     found.write("tools.json", json.dumps([TOOL]))
     found.write("results.jsonl", RESULTS)
     found.write("bad_results.jsonl", json.dumps(RESULTS[0]) + "\nno row\n")
@@ -75,6 +77,9 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     found.write("job.json", {"type": "bfcl", "tasks": {"t": {"type": "simple"}}})
     data = {"files_url": "custom.jsonl"}
     found.write("custom.json", {"type": "bfcl", "tasks": {"t": {"type": "simple", "dataset": data}}})
+    found.write(
+        "open.json", {"type": "bfcl", "tasks": {"t": {"type": "simple", "dataset": {"files_url": "open.jsonl"}}}}
+    )
     for number in range(2):
         more = ("--config-file-path", "two.yaml") if number else ()
         found.see("-n", "2", "-q", "-o", "begun" if not number else "again", "--history", "h.sqlite", *more)

@@ -10,6 +10,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from null_worlds import Twin, advice, model
+from scipy.stats import binom
 
 pytestmark = pytest.mark.slow
 
@@ -20,8 +21,9 @@ RUNS = 100
 @pytest.mark.parametrize("n", [60, 300])
 @pytest.mark.parametrize("suite", ["trigger", "toolbench"])
 def test_an_honest_twin_is_hardly_ever_accused(suite: str, n: int, vendors: int) -> None:
-    """Of all twins of 100 runs none is not as sold or unusable, 2 % at most are doubtful; one leads in 2 % of runs at
-    most, because all are alike."""
+    """Of all twins of 100 runs none is not as sold or unusable; of doubtful ones, and of runs in which one leads, there
+    are no more than a rate of 2 % shows in 99 of 100 such tests. The rate over a thousand runs stands on the page, by
+    scripts/make_null_table.py."""
     found: Counter[str] = Counter()
     led = 0
     for seed in range(RUNS):
@@ -31,8 +33,8 @@ def test_an_honest_twin_is_hardly_ever_accused(suite: str, n: int, vendors: int)
         led += told.choice.kind == "take"
     assert found.total() == RUNS * vendors
     assert not found["not_as_sold"] + found["unusable"]
-    assert found["doubtful"] <= 0.02 * found.total()
-    assert led <= 0.02 * RUNS
+    assert found["doubtful"] <= binom.ppf(0.99, found.total(), 0.02)
+    assert led <= binom.ppf(0.99, RUNS, 0.02)
 
 
 def test_a_worse_vendor_among_twins_is_told_apart() -> None:

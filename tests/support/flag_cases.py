@@ -20,6 +20,9 @@ class Shown:
     look: Look = lambda seen: (seen.code, seen.out, _without_notes(seen.err))
 
 
+PLAN_OF_TWO = ("plan", "-n", "4", "--config-file-path", "two.yaml")
+
+
 def dry(*words: str, beside: Sequence[str] = ()) -> Shown:
     """It shows in a dry run (or refuses it)."""
     return Shown(words, ("--dry-run", *beside))
@@ -276,15 +279,15 @@ OTHERS: dict[str, dict[str, Shown]] = {
     "models": {"--json": Shown(("--json",), ("models",))},
     "bfcl": {
         "--job": Shown(("--job", "job.json"), ("bfcl", "--dry-run")),
-        "--infer-tools": Shown(("--infer-tools",), ("bfcl", "--dry-run", "--job", "custom.json")),
+        "--infer-tools": Shown(("--infer-tools",), ("bfcl", "--dry-run", "--job", "open.json")),
         "--tools": Shown(("--tools", "tools.json"), ("bfcl", "--dry-run", "--job", "custom.json")),
     },
     "plan": {
         "--answer-tokens": Shown(("--answer-tokens", "9"), ("plan", "-n", "4")),
         "--answer-seconds": Shown(("--answer-seconds", "90"), ("plan", "-n", "4"), lambda seen: seen.raw),
-        "--ceiling": Shown(("--ceiling", "0.5"), ("plan", "-n", "4"), lambda seen: seen.raw),
-        "--prevalence": Shown(("--prevalence", "0.1"), ("plan", "-n", "4"), lambda seen: seen.raw),
-        "--drop": Shown(("--drop", "0.5"), ("plan", "-n", "4"), lambda seen: seen.raw),
+        "--ceiling": Shown(("--ceiling", "0.5"), PLAN_OF_TWO, lambda seen: seen.raw),
+        "--prevalence": Shown(("--prevalence", "0.1"), PLAN_OF_TWO, lambda seen: seen.raw),
+        "--drop": Shown(("--drop", "0.5"), PLAN_OF_TWO, lambda seen: seen.raw),
     },
     "check": {
         "--fail-on": Shown(("--fail-on", "nothing"), ("check", *REAL)),
