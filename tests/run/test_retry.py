@@ -6,10 +6,11 @@ import random
 
 import anyio
 import pytest
+import tenacity
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vendor_verifier.run.retry import attempt_until_done, should_retry, stops_vendor, wait_s
+from vendor_verifier.run.retry import attempt_until_done, retry_policy, should_retry, stops_vendor, wait_policy
 from vendor_verifier.values.failure_kinds import KINDS
 from vendor_verifier.values.plan import RetryRules
 from vendor_verifier.values.record import Attempt, Failure, FailureKind, Response, Timing
@@ -101,19 +102,36 @@ def test_what_stops_a_vendor(kind: FailureKind, status: int, stops: bool) -> Non
 RULES = RetryRules(retries=3, max_wait_s=60)
 
 
-@pytest.mark.parametrize(("asked_s", "waited_s"), [(0.0, 0.0), (7.0, 7.0), (60.0, 60.0), (9999.0, 60.0)])
-def test_waits_as_asked_up_to_the_cap(asked_s: float, waited_s: float) -> None:
+def waited_s(failure: Failure, number: int, rules: RetryRules, seed: int) -> float:
+    """The wait after attempt ``number``, as tenacity asks the policy for it."""
+    state = tenacity.RetryCallState(None, None, (), {})  # type: ignore[arg-type]
+    state.attempt_number = number
+    state.set_result(Attempt(number, failure=failure))
+    return wait_policy(rules, random.Random(seed))(state)
+
+
+@pytest.mark.parametrize(("asked_s", "expected_s"), [(0.0, 0.0), (7.0, 7.0), (60.0, 60.0), (9999.0, 60.0)])
+def test_waits_as_asked_up_to_the_cap(asked_s: float, expected_s: float) -> None:
     """The vendor's own wish is kept exactly, but not for ever."""
     failure = Failure("rate_limited", "headers", "words", 429, retry_after_s=asked_s)
-    assert wait_s(failure, 1, RULES, random.Random(0)) == waited_s
+    assert waited_s(failure, 1, RULES, 0) == expected_s
 
 
 @given(attempt=st.integers(1, 5000), seed=st.integers(), cap=st.floats(0, 100))
 def test_own_waits_double_and_stay_bounded(attempt: int, seed: int, cap: float) -> None:
     """0.5, 1, 2, 4, 8, 8 … seconds, at most a quarter less, and never above the rule's cap."""
-    waited = wait_s(Failure("http_5xx", "headers", "words", 500), attempt, RetryRules(9, cap), random.Random(seed))
+    waited = waited_s(Failure("http_5xx", "headers", "words", 500), attempt, RetryRules(9, cap), seed)
     whole = min(0.5 * 2 ** min(attempt - 1, 4), 8.0, cap)
     assert 0.75 * whole <= waited <= whole
+
+
+def test_tenacity_carries_the_policy() -> None:
+    """Which, how often and how long are one object of tenacity's, so whoever knows it can read the rules off."""
+    policy = retry_policy(RULES, random.Random(0), anyio.sleep, lambda _failure, _seconds: None)
+    assert isinstance(policy.retry, tenacity.retry_if_result)
+    assert policy.retry.predicate is should_retry
+    assert isinstance(policy.stop, tenacity.stop_after_attempt)
+    assert policy.stop.max_attempt_number == RULES.retries + 1
 
 
 class Script:

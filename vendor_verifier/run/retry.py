@@ -44,16 +44,55 @@ def slows_account(failure: Failure) -> bool:
     return failure.rules.charge == "rate_limit"
 
 
-def wait_s(failure: Failure | None, attempt_number: int, rules: RetryRules, rng: random.Random) -> float:
+def retry_policy(
+    rules: RetryRules,
+    rng: random.Random,
+    sleep: Callable[[float], Awaitable[None]],
+    pause: Callable[[Failure, float], None],
+) -> tenacity.AsyncRetrying:
+    """The whole policy, as tenacity carries it: which attempts are repeated, how often, and after which wait.
+
+    ``pause`` is called with failures that hold back the whole account, also with the last one, and their wait in
+    seconds.
+    """
+    # Most runs never come here, and loading it takes as long as a dozen requests.
+    import tenacity
+
+    wait = wait_policy(rules, rng)
+
+    def wait_and_tell(state: tenacity.RetryCallState) -> float:
+        seconds = wait(state)
+        failure = _attempt_of(state).failure
+        if failure is not None and _holds_back(failure):
+            pause(failure, seconds)
+        return seconds
+
+    return tenacity.AsyncRetrying(
+        retry=tenacity.retry_if_result(should_retry),
+        stop=tenacity.stop_after_attempt(rules.retries + 1),
+        wait=wait_and_tell,
+        sleep=sleep,
+        retry_error_callback=_attempt_of,
+    )
+
+
+def wait_policy(rules: RetryRules, rng: random.Random) -> Callable[[tenacity.RetryCallState], float]:
     """Seconds before the next attempt.
 
     What the vendor asked for, capped at ``rules.max_wait_s``; else 0.5 s doubling per attempt up to 8 s, less up to a
     quarter at random so that a crowd does not come back as one.
     """
-    if failure is not None and failure.retry_after_s is not None:
-        return min(failure.retry_after_s, rules.max_wait_s)
-    doubled: float = _FIRST_WAIT_S * 2.0 ** min(attempt_number - 1, 10)
-    return min(doubled, _LONGEST_OWN_WAIT_S, rules.max_wait_s) * (1 - 0.25 * rng.random())
+    import tenacity
+
+    doubling = tenacity.wait_exponential(_FIRST_WAIT_S, max=min(_LONGEST_OWN_WAIT_S, rules.max_wait_s))
+
+    def wait(state: tenacity.RetryCallState) -> float:
+        failure = _attempt_of(state).failure
+        if failure is not None and failure.retry_after_s is not None:
+            return min(failure.retry_after_s, rules.max_wait_s)
+        return float(doubling(state)) * (1 - 0.25 * rng.random())
+
+    return wait
 
 
 async def attempt_until_done(
@@ -65,42 +104,25 @@ async def attempt_until_done(
 ) -> tuple[Attempt, ...]:
     """All attempts: ``send(attempt_number)`` is called until it succeeds, fails for good, or the tries are used up.
 
-    ``pause`` is called with failures that hold back the whole account, and the seconds to wait.
+    ``sleep`` and ``pause`` are :func:`retry_policy`'s.
     """
     first = await send(1)
     if not should_retry(first):
         return (first,)
-    # Most runs never come here, and loading it takes as long as a dozen requests.
-    import tenacity
-
-    attempts = [first]
-    is_known = True
+    attempts: list[Attempt] = []
 
     async def once() -> Attempt:
-        nonlocal is_known
-        if is_known:
-            is_known = False
-            return first
-        attempt = await send(len(attempts) + 1)
-        attempts.append(attempt)
-        return attempt
+        attempts.append(await send(len(attempts) + 1) if attempts else first)
+        return attempts[-1]
 
-    def wait(_state: tenacity.RetryCallState) -> float:
-        last = attempts[-1]
-        seconds = wait_s(last.failure, last.number, rules, rng)
-        if last.failure is not None and _holds_back(last.failure):
-            pause(last.failure, seconds)
-        return seconds
-
-    retrying = tenacity.AsyncRetrying(
-        retry=tenacity.retry_if_result(should_retry),
-        stop=tenacity.stop_after_attempt(rules.retries + 1),
-        wait=wait,
-        sleep=sleep,
-        retry_error_callback=lambda _state: attempts[-1],
-    )
-    await retrying(once)
+    await retry_policy(rules, rng, sleep, pause)(once)
     return tuple(attempts)
+
+
+def _attempt_of(state: tenacity.RetryCallState) -> Attempt:
+    assert state.outcome is not None
+    attempt: Attempt = state.outcome.result()
+    return attempt
 
 
 def _holds_back(failure: Failure) -> bool:

@@ -163,7 +163,7 @@ def open_client(
     """The client of a run. ``wires`` are the names of the protocols it will speak; an SDK lies on ``transport``, too.
 
     Raises:
-        UsageError: on entering, when a protocol has no official SDK or it is not installed.
+        UsageError: on entering, when a protocol has no official SDK.
     """
     for module in _LOADED_AT_FIRST_USE:
         import_module(module)

@@ -11,7 +11,7 @@ how many requests a core can carry.
 
 Content, usage and finish reason come from our own reader and the same bytes. Where the SDK raises on an answer whose
 transport was sound, or yields nothing of it, the exchange fails as ``bad_payload`` and names the exception, because
-that is all an application would get. Quieter losses are found by ``doctor --sdk``.
+that is all an application would get. Quieter losses are found by ``doctor``.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class SdkTransport:
     """A drop-in for the transport it sends through; one instance serves a whole run, as an async context manager.
 
     ``network`` is opened and closed with it. ``wires`` are the names of those that will be spoken. Entering it makes
-    their SDKs ready, so that no request pays for that, and raises UsageError when one has no SDK or it is not installed
+    their SDKs ready, so that no request pays for that, and raises UsageError when one has no SDK
     (:func:`vendor_verifier.transport.sdk_adapter.require_sdks` says so earlier).
     """
 
@@ -92,7 +92,7 @@ class SdkTransport:
         """Send one request through the SDK of its wire; times and limits are the network's alone.
 
         Raises:
-            UsageError: the wire has no SDK, or it is not installed.
+            UsageError: the wire has no SDK.
         """
         call = _Call(self._network, self._turns, sending)
         with self._seam.sending(call.send):

@@ -37,7 +37,7 @@ async def serve(channel: Channel, bench: Bench, run: str, worker: str) -> None:
     """Work for one run until the lease server ends it. ``worker`` goes into every record.
 
     Raises:
-        UsageError: an SDK is asked for and not installed here, or too few files may be opened.
+        UsageError: an SDK is asked for and a wire has none, or too few files may be opened.
     """
     plan = bench.plan
     # No machine can get more leases than all have together.
