@@ -71,7 +71,8 @@ def _model(model: ModelScore, report: Report, t: Texts) -> list[str]:
     baseline = t("baseline_none") if model.baseline is None else t("baseline_is", label=markdown_label(model.baseline))
     lines = _block(title, markdown_lines(ranking(report, [model], t)), baseline)
     # A paragraph each: a line break in Markdown would need trailing spaces that editors strip.
-    lines += [line for note in sentences.footnotes(model, t) for line in ("", note)]
+    notes = [*sentences.footnotes(model, t), *sentences.band_lines(model, t, markdown_label)]
+    lines += [line for note in notes for line in ("", note)]
     judged = judged_sections(model, report.verdicts.get(model.model), t, markdown_label)
     for section in sorted(judged, key=lambda section: _JUDGED.index(section.id)):
         lines += _section(section, report.verdicts[model.model].findings, t)

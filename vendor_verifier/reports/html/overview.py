@@ -9,7 +9,7 @@ from typing import Literal
 from vendor_verifier.audit.cost import monthly_usd
 from vendor_verifier.reports import number_format
 from vendor_verifier.reports.ranking import Entry, estimate_of, irf_of, ranking
-from vendor_verifier.reports.sentences import footnotes
+from vendor_verifier.reports.sentences import band_lines, footnotes
 from vendor_verifier.reports.tables import Cell, Column, Table, page_label
 from vendor_verifier.reports.verdicts import SIGNS, by_verdict, status_word
 from vendor_verifier.values.money import Money
@@ -192,7 +192,7 @@ def has_prices(model: ModelScore, report: Report) -> bool:
 def notes(model: ModelScore, report: Report, t: Texts) -> list[str]:
     """The notes on the table's marks and small figures, and on the month that prices are told for."""
     verdict = report.verdicts.get(model.model)
-    found = footnotes(model, t)
+    found = [*footnotes(model, t), *band_lines(model, t, page_label)]
     if verdict is not None and (verdict.intervals or verdict.ranking):
         found.append(t("interval_note", level="95 %"))
     elif len(model.vendors) > 1:
