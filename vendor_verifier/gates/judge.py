@@ -88,6 +88,12 @@ def decide(threshold: Threshold, estimate: Estimate) -> GateOutcome:
     return "PASS" if low >= threshold.number else "FAIL" if high < threshold.number else "UNDECIDED"
 
 
+def shows_no_outage(threshold: Threshold, found: Estimate, outcome: GateOutcome) -> bool:
+    """Whether a rate of answers passes in a run that shows no outage, so that it cannot tell how long one lasts."""
+    at_least = threshold.metric in _ANSWERED and threshold.comparison == ">="
+    return outcome == "PASS" and at_least and found.value is not None and found.effective is None
+
+
 def _why_not(threshold: Threshold) -> str:
     """The reason for a missing figure, as far as the threshold alone shows it; "" where it does not."""
     if threshold.ceiling:
@@ -106,7 +112,7 @@ def _reason(threshold: Threshold, found: Estimate, outcome: GateOutcome) -> str:
     interval = english("gate_interval", what=what, **figures)
     if found.effective is not None:
         interval = english("gate_alike", said=interval, effective=f"{found.effective:.0f}")
-    elif outcome == "PASS" and threshold.metric in _ANSWERED and threshold.comparison == ">=":
+    elif shows_no_outage(threshold, found, outcome):
         interval = english("gate_no_outage", said=interval)
     if outcome != "UNDECIDED":
         return interval

@@ -133,10 +133,18 @@ def identity_changes(file: Path, run: str) -> tuple[tuple[str, Finding], ...]:
     Raises:
         UsageError: the history cannot be read, or does not hold the run.
     """
-    runs = read_runs(file)
-    position = _position(runs, run, file)
-    until = runs[: position + 1]
+    until = runs_until(file, run)
     return (*changes_since_last(until), *unlike_over_nights(until))
+
+
+def runs_until(file: Path, run: str) -> tuple[HistoryRun, ...]:
+    """The runs of the history up to ``run``, oldest first.
+
+    Raises:
+        UsageError: the history cannot be read, or does not hold the run.
+    """
+    runs = read_runs(file)
+    return runs[: _position(runs, run, file) + 1]
 
 
 def _until(runs: tuple[HistoryRun, ...], until: str | None, file: Path) -> tuple[HistoryRun, ...]:

@@ -23,8 +23,9 @@ import httpx2
 from vendor_verifier import __version__
 from vendor_verifier.errors import Problem, ProblemsError, RunFolderError, StorageError, UsageError, VerifierError
 from vendor_verifier.features.history.database import read_runs, remember
+from vendor_verifier.features.history.earlier_outages import with_earlier_nights
 from vendor_verifier.features.history.figures import metric_names
-from vendor_verifier.features.history.regression import history_trends, identity_changes
+from vendor_verifier.features.history.regression import history_trends, identity_changes, runs_until
 from vendor_verifier.pipeline.run import RunOutcome, unfinished_vendors
 from vendor_verifier.store import FILE_MODE, FOLDER_MODE, RunFolder
 from vendor_verifier.transport.policy import HTTP_LOGGERS, silence
@@ -101,6 +102,7 @@ def judge_check(
         try:
             trends = history_trends(history, metrics=metric_names(fail_on), until=report.run)
             identity = identity_changes(history, report.run)
+            gates = with_earlier_nights(gates, runs_until(history, report.run))
         except VerifierError as error:
             notices += [] if notices else [str(error)]
     unfinished = [words for _, words in unfinished_vendors(outcome)]
