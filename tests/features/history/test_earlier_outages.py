@@ -50,7 +50,7 @@ def test_quiet_nights_are_said_too() -> None:
 
 
 def test_nothing_is_said_where_nothing_is_known_or_nothing_needs_it() -> None:
-    """No night before, another question, no PASS, a limit that outages do not touch, a run with an outage of its own."""
+    """No night before, another question, no PASS, a limit outages do not touch, a run with an outage of its own."""
     nights = history([0.8, 0.8, 1.0])
     other = [*history([0.8], "another"), *history([1.0])[-1:]]
     for verdict, runs in (
