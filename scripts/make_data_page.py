@@ -23,6 +23,8 @@ def tables() -> Iterator[str]:
         yield f"## `.{kind.name}`\n\nA row: {kind.words}.\n\n| column | dtype | unit | meaning |\n|---|---|---|---|\n"
         for column in kind.columns:
             yield f"| `{column.name}` | {column.dtype} | {column.unit} | {column.words} |\n"
+        if kind.short:
+            yield f"\nShort: {', '.join(f'`{name}`' for name in kind.short)}.\n"
         yield "\n"
 
 

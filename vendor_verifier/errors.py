@@ -88,7 +88,7 @@ class ClusterError(VerifierError):
     executor: Mapping[str, Any] = MappingProxyType({})
 
 
-Extra = Literal["bfcl", "dask", "fast", "hf", "mcp", "socks", "tokenizer"]
+Extra = Literal["bfcl", "dask", "export", "fast", "hf", "mcp", "socks", "tokenizer"]
 
 # Data and code of the leaderboard, distributed by their authors; without their dependencies.
 BFCL_DATA = "pip install --no-deps bfcl-eval"

@@ -185,6 +185,13 @@ OTHERS: dict[str, dict[str, Shown]] = {
         "RUN": Shown(("begun",), ("open", "--print")),
         "--print": Shown(("--print",), ("open", "begun")),
     },
+    "export": {
+        "RUN": Shown(("begun",), ("export",)),
+        "--format": Shown(("--format", "jsonl"), ("export", "begun")),
+        "--table": Shown(("--table", "calls"), ("export", "begun")),
+        "--wide": Shown(("--wide",), ("export", "begun", "-o", "OUT"), written_texts),
+        "--output": Shown(("-o", "OUT"), ("export", "begun"), written_names),
+    },
     "explain": {
         "RUN": Shown(("begun",), ("explain", "--vendor", "a")),
         "--vendor": Shown(("--vendor", "nobody"), ("explain", "begun", "--vendor", "a")),

@@ -40,6 +40,10 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "report": ("report runs/kimi --format html,junit -o out",),
     "open": ("open", "open runs/kimi --print"),
     "view": ("view", "view runs/monday runs/tuesday --print"),
+    "export": (
+        "export runs/kimi --format xlsx",
+        "export runs/kimi --table calls --wide -o calls.csv",
+    ),
     "explain": ("explain runs/kimi --vendor novita",),
     "bundle": ("bundle runs/kimi",),
     "import": ("import --baseline a=a.jsonl b=b.jsonl --model k2 -o out",),
@@ -76,6 +80,10 @@ COMMANDS = {
     "view": (
         "vendor_verifier.features.explain.view_command:view_command",
         "Look through all samples and answers in the browser.",
+    ),
+    "export": (
+        "vendor_verifier.features.data.export_command:export_command",
+        "Write a run as tables: csv, xlsx, parquet or jsonl.",
     ),
     "explain": (
         "vendor_verifier.features.explain.text:explain_command",

@@ -24,6 +24,7 @@ _LIST_NUMBER = re.compile(r"^(\d{1,9})([.)])(?=\s|$)")
 _LINE_START = "-+#=:"
 # Spreadsheets read the full-width forms of these as the same operators.
 _FORMULA_STARTS = "=+-@\uff1d\uff0b\uff0d\uff20"
+_FORMULA = re.compile(rf"((?:^|[\n\t;])[\s'\"]*)(?=[{re.escape(_FORMULA_STARTS)}])")
 
 
 def visible(text: str, limit: int = MAX_TEXT) -> str:
@@ -81,3 +82,18 @@ def csv_text(text: str) -> str:
     """
     shown = visible(text)
     return "'" + shown if shown[:1] and shown[0] in _FORMULA_STARTS else shown
+
+
+def spreadsheet_text(text: str) -> str:
+    """The whole text as a cell of a spreadsheet, line ends and tabs kept; no part of it is read as a formula.
+
+    An operator gets a leading apostrophe at the start, and also after a line end, a tab and a semicolon: a program that
+    separates cells by another character than the comma splits a text there. Numbers must not pass through here.
+    """
+    lines = text.replace("\r\n", "\n").split("\n")
+    shown = "\n".join(line if line.isprintable() else "".join(map(_kept_character, line)) for line in lines)
+    return _FORMULA.sub(r"\1'", shown)
+
+
+def _kept_character(character: str) -> str:
+    return character if character == "\t" else _visible_character(character)

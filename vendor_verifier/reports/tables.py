@@ -250,8 +250,13 @@ def csv_lines(shown: Table) -> str:
     return out.getvalue()
 
 
+def bare(cell: Cell) -> str | float | bool | None:
+    """The content of a cell as a program takes it; None where nothing was measured."""
+    return cell.text if cell.value is None and cell.kind != "figure" else cell.value
+
+
 def _csv_cell(cell: Cell) -> str:
-    value = cell.text if cell.value is None and cell.kind != "figure" else cell.value
+    value = bare(cell)
     if isinstance(value, bool):
         return str(value).lower()
     return "" if value is None else csv_text(value) if isinstance(value, str) else repr(value)

@@ -43,11 +43,20 @@ class Column(Generic[Row]):
 
 @dataclass(frozen=True, slots=True)
 class FrameKind(Generic[Row]):
-    """A frame by the name under which ``load_run(path)`` has it; ``words`` say what a row is."""
+    """A frame by the name under which ``load_run(path)`` has it; ``words`` say what a row is.
+
+    ``short`` names the columns that an export for people has; empty for all.
+    """
 
     name: str
     words: str
     columns: tuple[Column[Row], ...]
+    short: tuple[str, ...] = ()
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The columns that an export for people has."""
+        return self.short or tuple(column.name for column in self.columns)
 
 
 def _key(record_of: Callable[[Any], Record]) -> tuple[Column[Any], ...]:
@@ -87,6 +96,7 @@ SAMPLES: FrameKind[SampleRow] = FrameKind(
         Column("dataset", "string", "file it comes from", lambda row: row.sample.source and row.sample.source.dataset),
         Column("line", "Int64", "its line there", lambda row: row.sample.source and row.sample.source.line),
     ),
+    ("suite", "sample", "question", "tools", "category"),
 )  # fmt: skip
 
 
@@ -142,6 +152,10 @@ RECORDS: FrameKind[RecordRow] = FrameKind(
         Column("region", "string", "region it was asked from", lambda row: row.record.region),
         *(_metric(place, each.unit, each.words or each.titles[0], each.name)
           for place, each in enumerate(RECORD_METRICS) if each.name != "success"),
+    ),
+    (
+        *("model", "label", "suite", "sample", "repetition", "succeeded", "attempts", "failure", "decision", "score"),
+        *("reason", "calls", "ttft_ms", "tps", "e2e_ms", "input_tokens", "output_tokens"),
     ),
 )  # fmt: skip
 
@@ -227,6 +241,10 @@ ATTEMPTS: FrameKind[AttemptRow] = FrameKind(
         Column("request_id", "string", "the vendor's id of it", _request_id),
         Column("resent", "boolean", "sent twice: a kept connection had ended", lambda row: row.attempt.resent),
     ),
+    (
+        *("model", "label", "suite", "sample", "repetition", "turn", "attempt", "succeeded", "failure", "status"),
+        *("sent_at", "first_token_ms", "end_ms", "finish_reason", "input_tokens", "output_tokens", "request_id"),
+    ),
 )
 
 
@@ -263,6 +281,7 @@ CALLS: FrameKind[CallRow] = FrameKind(
         Column("pointer", "string", "where: a JSON pointer into the arguments", lambda row: row.verdict.pointer),
         _of_call("id", "call_id", "the vendor's id of it"),
     ),
+    ("model", "label", "suite", "sample", "repetition", "tool", "arguments", "verdict", "reason"),
 )
 CHUNKS: FrameKind[ChunkRow] = FrameKind(
     "chunks",
@@ -275,6 +294,7 @@ CHUNKS: FrameKind[ChunkRow] = FrameKind(
         Column("at_ms", "Float64", "arrived − sent", lambda row: _ms(row.at_ns), "ms"),
         Column("gap_ms", "Float64", "since the piece before; missing at the first", lambda row: _ms(row.gap_ns), "ms"),
     ),
+    ("model", "label", "suite", "sample", "repetition", "turn", "attempt", "position", "at_ms", "gap_ms"),
 )
 
 
@@ -309,11 +329,13 @@ RANKING: FrameKind[RankingRow] = FrameKind(
         Column("provider", "string", "the provider it is pinned to", lambda row: row.vendor.provider),
         Column("model_id", "string", "what the vendor calls the model", lambda row: row.vendor.model_id),
         Column("is_baseline", "boolean", "the others are compared with it", lambda row: row.vendor.is_baseline),
+        Column("verdict", "string", "the verdict over all", lambda row: row.advised and row.advised.status),
         Column("irf", "Float64", "fusion score within the model", lambda row: row.vendor.irf),
         *(column for name in RANKED for column in _figure(name)),
         Column("scores", "string", "main scores of evaluations, in JSON", lambda row: _json(row.vendor.scores)),
         *(_count(name, words) for name, words in _COUNTS.items()),
     ),
+    ("model", "place", "label", "verdict", "irf", *RANKED, "scores", "succeeded", "planned"),
 )  # fmt: skip
 
 
@@ -345,6 +367,7 @@ FINDINGS: FrameKind[FindingRow] = FrameKind(
         Column("samples", "string", "ids of the clearest examples, with commas",
                lambda row: ",".join(row.finding.samples) or None),
     ),
+    ("model", "label", "finding", "statement", "samples"),
 )  # fmt: skip
 FRAMES: Mapping[str, FrameKind[Any]] = {
     kind.name: kind for kind in (SAMPLES, RECORDS, ATTEMPTS, CALLS, RANKING, VERDICTS, FINDINGS, CHUNKS)

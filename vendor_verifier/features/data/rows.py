@@ -59,9 +59,12 @@ class ChunkRow:
 
 @dataclass(frozen=True, slots=True)
 class RankingRow:
+    """A vendor with its place; ``advised`` is the verdict on it, None where none was reached."""
+
     model: ModelScore
     place: int
     vendor: VendorScore
+    advised: VendorVerdict | None = None
 
 
 @dataclass(frozen=True, slots=True)

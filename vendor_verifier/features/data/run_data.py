@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vendor_verifier.errors import UsageError
-from vendor_verifier.features.data.columns import FRAMES, Column, FrameKind
+from vendor_verifier.features.data.columns import FRAMES
+from vendor_verifier.features.data.frame import frame_of
 from vendor_verifier.features.data.rows import (
     AttemptRow,
     CallRow,
@@ -131,13 +132,13 @@ class RunData:
         left = iter(self._rows(name))
         part = list(islice(left, rows))
         while True:
-            yield _frame_of(FRAMES[name], part)
+            yield frame_of(FRAMES[name], part)
             if not (part := list(islice(left, rows))):
                 return
 
     def _frame(self, name: str) -> DataFrame:
         if name not in self._frames:
-            self._frames[name] = _frame_of(FRAMES[name], self._rows(name))
+            self._frames[name] = frame_of(FRAMES[name], self._rows(name))
         return self._frames[name]
 
     def _rows(self, name: str) -> Iterable[Any]:
@@ -215,7 +216,9 @@ class RunData:
 
     def _ranking_rows(self) -> Iterator[RankingRow]:
         for model in self.report.models:
-            yield from (RankingRow(model, place, vendor) for place, vendor in enumerate(model.vendors, 1))
+            advice = self.report.advice.get(model.model)
+            for place, vendor in enumerate(model.vendors, 1):
+                yield RankingRow(model, place, vendor, None if advice is None else advice.vendors.get(vendor.label))
 
     def _verdict_rows(self) -> Iterator[VerdictRow]:
         for model, advice in self.report.advice.items():
@@ -224,26 +227,3 @@ class RunData:
     def _finding_rows(self) -> Iterator[FindingRow]:
         for model, verdict in self.report.verdicts.items():
             yield from (FindingRow(model, finding) for finding in verdict.findings)
-
-
-def _frame_of(kind: FrameKind[Any], rows: Iterable[Any]) -> DataFrame:
-    """Rows as a DataFrame whose columns have the dtypes of their definitions."""
-    # For those who ask for a frame.
-    import pandas as pd
-
-    values: list[list[Any]] = [[] for _ in kind.columns]
-    for row in rows:
-        for column, found in zip(kind.columns, values, strict=True):
-            found.append(column.value(row))
-    return pd.DataFrame(
-        {column.name: _series(column, found) for column, found in zip(kind.columns, values, strict=True)}
-    )
-
-
-def _series(column: Column[Any], values: list[Any]) -> Any:
-    import pandas as pd
-
-    if column.dtype == "datetime64[ns, UTC]":
-        moments = pd.to_datetime(pd.Series(values, dtype="object"), utc=True, format="ISO8601", errors="coerce")
-        return moments.astype(column.dtype)
-    return pd.array(values, dtype=column.dtype)
